@@ -1,0 +1,38 @@
+/** Gathers pieces of bytes into one array. Reused from turn to turn, so that a turn allocates only its result. */
+export interface ByteBuilder {
+  /** Adds `bytes[start..end)`. */
+  add(bytes: Uint8Array, start?: number, end?: number): void;
+  /** What was added since the last call, as an array of its own; `undefined` when nothing was. */
+  take(): Uint8Array | undefined;
+  readonly length: number;
+}
+
+/** A builder that starts with room for `capacity` bytes. */
+export function createByteBuilder(capacity = 1024): ByteBuilder {
+  let buffer = new Uint8Array(capacity);
+  let length = 0;
+
+  const makeRoom = (extra: number): void => {
+    if (length + extra <= buffer.length) return;
+    const larger = new Uint8Array(Math.max(buffer.length * 2, length + extra));
+    larger.set(buffer.subarray(0, length));
+    buffer = larger;
+  };
+
+  return {
+    add(bytes, start = 0, end = bytes.length) {
+      makeRoom(end - start);
+      buffer.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), length);
+      length += end - start;
+    },
+    take() {
+      if (length === 0) return undefined;
+      const taken = buffer.slice(0, length);
+      length = 0;
+      return taken;
+    },
+    get length() {
+      return length;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Money: whole millionths of a credit. 1 USD is 10,000 credits. */
+export type MicroCredits = bigint;
+
+/** No balance and no amount reaches this: within it every sum is exact in each store. */
+export const MAX_MICRO_CREDITS: MicroCredits = 2n ** 53n - 1n;
+
+/**
+ * Credits as JSON number text, exact to the micro-credit and without an exponent: `1234567n` → `"1.234567"`.
+ * This text is what goes on the wire, so that a client reads the digits that the ledger holds.
+ */
+export function creditsText(amount: MicroCredits): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");
+  const whole = digits.slice(0, -6);
+  const fraction = digits.slice(-6).replace(/0+$/, "");
+  return `${amount < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Credits as a JavaScript number, for answers that are encoded as a whole; exact below 2^33 credits. */
+export function creditsNumber(amount: MicroCredits): number {
+  return Number(creditsText(amount));
+}
+
+/**
+ * Reads a JSON number of credits. `undefined` when it is not finite, finer than a micro-credit, or beyond
+ * `MAX_MICRO_CREDITS`: nothing is rounded on the way in.
+ */
+export function parseCredits(value: number): MicroCredits | undefined {
+  const micro = parseDecimal(value, 6);
+  if (micro === undefined || micro > MAX_MICRO_CREDITS || micro < -MAX_MICRO_CREDITS) return undefined;
+  return micro;
+}
+
+/** `value` × 10^`places` as an integer, read from its shortest decimal text; `undefined` when that is not whole. */
+export function parseDecimal(value: number, places: number): bigint | undefined {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value));
+  if (!match) return undefined;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
+  const shift = places + Number(exponent) - fraction.length;
+  if (shift > 40) return undefined;
+  const digits = BigInt(whole + fraction);
+  if (shift < 0) {
+    const divisor = 10n ** BigInt(-shift);
+    if (digits % divisor !== 0n) return undefined;
+    return sign === "-" ? -(digits / divisor) : digits / divisor;
+  }
+  const scaled = digits * 10n ** BigInt(shift);
+  return sign === "-" ? -scaled : scaled;
+}

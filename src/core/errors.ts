@@ -1,0 +1,68 @@
+/** Every error a client can be given: the `type` on the wire and the status it comes with. */
+export const ERRORS = {
+  invalid_request_error: { status: 400 },
+  content_moderation: { status: 400 },
+  input_too_large: { status: 400 },
+  auth_error: { status: 401 },
+  insufficient_credits: { status: 402 },
+  not_found_error: { status: 404 },
+  method_not_allowed: { status: 405 },
+  conflict_error: { status: 409 },
+  rate_limit_error: { status: 429 },
+  internal_error: { status: 500 },
+  upstream_error: { status: 502 },
+  overloaded_error: { status: 503 },
+  timeout_error: { status: 504 },
+} as const satisfies Record<string, { status: number }>;
+
+export type ErrorKind = keyof typeof ERRORS;
+
+/** What a `GatewayError` may say besides its message. */
+export interface ErrorDetails {
+  /** The request field that is at fault, as a path: `messages[0].content`. */
+  readonly param?: string;
+  /** When trying again makes sense, in seconds from now. */
+  readonly retryAfterSec?: number;
+  /** Headers of the answer, such as `allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** The one error class. Its message is written for the client: it says what was wrong and what to do. */
+export class GatewayError extends Error {
+  readonly kind: ErrorKind;
+  readonly param: string | undefined;
+  readonly retryAfterSec: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = "GatewayError";
+    this.kind = kind;
+    this.param = details.param;
+    this.retryAfterSec = details.retryAfterSec;
+    this.headers = details.headers ?? {};
+  }
+
+  /** HTTP status of this error. */
+  get status(): number {
+    return ERRORS[this.kind].status;
+  }
+
+  /** The `error.type` on the wire: a 405 is an `invalid_request_error`, all others are their own kind. */
+  get type(): string {
+    return this.kind === "method_not_allowed" ? "invalid_request_error" : this.kind;
+  }
+}
+
+/** `error` as a `GatewayError`: itself, or an `internal_error` that tells the client nothing of the inside. */
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError(
+    "internal_error",
+    "Something went wrong in the gateway. Quote the request id to its operator.",
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,43 @@
+/** Places where a test can make the process die, throw or wait; each is named for the moment it stands at. */
+export const FAILPOINTS = [
+  "hold.before_submit",
+  "hold.after_commit",
+  "upstream.after_headers",
+  "stream.after_chunk",
+  "settle.before_submit",
+  "settle.after_commit",
+  "writer.before_commit",
+] as const;
+
+export type FailpointName = (typeof FAILPOINTS)[number];
+
+/** Called at a failpoint. In a running gateway it does nothing. */
+export type Failpoint = (name: FailpointName) => void;
+
+/** The failpoint that never fires. */
+export const noFailpoint: Failpoint = () => {};
+
+/**
+ * Reads `name:action[:nth]` (actions `kill` and `throw`; `nth` counts passes from 1). The point fires on its
+ * nth pass only. Throws a sentence when the text is not of that form.
+ */
+export function parseFailpoint(text: string, kill: () => void): Failpoint {
+  const [name, action, nth = "1"] = text.split(":");
+  if (
+    !FAILPOINTS.includes(name as FailpointName) ||
+    (action !== "kill" && action !== "throw") ||
+    !/^[1-9]\d*$/.test(nth)
+  ) {
+    throw new Error(
+      `The failpoint "${text}" is not name:kill or name:throw with one of ${FAILPOINTS.join(", ")}.`,
+    );
+  }
+  let remaining = Number(nth);
+  return (passed) => {
+    if (passed !== name) return;
+    remaining -= 1;
+    if (remaining !== 0) return;
+    if (action === "kill") kill();
+    throw new Error(`failpoint ${name}`);
+  };
+}

@@ -1,0 +1,18 @@
+import type { MicroCredits } from "./credits.ts";
+import type { PriceSnapshot } from "./price.ts";
+
+declare const made: unique symbol;
+
+/**
+ * Credit set aside for one request. Only the ledger makes one, after the hold is durable; opening an upstream
+ * call takes one, so that no call can be made without.
+ */
+export interface Hold {
+  readonly [made]: true;
+  readonly id: string;
+  readonly accountId: string;
+  readonly amount: MicroCredits;
+  readonly snapshot: PriceSnapshot;
+  /** Output tokens that an elastic hold has room for; absent when the amount was fixed. */
+  readonly outputTokens?: number;
+}

@@ -1,0 +1,242 @@
+/**
+ * A validating scanner over JSON bytes. It finds where members begin and end without building a value, so that
+ * raw text can be passed on with single spans replaced. It accepts what `JSON.parse` accepts (RFC 8259), except
+ * that it does not look at whether the bytes of a string are valid UTF-8.
+ */
+export interface JsonScan {
+  readonly bytes: Uint8Array;
+  /** Offset after the last byte that belongs to the text. */
+  readonly end: number;
+  /** Objects and arrays may nest this deep. */
+  readonly maxDepth: number;
+  /** How many values the text may have. */
+  readonly maxValues: number;
+  /** Values seen so far. */
+  values: number;
+  /** Why the scan stopped, once it has returned `BROKEN`. */
+  failure: "" | "syntax" | "depth" | "values";
+}
+
+/** A member of an object: offsets of its key (with quotes) and of its value. */
+export interface Member {
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** Returned instead of an offset when the text is not JSON or goes beyond a limit. */
+export const BROKEN = -1;
+
+/** Starts a scan of `bytes[start..end)`; the offset of the first value comes from `skipSpace`. */
+export function openScan(
+  bytes: Uint8Array,
+  end = bytes.length,
+  maxDepth = 128,
+  maxValues = Infinity,
+): JsonScan {
+  return { bytes, end, maxDepth, maxValues, values: 0, failure: "" };
+}
+
+/** Offset of the first byte at or after `at` that is not JSON white space. */
+export function skipSpace(scan: JsonScan, at: number): number {
+  const { bytes, end } = scan;
+  while (at < end) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at += 1;
+  }
+  return at;
+}
+
+/** Offset after the value that begins at `at`, or `BROKEN`. */
+export function skipValue(scan: JsonScan, at: number, depth = 0): number {
+  scan.values += 1;
+  if (scan.values > scan.maxValues) return broken(scan, "values");
+  switch (scan.bytes[at]) {
+    case 0x22:
+      return at < scan.end ? skipString(scan, at) : broken(scan, "syntax");
+    case 0x7b:
+      return eachMember(scan, at, ignoreMember, depth);
+    case 0x5b:
+      return eachItem(scan, at, ignoreItem, depth);
+    default:
+      return skipScalar(scan, at);
+  }
+}
+
+/** Calls `visit` for each member of the object that begins at `at`; returns the offset after it, or `BROKEN`. */
+export function eachMember(
+  scan: JsonScan,
+  at: number,
+  visit: (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void,
+  depth = 0,
+): number {
+  const { bytes } = scan;
+  if (depth >= scan.maxDepth) return broken(scan, "depth");
+  at = skipSpace(scan, at + 1);
+  if (at < scan.end && bytes[at] === 0x7d) return at + 1;
+  for (;;) {
+    if (at >= scan.end || bytes[at] !== 0x22) return broken(scan, "syntax");
+    const keyStart = at;
+    const keyEnd = skipString(scan, at);
+    if (keyEnd === BROKEN) return BROKEN;
+    at = skipSpace(scan, keyEnd);
+    if (at >= scan.end || bytes[at] !== 0x3a) return broken(scan, "syntax");
+    const valueStart = skipSpace(scan, at + 1);
+    const valueEnd = skipValue(scan, valueStart, depth + 1);
+    if (valueEnd === BROKEN) return BROKEN;
+    visit(keyStart, keyEnd, valueStart, valueEnd);
+    at = skipSpace(scan, valueEnd);
+    const next = at < scan.end ? bytes[at] : 0;
+    if (next === 0x7d) return at + 1;
+    if (next !== 0x2c) return broken(scan, "syntax");
+    at = skipSpace(scan, at + 1);
+  }
+}
+
+/** Calls `visit` for each item of the array that begins at `at`; returns the offset after it, or `BROKEN`. */
+export function eachItem(
+  scan: JsonScan,
+  at: number,
+  visit: (valueStart: number, valueEnd: number) => void,
+  depth = 0,
+): number {
+  const { bytes } = scan;
+  if (depth >= scan.maxDepth) return broken(scan, "depth");
+  at = skipSpace(scan, at + 1);
+  if (at < scan.end && bytes[at] === 0x5d) return at + 1;
+  for (;;) {
+    const valueEnd = skipValue(scan, at, depth + 1);
+    if (valueEnd === BROKEN) return BROKEN;
+    visit(at, valueEnd);
+    at = skipSpace(scan, valueEnd);
+    const next = at < scan.end ? bytes[at] : 0;
+    if (next === 0x5d) return at + 1;
+    if (next !== 0x2c) return broken(scan, "syntax");
+    at = skipSpace(scan, at + 1);
+  }
+}
+
+/** The name that the key at `[keyStart, keyEnd)` stands for, escapes resolved: `"mod\u0065l"` is `model`. */
+export function memberName(bytes: Uint8Array, keyStart: number, keyEnd: number): string {
+  return JSON.parse(decoder.decode(bytes.subarray(keyStart, keyEnd))) as string;
+}
+
+/** Whether the key at `[keyStart, keyEnd)` is written exactly as `quoted` (with its quotes, in ASCII). */
+export function keyIs(bytes: Uint8Array, keyStart: number, keyEnd: number, quoted: Uint8Array): boolean {
+  if (keyEnd - keyStart !== quoted.length) return false;
+  for (let i = 1; i < quoted.length - 1; i += 1) if (bytes[keyStart + i] !== quoted[i]) return false;
+  return true;
+}
+
+/** The members of the object that is the whole text, in order; `undefined` when the text is no JSON object. */
+export function readMembers(scan: JsonScan): Member[] | undefined {
+  const members: Member[] = [];
+  const at = skipSpace(scan, 0);
+  scan.values += 1;
+  if (at >= scan.end || scan.bytes[at] !== 0x7b) return undefined;
+  const after = eachMember(scan, at, (keyStart, keyEnd, valueStart, valueEnd) => {
+    members.push({ keyStart, keyEnd, valueStart, valueEnd });
+  });
+  if (after === BROKEN) return undefined;
+  if (skipSpace(scan, after) === scan.end) return members;
+  broken(scan, "syntax");
+  return undefined;
+}
+
+const decoder = new TextDecoder();
+const ignoreMember = (): void => {};
+const ignoreItem = (): void => {};
+
+function skipString(scan: JsonScan, at: number): number {
+  const { bytes, end } = scan;
+  for (let i = at + 1; i < end; i += 1) {
+    const byte = bytes[i] as number;
+    if (byte === 0x22) return i + 1;
+    if (byte === 0x5c) {
+      i = skipEscape(scan, i);
+      if (i === BROKEN) return BROKEN;
+    } else if (byte < 0x20) return broken(scan, "syntax");
+  }
+  return broken(scan, "syntax");
+}
+
+/** Offset of the last byte of the escape that begins at `at`. */
+function skipEscape(scan: JsonScan, at: number): number {
+  const { bytes, end } = scan;
+  if (at + 1 >= end) return broken(scan, "syntax");
+  switch (bytes[at + 1]) {
+    case 0x22:
+    case 0x5c:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return at + 1;
+    case 0x75: {
+      if (at + 5 >= end) return broken(scan, "syntax");
+      for (let i = at + 2; i < at + 6; i += 1) if (!isHex(bytes[i] as number)) return broken(scan, "syntax");
+      return at + 5;
+    }
+    default:
+      return broken(scan, "syntax");
+  }
+}
+
+function isHex(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+const LITERALS: Readonly<Record<number, Uint8Array>> = {
+  0x74: new TextEncoder().encode("true"),
+  0x66: new TextEncoder().encode("false"),
+  0x6e: new TextEncoder().encode("null"),
+};
+
+function skipScalar(scan: JsonScan, at: number): number {
+  if (at >= scan.end) return broken(scan, "syntax");
+  const literal = LITERALS[scan.bytes[at] as number];
+  if (literal === undefined) return skipNumber(scan, at);
+  const after = at + literal.length;
+  if (after > scan.end) return broken(scan, "syntax");
+  for (let i = 1; i < literal.length; i += 1) {
+    if (scan.bytes[at + i] !== literal[i]) return broken(scan, "syntax");
+  }
+  return after;
+}
+
+function skipNumber(scan: JsonScan, at: number): number {
+  const { bytes, end } = scan;
+  const digits = (from: number): number => {
+    let i = from;
+    while (i < end && isDigit(bytes[i])) i += 1;
+    return i;
+  };
+  let i = bytes[at] === 0x2d ? at + 1 : at;
+  if (i >= end || !isDigit(bytes[i])) return broken(scan, "syntax");
+  i = bytes[i] === 0x30 ? i + 1 : digits(i);
+  if (i < end && bytes[i] === 0x2e) {
+    const fraction = digits(i + 1);
+    if (fraction === i + 1) return broken(scan, "syntax");
+    i = fraction;
+  }
+  if (i < end && ((bytes[i] as number) | 0x20) === 0x65) {
+    const sign = bytes[i + 1] === 0x2b || bytes[i + 1] === 0x2d ? i + 2 : i + 1;
+    const exponent = digits(sign);
+    if (exponent === sign) return broken(scan, "syntax");
+    i = exponent;
+  }
+  return i;
+}
+
+function broken(scan: JsonScan, failure: "syntax" | "depth" | "values"): typeof BROKEN {
+  if (scan.failure === "") scan.failure = failure;
+  return BROKEN;
+}

@@ -1,0 +1,96 @@
+import type { Member } from "./json-scan.ts";
+
+/** What to do with one object's members; everything that is not named keeps its bytes. */
+export interface MemberChanges {
+  /** Members to leave out. */
+  readonly remove?: ReadonlySet<Member>;
+  /** New value text for members that stay. */
+  readonly replace?: ReadonlyMap<Member, string>;
+  /** New key text, quotes included, for members that stay. */
+  readonly rename?: ReadonlyMap<Member, string>;
+  /** Members to add at the end, each as `"key":value`. */
+  readonly append?: readonly string[];
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Returns the bytes of the object with `changes` made to its members: white space, number spelling, key order and
+ * everything else stay as they were. `members` are all members of the one object that `bytes` hold.
+ */
+export function spliceObject(
+  bytes: Uint8Array,
+  members: readonly Member[],
+  changes: MemberChanges,
+): Uint8Array {
+  const edits = [...memberEdits(members, changes), ...appendEdits(bytes, members, changes)];
+  return edits.length === 0 ? bytes : applyEdits(bytes, edits);
+}
+
+function memberEdits(members: readonly Member[], changes: MemberChanges): Edit[] {
+  const edits: Edit[] = [];
+  const kept = members.filter((member) => changes.remove?.has(member) !== true);
+  let lastKept: Member | undefined;
+  members.forEach((member, i) => {
+    if (changes.remove?.has(member) === true) {
+      const next = members[i + 1];
+      // The comma goes with the member before the next one; at the end of the object, with the last one kept.
+      if (next !== undefined) edits.push({ start: member.keyStart, end: next.keyStart, text: "" });
+      else edits.push({ start: member.keyStart, end: member.valueEnd, text: "" });
+      return;
+    }
+    lastKept = member;
+    const key = changes.rename?.get(member);
+    if (key !== undefined) edits.push({ start: member.keyStart, end: member.keyEnd, text: key });
+    const value = changes.replace?.get(member);
+    if (value !== undefined) edits.push({ start: member.valueStart, end: member.valueEnd, text: value });
+  });
+  const last = members.at(-1);
+  if (lastKept !== undefined && last !== undefined && kept.at(-1) !== last) {
+    return [
+      ...edits.filter((edit) => edit.start < (lastKept as Member).valueEnd),
+      { start: lastKept.valueEnd, end: last.valueEnd, text: "" },
+    ];
+  }
+  return edits;
+}
+
+function appendEdits(bytes: Uint8Array, members: readonly Member[], changes: MemberChanges): Edit[] {
+  if (changes.append === undefined || changes.append.length === 0) return [];
+  const text = changes.append.join(",");
+  const last = members.at(-1);
+  if (last === undefined) {
+    const open = bytes.indexOf(0x7b);
+    return [{ start: open + 1, end: open + 1, text }];
+  }
+  const anyKept = members.some((member) => changes.remove?.has(member) !== true);
+  return [{ start: last.valueEnd, end: last.valueEnd, text: anyKept ? `,${text}` : text }];
+}
+
+/** Replaces spans of `bytes`; `edits` are in order and do not overlap. */
+function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+  const texts = edits.map((edit) => encoder.encode(edit.text));
+  let length = bytes.length;
+  edits.forEach((edit, i) => {
+    length += (texts[i] as Uint8Array).length - (edit.end - edit.start);
+  });
+  const result = new Uint8Array(length);
+  let from = 0;
+  let to = 0;
+  edits.forEach((edit, i) => {
+    const text = texts[i] as Uint8Array;
+    result.set(bytes.subarray(from, edit.start), to);
+    to += edit.start - from;
+    result.set(text, to);
+    to += text.length;
+    from = edit.end;
+  });
+  result.set(bytes.subarray(from), to);
+  return result;
+}

@@ -1,0 +1,51 @@
+/** What a log line may carry. There is no field for prompts, answers or keys, so they cannot be logged. */
+export interface LogFields {
+  readonly request_id?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly status?: number;
+  readonly duration_ms?: number;
+  readonly key_id?: string;
+  readonly account_id?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly upstream_status?: number;
+  readonly upstream_error?: string;
+  readonly outcome?: string;
+  readonly credit?: string;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly usage_flags?: readonly string[];
+  readonly repairs?: readonly string[];
+  readonly error?: string;
+  readonly file?: string;
+}
+
+/** The one way to write a log line: structured JSON, one line each. */
+export interface Log {
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+const SECRETS = /\b(sk-[A-Za-z0-9_-]{8,}|adm-[A-Za-z0-9_-]{8,}|Bearer\s+\S+|[A-Za-z0-9+/_-]{40,})/g;
+
+/** `text` without anything that looks like a key, a token or a payload, cut to `maxLength` characters. */
+export function redact(text: string, maxLength = 300): string {
+  return text.replace(SECRETS, "[redacted]").slice(0, maxLength);
+}
+
+/** An error and its causes in one redacted line. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  for (let at: unknown = error; at !== undefined && at !== null && parts.length < 4;) {
+    if (!(at instanceof Error)) {
+      parts.push(typeof at === "string" ? at : typeof at);
+      break;
+    }
+    const code = "code" in at && typeof at.code === "string" ? ` ${at.code}` : "";
+    parts.push(`${at.name}${code}: ${at.message}`);
+    at = at.cause;
+  }
+  return redact(parts.join(" ← "), 600);
+}

@@ -1,0 +1,45 @@
+import type { Prices } from "./price.ts";
+
+/** Model categories of the interface; `language` is shown to people as Text. */
+export const CATEGORIES = ["language", "image", "video", "audio", "embedding"] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** Request formats of language models, by the identifiers of the interface. */
+export const PROTOCOLS = ["compat_chat_completions", "compat_messages", "compat_generate_content"] as const;
+export type ProtocolId = (typeof PROTOCOLS)[number];
+
+/** What goes in and what comes out. */
+export const MODALITIES = ["text", "image", "audio", "video", "pdf"] as const;
+export type Modality = (typeof MODALITIES)[number];
+
+/** A way to reach a model: which provider serves it, and under which id. */
+export interface Route {
+  readonly provider: string;
+  readonly upstreamId: string;
+}
+
+/** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
+export interface Model {
+  readonly id: string;
+  /** `<category>/<id>`. */
+  readonly uniqueId: string;
+  readonly category: Category;
+  readonly displayName: string;
+  readonly vendor: string;
+  readonly supportedProtocols: readonly ProtocolId[];
+  readonly inputModalities: readonly Modality[];
+  readonly outputModalities: readonly Modality[];
+  readonly totalContext: number | null;
+  readonly maxOutput: number | null;
+  /** Fields in the interface's range that this model refuses; they are left out with a warning. */
+  readonly ignoredParameters: readonly string[];
+  /** The field that bounds output upstream. */
+  readonly maxTokensField: "max_completion_tokens" | "max_tokens";
+  /** The most tokens that one input picture, sound, film or document can come to. */
+  readonly mediaTokenCeiling: Readonly<Partial<Record<Modality, number>>>;
+  readonly prices: Prices;
+  /** Names `prices` by content. */
+  readonly priceVersion: string;
+  readonly routes: readonly Route[];
+  readonly parameterSchema: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,44 @@
+/** What a handler may do to the connection that a request came on. */
+export interface Connection {
+  /** Lifts the idle limit for this request: from here on our own deadlines count. */
+  keepOpen(): void;
+}
+
+/** A listening server. */
+export interface Listener {
+  readonly port: number;
+  readonly url: string;
+  /** Takes no new connection; resolves when the requests under way have ended. */
+  drain(): Promise<void>;
+  /** Ends every connection now. */
+  stop(): Promise<void>;
+}
+
+/** What to listen with. */
+export interface ServeOptions {
+  readonly hostname: string;
+  readonly port: number;
+  /** Requests with a longer body are cut by the server; a handler's own limit must be below. */
+  readonly maxBodyBytes: number;
+  handle(request: Request, connection: Connection): Response | Promise<Response>;
+}
+
+/** Starts an HTTP server. Throws an error with code `EADDRINUSE` when the port is taken. */
+export function serve({ hostname, port, maxBodyBytes, handle }: ServeOptions): Listener {
+  const server = Bun.serve({
+    hostname,
+    port,
+    maxRequestBodySize: maxBodyBytes,
+    // The longest the runtime allows; a stream lifts it by keepOpen.
+    idleTimeout: 255,
+    development: false,
+    fetch: (request, bun) => handle(request, { keepOpen: () => bun.timeout(request, 0) }),
+    error: () => new Response(null, { status: 500 }),
+  });
+  return {
+    port: server.port ?? port,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${server.port ?? port}`,
+    drain: () => server.stop(),
+    stop: () => server.stop(true),
+  };
+}

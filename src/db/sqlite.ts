@@ -1,0 +1,48 @@
+import { Kysely, SqliteDialect } from "kysely";
+import { openSqlite, type SqliteDatabase, type SqliteValue } from "../runtime/sqlite.ts";
+import type { Tables } from "./schema.ts";
+
+/** Reads, typed. Changes go to the one writer. */
+export type Database = Kysely<Tables>;
+
+/** Opens the database for the writer's thread: write-ahead log, every commit synced to the disk. */
+export function openForWriting(path: string): SqliteDatabase {
+  const database = openSqlite(path);
+  database.execute("pragma journal_mode = wal");
+  database.execute("pragma synchronous = full");
+  database.execute("pragma busy_timeout = 5000");
+  database.execute("pragma foreign_keys = on");
+  // The log is folded back in steps of about 16 MiB, so that no commit waits for a long fold.
+  database.execute("pragma wal_autocheckpoint = 4000");
+  return database;
+}
+
+/** Opens typed reads over the file; never blocked by the writer, never blocking it. */
+export function openForReading(path: string): Database {
+  const database = openSqlite(path, { readonly: true });
+  database.execute("pragma busy_timeout = 5000");
+  database.execute("pragma query_only = on");
+  return kyselyOver(database);
+}
+
+/** A query builder over an open SQLite database. */
+export function kyselyOver(database: SqliteDatabase): Database {
+  return new Kysely<Tables>({
+    dialect: new SqliteDialect({
+      database: {
+        close: () => database.close(),
+        prepare(sql) {
+          const statement = database.prepare(sql);
+          return {
+            reader: statement.givesRows,
+            all: (values) => statement.all(...(values as SqliteValue[])),
+            run: (values) => ({ changes: statement.run(...(values as SqliteValue[])), lastInsertRowid: 0 }),
+            *iterate(values) {
+              yield* statement.all(...(values as SqliteValue[]));
+            },
+          };
+        },
+      },
+    }),
+  });
+}

@@ -1,0 +1,105 @@
+import type { Caller } from "../core/caller.ts";
+import type { Clock } from "../core/clock.ts";
+import { newId } from "../core/ids.ts";
+import type { Random } from "../core/random.ts";
+import { createKeyedHash } from "../runtime/hash.ts";
+import { isKeyText, keyHint, newKeyText } from "./key-text.ts";
+
+/** A key as the store has it. */
+export interface StoredKey {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly models: readonly string[] | null;
+  readonly expiresAtMs: number | null;
+  readonly revoked: boolean;
+  readonly accountActive: boolean;
+}
+
+/** What is stored of a key when it is issued. */
+export interface IssuedKey {
+  readonly keyId: string;
+  readonly hash: string;
+  readonly hint: string;
+}
+
+/** API keys: issue, look up, forget. */
+export interface Keys {
+  /** A new key: its text, which is shown once, and what the store keeps of it. */
+  issue(): IssuedKey & { readonly text: string };
+  /** The caller that `text` belongs to; `undefined` for any text that is not a live key. Rejects when the store cannot be asked. */
+  authenticate(text: string): Promise<Caller | undefined>;
+  /** Makes the next use of every key ask the store again. */
+  forget(): void;
+}
+
+/** What the keys are made of. */
+export interface KeysParts {
+  /** The key with this hash, as it is stored now. */
+  find(hash: string): Promise<StoredKey | undefined>;
+  readonly pepper: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A key that was looked up is trusted this long, which bounds how late a revocation elsewhere is seen. */
+const TRUST_MS = 4_000;
+
+/** Keys remembered at once; beyond it the one that came in first makes room. */
+const MAX_REMEMBERED = 10_000;
+
+interface Remembered {
+  readonly untilMs: number;
+  readonly expiresAtMs: number;
+  readonly caller: Caller;
+}
+
+/** Keys over a store. What is remembered is found by the full hash of the full key. */
+export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
+  const hashOf = createKeyedHash(pepper);
+  const remembered = new Map<string, Remembered>();
+  const asking = new Map<string, Promise<Caller | undefined>>();
+
+  const ask = async (hash: string): Promise<Caller | undefined> => {
+    const key = await find(hash);
+    const nowMs = clock.nowMs();
+    if (key === undefined || key.revoked || !key.accountActive) return undefined;
+    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return undefined;
+    const caller: Caller = {
+      keyId: key.keyId,
+      accountId: key.accountId,
+      models: key.models === null ? null : new Set(key.models),
+    };
+    const [oldest] = remembered.keys();
+    if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+    remembered.set(hash, { untilMs: nowMs + TRUST_MS, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
+    return caller;
+  };
+
+  return {
+    issue() {
+      const text = newKeyText(random);
+      return { keyId: newId("key", random), text, hash: hashOf(text), hint: keyHint(text) };
+    },
+
+    async authenticate(text) {
+      if (!isKeyText(text)) return undefined;
+      const hash = hashOf(text);
+      const known = remembered.get(hash);
+      const nowMs = clock.nowMs();
+      if (known !== undefined && nowMs < known.untilMs && nowMs < known.expiresAtMs) return known.caller;
+      remembered.delete(hash);
+      // One question to the store however many requests wait for its answer.
+      let answer = asking.get(hash);
+      if (answer === undefined) {
+        answer = ask(hash).finally(() => asking.delete(hash));
+        asking.set(hash, answer);
+      }
+      return answer;
+    },
+
+    forget: () => {
+      remembered.clear();
+      asking.clear();
+    },
+  };
+}

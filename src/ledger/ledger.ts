@@ -1,0 +1,129 @@
+import type { MicroCredits } from "../core/credits.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Failpoint } from "../core/failpoint.ts";
+import type { Hold } from "../core/hold.ts";
+import { newId } from "../core/ids.ts";
+import type { Model } from "../core/model.ts";
+import type { PriceSnapshot } from "../core/price.ts";
+import type { Random } from "../core/random.ts";
+import type { TokenUsage, UsageFlag } from "../core/usage.ts";
+import type { ElasticOutput } from "./commands.ts";
+import type { Writer } from "./writer.ts";
+
+/** What a request wants set aside. */
+export interface HoldRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly model: Model;
+  readonly snapshot: PriceSnapshot;
+  readonly amount: MicroCredits;
+  readonly elastic?: ElasticOutput;
+}
+
+/** What a request used, and how it ended. */
+export interface Settlement {
+  readonly used: MicroCredits;
+  readonly usage: TokenUsage;
+  readonly flags: readonly UsageFlag[];
+  readonly reason: string;
+}
+
+/** The only code that moves credit between a balance, a hold and the ledger. */
+export interface Ledger {
+  /** Sets credit aside. `undefined` when the balance does not cover it. */
+  hold(request: HoldRequest): Promise<Hold | undefined>;
+  /** Charges what was used and frees the rest; returns what was charged. Twice is once. */
+  settle(hold: Hold, settlement: Settlement): Promise<MicroCredits>;
+  /** Frees the hold without a charge. */
+  void(hold: Hold, reason: string): Promise<void>;
+}
+
+/** What the ledger is made of. */
+export interface LedgerParts {
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly failpoint: Failpoint;
+  /** Names this run of the process: its holds die with it. */
+  readonly bootId: string;
+  /** A hold that has not ended by then was lost. */
+  readonly holdLifetimeMs: number;
+}
+
+/** The ledger over the one writer. */
+export function createLedger({
+  writer,
+  clock,
+  random,
+  failpoint,
+  bootId,
+  holdLifetimeMs,
+}: LedgerParts): Ledger {
+  const rules = new Map<string, string>();
+  return {
+    async hold(request) {
+      const { snapshot } = request;
+      const id = newId("hold", random);
+      const nowMs = clock.nowMs();
+      failpoint("hold.before_submit");
+      const answer = await writer.submit({
+        kind: "hold",
+        hold: id,
+        account: request.accountId,
+        key: request.keyId,
+        requestId: request.requestId,
+        boot: bootId,
+        amount: request.amount,
+        ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
+        priceVersion: snapshot.version,
+        model: request.model.id,
+        priceRules: rulesText(rules, snapshot),
+        nowMs,
+        expiresAtMs: nowMs + holdLifetimeMs,
+      });
+      failpoint("hold.after_commit");
+      if (!answer.ok) return undefined;
+      return {
+        id,
+        accountId: request.accountId,
+        amount: answer.amount,
+        snapshot,
+        ...(answer.outputTokens === undefined ? {} : { outputTokens: answer.outputTokens }),
+      } as Hold;
+    },
+
+    async settle(hold, { used, usage, flags, reason }) {
+      failpoint("settle.before_submit");
+      const answer = await writer.submit({
+        kind: "settle",
+        hold: hold.id,
+        used,
+        usage: JSON.stringify(usage),
+        flags,
+        reason,
+        nowMs: clock.nowMs(),
+      });
+      failpoint("settle.after_commit");
+      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be settled: ${answer.reason}.`);
+      return answer.charged;
+    },
+
+    async void(hold, reason) {
+      const answer = await writer.submit({ kind: "void", hold: hold.id, reason, nowMs: clock.nowMs() });
+      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
+    },
+  };
+}
+
+/** The rules as JSON, with prices as decimal text; made once for each version. */
+function rulesText(known: Map<string, string>, snapshot: PriceSnapshot): string {
+  let text = known.get(snapshot.version);
+  if (text === undefined) {
+    text = JSON.stringify(snapshot.prices, (_, value: unknown) =>
+      typeof value === "bigint" ? value.toString() : value,
+    );
+    known.set(snapshot.version, text);
+  }
+  return text;
+}

@@ -1,0 +1,33 @@
+import { noFailpoint, parseFailpoint } from "../core/failpoint.ts";
+import { openForWriting } from "../db/sqlite.ts";
+import { serveThread } from "../runtime/worker.ts";
+import type { Command, Outcome } from "./commands.ts";
+import { openSqliteBooks } from "./sqlite-books.ts";
+
+/** What the thread is opened with. */
+export interface ThreadSettings {
+  readonly databaseFile: string;
+  /** A failpoint for the thread's own code, as `name:action[:nth]`. */
+  readonly failpoint: string | null;
+}
+
+/** Commands that are to be one transaction. */
+export interface Batch {
+  readonly number: number;
+  readonly commands: readonly Command[];
+}
+
+/** The outcomes of a batch, in the order of its commands. */
+export interface BatchOutcomes {
+  readonly number: number;
+  readonly outcomes: readonly Outcome[];
+}
+
+serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
+  const failpoint =
+    settings.failpoint === null
+      ? noFailpoint
+      : parseFailpoint(settings.failpoint, () => process.kill(process.pid, "SIGKILL"));
+  const books = openSqliteBooks(openForWriting(settings.databaseFile), failpoint);
+  return ({ number, commands }) => ({ number, outcomes: books.apply(commands) });
+});

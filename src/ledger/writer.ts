@@ -1,0 +1,97 @@
+import { GatewayError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { AnswerTo, Command, Outcome } from "./commands.ts";
+
+/** The one writer of the process. Commands that wait together commit together; each gets its own answer. */
+export interface Writer {
+  /** Resolves when the command is durable. Rejects with `overloaded_error` when the store did not take it. */
+  submit<C extends Command>(command: C): Promise<AnswerTo<C>>;
+  /** Resolves when nothing waits, and ends the writer; later commands are refused. */
+  close(): Promise<void>;
+}
+
+/** Does one batch as one transaction. Rejects when the batch may have to be sent again. */
+export interface Executor {
+  execute(commands: readonly Command[]): Promise<readonly Outcome[]>;
+  close(): void;
+}
+
+/** Commands of one transaction at most, so that no answer waits for a very long one. */
+const MAX_BATCH = 256;
+
+/** A batch is sent this often before its commands are refused. */
+const MAX_ATTEMPTS = 3;
+
+interface Waiting {
+  readonly command: Command;
+  readonly resolve: (answer: AnswerTo<Command>) => void;
+  readonly reject: (error: GatewayError) => void;
+}
+
+/**
+ * A writer that hands batches to `executor`, one at a time: while one is written, the next gathers. Since a
+ * command can be sent twice without harm, a batch whose executor died is sent again.
+ */
+export function createWriter(executor: Executor, log: Log): Writer {
+  let waiting: Waiting[] = [];
+  let writing = false;
+  let closed = false;
+  let idle: (() => void) | undefined;
+
+  const run = async (batch: readonly Waiting[]): Promise<void> => {
+    const outcomes = await attempt(executor, log, batch);
+    batch.forEach((item, i) => answer(item, outcomes[i]));
+  };
+
+  const pump = async (): Promise<void> => {
+    if (writing) return;
+    writing = true;
+    while (waiting.length > 0) {
+      const batch = waiting.length <= MAX_BATCH ? waiting : waiting.slice(0, MAX_BATCH);
+      waiting = batch === waiting ? [] : waiting.slice(MAX_BATCH);
+      await run(batch);
+    }
+    writing = false;
+    idle?.();
+  };
+
+  return {
+    submit<C extends Command>(command: C) {
+      if (closed) return Promise.reject(notWritten("the writer is closed"));
+      return new Promise<AnswerTo<C>>((resolve, reject) => {
+        waiting.push({ command, resolve: resolve as Waiting["resolve"], reject });
+        void pump();
+      });
+    },
+    async close() {
+      closed = true;
+      if (writing) await new Promise<void>((resolve) => (idle = resolve));
+      executor.close();
+    },
+  };
+}
+
+async function attempt(executor: Executor, log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+  const commands = batch.map((item) => item.command);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await executor.execute(commands);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error("the ledger's writer failed", { error: reason });
+      if (tries === MAX_ATTEMPTS) return commands.map(() => ({ failure: reason }));
+    }
+  }
+}
+
+function answer(item: Waiting, outcome: Outcome | undefined): void {
+  if (outcome !== undefined && "answer" in outcome) item.resolve(outcome.answer);
+  else item.reject(notWritten(`${item.command.kind}: ${outcome?.failure ?? "no answer"}`));
+}
+
+function notWritten(reason: string): GatewayError {
+  return new GatewayError("overloaded_error", "The ledger cannot be written now. Try again shortly.", {
+    cause: new Error(reason),
+    retryAfterSec: 2,
+  });
+}

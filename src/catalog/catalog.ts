@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CATEGORIES, type Category, type Model, type ProtocolId, type Route } from "../core/model.ts";
+import { compileSchema, faultSentence } from "../core/schema.ts";
+import { parameterSchema } from "./parameters.ts";
+import { readPrices } from "./prices.ts";
+import { ModelFileSchema, type ModelFacts, type PublicModel } from "./schema.ts";
+
+/** All enabled models at one moment; a new catalogue replaces it whole. */
+export interface Catalog {
+  readonly models: readonly Model[];
+  /** The models with this id, in the order of `CATEGORIES`. */
+  byId(id: string): readonly Model[];
+}
+
+const modelFile = compileSchema(ModelFileSchema);
+
+/** A catalogue of `models`. */
+export function createCatalog(models: readonly Model[]): Catalog {
+  const byId = Map.groupBy(models, (model) => model.id);
+  return { models, byId: (id) => byId.get(id) ?? [] };
+}
+
+/** Reads every file under `folder`. Throws a sentence that names the file at fault. */
+export function loadModelFiles(folder: string): Model[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".json"),
+  );
+  return files.sort().map((name) => {
+    try {
+      const data: unknown = JSON.parse(readFileSync(join(folder, name), "utf8"));
+      if (!modelFile.accepts(data)) throw new Error(faultSentence(modelFile.faultOf(data)));
+      const [category, ...rest] = name.replace(/\.json$/, "").split("/");
+      if (!CATEGORIES.includes(category as Category)) throw new Error(`"${category}" is no category`);
+      const { supported_protocols, routes, ...facts } = data;
+      return buildModel(rest.join("/"), category as Category, facts, {
+        supportedProtocols: supported_protocols,
+        routes: routes.map((route) => ({ provider: route.provider, upstreamId: route.upstream_id })),
+      });
+    } catch (error) {
+      throw new Error(`The model file ${join(folder, name)} cannot be used: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  });
+}
+
+/** Tokens that one medium can come to when a model's data does not say. */
+const MEDIA_TOKEN_CEILING = { image: 3_000, audio: 20_000, video: 200_000, pdf: 200_000 } as const;
+
+/** A model of the facts as written. Throws a sentence when its prices cannot be read. */
+export function buildModel(
+  id: string,
+  category: Category,
+  facts: ModelFacts,
+  reach: { readonly supportedProtocols: readonly ProtocolId[]; readonly routes: readonly Route[] },
+): Model {
+  const { prices, version } = readPrices(facts.prices);
+  const model: Omit<Model, "parameterSchema"> = {
+    id,
+    uniqueId: `${category}/${id}`,
+    category,
+    displayName: facts.display_name ?? id,
+    vendor: id.split("/")[0] ?? id,
+    supportedProtocols: reach.supportedProtocols,
+    inputModalities: facts.input_modalities ?? ["text"],
+    outputModalities: facts.output_modalities ?? ["text"],
+    totalContext: facts.total_context ?? null,
+    maxOutput: facts.max_output ?? null,
+    ignoredParameters: facts.ignored_parameters ?? [],
+    maxTokensField: facts.max_tokens_field ?? "max_tokens",
+    mediaTokenCeiling: { ...MEDIA_TOKEN_CEILING, ...facts.media_token_ceiling },
+    prices,
+    priceVersion: version,
+    routes: reach.routes,
+  };
+  return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+/** A model as the interface shows it. */
+export function publicModel(model: Model, publicUrl: string): PublicModel {
+  return {
+    id: model.id,
+    unique_id: model.uniqueId,
+    object: "model",
+    category: model.category,
+    display_name: model.displayName,
+    vendor: model.vendor,
+    supported_protocols: [...model.supportedProtocols],
+    input_modalities: [...model.inputModalities],
+    output_modalities: [...model.outputModalities],
+    total_context: model.totalContext,
+    max_output: model.maxOutput,
+    parameter_schema: model.parameterSchema,
+    documentation_url: `${publicUrl}/docs/${model.category}/${model.id}/llms.txt`,
+  };
+}

@@ -1,0 +1,105 @@
+import { Type, type Static } from "typebox";
+import { CATEGORIES, MODALITIES, PROTOCOLS } from "../core/model.ts";
+import { TOKEN_BUCKETS } from "../core/price.ts";
+
+const closed = { additionalProperties: false };
+
+const Price = Type.Number({ minimum: 0, description: "USD per million tokens" });
+
+const PriceCondition = Type.Object(
+  {
+    from: Type.Optional(Type.String({ description: "Date or time in ISO 8601 from which the price holds" })),
+    utc_hours: Type.Optional(
+      Type.Array(Type.Array(Type.Integer({ minimum: 0, maximum: 24 }), { minItems: 2, maxItems: 2 }), {
+        minItems: 1,
+      }),
+    ),
+    input_over: Type.Optional(
+      Type.Integer({ minimum: 0, description: "More input tokens than this, cached ones included" }),
+    ),
+  },
+  closed,
+);
+
+const PriceRules = Type.Union([
+  Price,
+  Type.Array(Type.Object({ when: Type.Optional(PriceCondition), price: Price }, closed), { minItems: 1 }),
+]);
+
+/** Prices by bucket: one number, or rules of which the first that holds counts. */
+export const PricesSchema = Type.Object(
+  Object.fromEntries(TOKEN_BUCKETS.map((bucket) => [bucket, Type.Optional(PriceRules)])) as Record<
+    (typeof TOKEN_BUCKETS)[number],
+    ReturnType<typeof Type.Optional<typeof PriceRules>>
+  >,
+  closed,
+);
+
+const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueItems: true });
+
+/** What is said of a model wherever it is said: in a file of the catalogue or in switchyard.yaml. */
+export const ModelFactsSchema = Type.Object(
+  {
+    display_name: Type.Optional(Type.String({ minLength: 1 })),
+    input_modalities: Type.Optional(Modalities),
+    output_modalities: Type.Optional(Modalities),
+    total_context: Type.Optional(Type.Integer({ minimum: 1 })),
+    max_output: Type.Optional(Type.Integer({ minimum: 1 })),
+    ignored_parameters: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
+    max_tokens_field: Type.Optional(Type.Enum(["max_completion_tokens", "max_tokens"])),
+    media_token_ceiling: Type.Optional(
+      Type.Object(
+        Object.fromEntries(
+          MODALITIES.map((name) => [name, Type.Optional(Type.Integer({ minimum: 1 }))]),
+        ) as Record<
+          (typeof MODALITIES)[number],
+          ReturnType<typeof Type.Optional<ReturnType<typeof Type.Integer>>>
+        >,
+        closed,
+      ),
+    ),
+    prices: PricesSchema,
+  },
+  closed,
+);
+
+/** A file of the catalogue; its path under `models/` is the model's unique id. */
+export const ModelFileSchema = Type.Object(
+  {
+    ...ModelFactsSchema.properties,
+    display_name: Type.String({ minLength: 1 }),
+    supported_protocols: Type.Array(Type.Enum([...PROTOCOLS]), { uniqueItems: true }),
+    routes: Type.Array(
+      Type.Object({ provider: Type.String(), upstream_id: Type.String({ minLength: 1 }) }, closed),
+      {
+        minItems: 1,
+      },
+    ),
+  },
+  closed,
+);
+
+export type ModelFacts = Static<typeof ModelFactsSchema>;
+export type ModelFile = Static<typeof ModelFileSchema>;
+
+/** A model as the interface shows it. */
+export const PublicModelSchema = Type.Object(
+  {
+    id: Type.String({ description: "<vendor>/<model-name>" }),
+    unique_id: Type.String({ description: "<category>/<vendor>/<model-name>" }),
+    object: Type.Literal("model"),
+    category: Type.Enum([...CATEGORIES]),
+    display_name: Type.String(),
+    vendor: Type.String(),
+    supported_protocols: Type.Array(Type.Enum([...PROTOCOLS])),
+    input_modalities: Type.Array(Type.Enum([...MODALITIES])),
+    output_modalities: Type.Array(Type.Enum([...MODALITIES])),
+    total_context: Type.Union([Type.Integer(), Type.Null()]),
+    max_output: Type.Union([Type.Integer(), Type.Null()]),
+    parameter_schema: Type.Object({}, { additionalProperties: true }),
+    documentation_url: Type.String({ format: "uri" }),
+  },
+  { title: "Model" },
+);
+
+export type PublicModel = Static<typeof PublicModelSchema>;

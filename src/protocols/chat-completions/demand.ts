@@ -1,0 +1,79 @@
+import type { Modality } from "../../core/model.ts";
+import type { TokenBucket } from "../../core/price.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
+import type { Demand } from "../protocol.ts";
+import type { ChatMessage, ChatRequestBody } from "./schema.ts";
+
+/** Tokens around a message (role, separators), and around the whole. */
+const PER_MESSAGE = { expected: 4, ceiling: 12 };
+const PER_REQUEST = { expected: 3, ceiling: 32 };
+
+/** What a tool definition adds to its own text. */
+const PER_TOOL = { expected: 8, ceiling: 200 };
+
+/** What `body` asks for; `schemaBytes` is the length of its tools and response format as they were sent. */
+export function readDemand(body: ChatRequestBody, schemaBytes: number): Demand {
+  const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
+  const media: Partial<Record<Modality, number>> = {};
+  for (const message of body.messages) measureMessage(message, size, media);
+  const text = estimateTokens(size);
+  const messages = body.messages.length;
+  const tools = body.tools?.length ?? 0;
+  const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens;
+  return {
+    textTokens: {
+      expected:
+        text.expected + messages * PER_MESSAGE.expected + tools * PER_TOOL.expected + PER_REQUEST.expected,
+      ceiling: text.ceiling + messages * PER_MESSAGE.ceiling + tools * PER_TOOL.ceiling + PER_REQUEST.ceiling,
+    },
+    media,
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    choices: body.n ?? 1,
+    buckets: pricedBuckets(body, media),
+    outputModalities: body.modalities ?? ["text"],
+  };
+}
+
+function pricedBuckets(
+  body: ChatRequestBody,
+  media: Readonly<Partial<Record<Modality, number>>>,
+): TokenBucket[] {
+  const buckets: TokenBucket[] = [];
+  if (media.audio !== undefined) buckets.push("audio_input");
+  if (body.modalities?.includes("audio") === true) buckets.push("audio_output");
+  if (body.modalities?.includes("image") === true) buckets.push("image_output");
+  return buckets;
+}
+
+function measureMessage(
+  message: ChatMessage,
+  size: TextSize,
+  media: Partial<Record<Modality, number>>,
+): void {
+  const add = (kind: Modality): void => {
+    media[kind] = (media[kind] ?? 0) + 1;
+  };
+  if (typeof message.content === "string") measureText(message.content, size);
+  else if (Array.isArray(message.content)) {
+    for (const part of message.content) {
+      if (part.text !== undefined) measureText(part.text, size);
+      if (part.refusal !== undefined) measureText(part.refusal, size);
+      if (part.image_url !== undefined) add("image");
+      if (part.video_url !== undefined) add("video");
+      if (part.audio_url !== undefined || part.input_audio !== undefined) add("audio");
+      // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
+      if (part.file !== undefined || part.type === "document_url") add("pdf");
+    }
+  }
+  for (const call of message.tool_calls ?? []) {
+    if (call.function === undefined) continue;
+    measureText(call.function.name, size);
+    measureText(call.function.arguments ?? "", size);
+  }
+  for (const detail of message.reasoning_details ?? []) measureText(detail.thinking ?? "", size);
+  for (const field of ["reasoning_content", "reasoning"] as const) {
+    const text = (message as Readonly<Record<string, unknown>>)[field];
+    if (typeof text === "string") measureText(text, size);
+  }
+  for (const _ of message.images ?? []) add("image");
+}

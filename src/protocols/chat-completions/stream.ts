@@ -1,0 +1,346 @@
+import { createByteBuilder } from "../../core/byte-builder.ts";
+import { creditsText, type MicroCredits } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { createSseLines } from "../../core/sse-lines.ts";
+import { estimateTokens } from "../../core/token-estimate.ts";
+import { NO_USAGE } from "../../core/usage.ts";
+import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
+import { createChunkScanner, type SeenOutput } from "./chunk-scan.ts";
+import { createChunkRepairs } from "./repairs.ts";
+import { readErrorObject } from "./refusal.ts";
+import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
+
+/** An event is JSON of one line; one longer than this is a fault of the provider. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const DATA = encoder.encode("data: ");
+const END = encoder.encode("\n\n");
+const COLON = encoder.encode(":");
+const DONE = encoder.encode("[DONE]");
+const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
+
+/**
+ * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
+ * padding; those of a compatible one pass the named repairs. Usage chunks and `[DONE]` are held back: the tail
+ * (usage, credit, `[DONE]`) is ours.
+ */
+export function openStream(context: AnswerContext): RelayStream {
+  const out = createByteBuilder(4096);
+  const model = encoder.encode(JSON.stringify(context.model));
+  const seen: SeenOutput = { ascii: 0, wide: 0 };
+  const openChoices = new Map<number, boolean>();
+  const scanner = createChunkScanner(context.padding, seen, {
+    choice(index, finished) {
+      if (finished || !openChoices.has(index))
+        openChoices.set(index, finished || openChoices.get(index) === true);
+    },
+  });
+  const moved = new Set<string>();
+  const repairs = context.native ? undefined : createChunkRepairs();
+  const state: StreamState = { isDone: false, hasContent: false, atEnd: false, chunks: 0 };
+
+  const fail = (message: string, cause?: unknown): void => {
+    state.failure ??= new GatewayError("upstream_error", message, { cause });
+  };
+
+  /** An event that the end of the stream cut is no fault of its own: whether the answer is whole decides. */
+  const failCut = (message: string): void => {
+    if (!state.atEnd) fail(message);
+  };
+
+  const isComplete = (): boolean => {
+    if (openChoices.size === 0) return false;
+    for (const finished of openChoices.values()) if (!finished) return false;
+    return true;
+  };
+
+  const noteUsage = (bytes: Uint8Array, start: number, end: number): boolean => {
+    const text = decoder.decode(bytes.subarray(start, end));
+    const metered = readUsage(JSON.parse(text));
+    if (metered === undefined) return false;
+    state.metered = metered;
+    state.usageText = text;
+    return true;
+  };
+
+  const noteNames = (bytes: Uint8Array): void => {
+    const { facts } = scanner;
+    if (state.idText === undefined && facts.idStart !== -1) {
+      state.idText = decoder.decode(bytes.subarray(facts.idStart, facts.idEnd));
+    }
+    if (state.createdText === undefined && facts.createdStart !== -1) {
+      state.createdText = decoder.decode(bytes.subarray(facts.createdStart, facts.createdEnd));
+    }
+  };
+
+  /** One whole chunk, after repairs. */
+  const relayChunk = (bytes: Uint8Array, start: number, end: number): void => {
+    state.chunks += 1;
+    scanner.scan(bytes, start, end);
+    const { facts } = scanner;
+    if (!facts.valid) return failCut("The provider sent a chunk that is not JSON.");
+    if (facts.errorStart !== -1) {
+      // An error after every choice has ended takes nothing away from the answer.
+      if (isComplete()) return;
+      const error: unknown = JSON.parse(decoder.decode(bytes.subarray(facts.errorStart, facts.errorEnd)));
+      state.failure ??= readErrorObject(error, context);
+      return;
+    }
+    if (state.idText === undefined || state.createdText === undefined) noteNames(bytes);
+    const gaveUsage = facts.usageStart !== -1 && noteUsage(bytes, facts.usageStart, facts.usageEnd);
+    if (!facts.someChoice) {
+      if (gaveUsage || facts.hasChoices) keepUsageChunk(bytes, start, end, gaveUsage);
+      else fail("The provider sent a chunk without choices.");
+      return;
+    }
+    if (facts.hasContent) state.hasContent = true;
+    if (gaveUsage) moved.add("usage_beside_choices");
+    emit(bytes, start, end);
+  };
+
+  /** A chunk without choices is sent with the tail when it carries usage; else it says nothing and goes on as it is. */
+  const keepUsageChunk = (bytes: Uint8Array, start: number, end: number, gaveUsage: boolean): void => {
+    if (!gaveUsage) return emit(bytes, start, end);
+    const { cuts } = scanner.facts;
+    const usageCut = cuts.indexOf(scanner.facts.usageEnd);
+    if (usageCut > 0) cuts.splice(usageCut - 1, 2);
+    const before = out.take();
+    emit(bytes, start, end);
+    state.usageChunk = out.take();
+    if (before !== undefined) out.add(before);
+  };
+
+  const emit = (bytes: Uint8Array, start: number, end: number): void => {
+    const { modelStart, modelEnd, cuts } = scanner.facts;
+    out.add(DATA);
+    let from = start;
+    let modelPending = modelStart !== -1;
+    for (let i = 0; i <= cuts.length; i += 2) {
+      const cutStart = i < cuts.length ? (cuts[i] as number) : end;
+      if (modelPending && modelStart < cutStart) {
+        out.add(bytes, from, modelStart);
+        out.add(model);
+        from = modelEnd;
+        modelPending = false;
+      }
+      out.add(bytes, from, cutStart);
+      if (i < cuts.length) from = cuts[i + 1] as number;
+    }
+    out.add(END);
+  };
+
+  const relayEvent = (bytes: Uint8Array, start: number, end: number): void => {
+    if (state.isDone || state.failure !== undefined) return;
+    if (isDoneMark(bytes, start, end)) {
+      state.isDone = true;
+      return;
+    }
+    if (repairs === undefined) return relayChunk(bytes, start, end);
+    const text = decoder.decode(bytes.subarray(start, end));
+    const repaired = repairs.apply(text);
+    if (repaired === undefined) return failCut("The provider sent a chunk that is not JSON.");
+    for (const chunk of repaired) {
+      if (chunk === text) relayChunk(bytes, start, end);
+      else {
+        const changed = encoder.encode(chunk);
+        relayChunk(changed, 0, changed.length);
+      }
+    }
+  };
+
+  const events = createEventJoiner(relayEvent, (bytes, start, end) => {
+    if (state.isDone || state.failure !== undefined) return;
+    out.add(COLON);
+    out.add(bytes, start, end);
+    out.add(END);
+  });
+  const lines = createSseLines(events, MAX_LINE_BYTES);
+
+  return {
+    push(bytes) {
+      if (!lines.push(bytes)) fail("The provider sent an event that is too long.");
+      events.keep();
+      return out.take();
+    },
+    end() {
+      state.atEnd = true;
+      lines.end();
+      return out.take();
+    },
+    get hasContent() {
+      return state.hasContent;
+    },
+    get chunks() {
+      return state.chunks;
+    },
+    get isDone() {
+      return state.isDone;
+    },
+    get isComplete() {
+      return isComplete() || state.isDone;
+    },
+    get failure() {
+      return state.failure;
+    },
+    get repairs() {
+      return [...(repairs?.applied() ?? []), ...moved];
+    },
+    metered: () => state.metered ?? countedUsage(seen, context),
+    tail(metered, credit) {
+      const usage = usageText(state, metered);
+      const last = missingFinish(state, context, openChoices, repairs?.sawToolCall() === true);
+      return concat([
+        ...last,
+        state.usageChunk !== undefined && usage === state.usageText
+          ? state.usageChunk
+          : tailChunk(state, context, usage),
+        tailChunk(state, context, usage, credit),
+        encoder.encode("data: [DONE]\n\n"),
+      ]);
+    },
+    failureTail(error, metered, credit) {
+      const usage = JSON.stringify(encodeUsage(metered.usage));
+      return concat([
+        finishChunks(state, context, openChoices, "error"),
+        tailChunk(state, context, usage),
+        tailChunk(state, context, usage, credit),
+        encoder.encode(`data: ${JSON.stringify(inStreamError(error))}\n\ndata: [DONE]\n\n`),
+      ]);
+    },
+    keepAlive: KEEP_ALIVE,
+  };
+}
+
+interface StreamState {
+  isDone: boolean;
+  hasContent: boolean;
+  chunks: number;
+  /** Upstream has ended. */
+  atEnd: boolean;
+  failure?: GatewayError;
+  metered?: Metered;
+  /** The last usage as upstream wrote it. */
+  usageText?: string;
+  /** The last usage chunk, ready to be sent. */
+  usageChunk?: Uint8Array | undefined;
+  idText?: string;
+  createdText?: string;
+}
+
+type Span = (bytes: Uint8Array, start: number, end: number) => void;
+
+/** Joins the data lines of an event (nearly always one) and hands over each whole. */
+function createEventJoiner(event: Span, comment: Span) {
+  let held: Uint8Array[] = [];
+  return {
+    comment,
+    /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
+    keep() {
+      if (held.length > 0) held = held.map((line) => line.slice());
+    },
+    data(bytes: Uint8Array, start: number, end: number) {
+      held.push(bytes.subarray(start, end));
+    },
+    dispatch() {
+      const [only] = held;
+      const lines = held;
+      held = [];
+      if (lines.length === 1 && only !== undefined) event(only, 0, only.length);
+      else {
+        const whole = concat(lines.flatMap((line, i) => (i === 0 ? [line] : [encoder.encode("\n"), line])));
+        event(whole, 0, whole.length);
+      }
+    },
+  };
+}
+
+function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
+  let from = start;
+  while (from < end && bytes[from] === 0x20) from += 1;
+  while (end > from && bytes[end - 1] === 0x20) end -= 1;
+  if (end - from !== DONE.length) return false;
+  return DONE.every((byte, i) => bytes[from + i] === byte);
+}
+
+/** What was delivered, by our own count: upstream said nothing of usage, or the answer was cut before it could. */
+function countedUsage(seen: SeenOutput, context: AnswerContext): Metered {
+  // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
+  const { expected } = estimateTokens({
+    ascii: seen.ascii,
+    alphabetic: 0,
+    ideographic: Math.ceil(seen.wide / 3),
+  });
+  return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };
+}
+
+/** Upstream's own usage text where it is whole and unclamped, else ours. */
+function usageText(state: StreamState, metered: Metered): string {
+  if (
+    state.usageText !== undefined &&
+    metered.flags.length === 0 &&
+    isPlainUsage(JSON.parse(state.usageText))
+  ) {
+    return state.usageText;
+  }
+  return JSON.stringify(encodeUsage(metered.usage));
+}
+
+function tailChunk(
+  state: StreamState,
+  context: AnswerContext,
+  usage: string,
+  credit?: MicroCredits,
+): Uint8Array {
+  const charge = credit === undefined ? "" : `,"credit":${creditsText(credit)}`;
+  return encoder.encode(`data: ${chunkHead(state, context)},"choices":[],"usage":${usage}${charge}}\n\n`);
+}
+
+function chunkHead(state: StreamState, context: AnswerContext): string {
+  const id = state.idText ?? JSON.stringify(`chatcmpl-${context.requestId}`);
+  const created = state.createdText ?? context.nowSec;
+  return `{"id":${id},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(context.model)}`;
+}
+
+/**
+ * `[DONE]` came for choices that never got a finish reason. The mark says that they are whole, and clients need
+ * the reason, so it is added.
+ */
+function missingFinish(
+  state: StreamState,
+  context: AnswerContext,
+  choices: ReadonlyMap<number, boolean>,
+  calledTool: boolean,
+): Uint8Array[] {
+  const open = [...choices].some(([, finished]) => !finished);
+  return open ? [finishChunks(state, context, choices, calledTool ? "tool_calls" : "stop")] : [];
+}
+
+/** A finish chunk for every choice that has none; for an answer that never began, for the first. */
+function finishChunks(
+  state: StreamState,
+  context: AnswerContext,
+  choices: ReadonlyMap<number, boolean>,
+  reason: string,
+): Uint8Array {
+  const known = choices.size === 0 ? [[0, false] as const] : [...choices];
+  const open = known.filter(([, finished]) => !finished);
+  const chunks = (open.length === 0 ? known.slice(0, 1) : open).map(
+    ([index]) =>
+      `data: ${chunkHead(state, context)},"choices":[{"index":${index},"delta":${choices.size === 0 ? '{"role":"assistant"}' : "{}"},"finish_reason":"${reason}"}]}\n\n`,
+  );
+  return encoder.encode(chunks.join(""));
+}
+
+function inStreamError(error: GatewayError): object {
+  return {
+    error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type },
+  };
+}
+
+function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = createByteBuilder(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  for (const piece of pieces) whole.add(piece);
+  return whole.take() ?? new Uint8Array(0);
+}

@@ -1,0 +1,133 @@
+import type { Member } from "../../core/json-scan.ts";
+import { openScan, readMembers } from "../../core/json-scan.ts";
+import { spliceObject } from "../../core/json-splice.ts";
+import type { RelayTarget, UpstreamBody } from "../protocol.ts";
+import { FIELDS } from "./fields.ts";
+import { type ChatRequest, indexMembers, invalid, unknownPart } from "./request.ts";
+
+/** Changes gathered for one body. */
+interface Rewrite {
+  readonly remove: Set<Member>;
+  readonly replace: Map<Member, string>;
+  readonly rename: Map<Member, string>;
+  readonly append: string[];
+  readonly warnings: string[];
+}
+
+/**
+ * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
+ * the bound on output under the name the target knows, `stream_options.include_usage`, fields that the model
+ * ignores or that nobody knows taken out with a warning, `reasoning` and `thinking` in the target's own words.
+ * Throws a 400 that names a field which the target cannot express.
+ */
+export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
+  const rewrite: Rewrite = {
+    remove: new Set(),
+    replace: new Map(),
+    rename: new Map(),
+    append: [],
+    warnings: [],
+  };
+  rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
+  for (const [name, at] of request.byName) checkField(request, target, name, at, rewrite);
+  checkParts(request, target);
+  boundOutput(request, target, rewrite);
+  if (request.stream && target.streamUsageOption) askForUsage(request, rewrite);
+  return { body: spliceObject(request.bytes, request.members, rewrite), warnings: rewrite.warnings };
+}
+
+function member(request: ChatRequest, name: string): Member {
+  const found = request.byName.get(name);
+  if (found === undefined) throw new Error(`The request has no ${name}.`);
+  return found;
+}
+
+function valueOf(request: ChatRequest, name: string): unknown {
+  return (request.body as Readonly<Record<string, unknown>>)[name];
+}
+
+function checkField(
+  request: ChatRequest,
+  target: RelayTarget,
+  name: string,
+  at: Member,
+  rewrite: Rewrite,
+): void {
+  const field = FIELDS[name];
+  if (target.model.ignoredParameters.includes(name)) {
+    rewrite.remove.add(at);
+    rewrite.warnings.push(`${name} was left out: ${target.model.id} does not take it`);
+  } else if (field === undefined) {
+    if (target.unknownFields === "pass") return;
+    rewrite.remove.add(at);
+    rewrite.warnings.push(`${printable(name)} was left out: it is not a field of chat completions`);
+  } else if (field.rule === "priced" && !field.freeValues.includes(valueOf(request, name))) {
+    throw invalid(
+      `${name} changes the price, and ${target.model.id} has no price for it: leave it out.`,
+      name,
+    );
+  } else if (field.rule === "gateway" && target.unknownFields === "remove") {
+    inTargetsWords(request, name, at, rewrite);
+  }
+}
+
+/** `reasoning`, `thinking` and `image_config` for a target that has only `reasoning_effort`. */
+function inTargetsWords(request: ChatRequest, name: string, at: Member, rewrite: Rewrite): void {
+  rewrite.remove.add(at);
+  const effort = name === "reasoning" ? request.body.reasoning?.effort : undefined;
+  if (typeof effort === "string" && !request.byName.has("reasoning_effort")) {
+    rewrite.append.push(`"reasoning_effort":${JSON.stringify(effort)}`);
+    return;
+  }
+  rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
+}
+
+function checkParts(request: ChatRequest, target: RelayTarget): void {
+  if (target.unknownFields === "pass") return;
+  const path = unknownPart(request.body);
+  if (path !== undefined) {
+    throw invalid(`${path} must be one of text, image_url, video_url, audio_url, input_audio, file.`, path);
+  }
+}
+
+function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
+  const field = target.model.maxTokensField;
+  const asked = request.byName.get("max_completion_tokens") ?? request.byName.get("max_tokens");
+  if (asked === undefined) {
+    if (target.outputBound !== undefined) rewrite.append.push(`"${field}":${target.outputBound}`);
+    return;
+  }
+  const alias = request.byName.get("max_tokens");
+  if (alias !== undefined && alias !== asked) rewrite.remove.add(alias);
+  const current =
+    request.byName.get("max_completion_tokens") === undefined ? "max_tokens" : "max_completion_tokens";
+  if (current !== field) rewrite.rename.set(asked, `"${field}"`);
+  const most = target.model.maxOutput;
+  if (most !== null && (valueOf(request, current) as number) > most) {
+    rewrite.replace.set(asked, String(most));
+    rewrite.warnings.push(`${current} was lowered to ${most}: ${target.model.id} puts out no more`);
+  }
+}
+
+/** Without usage in the stream there would be nothing to bill by. */
+function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
+  const options = request.byName.get("stream_options");
+  if (options === undefined) {
+    rewrite.append.push('"stream_options":{"include_usage":true}');
+    return;
+  }
+  const bytes = request.bytes.subarray(options.valueStart, options.valueEnd);
+  const members = readMembers(openScan(bytes)) ?? [];
+  const byName = indexMembers(bytes, members);
+  if (request.body.stream_options?.include_usage === true) return;
+  const include = byName.get("include_usage");
+  const changes =
+    include === undefined ? { append: ['"include_usage":true'] } : { replace: new Map([[include, "true"]]) };
+  const spliced = spliceObject(bytes, members, changes);
+  rewrite.replace.set(options, new TextDecoder().decode(spliced));
+}
+
+/** A name as it can stand in a header. */
+function printable(name: string): string {
+  return name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 64);
+}

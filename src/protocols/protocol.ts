@@ -1,0 +1,128 @@
+import type { MicroCredits } from "../core/credits.ts";
+import type { GatewayError } from "../core/errors.ts";
+import type { Modality, Model, ProtocolId } from "../core/model.ts";
+import type { TokenBucket } from "../core/price.ts";
+import type { TokenUsage, UsageFlag } from "../core/usage.ts";
+
+/**
+ * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
+ * the answer comes down as its own bytes with model, usage and credit put in. All of it pure: bytes in, bytes out.
+ */
+export interface RelayProtocol {
+  readonly id: ProtocolId;
+  /** Path under a provider's base address. */
+  readonly path: string;
+  /** Parses and checks a request body. Throws a `GatewayError` that names the field at fault. */
+  readRequest(body: Uint8Array): RelayRequest;
+  /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
+  upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
+  /** Reads a whole answer. Throws `upstream_error` when it is none. */
+  readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswer;
+  /** A stage for a streamed answer. */
+  openStream(context: AnswerContext): RelayStream;
+  /** The error a client is given for a refusal of the provider. */
+  readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError;
+}
+
+/** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
+export interface RelayRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** What it can cost, before prices. */
+  readonly demand: Demand;
+}
+
+/** What a request asks for, in the terms that money and admission need. */
+export interface Demand {
+  /** Input tokens of the text as a good guess, and as a bound that it very probably stays under. */
+  readonly textTokens: { readonly expected: number; readonly ceiling: number };
+  /** Input media by kind. */
+  readonly media: Readonly<Partial<Record<Modality, number>>>;
+  /** Output tokens the caller set as the most, per choice. */
+  readonly maxOutputTokens?: number;
+  readonly choices: number;
+  /** Buckets with no parent that the answer or the input will use. */
+  readonly buckets: readonly TokenBucket[];
+  /** Modalities asked for in the answer. */
+  readonly outputModalities: readonly Modality[];
+}
+
+/** Where a request goes. */
+export interface RelayTarget {
+  readonly model: Model;
+  readonly upstreamId: string;
+  readonly unknownFields: "remove" | "pass";
+  readonly native: boolean;
+  readonly streamUsageOption: boolean;
+  /** Output bound to set when the caller set none; absent when the model's own is fine. */
+  readonly outputBound?: number;
+}
+
+export interface UpstreamBody {
+  readonly body: Uint8Array;
+  /** What was left out or changed, one sentence each, for the `warning` header. */
+  readonly warnings: readonly string[];
+}
+
+/** What an answer is read against. */
+export interface AnswerContext {
+  /** The id to show as `model`. */
+  readonly model: string;
+  readonly native: boolean;
+  readonly padding: readonly string[];
+  /** Fallback for the id of chunks when upstream sends none. */
+  readonly requestId: string;
+  readonly nowSec: number;
+  /** Input tokens to state when upstream counts nothing. */
+  readonly expectedInput: number;
+}
+
+/** Usage as the answer told it, or as we counted it. */
+export interface Metered {
+  readonly usage: TokenUsage;
+  readonly flags: readonly UsageFlag[];
+}
+
+export interface RelayAnswer {
+  readonly metered: Metered;
+  /** Names of the repairs that were needed. */
+  readonly repairs: readonly string[];
+  /** The answer's bytes with the charge in them. */
+  encode(credit: MicroCredits): Uint8Array;
+}
+
+/** A push-style stage for one streamed answer. It does no I/O and holds at most one unfinished event. */
+export interface RelayStream {
+  /** Upstream's bytes in, the client's bytes out; `undefined` when there is nothing to send yet. */
+  push(bytes: Uint8Array): Uint8Array | undefined;
+  /** Upstream has ended; the last event may lack its blank line. */
+  end(): Uint8Array | undefined;
+  /** Something of the answer itself (not a comment, not an empty first chunk) has come. */
+  readonly hasContent: boolean;
+  /** Chunks of the answer so far; comments do not count. */
+  readonly chunks: number;
+  /** Upstream's end mark has come: nothing more is needed. */
+  readonly isDone: boolean;
+  /** Every choice that began has ended. */
+  readonly isComplete: boolean;
+  /** What made the stream unusable, if anything did. */
+  readonly failure: GatewayError | undefined;
+  readonly repairs: readonly string[];
+  /** What has been used so far: what upstream said, else our count. */
+  metered(): Metered;
+  /** The end of a good answer. */
+  tail(metered: Metered, credit: MicroCredits): Uint8Array;
+  /** The end of an answer that broke: never looks complete. */
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits): Uint8Array;
+  /** Bytes that say nothing, to keep the connection open. */
+  readonly keepAlive: Uint8Array;
+}
+
+/** A provider's answer that is no answer. */
+export interface UpstreamRefusal {
+  readonly status: number;
+  readonly body: Uint8Array;
+  readonly retryAfter: string | null;
+  /** Texts that must not reach a client. */
+  readonly secrets: readonly string[];
+}

@@ -1,0 +1,18 @@
+import type { ProviderDefinition } from "../provider.ts";
+
+/** OpenAI itself: the reference of the chat completions format. */
+export const openai: ProviderDefinition = {
+  id: "openai",
+  keyVariable: "OPENAI_API_KEY",
+  baseUrlVariable: "OPENAI_BASE_URL",
+  defaultBaseUrl: "https://api.openai.com/v1",
+  protocol: "chat_completions",
+  dialect: {
+    kind: "native",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
+    padding: ["obfuscation"],
+  },
+  credentials: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+};

@@ -1,0 +1,39 @@
+/**
+ * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
+ * its dialect as data. No code forks by provider.
+ */
+export interface Provider {
+  readonly id: string;
+  /** The wire format it speaks. */
+  readonly protocol: "chat_completions";
+  /** Address with the version segment, no slash at the end: `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** Headers that carry the credential. */
+  readonly credentials: Readonly<Record<string, string>>;
+  /** Texts that must never be shown to anybody: the credential itself. */
+  readonly secrets: readonly string[];
+  readonly dialect: Dialect;
+}
+
+/** How a provider's chat completions differ from the reference. */
+export interface Dialect {
+  /** `native`: bytes pass as they are. `compatible`: each event passes the named repairs. */
+  readonly kind: "native" | "compatible";
+  /** What happens to request fields that the protocol's table does not know. */
+  readonly unknownFields: "remove" | "pass";
+  /** Whether `stream_options.include_usage` is understood. */
+  readonly streamUsageOption: boolean;
+  /** Members of the answer that are padding by the provider's own documentation. */
+  readonly padding: readonly string[];
+}
+
+/** A provider as the source names it: alive once its credential is in the environment. */
+export interface ProviderDefinition {
+  readonly id: string;
+  readonly keyVariable: string;
+  readonly baseUrlVariable: string;
+  readonly defaultBaseUrl: string;
+  readonly protocol: Provider["protocol"];
+  readonly dialect: Dialect;
+  credentials(apiKey: string): Readonly<Record<string, string>>;
+}

@@ -1,0 +1,172 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { MicroCredits } from "../core/credits.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Modality, Model, ProtocolId } from "../core/model.ts";
+import { dearestPrice, type PriceSnapshot, rulesFor, type TokenBucket } from "../core/price.ts";
+import type { Caller } from "../core/caller.ts";
+import type { ElasticOutput } from "../ledger/commands.ts";
+import type { Demand, RelayRequest } from "../protocols/protocol.ts";
+import type { Provider } from "../providers/provider.ts";
+
+/** A request that may be served: by which model, through which provider, for at most how much. */
+export interface Admission {
+  readonly model: Model;
+  readonly provider: Provider;
+  readonly upstreamId: string;
+  readonly snapshot: PriceSnapshot;
+  /** What is held in any case. */
+  readonly amount: MicroCredits;
+  readonly elastic?: ElasticOutput;
+  /** Input tokens that we would charge if upstream never told. */
+  readonly expectedInput: number;
+}
+
+/** What admission looks things up in; one moment's view. */
+export interface Offer {
+  readonly catalog: Catalog;
+  readonly providers: ReadonlyMap<string, Provider>;
+}
+
+/** The most output a model is taken to give when its data does not say. */
+const DEFAULT_MAX_OUTPUT = 32_768;
+
+/** A caller who sets no bound gets room for this much output, or a 402. */
+const FLOOR_OUTPUT = 1_024;
+
+/** Input that our guess puts this far above the context is refused without asking the provider. */
+const SURELY_TOO_LONG = 1.5;
+
+/**
+ * Decides whether a request is served, and the most it can cost. Throws a 400 that says which models would do when
+ * this one does not; never asks anything outside the process.
+ */
+export function admit(
+  offer: Offer,
+  caller: Caller,
+  protocol: ProtocolId,
+  request: RelayRequest,
+  nowMs: number,
+): Admission {
+  const model = findModel(offer, caller, protocol, request.model);
+  const { provider, upstreamId } = findRoute(offer, model);
+  const { demand } = request;
+  checkModalities(model, demand);
+  const media = mediaTokens(model, demand);
+  const expectedInput = demand.textTokens.expected + Math.ceil(media / 3);
+  checkContext(model, demand.textTokens.expected);
+  const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
+  return { model, provider, upstreamId, snapshot, expectedInput, ...quote(model, demand, media, snapshot) };
+}
+
+function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: string): Model {
+  const served = (model: Model): boolean =>
+    model.supportedProtocols.includes(protocol) && (caller.models === null || caller.models.has(model.id));
+  const model = offer.catalog.byId(id).find((found) => found.category === "language" && served(found));
+  if (model !== undefined) return model;
+  const others = offer.catalog.models.filter(served).map((found) => found.id);
+  const hint =
+    others.length === 0
+      ? "No model is served here now: no provider has a credential that serves one."
+      : `Models that are: ${others.slice(0, 20).join(", ")}.`;
+  throw new GatewayError(
+    "invalid_request_error",
+    `The model ${JSON.stringify(id.slice(0, 100))} is not served here. ${hint}`,
+    {
+      param: "model",
+    },
+  );
+}
+
+function findRoute(offer: Offer, model: Model): { provider: Provider; upstreamId: string } {
+  for (const route of model.routes) {
+    const provider = offer.providers.get(route.provider);
+    if (provider !== undefined) return { provider, upstreamId: route.upstreamId };
+  }
+  throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
+    retryAfterSec: 30,
+  });
+}
+
+function checkModalities(model: Model, demand: Demand): void {
+  for (const kind of Object.keys(demand.media) as Modality[]) {
+    if (model.inputModalities.includes(kind)) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} takes ${model.inputModalities.join(", ")} as input, not ${kind}.`,
+      { param: "messages" },
+    );
+  }
+  for (const kind of demand.outputModalities) {
+    if (model.outputModalities.includes(kind)) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} puts out ${model.outputModalities.join(", ")}, not ${kind}.`,
+      {
+        param: "modalities",
+      },
+    );
+  }
+  for (const bucket of demand.buckets) {
+    if (rulesFor(model.prices, bucket) !== undefined) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} has no price for ${bucket.replace("_", " ")}, so it cannot be used.`,
+    );
+  }
+}
+
+function mediaTokens(model: Model, demand: Demand): number {
+  let tokens = 0;
+  for (const [kind, count] of Object.entries(demand.media) as [Modality, number][]) {
+    tokens += (model.mediaTokenCeiling[kind] ?? 0) * count;
+  }
+  return tokens;
+}
+
+function checkContext(model: Model, expected: number): void {
+  if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
+  throw new GatewayError(
+    "input_too_large",
+    `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
+    { param: "messages" },
+  );
+}
+
+/** The dearest that the request can come to, by the rules of decisions.md section 8. */
+function quote(
+  model: Model,
+  demand: Demand,
+  media: number,
+  snapshot: PriceSnapshot,
+): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
+  const input = Math.min(demand.textTokens.ceiling + media, model.totalContext ?? Infinity);
+  const dearest = (buckets: readonly TokenBucket[]): MicroCredits =>
+    buckets
+      .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
+      .map((bucket) => dearestPrice(snapshot, bucket, input))
+      .reduce((most, price) => (price > most ? price : most), 0n);
+  const sound = demand.buckets.includes("audio_input");
+  const inputPrice = dearest([
+    "input",
+    "cache_write_5m",
+    "image_input",
+    ...(sound ? (["audio_input"] as const) : []),
+  ]);
+  const outputPrice = dearest([
+    "output",
+    "reasoning",
+    ...demand.buckets.filter((bucket) => bucket === "audio_output" || bucket === "image_output"),
+  ]);
+  const inputCost = BigInt(input) * inputPrice;
+  const perToken = outputPrice * BigInt(demand.choices);
+  const most = model.maxOutput ?? DEFAULT_MAX_OUTPUT;
+  if (demand.maxOutputTokens !== undefined) {
+    // A model without a known maximum is asked for what the caller said: all of that is held.
+    const tokens = model.maxOutput === null ? demand.maxOutputTokens : Math.min(demand.maxOutputTokens, most);
+    return { amount: inputCost + BigInt(tokens) * perToken };
+  }
+  return {
+    amount: inputCost,
+    elastic: { tokenPrice: perToken, maxTokens: most, floorTokens: Math.min(FLOOR_OUTPUT, most) },
+  };
+}

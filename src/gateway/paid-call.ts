@@ -1,0 +1,179 @@
+import type { Clock } from "../core/clock.ts";
+import { GatewayError, toGatewayError } from "../core/errors.ts";
+import type { Failpoint } from "../core/failpoint.ts";
+import type { Hold } from "../core/hold.ts";
+import { describeError } from "../core/log.ts";
+import { creditsText, type MicroCredits } from "../core/credits.ts";
+import { costOf, foldUnpriced } from "../core/price.ts";
+import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../core/usage.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { AnswerContext, Metered, RelayProtocol } from "../protocols/protocol.ts";
+import { callUpstream, type UpstreamAnswer } from "../providers/upstream.ts";
+import type { Admission } from "./admit.ts";
+import type { RequestRecord } from "./request-record.ts";
+import type { Timeouts } from "./timeouts.ts";
+
+/** What a paid call is made with. */
+export interface CallServices {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  readonly timeouts: Timeouts;
+}
+
+/** The reason of an abort that the client caused by leaving. */
+export class ClientGone extends Error {
+  constructor() {
+    super("The client has gone.");
+    this.name = "ClientGone";
+  }
+}
+
+/**
+ * One call to a provider and the hold that pays for it, from the moment the hold is durable until it has ended.
+ * It ends exactly once, whichever way out is taken first; the charge follows the charging table.
+ */
+export interface PaidCall {
+  readonly context: AnswerContext;
+  /** Sends the request. Rejects with the refusal as the client is to see it. */
+  send(body: Uint8Array, stream: boolean): Promise<UpstreamAnswer>;
+  /** Stops upstream for `reason`, unless the call has ended. */
+  abort(reason: Error): void;
+  /** Charges a whole answer. */
+  settle(metered: Metered): Promise<MicroCredits>;
+  /** Charges what was delivered of an answer that broke: nothing where no content came. */
+  settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits>;
+  /** Charges what a client that left has used by then; the input where nothing had been answered. */
+  settleLeft(metered: Metered | undefined): Promise<MicroCredits>;
+  readonly aborted: boolean;
+}
+
+/** What belongs to one call. */
+export interface CallParts {
+  readonly services: CallServices;
+  readonly protocol: RelayProtocol;
+  readonly admission: Admission;
+  readonly hold: Hold;
+  readonly record: RequestRecord;
+}
+
+/** Takes charge of a hold. */
+export function openPaidCall({ services, protocol, admission, hold, record }: CallParts): PaidCall {
+  const { ledger, clock, failpoint } = services;
+  const controller = new AbortController();
+  const context: AnswerContext = {
+    model: admission.model.id,
+    native: admission.provider.dialect.kind === "native",
+    padding: admission.provider.dialect.padding,
+    requestId: record.requestId,
+    nowSec: Math.floor(clock.nowMs() / 1000),
+    expectedInput: admission.expectedInput,
+  };
+  let ended = false;
+
+  const end = async (
+    outcome: string,
+    metered: Metered | undefined,
+    most?: MicroCredits,
+  ): Promise<MicroCredits> => {
+    if (ended) return 0n;
+    ended = true;
+    if (metered === undefined) {
+      record.note({ outcome, credit: "0" });
+      await ledger.void(hold, outcome);
+      return 0n;
+    }
+    const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
+    const cost = costOf(usage, admission.snapshot);
+    const used = most !== undefined && cost > most ? most : cost;
+    const charged = await ledger.settle(hold, { used, usage, flags: metered.flags, reason: outcome });
+    record.note({
+      outcome,
+      credit: creditsText(charged),
+      input_tokens: inputTokens(usage),
+      output_tokens: outputTokens(usage),
+      ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
+    });
+    return charged;
+  };
+
+  return {
+    context,
+    async send(body, stream) {
+      const { provider } = admission;
+      const answer = await callUpstream(hold, {
+        provider,
+        path: protocol.path,
+        body,
+        stream,
+        signal: controller.signal,
+      });
+      failpoint("upstream.after_headers");
+      record.note({ upstream_status: answer.status });
+      await checkAnswer(answer, stream, async () =>
+        protocol.readRefusal(
+          {
+            status: answer.status,
+            body: await answer.readAll(MAX_REFUSAL_BYTES),
+            retryAfter: answer.retryAfter,
+            secrets: provider.secrets,
+          },
+          context,
+        ),
+      );
+      return answer;
+    },
+    abort(reason) {
+      controller.abort(reason);
+    },
+    get aborted() {
+      return controller.signal.aborted;
+    },
+    settle: (metered) => end("completed", metered),
+    settleBroken(metered, error) {
+      noteUpstreamError(record, error);
+      const partial = metered === undefined ? undefined : withFlag(metered, "partial");
+      return end(toGatewayError(error).kind, partial, hold.amount);
+    },
+    settleLeft(metered) {
+      const seen = metered ?? {
+        usage: { ...NO_USAGE, input: admission.expectedInput },
+        flags: ["estimated"] as const,
+      };
+      return end("client_gone", withFlag(seen, "partial"), hold.amount);
+    },
+  };
+}
+
+const MAX_REFUSAL_BYTES = 1024 * 1024;
+
+/** Rejects unless the answer has a good status and a content type that fits. */
+async function checkAnswer(
+  answer: UpstreamAnswer,
+  stream: boolean,
+  readRefusal: () => Promise<GatewayError>,
+): Promise<void> {
+  if (answer.status < 200 || answer.status >= 300) {
+    if (answer.status >= 300 && answer.status < 400) {
+      throw new GatewayError(
+        "upstream_error",
+        "The provider answered with a redirect, which is not followed.",
+      );
+    }
+    throw await readRefusal();
+  }
+  const wanted = stream ? "text/event-stream" : "json";
+  if (answer.contentType.toLowerCase().includes(wanted)) return;
+  // A provider that answers a streamed request with JSON says what is wrong in it.
+  if (stream && answer.contentType.toLowerCase().includes("json")) throw await readRefusal();
+  throw new GatewayError("upstream_error", "The provider answered with something that is no model answer.");
+}
+
+function withFlag(metered: Metered, flag: UsageFlag): Metered {
+  return metered.flags.includes(flag) ? metered : { usage: metered.usage, flags: [...metered.flags, flag] };
+}
+
+/** What upstream said goes to the log, redacted, and to nobody else. */
+function noteUpstreamError(record: RequestRecord, error: Error): void {
+  record.note({ upstream_error: describeError(error) });
+}

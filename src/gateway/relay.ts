@@ -1,0 +1,122 @@
+import { GatewayError } from "../core/errors.ts";
+import type { Hold } from "../core/hold.ts";
+import type { Caller } from "../core/caller.ts";
+import type { RelayProtocol, RelayTarget } from "../protocols/protocol.ts";
+import { admit, type Admission, type Offer } from "./admit.ts";
+import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
+import { type ByteSource, openStreamSource } from "./relay-stream.ts";
+import type { RequestRecord } from "./request-record.ts";
+
+/** What relaying needs. */
+export interface RelayServices extends CallServices {
+  /** The models and providers of this moment; a request sees one of them throughout. */
+  offer(): Offer;
+}
+
+/** One request of a caller. */
+export interface RelayInput {
+  readonly caller: Caller;
+  readonly protocol: RelayProtocol;
+  readonly body: Uint8Array;
+  /** Ends when the client has gone. */
+  readonly signal: AbortSignal;
+  readonly record: RequestRecord;
+}
+
+/** What the client is sent: a whole answer, or a stream that has begun. */
+export type RelayOutput =
+  | { readonly kind: "plain"; readonly body: Uint8Array; readonly warnings: readonly string[] }
+  | { readonly kind: "stream"; readonly source: ByteSource; readonly warnings: readonly string[] };
+
+/** A plain answer beyond this is a fault of the provider. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Relays one request: admit, hold, call, meter, settle. A plain answer comes back only after its charge is durable.
+ * Throws a `GatewayError` for everything that happens before the answer's first byte.
+ */
+export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
+  const { caller, protocol, record } = input;
+  const request = protocol.readRequest(input.body);
+  record.note({ model: request.model.slice(0, 100) });
+  const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
+  record.note({ provider: admission.provider.id });
+  const target = targetOf(admission);
+  // What the target cannot take is a 400, and that comes before the 402.
+  const asked = protocol.upstreamBody(request, target);
+  const hold = await holdFor(services, caller, admission, record);
+  const bounded = outputBound(hold, admission);
+  const { body, warnings } =
+    bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
+  const call = openPaidCall({ services, protocol, admission, hold, record });
+  const leave = (): void => call.abort(new ClientGone());
+  if (input.signal.aborted) leave();
+  else input.signal.addEventListener("abort", leave, { once: true });
+  if (!request.stream)
+    return { kind: "plain", body: await relayPlain(services, call, protocol, body), warnings };
+  const source = await openStreamSource({ services, call, protocol, record, body });
+  return { kind: "stream", source, warnings };
+}
+
+function targetOf(admission: Admission): RelayTarget {
+  const { dialect } = admission.provider;
+  return {
+    model: admission.model,
+    upstreamId: admission.upstreamId,
+    unknownFields: dialect.unknownFields,
+    native: dialect.kind === "native",
+    streamUsageOption: dialect.streamUsageOption,
+  };
+}
+
+/** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
+function outputBound(hold: Hold, admission: Admission): number | undefined {
+  if (hold.outputTokens === undefined || hold.outputTokens === admission.model.maxOutput) return undefined;
+  return hold.outputTokens;
+}
+
+async function holdFor(
+  services: RelayServices,
+  caller: Caller,
+  admission: Admission,
+  record: RequestRecord,
+): Promise<Hold> {
+  const hold = await services.ledger.hold({
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId: record.requestId,
+    model: admission.model,
+    snapshot: admission.snapshot,
+    amount: admission.amount,
+    ...(admission.elastic === undefined ? {} : { elastic: admission.elastic }),
+  });
+  if (hold !== undefined) return hold;
+  throw new GatewayError(
+    "insufficient_credits",
+    "The account has not enough free credit for the most this request can cost. Add credit, or ask for fewer output tokens.",
+  );
+}
+
+async function relayPlain(
+  services: RelayServices,
+  call: PaidCall,
+  protocol: RelayProtocol,
+  body: Uint8Array,
+): Promise<Uint8Array> {
+  const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
+    call.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
+  );
+  try {
+    const upstream = await call.send(body, false);
+    const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    const credit = await call.settle(answer.metered);
+    return answer.encode(credit);
+  } catch (error) {
+    call.abort(error as Error);
+    if (error instanceof ClientGone) await call.settleLeft(undefined);
+    else await call.settleBroken(undefined, error as Error);
+    throw error;
+  } finally {
+    deadline.cancel();
+  }
+}

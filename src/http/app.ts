@@ -1,0 +1,138 @@
+import { Hono, type Context } from "hono";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError, toGatewayError } from "../core/errors.ts";
+import { newId } from "../core/ids.ts";
+import { describeError, type Log } from "../core/log.ts";
+import type { Random } from "../core/random.ts";
+import { openRequestRecord } from "../gateway/request-record.ts";
+import type { Connection } from "../runtime/serve.ts";
+import { authenticate } from "./middleware/authenticate.ts";
+import { readBody } from "./read-body.ts";
+import { respondError } from "./respond.ts";
+import type { EdgeServices, Route, RouteContext } from "./route.ts";
+
+/** What the edge is made of. */
+export interface AppParts {
+  readonly routes: readonly Route[];
+  readonly services: EdgeServices;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The HTTP interface as one function; no socket is needed to try it. */
+export type App = (request: Request, connection: Connection) => Promise<Response>;
+
+interface Edge {
+  readonly Bindings: { readonly run: (route: Route, context: Context<Edge>) => Promise<Response> };
+}
+
+/** Puts the route table behind ids, authentication, limits, errors and the access log. */
+export function createApp({ routes, services, clock, random, log }: AppParts): App {
+  const router = createRouter(routes);
+
+  return async (request, connection) => {
+    const requestId = newId("req", random);
+    const record = openRequestRecord(log, clock, {
+      requestId,
+      method: request.method,
+      path: pathOf(request.url),
+    });
+    let streams = false;
+    let response: Response;
+    try {
+      refuseOddRequests(request);
+      response = await router.fetch(request, {
+        run: async (route, hono) => {
+          const caller = await authenticate(services, route.access, request.headers);
+          if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
+          const context: RouteContext = {
+            services,
+            request,
+            params: hono.req.param(),
+            query: new URL(request.url).searchParams,
+            requestId,
+            record,
+            caller,
+            readBody: () => readBody(request, clock),
+            keepOpen: () => connection.keepOpen(),
+            note: record.note,
+          };
+          return route.handle(context);
+        },
+      });
+      streams = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    } catch (error) {
+      response = respondError(errorOf(error, record.note, request.signal));
+    }
+    decorate(response.headers, requestId);
+    if (!streams) record.finish(response.status);
+    return response;
+  };
+}
+
+function createRouter(routes: readonly Route[]): Hono<Edge> {
+  const router = new Hono<Edge>({ strict: true });
+  router.onError((error) => {
+    throw error;
+  });
+  const paths = Map.groupBy(routes, (route) => route.path);
+  for (const route of routes)
+    router.on(route.method.toUpperCase(), route.path, (context) => context.env.run(route, context));
+  for (const [path, same] of paths) {
+    const allow = same.map((route) => route.method.toUpperCase()).join(", ");
+    router.all(path, () => {
+      throw new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+    });
+  }
+  router.notFound(() => {
+    throw new GatewayError("not_found_error", "There is nothing at this path.");
+  });
+  return router;
+}
+
+/**
+ * Requests whose target cannot be trusted. With an invalid Host the runtime gives a relative URL, and a router that
+ * goes by it could be led to another path (runtime.md, W6).
+ */
+function refuseOddRequests(request: Request): void {
+  if (!request.url.startsWith("http") || request.method === "CONNECT" || request.method === "TRACE") {
+    throw new GatewayError("invalid_request_error", "The request's target or Host header is not valid.");
+  }
+  const host = request.headers.get("host");
+  if (host !== null && host.includes(",")) {
+    throw new GatewayError("invalid_request_error", "The request has more than one Host header.");
+  }
+  const path = pathOf(request.url);
+  if (!path.includes("%")) return;
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw new GatewayError("invalid_request_error", "The path is not valid percent-encoded UTF-8.");
+  }
+  if (/%00/.test(path)) throw new GatewayError("invalid_request_error", "The path has a NUL in it.");
+}
+
+/** Path of an absolute URL, as it was sent; without the query, which may hold what must not be logged. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  if (start === -1) return "/";
+  const query = url.indexOf("?", start);
+  return url.slice(start, query === -1 ? undefined : query).slice(0, 512);
+}
+
+function errorOf(error: unknown, note: RouteContext["note"], signal: AbortSignal): GatewayError {
+  if (signal.aborted) note({ outcome: "client_gone" });
+  const known = toGatewayError(error);
+  if (known.status >= 500) note({ error: describeError(known) });
+  else note({ error: known.type });
+  return known;
+}
+
+function decorate(headers: Headers, requestId: string): void {
+  headers.set("x-request-id", requestId);
+  headers.set("request-id", requestId);
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  headers.set("vary", "authorization, x-api-key, x-goog-api-key");
+  headers.set("x-content-type-options", "nosniff");
+}

@@ -1,0 +1,113 @@
+import { type TSchema, Type } from "typebox";
+import type { Route } from "./route.ts";
+
+const ErrorSchema = Type.Object(
+  {
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: Type.Union([Type.String(), Type.Null()]),
+      code: Type.String(),
+    }),
+  },
+  { title: "Error" },
+);
+
+const ERROR_TEXT: Readonly<Record<number, string>> = {
+  400: "Invalid request, blocked by moderation, or input too large",
+  401: "Invalid or missing credential",
+  402: "Not enough credits",
+  404: "Not found",
+  409: "Conflict with the present state",
+  429: "Rate limit exceeded",
+  500: "The gateway failed",
+  502: "The provider failed",
+  503: "Overloaded; try again after Retry-After",
+  504: "The provider did not answer in time",
+};
+
+/** OpenAPI 3.1 of a route table. Schemas are the very ones that requests are checked by. */
+export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method]: operation(route, path) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Switchyard",
+      version,
+      description: "A self-hosted model gateway: one HTTP API in front of many providers.",
+    },
+    servers: [{ url: publicUrl }],
+    tags: ["language", "models", "admin", "service"].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: ErrorSchema },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An API key" },
+        apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
+        googleApiKey: { type: "apiKey", in: "header", name: "x-goog-api-key" },
+        adminToken: { type: "http", scheme: "bearer", description: "The admin token" },
+      },
+    },
+  };
+}
+
+const SECURITY: Readonly<Record<Route["access"], readonly object[]>> = {
+  public: [],
+  key: [{ bearer: [] }, { apiKey: [] }, { googleApiKey: [] }],
+  admin: [{ adminToken: [] }],
+};
+
+function operation(route: Route, path: string): object {
+  const errors = [...route.errors, ...(route.access === "public" ? [] : [401]), 500].sort((a, b) => a - b);
+  return {
+    operationId: `${route.method}${path.replace(/[^a-zA-Z0-9]+(\w)/g, (_, next: string) => next.toUpperCase()).replace(/\W/g, "")}`,
+    summary: route.summary,
+    tags: [route.tag],
+    security: SECURITY[route.access],
+    parameters: [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name ?? "", "path", Type.String())),
+      ...Object.entries(route.query ?? {}).map(([name, schema]) => parameter(name, "query", schema)),
+    ],
+    ...(route.body === undefined ? {} : { requestBody: { required: true, content: json(route.body) } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(route.answers).map(([status, answer]) => [status, goodAnswer(answer)]),
+      ),
+      ...Object.fromEntries(errors.map((status) => [status, errorAnswer(status)])),
+    },
+  };
+}
+
+function goodAnswer(answer: Route["answers"][number]): object {
+  const stream = answer.stream === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
+  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...stream };
+  return {
+    description: answer.description,
+    headers: REQUEST_ID,
+    ...(Object.keys(content).length === 0 ? {} : { content }),
+  };
+}
+
+function errorAnswer(status: number): object {
+  return {
+    description: ERROR_TEXT[status] ?? "Error",
+    headers: REQUEST_ID,
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+  };
+}
+
+const REQUEST_ID = {
+  "x-request-id": { schema: { type: "string" }, description: "Names this request in logs and ledger" },
+};
+
+function parameter(name: string, where: "path" | "query", schema: TSchema): object {
+  return { name, in: where, required: where === "path", schema };
+}
+
+function json(schema: TSchema): object {
+  return { "application/json": { schema } };
+}

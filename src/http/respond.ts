@@ -1,0 +1,74 @@
+import type { ByteSource } from "../gateway/relay-stream.ts";
+import type { GatewayError } from "../core/errors.ts";
+
+/** A JSON answer of a value. */
+export function respondJson(
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+/** A JSON answer whose bytes are ready. */
+export function respondBytes(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(body as Uint8Array<ArrayBuffer>, {
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+/** Server-sent events as the client takes them: nothing is read from upstream that it has no room for. */
+export function respondStream(source: ByteSource, headers: Readonly<Record<string, string>> = {}): Response {
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        source.onKeepAlive((bytes) => controller.enqueue(bytes));
+      },
+      async pull(controller) {
+        const bytes = await source.pull();
+        if (bytes !== undefined && bytes.length > 0) controller.enqueue(bytes);
+        if (bytes === undefined || source.ended) closeQuietly(controller);
+      },
+      cancel: () => source.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no", ...headers },
+  });
+}
+
+/** The client may have closed the stream in the same moment. */
+function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  try {
+    controller.close();
+  } catch {
+    // Closed already: there is nobody left to tell.
+  }
+}
+
+/** An error in the one shape, with what clients of this endpoint read besides. */
+export function respondError(error: GatewayError): Response {
+  const headers: Record<string, string> = { ...error.headers };
+  if (error.retryAfterSec !== undefined) headers["retry-after"] = String(error.retryAfterSec);
+  if (error.kind === "conflict_error") headers["x-should-retry"] = "false";
+  return respondJson(
+    { error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type } },
+    error.status,
+    headers,
+  );
+}
+
+/** The `warning` header that names what was left out or changed; none for none. */
+export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
+  if (warnings.length === 0) return {};
+  return {
+    warning: warnings
+      .slice(0, 16)
+      .map((text) => `299 switchyard "${text}"`)
+      .join(", "),
+  };
+}

@@ -1,0 +1,61 @@
+import type { TSchema } from "typebox";
+import type { LogFields } from "../core/log.ts";
+import type { Admin } from "../gateway/admin.ts";
+import type { RelayServices } from "../gateway/relay.ts";
+import type { RequestRecord } from "../gateway/request-record.ts";
+import type { Caller } from "../core/caller.ts";
+
+/** What routes use; built once by the composition root. */
+export interface EdgeServices {
+  readonly relay: RelayServices;
+  readonly admin: Admin;
+  /** The caller that a key belongs to; `undefined` for any text that is not a live key. */
+  readonly authenticate: (key: string) => Promise<Caller | undefined>;
+  readonly isAdminToken: (token: string) => boolean;
+  /** Resolves when the gateway can take work; rejects with the reason when it cannot. */
+  readonly ready: () => Promise<void>;
+  readonly publicUrl: () => string;
+  readonly version: string;
+}
+
+/** One request on its way through a route. */
+export interface RouteContext {
+  readonly services: EdgeServices;
+  readonly request: Request;
+  /** Path parameters, decoded once. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly requestId: string;
+  readonly record: RequestRecord;
+  /** Who asks, on routes with access `key`. */
+  readonly caller: Caller | undefined;
+  /** The whole body, within the size limit. */
+  readBody(): Promise<Uint8Array>;
+  /** Lifts the server's idle limit for this request. */
+  keepOpen(): void;
+  note(fields: LogFields): void;
+}
+
+/** What an answer of a route looks like. */
+export interface RouteAnswer {
+  readonly description: string;
+  readonly schema?: TSchema;
+  /** The answer may also be a stream of server-sent events. */
+  readonly stream?: true;
+}
+
+/** One row of the route table: what is dispatched and what is described are the same row. */
+export interface Route {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** `:name` stands for one segment, `:name{.+}` for the rest of the path. */
+  readonly path: string;
+  readonly access: "public" | "key" | "admin";
+  readonly summary: string;
+  readonly tag: "language" | "models" | "admin" | "service";
+  readonly query?: Readonly<Record<string, TSchema>>;
+  readonly body?: TSchema;
+  readonly answers: Readonly<Record<number, RouteAnswer>>;
+  /** Error statuses beside 401 (where a credential is asked for), 404 of the path and 500. */
+  readonly errors: readonly number[];
+  handle(context: RouteContext): Promise<Response> | Response;
+}

@@ -1,0 +1,15 @@
+import type { Route } from "./route.ts";
+import { accountRoutes } from "./routes/admin/accounts.ts";
+import { keyRoutes } from "./routes/admin/keys.ts";
+import { chatCompletionsRoute } from "./routes/chat-completions.ts";
+import { modelRoutes } from "./routes/models.ts";
+import { serviceRoutes } from "./routes/service.ts";
+
+/** The one route table: the router and the OpenAPI description are both made of it. */
+export const ROUTES: readonly Route[] = [
+  chatCompletionsRoute,
+  ...modelRoutes,
+  ...accountRoutes,
+  ...keyRoutes,
+  ...serviceRoutes(() => ROUTES),
+];

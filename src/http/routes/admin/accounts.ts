@@ -1,0 +1,89 @@
+import { Type } from "typebox";
+import { respondJson } from "../../respond.ts";
+import type { Route } from "../../route.ts";
+import { bodyOf, pageOf } from "./body.ts";
+import {
+  AccountSchema,
+  CreditsSchema,
+  EntrySchema,
+  NewAccountSchema,
+  PAGE_QUERY,
+  pageSchema,
+} from "./schemas.ts";
+
+const readNewAccount = bodyOf(NewAccountSchema);
+const readCredits = bodyOf(CreditsSchema);
+
+/** Accounts, their credit and their ledger. */
+export const accountRoutes: readonly Route[] = [
+  {
+    method: "post",
+    path: "/admin/v1/accounts",
+    access: "admin",
+    summary: "Open an account",
+    tag: "admin",
+    body: NewAccountSchema,
+    answers: { 201: { description: "The account, with nothing on it", schema: AccountSchema } },
+    errors: [400, 503],
+    async handle(context) {
+      const { name } = await readNewAccount(context);
+      return respondJson(await context.services.admin.createAccount(name), 201);
+    },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/accounts",
+    access: "admin",
+    summary: "Accounts, oldest first",
+    tag: "admin",
+    query: PAGE_QUERY,
+    answers: { 200: { description: "A page", schema: pageSchema(AccountSchema) } },
+    errors: [400],
+    handle: async ({ services, query }) => respondJson(await services.admin.accounts(pageOf(query))),
+  },
+  {
+    method: "get",
+    path: "/admin/v1/accounts/:id",
+    access: "admin",
+    summary: "One account",
+    tag: "admin",
+    answers: { 200: { description: "The account", schema: AccountSchema } },
+    errors: [404],
+    handle: async ({ services, params }) => respondJson(await services.admin.account(params.id ?? "")),
+  },
+  {
+    method: "post",
+    path: "/admin/v1/accounts/:id/credits",
+    access: "admin",
+    summary: "Give credit, or take it back",
+    tag: "admin",
+    body: CreditsSchema,
+    answers: {
+      200: { description: "The balance after it", schema: Type.Object({ balance: Type.Number() }) },
+    },
+    errors: [400, 404, 409, 503],
+    async handle(context) {
+      const { amount, reason, idempotency_key } = await readCredits(context);
+      const grant = {
+        accountId: context.params.id ?? "",
+        amount,
+        reason,
+        requestId: context.requestId,
+        ...(idempotency_key === undefined ? {} : { idempotencyKey: idempotency_key }),
+      };
+      return respondJson(await context.services.admin.grant(grant));
+    },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/accounts/:id/ledger",
+    access: "admin",
+    summary: "Movements of an account's credit, oldest first",
+    tag: "admin",
+    query: PAGE_QUERY,
+    answers: { 200: { description: "A page", schema: pageSchema(EntrySchema) } },
+    errors: [400, 404],
+    handle: async ({ services, params, query }) =>
+      respondJson(await services.admin.ledger(params.id ?? "", pageOf(query))),
+  },
+];

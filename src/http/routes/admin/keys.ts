@@ -1,0 +1,88 @@
+import { Type } from "typebox";
+import { respondJson } from "../../respond.ts";
+import type { Route } from "../../route.ts";
+import { bodyOf, pageOf } from "./body.ts";
+import {
+  IssuedKeySchema,
+  KeyChangeSchema,
+  KeySchema,
+  NewKeySchema,
+  PAGE_QUERY,
+  pageSchema,
+} from "./schemas.ts";
+
+const readNewKey = bodyOf(NewKeySchema);
+const readKeyChange = bodyOf(KeyChangeSchema);
+
+/** API keys: issue, list, change, revoke. */
+export const keyRoutes: readonly Route[] = [
+  {
+    method: "post",
+    path: "/admin/v1/keys",
+    access: "admin",
+    summary: "Issue a key",
+    tag: "admin",
+    body: NewKeySchema,
+    answers: { 201: { description: "The key; its text is shown this once", schema: IssuedKeySchema } },
+    errors: [400, 404, 503],
+    async handle(context) {
+      const { account_id, name, models, expires_at } = await readNewKey(context);
+      const issued = await context.services.admin.issueKey({
+        accountId: account_id,
+        name,
+        models: models ?? null,
+        expiresAtSec: expires_at ?? null,
+      });
+      return respondJson(issued, 201);
+    },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/keys",
+    access: "admin",
+    summary: "Keys, oldest first",
+    tag: "admin",
+    query: PAGE_QUERY,
+    answers: { 200: { description: "A page", schema: pageSchema(KeySchema) } },
+    errors: [400],
+    handle: async ({ services, query }) => respondJson(await services.admin.keys(pageOf(query))),
+  },
+  {
+    method: "patch",
+    path: "/admin/v1/keys/:id",
+    access: "admin",
+    summary: "Change a key's name, models or expiry",
+    tag: "admin",
+    body: KeyChangeSchema,
+    answers: { 200: { description: "The key as it now is", schema: KeySchema } },
+    errors: [400, 404, 503],
+    async handle(context) {
+      const { name, models, expires_at } = await readKeyChange(context);
+      const changed = await context.services.admin.changeKey(context.params.id ?? "", {
+        ...(name === undefined ? {} : { name }),
+        ...(models === undefined ? {} : { models }),
+        ...(expires_at === undefined ? {} : { expiresAtSec: expires_at }),
+      });
+      return respondJson(changed);
+    },
+  },
+  {
+    method: "delete",
+    path: "/admin/v1/keys/:id",
+    access: "admin",
+    summary: "Revoke a key",
+    tag: "admin",
+    answers: {
+      200: {
+        description: "It is revoked",
+        schema: Type.Object({ id: Type.String(), revoked: Type.Literal(true) }),
+      },
+    },
+    errors: [404, 503],
+    async handle({ services, params }) {
+      const id = params.id ?? "";
+      await services.admin.revokeKey(id);
+      return respondJson({ id, revoked: true });
+    },
+  },
+];

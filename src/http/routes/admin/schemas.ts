@@ -1,0 +1,89 @@
+import { type TSchema, Type } from "typebox";
+
+const closed = { additionalProperties: false };
+const NullableSeconds = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+  description: "Unix time in seconds",
+});
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Models = Type.Union([Type.Array(Type.String({ minLength: 1 }), { maxItems: 1000 }), Type.Null()], {
+  description: "Models the key may use; null for all",
+});
+
+/** Queries of lists. */
+export const PAGE_QUERY: Readonly<Record<string, TSchema>> = {
+  after: Type.String({ description: "`next` of the page before" }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+};
+
+export const AccountSchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    balance: Type.Number({ description: "Credits, held ones included" }),
+    held: Type.Number({ description: "Credits set aside for requests under way" }),
+  },
+  { title: "Account" },
+);
+
+export const KeySchema = Type.Object(
+  {
+    id: Type.String(),
+    account_id: Type.String(),
+    name: Type.String(),
+    hint: Type.String({ description: "Beginning and end of the key" }),
+    models: Models,
+    expires_at: NullableSeconds,
+    revoked_at: NullableSeconds,
+    created_at: Type.Integer(),
+  },
+  { title: "Key" },
+);
+
+export const IssuedKeySchema = Type.Object(
+  { ...KeySchema.properties, key: Type.String({ description: "The key itself; shown this once" }) },
+  { title: "IssuedKey" },
+);
+
+export const EntrySchema = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.String(),
+    amount: Type.Number(),
+    balance_after: Type.Number(),
+    request_id: Type.Union([Type.String(), Type.Null()]),
+    reason: Type.Union([Type.String(), Type.Null()]),
+    created_at: Type.Integer(),
+  },
+  { title: "LedgerEntry" },
+);
+
+/** A page of `item`. */
+export function pageSchema(item: TSchema): TSchema {
+  return Type.Object({ data: Type.Array(item), next: Type.Union([Type.String(), Type.Null()]) });
+}
+
+export const NewAccountSchema = Type.Object({ name: Name }, closed);
+
+export const CreditsSchema = Type.Object(
+  {
+    amount: Type.Number({ description: "Credits to give; negative takes back" }),
+    reason: Type.String({ minLength: 1, maxLength: 500 }),
+    idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  },
+  closed,
+);
+
+export const NewKeySchema = Type.Object(
+  {
+    account_id: Type.String(),
+    name: Name,
+    models: Type.Optional(Models),
+    expires_at: Type.Optional(NullableSeconds),
+  },
+  closed,
+);
+
+export const KeyChangeSchema = Type.Object(
+  { name: Type.Optional(Name), models: Type.Optional(Models), expires_at: Type.Optional(NullableSeconds) },
+  closed,
+);

@@ -1,0 +1,228 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Type, type Static } from "typebox";
+import { parse as parseYaml } from "yaml";
+import { buildModel } from "./catalog/catalog.ts";
+import { ModelFactsSchema } from "./catalog/schema.ts";
+import type { Model } from "./core/model.ts";
+import { compileSchema, faultSentence } from "./core/schema.ts";
+import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import type { Provider, ProviderDefinition } from "./providers/provider.ts";
+
+/** Everything that is set from outside and needs a restart to change. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly home: string;
+  /** Base of the URLs that are handed out, without a slash at the end. */
+  readonly publicUrl: string | undefined;
+  readonly adminToken: string | undefined;
+  readonly settingsFile: string;
+  readonly failpoint: string | undefined;
+  readonly writerFailpoint: string | undefined;
+}
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the environment. Throws one sentence that names the variable at fault. */
+export function readConfig(environment: Environment, folder: string): Config {
+  const value = (name: string): string | undefined => {
+    const text = environment[name]?.trim();
+    return text === "" ? undefined : text;
+  };
+  const port = Number(value("PORT") ?? "8080");
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
+  }
+  for (const name of ["DATABASE_URL", "REDIS_URL", "ASSETS_URL"]) {
+    if (value(name) !== undefined)
+      throw new Error(`${name} is set, but this version has only the embedded store: unset it.`);
+  }
+  const publicUrl = value("PUBLIC_URL")?.replace(/\/+$/, "");
+  if (publicUrl !== undefined && !/^https?:\/\//.test(publicUrl)) {
+    throw new Error("PUBLIC_URL must begin with http:// or https://.");
+  }
+  const adminToken = value("SWITCHYARD_ADMIN_TOKEN");
+  if (adminToken !== undefined && adminToken.length < 16) {
+    throw new Error("SWITCHYARD_ADMIN_TOKEN is shorter than 16 characters: choose a longer one.");
+  }
+  return Object.freeze({
+    host: value("HOST") ?? "127.0.0.1",
+    port,
+    home: value("SWITCHYARD_HOME") ?? join(folder, "data"),
+    publicUrl,
+    adminToken,
+    settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
+    failpoint: value("SWITCHYARD_FAILPOINT"),
+    writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
+  });
+}
+
+const closed = { additionalProperties: false };
+
+const ProviderSettings = Type.Object(
+  {
+    base_url: Type.String({
+      pattern: "^https?://",
+      description: "With the version segment: http://127.0.0.1:11434/v1",
+    }),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: "The credential itself" })),
+    api_key_env: Type.Optional(
+      Type.String({ minLength: 1, description: "The environment variable that holds it" }),
+    ),
+    unknown_fields: Type.Optional(Type.Enum(["remove", "pass"])),
+    stream_usage_option: Type.Optional(Type.Boolean()),
+    padding: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true })),
+    dialect: Type.Optional(Type.Enum(["native", "compatible"])),
+    models: Type.Array(
+      Type.Object(
+        {
+          id: Type.String({ pattern: "^[a-z0-9][a-z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$" }),
+          upstream_id: Type.Optional(Type.String({ minLength: 1 })),
+          ...ModelFactsSchema.properties,
+        },
+        closed,
+      ),
+      { minItems: 1 },
+    ),
+  },
+  closed,
+);
+
+const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0 }));
+
+const SettingsSchema = Type.Object(
+  {
+    providers: Type.Optional(Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9-]*$" }), ProviderSettings)),
+    timeouts: Type.Optional(
+      Type.Object(
+        {
+          first_byte_seconds: Seconds,
+          plain_seconds: Seconds,
+          idle_seconds: Seconds,
+          content_idle_seconds: Seconds,
+          stream_seconds: Seconds,
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+type SettingsData = Static<typeof SettingsSchema>;
+const settingsChecker = compileSchema(SettingsSchema);
+
+/** What `switchyard.yaml` and the providers' variables come to; replaced whole when the file changes. */
+export interface Settings {
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** Models of providers that the file adds. */
+  readonly models: readonly Model[];
+  readonly timeouts: Timeouts;
+}
+
+/** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
+export function readSettings(
+  file: string,
+  environment: Environment,
+  definitions: readonly ProviderDefinition[],
+): Settings {
+  const data = readFile(file);
+  const providers = new Map<string, Provider>();
+  for (const definition of definitions) {
+    const provider = builtIn(definition, environment);
+    if (provider !== undefined) providers.set(definition.id, provider);
+  }
+  const models: Model[] = [];
+  for (const [id, settings] of Object.entries(data.providers ?? {})) {
+    if (definitions.some((definition) => definition.id === id)) {
+      throw new Error(`${file}: providers.${id} is built in; set its key and address in the environment.`);
+    }
+    providers.set(id, configured(file, id, settings, environment));
+    for (const [i, { id: modelId, upstream_id, ...facts }] of settings.models.entries()) {
+      try {
+        models.push(
+          buildModel(modelId, "language", facts, {
+            supportedProtocols: ["compat_chat_completions"],
+            routes: [{ provider: id, upstreamId: upstream_id ?? modelId }],
+          }),
+        );
+      } catch (error) {
+        throw new Error(`${file}: providers.${id}.models[${i}]: ${(error as Error).message}.`, {
+          cause: error,
+        });
+      }
+    }
+  }
+  return { providers, models, timeouts: readTimeouts(data.timeouts ?? {}) };
+}
+
+function readFile(file: string): SettingsData {
+  if (!existsSync(file)) return {};
+  let data: unknown;
+  try {
+    data = parseYaml(readFileSync(file, "utf8"), { strict: true, uniqueKeys: true }) ?? {};
+  } catch (error) {
+    throw new Error(`${file} is not valid YAML: ${(error as Error).message.split("\n")[0]}`, {
+      cause: error,
+    });
+  }
+  if (settingsChecker.accepts(data)) return data;
+  const fault = settingsChecker.faultOf(data);
+  throw new Error(`${file}: ${fault.path === "" ? "The file must be a mapping." : faultSentence(fault)}`);
+}
+
+function builtIn(definition: ProviderDefinition, environment: Environment): Provider | undefined {
+  const apiKey = environment[definition.keyVariable]?.trim();
+  if (apiKey === undefined || apiKey === "") return undefined;
+  const baseUrl = environment[definition.baseUrlVariable]?.trim() || definition.defaultBaseUrl;
+  if (!URL.canParse(baseUrl)) throw new Error(`${definition.baseUrlVariable} is not a URL.`);
+  return {
+    id: definition.id,
+    protocol: definition.protocol,
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    credentials: definition.credentials(apiKey),
+    secrets: [apiKey],
+    dialect: definition.dialect,
+  };
+}
+
+function configured(
+  file: string,
+  id: string,
+  settings: NonNullable<SettingsData["providers"]>[string],
+  environment: Environment,
+): Provider {
+  const apiKey =
+    settings.api_key ?? (settings.api_key_env === undefined ? undefined : environment[settings.api_key_env]);
+  if (settings.api_key_env !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
+    throw new Error(`${file}: providers.${id}.api_key_env names ${settings.api_key_env}, which is not set.`);
+  }
+  return {
+    id,
+    protocol: "chat_completions",
+    baseUrl: settings.base_url.replace(/\/+$/, ""),
+    credentials: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    secrets: apiKey === undefined ? [] : [apiKey],
+    dialect: {
+      kind: settings.dialect ?? "compatible",
+      unknownFields: settings.unknown_fields ?? "remove",
+      streamUsageOption: settings.stream_usage_option ?? true,
+      padding: settings.padding ?? [],
+    },
+  };
+}
+
+function readTimeouts(data: NonNullable<SettingsData["timeouts"]>): Timeouts {
+  const ms = (seconds: number | undefined, otherwise: number): number =>
+    seconds === undefined ? otherwise : Math.round(seconds * 1000);
+  return {
+    ...DEFAULT_TIMEOUTS,
+    firstByteMs: ms(data.first_byte_seconds, DEFAULT_TIMEOUTS.firstByteMs),
+    plainMs: ms(data.plain_seconds, DEFAULT_TIMEOUTS.plainMs),
+    idleMs: ms(data.idle_seconds, DEFAULT_TIMEOUTS.idleMs),
+    contentIdleMs: ms(data.content_idle_seconds, DEFAULT_TIMEOUTS.contentIdleMs),
+    streamMs: ms(data.stream_seconds, DEFAULT_TIMEOUTS.streamMs),
+  };
+}

@@ -1,0 +1,144 @@
+import { unwatchFile, watchFile } from "node:fs";
+import { readConfig, type Config } from "./config.ts";
+import { systemClock } from "./core/clock.ts";
+import { describeError } from "./core/log.ts";
+import { systemRandom } from "./core/random.ts";
+import { createLog } from "./log.ts";
+import { serve, type Listener } from "./runtime/serve.ts";
+import { buildServices, type Services } from "./services.ts";
+
+/** The first account of a new installation begins with this much. */
+const FIRST_CREDITS = 100_000;
+
+/** Requests under way may take this long after the first signal. */
+const DRAIN_MS = 60_000;
+
+/** Above the gateway's own limit, so that the gateway gives the answer. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** How often the settings file is looked at. */
+const WATCH_MS = 1_000;
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+async function main(): Promise<void> {
+  checkRuntime();
+  const config = readConfig(process.env, process.cwd());
+  const log = createLog();
+  const services = await buildServices({
+    config,
+    environment: process.env,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+  const listener = listen(config, services);
+  services.listensAt(listener.url);
+  await greet(config, services, listener);
+  watchFile(config.settingsFile, { interval: WATCH_MS, persistent: false }, (now, before) => {
+    if (now.mtimeMs === before.mtimeMs && now.size === before.size) return;
+    try {
+      services.reload();
+      log.info("settings read again", { file: config.settingsFile });
+    } catch (error) {
+      log.error("the settings file cannot be used; what was in force stays", { error: describeError(error) });
+    }
+  });
+  stopOnSignals(config, services, listener, log.flush);
+}
+
+/** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */
+function checkRuntime(): void {
+  if (Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? 0) < 1024) {
+    throw new Error(
+      "BUN_CONFIG_MAX_HTTP_REQUESTS is not set: start the gateway with npm start, or set it to 20000.",
+    );
+  }
+}
+
+function listen(config: Config, services: Services): Listener {
+  try {
+    return serve({
+      hostname: config.host,
+      port: config.port,
+      maxBodyBytes: MAX_BODY_BYTES,
+      handle: services.app,
+    });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EADDRINUSE") {
+      throw new Error(
+        `Port ${config.port} on ${config.host} is taken. Stop what uses it, or set PORT to another.`,
+        { cause: error },
+      );
+    }
+    throw new Error(
+      `The gateway cannot listen on ${config.host}:${config.port} (${String(code ?? error)}).`,
+      { cause: error },
+    );
+  }
+}
+
+/** Says where the gateway is, and on the first start shows the key and the token, once. */
+async function greet(config: Config, services: Services, listener: Listener): Promise<void> {
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  const { catalog, providers } = services.offer();
+  say(
+    `Switchyard listens on ${listener.url} (API: ${listener.url}/api/v1, description: ${listener.url}/openapi.json)`,
+  );
+  if (providers.size === 0) {
+    say(
+      "No provider is live: set OPENAI_API_KEY, or add a provider to switchyard.yaml, to have models served.",
+    );
+  } else {
+    say(
+      `Providers: ${[...providers.keys()].join(", ")}. Models: ${catalog.models.map((model) => model.id).join(", ") || "none"}`,
+    );
+  }
+  if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
+  if (!(await services.isEmpty())) return;
+  const account = await services.admin.createAccount("default");
+  await services.admin.grant({
+    accountId: account.id,
+    amount: FIRST_CREDITS,
+    reason: "first start",
+    idempotencyKey: "first-start",
+    requestId: "first-start",
+  });
+  const key = await services.admin.issueKey({
+    accountId: account.id,
+    name: "first key",
+    models: null,
+    expiresAtSec: null,
+  });
+  say(`API key (shown once): ${key.key}`);
+  say(
+    `It belongs to the account ${account.id}, which has ${FIRST_CREDITS.toLocaleString("en")} credits. Its data is in ${config.home}.`,
+  );
+}
+
+/** First signal: take nothing new, let requests end, write everything, exit 0. Second: now. */
+function stopOnSignals(config: Config, services: Services, listener: Listener, flush: () => void): void {
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) {
+      flush();
+      process.exit(130);
+    }
+    stopping = true;
+    unwatchFile(config.settingsFile);
+    services.drain();
+    const late = systemClock.setTimer(DRAIN_MS, () => void listener.stop());
+    await listener.drain();
+    late.cancel();
+    await services.close();
+    flush();
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop());
+}

@@ -1,0 +1,145 @@
+import type { Socket } from "bun";
+import type { Answer } from "./answer.ts";
+import { jsonAnswer } from "./answer.ts";
+import { joinBytes } from "./bytes.ts";
+import { chatAnswer, chatCompletion, chatStreamAnswer, chatStreamEvents } from "./chat-bytes.ts";
+import { createRequestSkimmer } from "./request-skimmer.ts";
+import type { RequestSkimmer, Skimmed } from "./request-skimmer.ts";
+import { createTimerWheel } from "./timer-wheel.ts";
+import { wireSteps } from "./wire.ts";
+
+/** What a benchmark double serves. */
+export interface BenchmarkForm {
+  readonly mode: "plain" | "stream";
+  /** Content events of a stream. */
+  readonly chunks: number;
+  /** Between two events; 0 writes them one after the other without waiting. */
+  readonly intervalMs: number;
+  /** The size of the body, padded up to it: exact for plain answers, about for streams. */
+  readonly bodyBytes: number;
+}
+
+/** What a benchmark double did, to compare with what the load client saw. */
+export interface BenchmarkCounts {
+  requests: number;
+  /** Answers written to their last byte. */
+  finished: number;
+  /** SSE events written; 0 for plain answers. */
+  events: number;
+}
+
+/** A running benchmark double. */
+export interface BenchmarkDouble {
+  readonly url: string;
+  readonly counts: Readonly<BenchmarkCounts>;
+  stop(): void;
+}
+
+interface Line {
+  readonly skimmer: RequestSkimmer;
+  /** Writes not yet taken by the kernel, the first perhaps in part. */
+  readonly waiting: Uint8Array[];
+  /** Answers asked for and not begun: only a pipelining client has more than one request open. */
+  asked: number;
+  /** The next write of the answer in hand. */
+  next: number;
+  open: boolean;
+}
+
+/** Serves POST /v1/chat/completions on 127.0.0.1 from bytes that are made before it listens. */
+export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDouble {
+  const writes = benchmarkWrites(form);
+  const notFound = wireBytes(jsonAnswer(404, { error: { message: "upstream double: no such path" } }));
+  const wheel = createTimerWheel(form.intervalMs);
+  const counts: BenchmarkCounts = { requests: 0, finished: 0, events: 0 };
+
+  const writeNext = (socket: Socket<Line>): boolean => {
+    const line = socket.data;
+    if (!line.open) return false;
+    send(socket, writes[line.next] ?? NOTHING);
+    if (form.mode === "stream") counts.events += 1;
+    line.next += 1;
+    return line.next < writes.length || endAnswer(socket);
+  };
+  const endAnswer = (socket: Socket<Line>): false => {
+    counts.finished += 1;
+    socket.data.asked -= 1;
+    if (socket.data.asked > 0) beginAnswer(socket);
+    return false;
+  };
+  const beginAnswer = (socket: Socket<Line>): void => {
+    socket.data.next = 0;
+    let more = writeNext(socket);
+    if (form.intervalMs > 0 && more) return wheel.add(() => writeNext(socket));
+    while (more) more = writeNext(socket);
+  };
+  const answer = (socket: Socket<Line>, seen: Skimmed): void => {
+    counts.requests += 1;
+    if (seen === "unreadable") socket.end();
+    if (seen === "other") send(socket, notFound);
+    if (seen !== "chat") return;
+    socket.data.asked += 1;
+    if (socket.data.asked === 1) beginAnswer(socket);
+  };
+
+  const listener = Bun.listen<Line>({
+    hostname: "127.0.0.1",
+    port,
+    socket: {
+      open: (socket) => void (socket.data = createLine()),
+      data(socket, bytes) {
+        for (const seen of socket.data.skimmer.push(bytes)) answer(socket, seen);
+      },
+      drain: (socket) => sendWaiting(socket),
+      close: (socket) => void (socket.data.open = false),
+      error: (socket) => void (socket.data.open = false),
+    },
+  });
+  const stop = () => {
+    wheel.stop();
+    listener.stop(true);
+  };
+  return { url: `http://127.0.0.1:${listener.port}`, counts, stop };
+}
+
+/** The writes of one answer: one for a plain answer, one for each event of a stream. */
+export function benchmarkWrites(form: BenchmarkForm): Uint8Array[] {
+  if (form.mode === "plain") {
+    const empty = JSON.stringify(chatCompletion({ words: [""] })).length;
+    return [wireBytes(chatAnswer({ words: ["x".repeat(Math.max(1, form.bodyBytes - empty))] }))];
+  }
+  const bare = { words: Array.from({ length: form.chunks }, () => "") };
+  const empty = chatStreamEvents(bare).reduce((sum, event) => sum + JSON.stringify(event).length + 8, 0);
+  const word = "x".repeat(Math.max(1, Math.floor((form.bodyBytes - empty) / form.chunks)));
+  const answer = chatStreamAnswer({ words: bare.words.map(() => word) }, { glue: "both" });
+  return wireSteps(answer).flatMap((step) => (step.kind === "write" ? [step.bytes] : []));
+}
+
+const NOTHING = new Uint8Array();
+
+function createLine(): Line {
+  return { skimmer: createRequestSkimmer(), waiting: [], asked: 0, next: 0, open: true };
+}
+
+function wireBytes(answer: Answer): Uint8Array {
+  return joinBytes(wireSteps(answer).flatMap((step) => (step.kind === "write" ? [step.bytes] : [])));
+}
+
+function send(socket: Socket<Line>, bytes: Uint8Array): void {
+  const { waiting } = socket.data;
+  if (waiting.length > 0) return void waiting.push(bytes);
+  const taken = socket.write(bytes);
+  if (taken < bytes.length) waiting.push(bytes.subarray(Math.max(0, taken)));
+}
+
+function sendWaiting(socket: Socket<Line>): void {
+  const { waiting } = socket.data;
+  for (let bytes = waiting[0]; bytes !== undefined; bytes = waiting[0]) {
+    const taken = socket.write(bytes);
+    if (taken < bytes.length) {
+      waiting[0] = bytes.subarray(Math.max(0, taken));
+      return;
+    }
+    waiting.shift();
+  }
+}

@@ -1,0 +1,189 @@
+/** Why a strict double refuses a request, before it is put into a vendor's shape. */
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  /** The kind of error in OpenAI's words. */
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** What a vendor insists on, as data. A test spreads one of `STRICT` and adds its keys and models. */
+export interface StrictProfile {
+  readonly vendor: string;
+  /** The accepted API keys; any non-empty one when not given. */
+  readonly keys?: readonly string[];
+  /** The known models; any when not given. */
+  readonly models?: readonly string[];
+  /** The known properties of the body; any when not given. */
+  readonly properties?: ReadonlySet<string>;
+  /** The known properties of a message; any when not given. */
+  readonly messageProperties?: ReadonlySet<string>;
+  /** Models that reason and therefore refuse `max_tokens` and sampling parameters. */
+  readonly reasoningModels?: RegExp;
+  /** What a tool call id must look like. */
+  readonly toolCallId?: RegExp;
+  /** Whether every tool call must be answered and every tool message have a call. */
+  readonly pairsToolCalls: boolean;
+  /** The tool choices it knows besides absence; any when not given. */
+  readonly toolChoices?: readonly string[];
+  /** Models that think only in streams, so that a plain request must switch thinking off. */
+  readonly thinksOnlyInStreams?: RegExp;
+  /** Whether `content: null` is refused even beside tool calls. */
+  readonly refusesNullContent?: boolean;
+  /** Models that want `reasoning_content` on every assistant message once tools are in play. */
+  readonly wantsReasoningBack?: RegExp;
+  /** The body of an error. */
+  readonly errorBody: (refusal: Refusal) => unknown;
+  /** Wordings of refusals that differ from OpenAI's. */
+  readonly wording: Partial<Wording>;
+}
+
+/** The messages that vendors word differently. */
+export interface Wording {
+  readonly noKey: () => Partial<Refusal>;
+  readonly wrongKey: (key: string) => Partial<Refusal>;
+  readonly unknownModel: (model: string) => Partial<Refusal>;
+  readonly unknownProperty: (name: string) => Partial<Refusal>;
+}
+
+const OPENAI_PROPERTIES = new Set(
+  `model messages stream stream_options temperature top_p max_completion_tokens max_tokens stop presence_penalty
+  frequency_penalty tools tool_choice parallel_tool_calls reasoning_effort modalities response_format n logprobs
+  top_logprobs logit_bias seed user safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention
+  service_tier store metadata prediction verbosity web_search_options moderation audio functions function_call`.split(
+    /\s+/,
+  ),
+);
+
+const GROQ_PROPERTIES = new Set(
+  `model messages stream stream_options temperature top_p max_completion_tokens max_tokens stop presence_penalty
+  frequency_penalty tools tool_choice parallel_tool_calls reasoning_effort reasoning_format include_reasoning
+  response_format n logprobs top_logprobs logit_bias seed user service_tier functions function_call
+  disable_tool_validation search_settings include_domains exclude_domains`.split(/\s+/),
+);
+
+const GROQ_MESSAGE_PROPERTIES = new Set("role content name tool_calls tool_call_id function_call".split(" "));
+
+const MISTRAL_PROPERTIES = new Set(
+  `model messages stream temperature top_p max_tokens stop random_seed presence_penalty frequency_penalty tools
+  tool_choice parallel_tool_calls response_format n prediction metadata safe_prompt prompt_mode reasoning_effort
+  guardrails prompt_cache_key`.split(/\s+/),
+);
+
+const OPENAI_REASONING = /^(?:o\d|gpt-5)(?!.*chat)/;
+const OPENAI_SHAPE = ({ message, type, param, code }: Refusal) => ({ error: { message, type, param, code } });
+
+const MISTRAL_SHAPE = ({ message, type, param, code, status }: Refusal) =>
+  status === 401 ? { detail: message } : { object: "error", message, type, param, code };
+
+const DEEPSEEK_AUTH = { type: "authentication_error", code: "invalid_request_error" };
+const ZHIPU_CODES: Readonly<Record<number, string>> = { 400: "1210", 401: "1002", 404: "1211" };
+const GOOGLE_STATUS: Readonly<Record<number, string>> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  404: "NOT_FOUND",
+};
+
+/** Vendors as they refuse. Shapes are recorded or from vendors.md; wording that was not recorded is our own. */
+export const STRICT = {
+  openai: {
+    vendor: "openai",
+    properties: OPENAI_PROPERTIES,
+    reasoningModels: OPENAI_REASONING,
+    pairsToolCalls: true,
+    errorBody: OPENAI_SHAPE,
+    wording: {},
+  },
+  groq: {
+    vendor: "groq",
+    properties: GROQ_PROPERTIES,
+    messageProperties: GROQ_MESSAGE_PROPERTIES,
+    pairsToolCalls: true,
+    errorBody: ({ message, type, code }) => ({
+      error: { message, type, ...(code === null ? {} : { code }) },
+    }),
+    wording: {
+      noKey: () => ({ message: "Invalid API Key", code: "invalid_api_key" }),
+      wrongKey: () => ({ message: "Invalid API Key", code: "invalid_api_key" }),
+      unknownProperty: (name) => ({ message: `property '${name}' is unsupported`, param: null, code: null }),
+    },
+  },
+  mistral: {
+    vendor: "mistral",
+    properties: MISTRAL_PROPERTIES,
+    toolCallId: /^[a-zA-Z0-9]{9}$/,
+    pairsToolCalls: true,
+    errorBody: MISTRAL_SHAPE,
+    wording: {
+      noKey: () => ({ message: "Unauthorized" }),
+      wrongKey: () => ({ message: "Invalid API Key" }),
+      unknownModel: (model) => ({
+        status: 400,
+        message: `Invalid model: ${model}`,
+        type: "invalid_model",
+        code: "1500",
+      }),
+      unknownProperty: (name) => ({ status: 422, message: `Extra inputs are not permitted: ${name}` }),
+    },
+  },
+  deepseek: {
+    vendor: "deepseek",
+    pairsToolCalls: true,
+    wantsReasoningBack: /^deepseek-v4/,
+    errorBody: OPENAI_SHAPE,
+    wording: {
+      noKey: () => ({ message: "Authentication Fails (no such user)", ...DEEPSEEK_AUTH }),
+      wrongKey: (key) => ({
+        message: `Authentication Fails, Your api key: ****${key.slice(-4)} is invalid`,
+        ...DEEPSEEK_AUTH,
+      }),
+      unknownModel: () => ({ status: 400, message: "Model Not Exist", code: "invalid_request_error" }),
+    },
+  },
+  dashscope: {
+    vendor: "dashscope",
+    pairsToolCalls: true,
+    thinksOnlyInStreams: /^qwen3-\d/,
+    errorBody: (refusal) => ({
+      ...OPENAI_SHAPE(refusal),
+      request_id: "00000000-0000-0000-0000-000000000000",
+    }),
+    wording: {},
+  },
+  google: {
+    vendor: "google",
+    pairsToolCalls: false,
+    refusesNullContent: true,
+    errorBody: ({ status, message }) => [{ error: { code: status, message, status: GOOGLE_STATUS[status] } }],
+    wording: {},
+  },
+  minimax: {
+    vendor: "minimax",
+    pairsToolCalls: true,
+    toolChoices: ["none", "auto"],
+    errorBody: OPENAI_SHAPE,
+    wording: {},
+  },
+  openrouter: {
+    vendor: "openrouter",
+    pairsToolCalls: false,
+    errorBody: ({ status, message }) => ({ error: { message, code: status } }),
+    wording: { noKey: () => ({ message: "No cookie auth credentials found" }) },
+  },
+  xai: {
+    vendor: "xai",
+    pairsToolCalls: false,
+    errorBody: ({ code, message }) => ({
+      code: code ?? "Client specified an invalid argument",
+      error: message,
+    }),
+    wording: {},
+  },
+  zhipu: {
+    vendor: "zhipu",
+    pairsToolCalls: false,
+    errorBody: ({ status, message }) => ({ error: { code: ZHIPU_CODES[status] ?? "1210", message } }),
+    wording: {},
+  },
+} as const satisfies Readonly<Record<string, StrictProfile>>;

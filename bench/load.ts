@@ -1,0 +1,41 @@
+// The load tool, a process of its own: asks one request many times over raw sockets and prints one JSON line.
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { runLoad } from "./load-client.ts";
+import type { LoadPlan } from "./load-client.ts";
+
+const END_MARKS = { plain: "}", stream: "data: [DONE]\n\n" } as const;
+
+function readPlan(): LoadPlan {
+  const { values } = parseArgs({
+    options: {
+      url: { type: "string", default: "" },
+      "body-file": { type: "string", default: "" },
+      bearer: { type: "string", default: "" },
+      mode: { type: "string", default: "plain" },
+      concurrency: { type: "string", default: "1" },
+      requests: { type: "string", default: "1000" },
+      seconds: { type: "string", default: "10" },
+    },
+  });
+  const mode = values.mode === "stream" ? "stream" : "plain";
+  return {
+    url: values.url,
+    headers: { authorization: `Bearer ${values.bearer}` },
+    body: readFileSync(values["body-file"]),
+    answer: { endMark: END_MARKS[mode], stream: mode === "stream" },
+    concurrency: positive("concurrency", values.concurrency),
+    requests: positive("requests", values.requests),
+    seconds: positive("seconds", values.seconds),
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (value > 0) return value;
+  throw new Error(`--${name} must be a number above 0, got ${text}`);
+}
+
+const result = await runLoad(readPlan());
+console.log(JSON.stringify(result));
+process.exit(result.errors === 0 ? 0 : 1);

@@ -1,0 +1,74 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { selfTimes } from "./cpu-profile.ts";
+import type { CpuProfile } from "./cpu-profile.ts";
+import { threadCpuSeconds } from "./process-cpu.ts";
+import { MODES, openStage } from "./stage.ts";
+import type { Mode, StageForm } from "./stage.ts";
+
+const CONCURRENCY: Readonly<Record<string, number>> = { plain: 8, stream: 100, burst: 100 };
+const WARM_UP = { requests: 1_000_000, seconds: 2 };
+const ROUND = { requests: 1_000_000, seconds: 6 };
+const SHOWN = 30;
+const NOTE =
+  "Samples are of the main thread while JavaScript runs, what it calls natively included; the event loop's own work and other threads show in the threads' CPU time only. Sampling costs time: these figures are not the table's.";
+const LEAST_THREAD_SHARE = 0.005;
+
+/** Runs the gateway in each mode under the runtime's profiler and says where its time went. */
+export async function profileRequestPath(form: StageForm): Promise<string> {
+  const parts: string[] = [];
+  for (const mode of MODES) parts.push(await profileMode(mode, form));
+  return [NOTE, ...parts].join("\n\n");
+}
+
+async function profileMode(mode: Mode, form: StageForm): Promise<string> {
+  const folder = join(form.folder, `${mode.name}-profile`);
+  const flags = [...form.gatewayFlags, "--cpu-prof", `--cpu-prof-dir=${folder}`];
+  const stage = await openStage(mode, { ...form, gatewayFlags: flags });
+  const subject = stage.ours(CONCURRENCY[mode.name] ?? 1);
+  await subject.load(WARM_UP);
+  const before = threadCpuSeconds(subject.pid);
+  const { requests } = await subject.load(ROUND);
+  const threads = threadCpuSeconds(subject.pid).map(({ name, seconds }) => ({
+    name,
+    seconds: seconds - (before.find((thread) => thread.name === name)?.seconds ?? 0),
+  }));
+  threads.sort((a, b) => b.seconds - a.seconds);
+  // The profile is written when the process ends.
+  await stage.close();
+  const profiles = readdirSync(folder)
+    .filter((name) => name.endsWith(".cpuprofile"))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as CpuProfile);
+  const title = `${mode.name}, ${CONCURRENCY[mode.name]} at once, ${requests} requests`;
+  return [
+    `### ${title}`,
+    threadTable(threads, requests),
+    ...profiles.map((profile) => profileTable(profile)),
+  ].join("\n\n");
+}
+
+function threadTable(
+  threads: readonly { readonly name: string; readonly seconds: number }[],
+  requests: number,
+) {
+  const total = threads.reduce((sum, { seconds }) => sum + seconds, 0);
+  const lines = threads
+    .filter(({ seconds }) => seconds > total * LEAST_THREAD_SHARE)
+    .map(
+      ({ name, seconds }) =>
+        `| ${percent(seconds / total)} | ${((seconds * 1e6) / requests).toFixed(1)} | ${name} |`,
+    );
+  return ["| CPU | µs/request | thread |", "|---|---|---|", ...lines].join("\n");
+}
+
+function profileTable(profile: CpuProfile): string {
+  const root = dirname(import.meta.dir);
+  const lines = selfTimes(profile, root)
+    .slice(0, SHOWN)
+    .map(({ name, samples, share }) => `| ${percent(share)} | ${samples} | ${name} |`);
+  return ["| self time | samples | function |", "|---|---|---|", ...lines].join("\n");
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,24 +1,65 @@
-import pino from "pino";
-import type { Log } from "./core/log.ts";
+import { write, writeSync } from "node:fs";
+import type { Log, LogFields } from "./core/log.ts";
+
+/** A log that can be emptied before the process ends. */
+export interface LineLog extends Log {
+  flush(): void;
+}
+
+/** Standard output. */
+const OUT = 1;
+
+/** Lines go out in groups, at the latest after this long: a write for each would cost more than the line. */
+const FLUSH_MS = 100;
+
+/** Beyond this many characters lines are written at once. */
+const FLUSH_CHARS = 64 * 1024;
+
+/** When nobody reads our output, lines beyond this are dropped, and counted. */
+const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Writes structured lines of JSON to standard output: the one sink of every log line. */
-export function createLog(level: "info" | "silent" = "info"): Log & { flush(): void } {
-  const destination = pino.destination({ dest: 1, sync: false });
-  const sink = pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    destination,
-  );
+export function createLog(): LineLog {
+  let lines = "";
+  let writing = "";
+  let dropped = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const send = (): void => {
+    timer = undefined;
+    if (writing !== "" || lines === "") return;
+    writing = lines;
+    lines = "";
+    const bytes = Buffer.from(writing);
+    const from = (at: number): void =>
+      write(OUT, bytes, at, (error, written) => {
+        if (error === null && at + written < bytes.length) return from(at + written);
+        // A closed output cannot be told of anywhere; the gateway goes on.
+        writing = "";
+        if (lines !== "") send();
+      });
+    from(0);
+  };
+
+  const add = (level: string, message: string, fields: LogFields | undefined): void => {
+    if (lines.length > MAX_CHARS) {
+      dropped += 1;
+      return;
+    }
+    const lost = dropped === 0 ? undefined : { dropped_lines: dropped };
+    dropped = 0;
+    lines += `${JSON.stringify({ time: new Date().toISOString(), level, message, ...lost, ...fields })}\n`;
+    if (lines.length > FLUSH_CHARS) send();
+    else timer ??= setTimeout(send, FLUSH_MS);
+  };
+
   return {
-    info: (message, fields) => sink.info(fields ?? {}, message),
-    warn: (message, fields) => sink.warn(fields ?? {}, message),
-    error: (message, fields) => sink.error(fields ?? {}, message),
-    flush: () => {
-      if (level !== "silent") destination.flushSync();
+    info: (message, fields) => add("info", message, fields),
+    warn: (message, fields) => add("warn", message, fields),
+    error: (message, fields) => add("error", message, fields),
+    flush() {
+      if (lines !== "") writeSync(OUT, lines);
+      lines = "";
     },
   };
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
-import type { Clock } from "./core/clock.ts";
+import { systemClock, type Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";
 import type { Log } from "./core/log.ts";
@@ -71,6 +71,7 @@ export async function buildServices({
   const writer = createWriter(
     createSqliteExecutor({ databaseFile: home.databaseFile, failpoint: config.writerFailpoint ?? null }),
     log,
+    systemClock,
   );
   const bootId = newId("boot", random);
   // One process has the home folder: every hold that is open now belongs to a run that has died.

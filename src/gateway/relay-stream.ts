@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
+import { describeError } from "../core/log.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import type { Metered, RelayProtocol } from "../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../providers/upstream.ts";
@@ -7,16 +8,19 @@ import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { createStreamWatch } from "./stream-watch.ts";
 
-/** Bytes for a client, pulled when it can take more. */
-export interface ByteSource {
-  /** The next bytes; `undefined` when all were given. Never rejects: a broken answer has an end that says so. */
-  pull(): Promise<Uint8Array | undefined>;
+/** Where a streamed answer goes. */
+export interface ByteSink {
+  write(bytes: Uint8Array): void;
+  /** Sends what was written; a promise where the client has to take some of it first. */
+  flush(): Promise<unknown> | undefined;
+}
+
+/** A streamed answer that has begun, or that waits for a slow provider. */
+export interface StreamAnswer {
+  /** Sends the whole answer. Never rejects: a broken answer has an end that says so. */
+  pipe(sink: ByteSink): Promise<void>;
   /** The client has gone: upstream is stopped and what was used is charged. */
   cancel(): void;
-  /** Where keep-alives go while a pull waits. */
-  onKeepAlive(send: (bytes: Uint8Array) => void): void;
-  /** All bytes were given. */
-  readonly ended: boolean;
 }
 
 /** What a streamed relay is made of. */
@@ -32,42 +36,44 @@ export interface StreamParts {
  * Starts a streamed call. Resolves when the answer's content has begun, or after the keep-alive time, whichever
  * comes first; until then a failure rejects and becomes a status of its own.
  */
-export async function openStreamSource(parts: StreamParts): Promise<ByteSource> {
-  const source = createStreamSource(parts);
+export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer> {
+  const answer = createStreamAnswer(parts);
   const { clock, timeouts } = parts.services;
   let timer: Timer | undefined;
-  const committed = new Promise<void>((resolve) => {
+  const late = new Promise<void>((resolve) => {
     timer = clock.setTimer(timeouts.keepAliveMs, resolve);
   });
   try {
-    await Promise.race([source.begin(), committed]);
+    await Promise.race([answer.begin(), late]);
   } finally {
     timer?.cancel();
   }
-  const refusal = source.commit();
+  const refusal = answer.commit();
   if (refusal !== undefined) throw refusal;
-  return source;
+  return answer;
 }
 
-interface StartingSource extends ByteSource {
-  /** Calls upstream and reads up to the first content. Rejects when it fails before the source was committed. */
+interface StartingAnswer extends StreamAnswer {
+  /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */
   begin(): Promise<void>;
   /** From now on a failure is told inside the stream; one that came just before is given back. */
   commit(): Error | undefined;
 }
 
-function createStreamSource({ services, call, protocol, record, body }: StreamParts): StartingSource {
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+function createStreamAnswer({ services, call, protocol, record, body }: StreamParts): StartingAnswer {
   const { clock, failpoint } = services;
   const stream = protocol.openStream(call.context);
   const held: Uint8Array[] = [];
   let upstream: UpstreamAnswer | undefined;
+  let reader: Reader | undefined;
   let beginning: Promise<void> | undefined;
   let failure: Error | undefined;
   let committed = false;
-  let ended = false;
-  let left = false;
   let refused = false;
-
+  let begun = false;
+  let ended = false;
   const watch = createStreamWatch({
     clock,
     timeouts: services.timeouts,
@@ -77,119 +83,120 @@ function createStreamSource({ services, call, protocol, record, body }: StreamPa
     onStalled: () => leave(),
   });
 
-  /** Reads until there is something to send, the stream is over (`false`), or it broke (throws). */
-  const readOn = async (answer: UpstreamAnswer): Promise<Uint8Array | false> => {
-    for (;;) {
-      const bytes = await answer.read();
-      const out = bytes === undefined ? stream.end() : stream.push(bytes);
-      watch.touch();
-      if (stream.failure !== undefined) {
-        if (out !== undefined) held.push(out);
-        throw stream.failure;
-      }
-      if (out !== undefined && bytes !== undefined && !stream.isDone) return out;
-      if (out !== undefined) held.push(out);
-      if (bytes === undefined || stream.isDone) return false;
-    }
+  /** Takes one read of upstream; `false` when there is no more to read. What it gave goes to `give`. */
+  const takeOne = async (give: (bytes: Uint8Array) => void): Promise<boolean> => {
+    const { done, value } = reader === undefined ? NOTHING : await reader.read();
+    const out = done ? stream.end() : stream.push(value);
+    watch.touch();
+    if (out !== undefined) give(out);
+    if (stream.failure !== undefined) throw stream.failure;
+    return !done && !stream.isDone;
   };
 
-  const begin = async (): Promise<void> => {
+  const start = async (): Promise<void> => {
     watch.start();
     upstream = await call.send(body, true);
-    while (!stream.hasContent && !stream.isDone) {
-      const out = await readOn(upstream);
-      if (out === false) {
-        if (!stream.isComplete) throw cutOff();
-        return;
-      }
-      held.push(out);
-    }
+    reader = upstream.open();
+    let more = true;
+    while (more && !stream.hasContent) more = await takeOne((bytes) => held.push(bytes));
+    if (!more && !stream.isComplete) throw cutOff();
   };
 
-  /** Ends a good answer. */
-  const finish = async (): Promise<Uint8Array> => {
-    if (upstream !== undefined) void readToEnd(upstream, call, clock);
-    const metered = stream.metered();
-    const credit = await call.settle(metered);
-    return close(200, stream.tail(metered, credit));
-  };
-
-  /** Ends an answer that broke: what came is charged, and its end says that it broke. */
-  const breakOff = async (error: Error): Promise<Uint8Array> => {
+  /** Nothing was sent to the client: the failure becomes the answer's status. */
+  const refuse = async (error: Error): Promise<void> => {
+    refused = true;
+    ended = true;
+    watch.stop();
     call.abort(error);
-    const metered: Metered | undefined = stream.hasContent ? stream.metered() : undefined;
-    const credit = await call.settleBroken(metered, error);
-    const told = metered ?? { usage: NO_USAGE, flags: [] };
-    return close(200, stream.failureTail(toGatewayError(error), told, credit));
+    if (error instanceof ClientGone)
+      await call.settleLeft(upstream === undefined ? undefined : stream.metered());
+    else await call.settleBroken(undefined, error);
   };
 
-  const close = (status: number, tail: Uint8Array): Uint8Array => {
+  const close = (status: number): void => {
     ended = true;
     watch.stop();
     if (stream.repairs.length > 0) record.note({ repairs: stream.repairs });
     record.finish(status);
-    return tail;
+  };
+
+  /** The end of a good answer. */
+  const finish = async (): Promise<Uint8Array> => {
+    if (upstream !== undefined && reader !== undefined) void readToEnd(reader, call, clock);
+    const metered = stream.metered();
+    const credit = await call.settle(metered);
+    return stream.tail(metered, credit);
+  };
+
+  /** The end of an answer that broke: what came is charged, and the end says that it broke. */
+  const breakOff = async (error: Error): Promise<Uint8Array> => {
+    call.abort(error);
+    const metered: Metered | undefined = stream.hasContent ? stream.metered() : undefined;
+    const credit = await call.settleBroken(metered, error);
+    return stream.failureTail(toGatewayError(error), metered ?? { usage: NO_USAGE, flags: [] }, credit);
   };
 
   const leave = (): void => {
-    if (ended || left) return;
-    left = true;
+    if (ended) return;
+    ended = true;
     call.abort(new ClientGone());
-    const metered = upstream === undefined ? undefined : stream.metered();
     call
-      .settleLeft(metered)
-      .catch((error: unknown) => record.note({ error: String(error) }))
-      .finally(() => close(499, EMPTY));
+      .settleLeft(upstream === undefined ? undefined : stream.metered())
+      .catch((error: unknown) => record.note({ error: describeError(error) }))
+      .finally(() => close(499));
   };
 
-  const endOf = async (error: unknown): Promise<Uint8Array | undefined> => {
-    if (left || error instanceof ClientGone) {
-      leave();
-      return undefined;
-    }
-    if (upstream !== undefined && stream.failure === undefined) {
+  /** The end of the answer once reading has stopped, for `error` or for the end mark; nothing for a client that left. */
+  const endOf = async (error: Error | undefined, give: (bytes: Uint8Array) => void): Promise<void> => {
+    if (ended) return;
+    if (error instanceof ClientGone) return leave();
+    if (error !== undefined && stream.failure === undefined) {
       // The last event may have come whole, and only the goodbye was lost.
       const rest = stream.end();
-      if (rest !== undefined) held.push(rest);
+      if (rest !== undefined) give(rest);
     }
     try {
-      const tail =
-        stream.isComplete && stream.failure === undefined ? await finish() : await breakOff(error as Error);
-      return joined([...held.splice(0), tail]);
+      const whole = stream.isComplete && stream.failure === undefined;
+      give(whole ? await finish() : await breakOff(error ?? cutOff()));
     } catch (storeError) {
       // The charge could not be written: the answer must not look finished.
-      record.note({ error: String(storeError) });
-      const lost = { usage: stream.metered().usage, flags: [] };
-      return close(200, stream.failureTail(toGatewayError(storeError), lost, 0n));
+      record.note({ error: describeError(storeError) });
+      give(stream.failureTail(toGatewayError(storeError), { usage: stream.metered().usage, flags: [] }, 0n));
     }
   };
 
-  const next = async (): Promise<Uint8Array | undefined> => {
-    try {
-      await beginning;
-      if (failure !== undefined) throw failure;
-      if (held.length > 0) return joined(held.splice(0));
-      if (!stream.isDone) {
-        const out = await readOn(upstream as UpstreamAnswer);
-        if (out !== false) {
-          failpoint("stream.after_chunk");
-          return out;
-        }
-        if (!stream.isComplete) throw cutOff();
+  const relayTo = async (sink: ByteSink): Promise<void> => {
+    await beginning;
+    for (const bytes of held.splice(0)) sink.write(bytes);
+    if (failure !== undefined) throw failure;
+    const write = (bytes: Uint8Array): void => sink.write(bytes);
+    let more = begun;
+    while (more && !ended) {
+      const room = sink.flush();
+      if (room !== undefined) {
+        watch.clientWants(false);
+        await room;
+        watch.clientWants(true);
       }
-    } catch (error) {
-      return endOf(error);
+      failpoint("stream.after_chunk");
+      more = await takeOne(write);
     }
-    return endOf(undefined);
   };
 
   return {
     begin() {
       // Once content has come, a failure is part of the stream, however the bytes were cut into reads.
-      beginning = begin().catch(async (error: unknown) => {
-        failure = error as Error;
-        if (!committed && !stream.hasContent) await refuse(failure);
-      });
+      beginning = start()
+        .then(() => {
+          begun = !stream.isDone;
+        })
+        .catch(async (error: unknown) => {
+          failure =
+            upstream === undefined || error instanceof GatewayError
+              ? (error as Error)
+              : upstream.failureOf(error);
+          if (!committed && !stream.hasContent) await refuse(failure);
+        });
       return beginning.then(() => {
         if (refused) throw failure;
       });
@@ -198,47 +205,39 @@ function createStreamSource({ services, call, protocol, record, body }: StreamPa
       committed = true;
       return refused ? failure : undefined;
     },
-    async pull() {
-      if (ended || left) return undefined;
-      watch.clientWants(true);
+    async pipe(sink) {
+      watch.keepAlivesTo((bytes) => {
+        sink.write(bytes);
+        void sink.flush();
+      });
+      let error: Error | undefined;
       try {
-        return await next();
-      } finally {
-        watch.clientWants(false);
+        await relayTo(sink);
+      } catch (cause) {
+        error =
+          cause instanceof GatewayError || upstream === undefined
+            ? (cause as Error)
+            : upstream.failureOf(cause);
       }
+      if (ended) return;
+      await endOf(error, (bytes) => sink.write(bytes));
+      close(200);
+      await sink.flush();
     },
     cancel: leave,
-    onKeepAlive: (send) => watch.onKeepAlive(send),
-    get ended() {
-      return ended || left;
-    },
   };
-
-  /** Nothing was sent to the client: the failure becomes the answer's status. */
-  async function refuse(error: Error): Promise<void> {
-    refused = true;
-    watch.stop();
-    call.abort(error);
-    if (error instanceof ClientGone) {
-      left = true;
-      await call.settleLeft(upstream === undefined ? undefined : stream.metered());
-    } else {
-      ended = true;
-      await call.settleBroken(undefined, error);
-    }
-  }
 }
 
-const EMPTY = new Uint8Array(0);
+const NOTHING = { done: true, value: undefined } as const;
 
 /** How long upstream may take for its goodbye before its connection is given up. */
 const GOODBYE_MS = 1_000;
 
 /** Reads what follows the end mark, so that the connection can serve again; whatever it says is not used. */
-async function readToEnd(upstream: UpstreamAnswer, call: PaidCall, clock: Clock): Promise<void> {
+async function readToEnd(reader: Reader, call: PaidCall, clock: Clock): Promise<void> {
   const timer = clock.setTimer(GOODBYE_MS, () => call.abort(new Error("The answer had ended.")));
   try {
-    while ((await upstream.read()) !== undefined);
+    while (!(await reader.read()).done);
   } catch {
     // The answer is whole: how its connection ends makes no difference.
   } finally {
@@ -248,15 +247,4 @@ async function readToEnd(upstream: UpstreamAnswer, call: PaidCall, clock: Clock)
 
 function cutOff(): GatewayError {
   return new GatewayError("upstream_error", "The provider's answer ended early.");
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

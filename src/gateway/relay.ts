@@ -4,7 +4,7 @@ import type { Caller } from "../core/caller.ts";
 import type { RelayProtocol, RelayTarget } from "../protocols/protocol.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
-import { type ByteSource, openStreamSource } from "./relay-stream.ts";
+import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
 import type { RequestRecord } from "./request-record.ts";
 
 /** What relaying needs. */
@@ -26,7 +26,7 @@ export interface RelayInput {
 /** What the client is sent: a whole answer, or a stream that has begun. */
 export type RelayOutput =
   | { readonly kind: "plain"; readonly body: Uint8Array; readonly warnings: readonly string[] }
-  | { readonly kind: "stream"; readonly source: ByteSource; readonly warnings: readonly string[] };
+  | { readonly kind: "stream"; readonly answer: StreamAnswer; readonly warnings: readonly string[] };
 
 /** A plain answer beyond this is a fault of the provider. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -54,8 +54,8 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   else input.signal.addEventListener("abort", leave, { once: true });
   if (!request.stream)
     return { kind: "plain", body: await relayPlain(services, call, protocol, body), warnings };
-  const source = await openStreamSource({ services, call, protocol, record, body });
-  return { kind: "stream", source, warnings };
+  const answer = await openStreamAnswer({ services, call, protocol, record, body });
+  return { kind: "stream", answer, warnings };
 }
 
 function targetOf(admission: Admission): RelayTarget {

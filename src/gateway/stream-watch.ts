@@ -11,7 +11,7 @@ export interface StreamWatch {
   touch(): void;
   /** Whether the client waits for bytes (else we wait for the client). */
   clientWants(wants: boolean): void;
-  onKeepAlive(send: (bytes: Uint8Array) => void): void;
+  keepAlivesTo(send: (bytes: Uint8Array) => void): void;
 }
 
 /** What a watch looks at, and whom it tells. */
@@ -89,7 +89,7 @@ export function createStreamWatch({
       wanted = wants;
       if (!wants) takenMs = clock.nowMs();
     },
-    onKeepAlive(to) {
+    keepAlivesTo(to) {
       send = to;
     },
   };

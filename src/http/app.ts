@@ -50,7 +50,9 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
             services,
             request,
             params: hono.req.param(),
-            query: new URL(request.url).searchParams,
+            get query() {
+              return new URL(request.url).searchParams;
+            },
             requestId,
             record,
             caller,

@@ -1,4 +1,5 @@
-import type { ByteSource } from "../gateway/relay-stream.ts";
+import type { StreamAnswer } from "../gateway/relay-stream.ts";
+import { streamBody } from "../runtime/stream-body.ts";
 import type { GatewayError } from "../core/errors.ts";
 
 /** A JSON answer of a value. */
@@ -21,33 +22,16 @@ export function respondBytes(body: Uint8Array, headers: Readonly<Record<string, 
 }
 
 /** Server-sent events as the client takes them: nothing is read from upstream that it has no room for. */
-export function respondStream(source: ByteSource, headers: Readonly<Record<string, string>> = {}): Response {
-  const body = new ReadableStream<Uint8Array>(
+export function respondStream(
+  answer: StreamAnswer,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(
+    streamBody((sink) => answer.pipe(sink), answer.cancel),
     {
-      start(controller) {
-        source.onKeepAlive((bytes) => controller.enqueue(bytes));
-      },
-      async pull(controller) {
-        const bytes = await source.pull();
-        if (bytes !== undefined && bytes.length > 0) controller.enqueue(bytes);
-        if (bytes === undefined || source.ended) closeQuietly(controller);
-      },
-      cancel: () => source.cancel(),
+      headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no", ...headers },
     },
-    { highWaterMark: 0 },
   );
-  return new Response(body, {
-    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no", ...headers },
-  });
-}
-
-/** The client may have closed the stream in the same moment. */
-function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
-  try {
-    controller.close();
-  } catch {
-    // Closed already: there is nobody left to tell.
-  }
 }
 
 /** An error in the one shape, with what clients of this endpoint read besides. */

@@ -61,10 +61,11 @@ export function createLedger({
   holdLifetimeMs,
 }: LedgerParts): Ledger {
   const rules = new Map<string, string>();
+  const nextHoldId = holdSeries(random);
   return {
     async hold(request) {
       const { snapshot } = request;
-      const id = newId("hold", random);
+      const id = nextHoldId();
       const nowMs = clock.nowMs();
       failpoint("hold.before_submit");
       const answer = await writer.submit({
@@ -113,6 +114,19 @@ export function createLedger({
       const answer = await writer.submit({ kind: "void", hold: hold.id, reason, nowMs: clock.nowMs() });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
     },
+  };
+}
+
+/**
+ * Ids of one run's holds: 128 random bits and a number that counts up. Rows that are made together then lie
+ * together in the store, which halves what a hold and its settlement cost; random ids would touch a page each.
+ */
+function holdSeries(random: Random): () => string {
+  const series = newId("hold", random);
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${series}.${count.toString(16).padStart(10, "0")}`;
   };
 }
 

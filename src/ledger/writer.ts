@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { AnswerTo, Command, Outcome } from "./commands.ts";
@@ -22,6 +23,9 @@ const MAX_BATCH = 256;
 /** A batch is sent this often before its commands are refused. */
 const MAX_ATTEMPTS = 3;
 
+/** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
+const GATHER_MS = 2;
+
 interface Waiting {
   readonly command: Command;
   readonly resolve: (answer: AnswerTo<Command>) => void;
@@ -30,13 +34,16 @@ interface Waiting {
 
 /**
  * A writer that hands batches to `executor`, one at a time: while one is written, the next gathers. Since a
- * command can be sent twice without harm, a batch whose executor died is sent again.
+ * command can be sent twice without harm, a batch whose executor died is sent again. `pace` is real time: it
+ * spaces writes to a real disk, and nothing that is stored depends on it.
  */
-export function createWriter(executor: Executor, log: Log): Writer {
+export function createWriter(executor: Executor, log: Log, pace: Clock): Writer {
   let waiting: Waiting[] = [];
   let writing = false;
   let closed = false;
   let idle: (() => void) | undefined;
+  /** Commands of the batch before: whether requests come in parallel. */
+  let together = 0;
 
   const run = async (batch: readonly Waiting[]): Promise<void> => {
     const outcomes = await attempt(executor, log, batch);
@@ -47,6 +54,10 @@ export function createWriter(executor: Executor, log: Log): Writer {
     if (writing) return;
     writing = true;
     while (waiting.length > 0) {
+      // One caller alone is not made to wait; several share a transaction.
+      if (together > 1 || waiting.length > 1)
+        await new Promise<void>((resolve) => pace.setTimer(GATHER_MS, resolve));
+      together = waiting.length;
       const batch = waiting.length <= MAX_BATCH ? waiting : waiting.slice(0, MAX_BATCH);
       waiting = batch === waiting ? [] : waiting.slice(MAX_BATCH);
       await run(batch);

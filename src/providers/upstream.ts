@@ -18,10 +18,12 @@ export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly retryAfter: string | null;
-  /** The whole body. Rejects with `upstream_error` beyond `maxBytes`. */
+  /** The whole body. Rejects with `upstream_error` beyond `maxBytes`, or when the connection breaks. */
   readAll(maxBytes: number): Promise<Uint8Array>;
-  /** The next bytes as they come; `undefined` at the end. Rejects when the connection breaks. */
-  read(): Promise<Uint8Array | undefined>;
+  /** The body as it comes. A read that rejects is explained by `failureOf`. */
+  open(): ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /** What a rejected read means: the signal's reason when that ended it, else `upstream_error`. */
+  failureOf(cause: unknown): Error;
 }
 
 /**
@@ -52,33 +54,41 @@ export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<U
 }
 
 function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
-  const reader = response.body?.getReader();
-  const read = async (): Promise<Uint8Array | undefined> => {
-    if (reader === undefined) return undefined;
-    try {
-      const { done, value } = await reader.read();
-      return done ? undefined : value;
-    } catch (cause) {
-      throw signal.aborted ? signal.reason : broken(cause);
-    }
-  };
+  const failureOf = (cause: unknown): Error => (signal.aborted ? (signal.reason as Error) : broken(cause));
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
     retryAfter: response.headers.get("retry-after"),
-    read,
+    open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
+    failureOf,
     async readAll(maxBytes) {
-      const chunks: Uint8Array[] = [];
-      let length = 0;
-      for (let chunk = await read(); chunk !== undefined; chunk = await read()) {
-        length += chunk.length;
-        if (length > maxBytes)
-          throw new GatewayError("upstream_error", "The provider's answer is too large.");
-        chunks.push(chunk);
+      try {
+        const length = response.headers.get("content-length");
+        // A length that was declared is kept to by the client; without one, we count.
+        if (length === null) return await readCounted(response, maxBytes);
+        if (Number(length) > maxBytes) throw tooLarge();
+        return new Uint8Array(await response.arrayBuffer());
+      } catch (error) {
+        throw error instanceof GatewayError ? error : failureOf(error);
       }
-      return chunks.length === 1 ? (chunks[0] as Uint8Array) : joined(chunks, length);
     },
   };
+}
+
+async function readCounted(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  if (response.body === null) return new Uint8Array(0);
+  for await (const chunk of response.body) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : joined(chunks, length);
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError("upstream_error", "The provider's answer is too large.");
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

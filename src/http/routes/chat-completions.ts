@@ -32,5 +32,5 @@ async function handleChatCompletions(context: RouteContext): Promise<Response> {
     record,
   });
   const headers = warningHeader(output.warnings);
-  return output.kind === "plain" ? respondBytes(output.body, headers) : respondStream(output.source, headers);
+  return output.kind === "plain" ? respondBytes(output.body, headers) : respondStream(output.answer, headers);
 }

@@ -80,7 +80,8 @@ export function createChunkScanner(
   visitor: ChoiceVisitor,
 ): ChunkScanner {
   const paddingKeys = padding.map((name) => ascii(JSON.stringify(name)));
-  const facts: ChunkFacts = { ...BLANK, cuts: [] };
+  const facts = { cuts: [] as number[] } as unknown as ChunkFacts;
+  reset(facts);
   let bytes: Uint8Array = new Uint8Array(0);
   let scan: JsonScan = openScan(bytes);
   let previousEnd = -1;
@@ -192,25 +193,22 @@ export function createChunkScanner(
   };
 }
 
-const BLANK: Omit<ChunkFacts, "cuts"> = {
-  valid: false,
-  modelStart: -1,
-  modelEnd: -1,
-  idStart: -1,
-  idEnd: -1,
-  createdStart: -1,
-  createdEnd: -1,
-  usageStart: -1,
-  usageEnd: -1,
-  errorStart: -1,
-  errorEnd: -1,
-  hasChoices: false,
-  someChoice: false,
-  hasContent: false,
-};
-
+/** Written out, because it runs for every chunk. */
 function reset(facts: ChunkFacts): void {
-  Object.assign(facts, BLANK);
+  facts.valid = false;
+  facts.modelStart = -1;
+  facts.modelEnd = -1;
+  facts.idStart = -1;
+  facts.idEnd = -1;
+  facts.createdStart = -1;
+  facts.createdEnd = -1;
+  facts.usageStart = -1;
+  facts.usageEnd = -1;
+  facts.errorStart = -1;
+  facts.errorEnd = -1;
+  facts.hasChoices = false;
+  facts.someChoice = false;
+  facts.hasContent = false;
   facts.cuts.length = 0;
 }
 

@@ -17,6 +17,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const DATA = encoder.encode("data: ");
 const END = encoder.encode("\n\n");
+const LINE_END = encoder.encode("\n");
 const COLON = encoder.encode(":");
 const DONE = encoder.encode("[DONE]");
 const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
@@ -231,27 +232,35 @@ interface StreamState {
 
 type Span = (bytes: Uint8Array, start: number, end: number) => void;
 
-/** Joins the data lines of an event (nearly always one) and hands over each whole. */
+/** Joins the data lines of an event (nearly always one, which is handed over where it stands). */
 function createEventJoiner(event: Span, comment: Span) {
-  let held: Uint8Array[] = [];
+  let bytes: Uint8Array | undefined;
+  let start = 0;
+  let end = 0;
   return {
     comment,
-    /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
-    keep() {
-      if (held.length > 0) held = held.map((line) => line.slice());
-    },
-    data(bytes: Uint8Array, start: number, end: number) {
-      held.push(bytes.subarray(start, end));
+    data(lineBytes: Uint8Array, lineStart: number, lineEnd: number) {
+      if (bytes === undefined) {
+        bytes = lineBytes;
+        start = lineStart;
+        end = lineEnd;
+        return;
+      }
+      bytes = concat([bytes.subarray(start, end), LINE_END, lineBytes.subarray(lineStart, lineEnd)]);
+      start = 0;
+      end = bytes.length;
     },
     dispatch() {
-      const [only] = held;
-      const lines = held;
-      held = [];
-      if (lines.length === 1 && only !== undefined) event(only, 0, only.length);
-      else {
-        const whole = concat(lines.flatMap((line, i) => (i === 0 ? [line] : [encoder.encode("\n"), line])));
-        event(whole, 0, whole.length);
-      }
+      const whole = bytes;
+      bytes = undefined;
+      if (whole !== undefined) event(whole, start, end);
+    },
+    /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
+    keep() {
+      if (bytes === undefined) return;
+      bytes = bytes.slice(start, end);
+      start = 0;
+      end = bytes.length;
     },
   };
 }

@@ -1,0 +1,44 @@
+/** Where the bytes of a body go. */
+interface BodySink {
+  write(bytes: Uint8Array): void;
+  /** Sends what was written; a promise where the client has to take some of it first. */
+  flush(): Promise<unknown> | undefined;
+}
+
+/** The controller of the runtime's direct streams. */
+interface DirectController {
+  write(bytes: Uint8Array): unknown;
+  flush(wait: true): unknown;
+  close(): void;
+}
+
+/**
+ * A response body that `produce` writes from beginning to end. `cancel` is called when the client has gone. The
+ * runtime's direct stream costs a third less per write than a pulled one; waiting on its flush is what keeps
+ * backpressure (runtime.md, W8).
+ */
+export function streamBody(
+  produce: (sink: BodySink) => Promise<void>,
+  cancel: () => void,
+): ReadableStream<Uint8Array> {
+  const source = {
+    type: "direct",
+    async pull(controller: DirectController) {
+      try {
+        await produce({
+          write: (bytes) => void controller.write(bytes),
+          flush: () => {
+            const room = controller.flush(true);
+            return room instanceof Promise ? room : undefined;
+          },
+        });
+        controller.close();
+      } catch {
+        // Writing to a client that has gone fails; there is nobody left to tell.
+        cancel();
+      }
+    },
+    cancel,
+  };
+  return new ReadableStream(source as unknown as ConstructorParameters<typeof ReadableStream<Uint8Array>>[0]);
+}

@@ -33,8 +33,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** The events that the upstream writes for one stream: 50 of content, the role, the finish, the usage, and [DONE]. */
-export const STREAM_EVENTS = 54;
+/** The events that the upstream writes for one stream: 300 of content, the role, the finish, the usage, and [DONE]. */
+export const STREAM_EVENTS = 304;
 
 const PLAIN_BYTES = 1_024;
 const UPSTREAM_PATH = "/v1/chat/completions";
@@ -49,12 +49,12 @@ export const MODES: readonly Mode[] = [
   {
     name: "stream",
     stream: true,
-    upstream: ["--mode", "stream", "--chunks", "50", "--interval-ms", "10"],
+    upstream: ["--mode", "stream", "--chunks", "300", "--interval-ms", "10"],
   },
   {
     name: "burst",
     stream: true,
-    upstream: ["--mode", "stream", "--chunks", "50", "--interval-ms", "0"],
+    upstream: ["--mode", "stream", "--chunks", "300", "--interval-ms", "0"],
   },
 ];
 

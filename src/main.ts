@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from "node:fs";
+import { statSync } from "node:fs";
 import { readConfig, type Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
 import { describeError } from "./core/log.ts";
@@ -40,8 +40,7 @@ async function main(): Promise<void> {
   const listener = listen(config, services);
   services.listensAt(listener.url);
   await greet(config, services, listener);
-  watchFile(config.settingsFile, { interval: WATCH_MS, persistent: false }, (now, before) => {
-    if (now.mtimeMs === before.mtimeMs && now.size === before.size) return;
+  watchSettings(config.settingsFile, () => {
     try {
       services.reload();
       log.info("settings read again", { file: config.settingsFile });
@@ -49,7 +48,7 @@ async function main(): Promise<void> {
       log.error("the settings file cannot be used; what was in force stays", { error: describeError(error) });
     }
   });
-  stopOnSignals(config, services, listener, log.flush);
+  stopOnSignals(services, listener, log.flush);
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */
@@ -122,8 +121,26 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
   );
 }
 
+/** Looks at the file now and then; a look costs less than a watch that some file systems do not serve. */
+function watchSettings(file: string, onChange: () => void): void {
+  const look = (): string => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats === undefined ? "" : `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+  };
+  let seen = look();
+  const check = (): void => {
+    const now = look();
+    if (now !== seen) {
+      seen = now;
+      onChange();
+    }
+    systemClock.setTimer(WATCH_MS, check);
+  };
+  systemClock.setTimer(WATCH_MS, check);
+}
+
 /** First signal: take nothing new, let requests end, write everything, exit 0. Second: now. */
-function stopOnSignals(config: Config, services: Services, listener: Listener, flush: () => void): void {
+function stopOnSignals(services: Services, listener: Listener, flush: () => void): void {
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) {
@@ -131,7 +148,6 @@ function stopOnSignals(config: Config, services: Services, listener: Listener, f
       process.exit(130);
     }
     stopping = true;
-    unwatchFile(config.settingsFile);
     services.drain();
     const late = systemClock.setTimer(DRAIN_MS, () => void listener.stop());
     await listener.drain();

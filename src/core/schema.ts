@@ -68,10 +68,9 @@ function describe(error: SchemaError): SchemaFault {
       const [missing] = params.requiredProperties as string[];
       return { path: path === "" ? `${missing}` : `${path}.${missing}`, problem: "is required" };
     }
-    case "additionalProperties": {
-      const [extra] = params.additionalProperties as string[];
-      return { path: path === "" ? `${extra}` : `${path}.${extra}`, problem: "is not a known key" };
-    }
+    // A member that the schema forbids is checked against the schema `false`.
+    case "boolean":
+      return { path, problem: "is not a known key" };
     case "type":
       return { path, problem: `must be ${named(params.type)}` };
     case "enum":

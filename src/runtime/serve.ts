@@ -32,6 +32,8 @@ export function serve({ hostname, port, maxBodyBytes, handle }: ServeOptions): L
     // The longest the runtime allows; a stream lifts it by keepOpen.
     idleTimeout: 255,
     development: false,
+    // Outside development the runtime shares a port between processes unless told not to (measured, 1.4.5).
+    reusePort: false,
     fetch: (request, bun) => handle(request, { keepOpen: () => bun.timeout(request, 0) }),
     error: () => new Response(null, { status: 500 }),
   });

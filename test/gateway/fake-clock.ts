@@ -25,7 +25,9 @@ export function createFakeClock(startMs = Date.UTC(2026, 10, 21, 12)): FakeClock
     async advance(ms) {
       const untilMs = nowMs + ms;
       for (;;) {
-        const due = [...pending].filter((entry) => entry.dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs)[0];
+        const due = [...pending]
+          .filter((entry) => entry.dueMs <= untilMs)
+          .toSorted((a, b) => a.dueMs - b.dueMs)[0];
         if (due === undefined) break;
         nowMs = Math.max(nowMs, due.dueMs);
         pending.delete(due);

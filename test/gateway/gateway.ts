@@ -31,7 +31,11 @@ export interface TestGateway {
   readonly services: Services;
   readonly logs: readonly LogLine[];
   /** Calls the admin interface; returns the parsed answer. */
-  admin(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly json: Json }>;
+  admin(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly json: Json }>;
   /** Posts to the chat completions endpoint with the key. */
   chat(body: unknown, init?: RequestInit): Promise<Response>;
   /** The account as the store has it now. */
@@ -66,7 +70,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     SWITCHYARD_HOME: join(folder, "home"),
     SWITCHYARD_CONFIG: settingsFile,
     SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN,
-    ...(options.openai === undefined ? {} : { OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: options.openai }),
+    ...(options.openai === undefined
+      ? {}
+      : { OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: options.openai }),
     ...options.environment,
   };
   const logs: LogLine[] = [];
@@ -78,7 +84,12 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     random: options.random ?? systemRandom,
     log: recordingLog(logs),
   });
-  const listener = serve({ hostname: "127.0.0.1", port: 0, maxBodyBytes: 64 * 1024 * 1024, handle: services.app });
+  const listener = serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    maxBodyBytes: 64 * 1024 * 1024,
+    handle: services.app,
+  });
   services.listensAt(listener.url);
 
   const admin: TestGateway["admin"] = async (method, path, body) => {
@@ -91,7 +102,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   };
   const { json: account } = await admin("POST", "/accounts", { name: "test" });
   const credits = options.credits ?? 1_000_000;
-  if (credits > 0) await admin("POST", `/accounts/${account.id}/credits`, { amount: credits, reason: "test" });
+  if (credits > 0)
+    await admin("POST", `/accounts/${account.id}/credits`, { amount: credits, reason: "test" });
   const { json: key } = await admin("POST", "/keys", { account_id: account.id, name: "test" });
 
   const readAccount = () => services.admin.account(account.id as string);

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chatAnswer } from "../upstream/chat-bytes.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
+
+let double: UpstreamDouble;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  double = await startUpstreamDouble();
+  gateway = await startGateway({ openai: `${double.url}/v1`, credits: 100 });
+});
+afterAll(async () => {
+  await gateway.close();
+  await double.close();
+});
+
+const body = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "hi" }], max_tokens: 64 };
+
+test("an account is opened, credited, shown and listed", async () => {
+  const opened = await gateway.admin("POST", "/accounts", { name: "Ada" });
+  expect(opened).toMatchObject({ status: 201, json: { name: "Ada", balance: 0, held: 0 } });
+  const credits = `/accounts/${opened.json.id}/credits`;
+  expect(await gateway.admin("POST", credits, { amount: 12.345678, reason: "start" })).toMatchObject({
+    status: 200,
+    json: { balance: 12.345678 },
+  });
+  expect((await gateway.admin("GET", `/accounts/${opened.json.id}`)).json.balance).toBe(12.345678);
+  const { json } = await gateway.admin("GET", "/accounts?limit=1");
+  expect(json.data.length).toBe(1);
+  const { json: rest } = await gateway.admin("GET", `/accounts?after=${json.next}`);
+  expect(rest.data.map((account: Json) => account.id)).toContain(opened.json.id);
+});
+
+test("a grant with an idempotency key happens once; another amount under it is refused", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "once" });
+  const path = `/accounts/${account.id}/credits`;
+  const grant = { amount: 5, reason: "r", idempotency_key: "k" };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.admin("POST", path, grant)));
+  expect(answers.every(({ status, json }) => status === 200 && json.balance === 5)).toBe(true);
+  expect((await gateway.admin("POST", path, { ...grant, amount: 6 })).status).toBe(400);
+  expect((await gateway.admin("GET", `/accounts/${account.id}`)).json.balance).toBe(5);
+});
+
+test("credit is taken back, never below what is held", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "back" });
+  const path = `/accounts/${account.id}/credits`;
+  await gateway.admin("POST", path, { amount: 10, reason: "r" });
+  expect((await gateway.admin("POST", path, { amount: -4, reason: "r" })).json.balance).toBe(6);
+  const refused = await gateway.admin("POST", path, { amount: -7, reason: "r" });
+  expect(refused).toMatchObject({ status: 409, json: { error: { type: "conflict_error" } } });
+});
+
+for (const amount of [0, 0.0000001, 1e30, "5", null]) {
+  test(`an amount of ${JSON.stringify(amount)} is refused by name`, async () => {
+    const answer = await gateway.admin("POST", `/accounts/${gateway.accountId}/credits`, {
+      amount,
+      reason: "r",
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { error: { type: "invalid_request_error", param: "amount" } },
+    });
+  });
+}
+
+test("0.1 and 0.2 credits are 0.3 credits", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "sum" });
+  const path = `/accounts/${account.id}/credits`;
+  await gateway.admin("POST", path, { amount: 0.1, reason: "r" });
+  expect((await gateway.admin("POST", path, { amount: 0.2, reason: "r" })).json.balance).toBe(0.3);
+});
+
+test("the ledger explains the balance, entry by entry, and equals what the client was told", async () => {
+  double.handle(() =>
+    chatAnswer({ words: ["a"], usage: { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 } }),
+  );
+  const answer = (await (await gateway.chat(body)).json()) as Json;
+  const { json } = await gateway.admin("GET", `/accounts/${gateway.accountId}/ledger`);
+  const last = json.data.at(-1);
+  expect(last).toMatchObject({ kind: "settle", amount: -answer.credit });
+  expect(last.request_id).toStartWith("req_");
+  const sum = json.data.reduce((total: number, entry: Json) => total + Math.round(entry.amount * 1e6), 0);
+  expect(sum / 1e6).toBe((await gateway.account()).balance);
+  expect(last.balance_after).toBe((await gateway.account()).balance);
+});
+
+test("a key is shown once, restricted to models, renamed and revoked", async () => {
+  const issued = await gateway.admin("POST", "/keys", {
+    account_id: gateway.accountId,
+    name: "k",
+    models: ["openai/gpt-5.6-sol"],
+  });
+  expect(issued).toMatchObject({
+    status: 201,
+    json: { name: "k", models: ["openai/gpt-5.6-sol"], revoked_at: null },
+  });
+  const { key, id } = issued.json;
+  const { json: list } = await gateway.admin("GET", "/keys");
+  expect(JSON.stringify(list)).not.toContain(key);
+  const headers = { authorization: `Bearer ${key}` };
+  const refused = (await (await gateway.chat(body, { headers })).json()) as Json;
+  expect(refused.error).toMatchObject({ type: "invalid_request_error", param: "model" });
+  expect(refused.error.message).toContain("openai/gpt-5.6-sol");
+  expect((await gateway.admin("PATCH", `/keys/${id}`, { models: null, name: "all" })).json).toMatchObject({
+    name: "all",
+    models: null,
+  });
+  expect((await gateway.chat(body, { headers })).status).toBe(200);
+  expect((await gateway.admin("DELETE", `/keys/${id}`)).status).toBe(200);
+  expect((await gateway.chat(body, { headers })).status).toBe(401);
+});
+
+for (const { path, json } of [
+  { path: "/keys", json: { account_id: "acct_none", name: "k" } },
+  { path: "/accounts/acct_none/credits", json: { amount: 1, reason: "r" } },
+]) {
+  test(`an unknown account at ${path} is a 404`, async () => {
+    expect((await gateway.admin("POST", path, json)).status).toBe(404);
+  });
+}
+
+test("fields that this version does not enforce are refused by name, not silently taken", async () => {
+  for (const field of ["limits", "budget"]) {
+    const answer = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "k",
+      [field]: 1,
+    });
+    expect(answer).toMatchObject({ status: 400, json: { error: { param: field } } });
+  }
+});
+
+test("an API key is no admin token, and the admin token is no API key", async () => {
+  const asAdmin = await fetch(`${gateway.url}/admin/v1/accounts`, {
+    headers: { authorization: `Bearer ${gateway.key}` },
+  });
+  expect(asAdmin.status).toBe(401);
+  const { ADMIN_TOKEN } = await import("../gateway/gateway.ts");
+  expect((await gateway.chat(body, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).status).toBe(
+    401,
+  );
+});
+
+test("parallel requests on credit for a few: exactly those reach upstream, the rest are 402, sums exact", async () => {
+  const poor = await startGateway({ openai: `${double.url}/v1`, credits: 1 });
+  double.handle(() =>
+    chatAnswer({ words: ["a"], usage: { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 } }),
+  );
+  const before = double.requests.length;
+  const answers = await Promise.all(Array.from({ length: 200 }, () => poor.chat(body)));
+  const paid = answers.filter((answer) => answer.status === 200).length;
+  expect(answers.filter((answer) => answer.status === 402).length).toBe(200 - paid);
+  expect(double.requests.length - before).toBe(paid);
+  expect(paid).toBeGreaterThan(0);
+  await poor.settled();
+  expect((await poor.account()).balance).toBe(Number((1 - paid * 0.07).toFixed(6)));
+  await poor.close();
+});

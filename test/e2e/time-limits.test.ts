@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { sseAnswer } from "../upstream/answer.ts";
+import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
+import { afterEvent } from "../upstream/cuts.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { gateAt, stallAt } from "../upstream/faults.ts";
+import { createGate } from "../upstream/gate.ts";
+import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
+import { startGateway, streamEvents, type TestGateway } from "../gateway/gateway.ts";
+
+// Every limit on time, by a clock that only the test moves.
+
+const body = {
+  model: "openai/gpt-5.6-luna",
+  messages: [{ role: "user", content: "Say hello." }],
+  max_tokens: 64,
+};
+const USAGE = { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 };
+const events = chatStream({ words: ["Hel", "lo."], usage: USAGE });
+
+let clock: FakeClock;
+let double: UpstreamDouble;
+let gateway: TestGateway;
+
+beforeEach(async () => {
+  clock = createFakeClock();
+  double = await startUpstreamDouble();
+  gateway = await startGateway({ openai: `${double.url}/v1`, clock });
+});
+afterEach(async () => {
+  await gateway.close();
+  await double.close();
+});
+
+test("a plain answer that does not come is a 504 at its limit, and free", async () => {
+  double.handle(() => stallAt(chatAnswer({ usage: USAGE }), "start"));
+  const answer = gateway.chat(body);
+  await double.waitForRequest(1);
+  await clock.advance(600_000);
+  expect((await answer).status).toBe(504);
+  await gateway.settled();
+  expect((await gateway.account()).balance).toBe(1_000_000);
+});
+
+test("a stream that is slow to begin is kept open from 15 s on, and then answers", async () => {
+  const gate = createGate();
+  double.handle(() => gateAt(sseAnswer(events), "start", gate));
+  const waiting = gateway.chat({ ...body, stream: true });
+  await double.waitForRequest(1);
+  await clock.advance(15_000);
+  const response = await waiting;
+  expect(response.status).toBe(200);
+  await clock.advance(45_000);
+  gate.release();
+  const text = await response.text();
+  expect(text.split("\n\n").filter((line) => line === ": keep-alive").length).toBeGreaterThanOrEqual(3);
+  const all = streamEvents(text);
+  expect(all.at(-1)).toBe("[DONE]");
+  expect(all.at(-2).credit).toBe(0.07);
+});
+
+test("a refusal after the 200 was committed is told inside the stream, and free", async () => {
+  const gate = createGate();
+  double.handle(() =>
+    gateAt(
+      { status: 500, headers: [["content-type", "application/json"]], body: new TextEncoder().encode("{}") },
+      "start",
+      gate,
+    ),
+  );
+  const waiting = gateway.chat({ ...body, stream: true });
+  await double.waitForRequest(1);
+  await clock.advance(15_000);
+  const response = await waiting;
+  gate.release();
+  const all = streamEvents(await response.text());
+  expect(all.at(-2).error.type).toBe("upstream_error");
+  expect(all.at(-3).credit).toBe(0);
+  await gateway.settled();
+  expect((await gateway.account()).balance).toBe(1_000_000);
+});
+
+const silent = [
+  { name: "never begins", at: "start" as const, afterMs: 120_000, free: true },
+  { name: "goes silent in the middle", at: afterEvent(events, 2), afterMs: 75_000, free: false },
+];
+for (const { name, at, afterMs, free } of silent) {
+  test(`a stream that ${name} ends as a timeout that says so`, async () => {
+    double.handle(() => stallAt(sseAnswer(events), at));
+    const waiting = gateway.chat({ ...body, stream: true });
+    const request = await double.waitForRequest(1);
+    if (free) await clock.advance(15_000);
+    const response = await waiting;
+    const reading = response.text();
+    await clock.advance(afterMs);
+    const all = streamEvents(await reading);
+    expect(all.at(-2).error.type).toBe("timeout_error");
+    expect(all.at(-3).credit > 0).toBe(!free);
+    await double.waitForClientGone(request);
+    await gateway.settled();
+  });
+}
+
+test("a revoked key is refused at once, and one that has expired at its second", async () => {
+  double.handle(() => chatAnswer({ usage: USAGE }));
+  expect((await gateway.chat(body)).status).toBe(200);
+  await gateway.admin("DELETE", `/keys/${gateway.keyId}`);
+  expect((await gateway.chat(body)).status).toBe(401);
+  const expires = Math.floor(clock.nowMs() / 1000) + 2;
+  const { json } = await gateway.admin("POST", "/keys", {
+    account_id: gateway.accountId,
+    name: "short",
+    expires_at: expires,
+  });
+  const headers = { authorization: `Bearer ${json.key}` };
+  expect((await gateway.chat(body, { headers })).status).toBe(200);
+  await clock.advance(2_000);
+  expect((await gateway.chat(body, { headers })).status).toBe(401);
+});

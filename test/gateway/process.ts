@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A gateway as its own process, started as a user starts it. */
+export interface GatewayProcess {
+  readonly child: ChildProcess;
+  /** All it has printed so far, on both outputs. */
+  output(): string;
+  /** Resolves with the base URL once it listens; rejects with its output when it ends first. */
+  ready(): Promise<string>;
+  /** Resolves with the exit code. */
+  exited(): Promise<number>;
+}
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A temporary folder, removed by `remove`. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "switchyard-process-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs. */
+export function startProcess(environment: Readonly<Record<string, string>>): GatewayProcess {
+  const child = spawn(process.execPath, ["--no-install", "--no-env-file", join(ROOT, "src/main.ts")], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? "", BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", PORT: "0", ...environment },
+  });
+  let output = "";
+  const watchers = new Set<() => void>();
+  const add = (chunk: Buffer): void => {
+    output += chunk.toString();
+    for (const watcher of watchers) watcher();
+  };
+  child.stdout.on("data", add);
+  child.stderr.on("data", add);
+  const exit = new Promise<number>((resolve) =>
+    child.on("close", (code, signal) => resolve(code ?? (signal === null ? -1 : 128))),
+  );
+  return {
+    child,
+    output: () => output,
+    exited: () => exit,
+    ready: () =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const url = /listens on (http:\S+)/.exec(output)?.[1];
+          if (url !== undefined) resolve(url);
+        };
+        watchers.add(look);
+        look();
+        void exit.then(() => reject(new Error(`The gateway ended: ${output}`)));
+      }),
+  };
+}

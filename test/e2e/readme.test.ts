@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
+import { startUpstreamDouble } from "../upstream/double.ts";
+import { startGateway } from "../gateway/gateway.ts";
+
+// The README's own examples, pasted into a shell and run: only the address is that of the test's gateway.
+
+const ROOT = join(import.meta.dirname, "../..");
+const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+
+/** The first fenced block of a language that holds `marker`. */
+function block(language: string, marker: string): string {
+  const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(
+    (match) => match[1] ?? "",
+  );
+  return blocks.find((text) => text.includes(marker)) ?? "";
+}
+
+function run(command: string, args: readonly string[], environment: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH ?? "", ...environment } });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.on("error", reject);
+    child.on("close", () => resolve(output));
+  });
+}
+
+// A machine without curl cannot run the first example.
+test.skipIf(Bun.which("curl") === null)("the README's curl and SDK examples answer", async () => {
+  const double = await startUpstreamDouble();
+  double.handle((request) =>
+    (request.json() as { stream?: boolean }).stream === true
+      ? chatStreamAnswer({ words: ["Hel", "lo."] })
+      : chatAnswer({ words: ["Hello."] }),
+  );
+  const gateway = await startGateway({ openai: `${double.url}/v1` });
+  const environment = { SWITCHYARD_KEY: gateway.key };
+  const here = (text: string): string => text.replaceAll("http://127.0.0.1:8080", gateway.url);
+
+  const curl = here(block("sh", "curl ")).replace("curl ", "curl -sS ");
+  const answered = await run("sh", ["-c", curl], environment);
+  expect(JSON.parse(answered)).toMatchObject({
+    choices: [{ message: { content: "Hello." } }],
+    credit: 0.034,
+  });
+
+  const folder = mkdtempSync(join(ROOT, ".tmp-readme-"));
+  const file = join(folder, "example.ts");
+  writeFileSync(file, here(block("ts", "new OpenAI")));
+  expect(await run(process.execPath, [file], environment)).toBe("Hello.");
+  rmSync(folder, { recursive: true, force: true });
+  await gateway.close();
+  await double.close();
+});
+
+test("the README's switchyard.yaml is one that the gateway takes", async () => {
+  const gateway = await startGateway({ settings: block("yaml", "ollama") });
+  expect(gateway.services.offer().catalog.models.map((model) => model.id)).toEqual(["local/llama"]);
+  await gateway.close();
+});

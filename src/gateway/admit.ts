@@ -17,6 +17,7 @@ export interface Admission {
   /** What is held in any case. */
   readonly amount: MicroCredits;
   readonly elastic?: ElasticOutput;
+  readonly choices: number;
   /** Input tokens that we would charge if upstream never told. */
   readonly expectedInput: number;
 }
@@ -55,7 +56,15 @@ export function admit(
   const expectedInput = demand.textTokens.expected + Math.ceil(media / 3);
   checkContext(model, demand.textTokens.expected);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
-  return { model, provider, upstreamId, snapshot, expectedInput, ...quote(model, demand, media, snapshot) };
+  return {
+    model,
+    provider,
+    upstreamId,
+    snapshot,
+    choices: demand.choices,
+    expectedInput,
+    ...quote(model, demand, media, snapshot),
+  };
 }
 
 function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: string): Model {

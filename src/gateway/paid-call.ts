@@ -67,6 +67,7 @@ export function openPaidCall({ services, protocol, admission, hold, record }: Ca
     padding: admission.provider.dialect.padding,
     requestId: record.requestId,
     nowSec: Math.floor(clock.nowMs() / 1000),
+    choices: admission.choices,
     expectedInput: admission.expectedInput,
   };
   let ended = false;

@@ -53,7 +53,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
   if (!request.stream)
-    return { kind: "plain", body: await relayPlain(services, call, protocol, body), warnings };
+    return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
   const answer = await openStreamAnswer({ services, call, protocol, record, body });
   return { kind: "stream", answer, warnings };
 }
@@ -100,7 +100,7 @@ async function holdFor(
 async function relayPlain(
   services: RelayServices,
   call: PaidCall,
-  protocol: RelayProtocol,
+  { protocol, record }: RelayInput,
   body: Uint8Array,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
@@ -109,6 +109,7 @@ async function relayPlain(
   try {
     const upstream = await call.send(body, false);
     const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered);
     return answer.encode(credit);
   } catch (error) {

@@ -73,6 +73,8 @@ export interface AnswerContext {
   /** Fallback for the id of chunks when upstream sends none. */
   readonly requestId: string;
   readonly nowSec: number;
+  /** How many choices were asked for: a stream that ends before all have begun is not whole. */
+  readonly choices: number;
   /** Input tokens to state when upstream counts nothing. */
   readonly expectedInput: number;
 }

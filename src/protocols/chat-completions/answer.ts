@@ -21,7 +21,8 @@ export function readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswe
   const value = parse(body);
   const error = errorWithin(value);
   if (error !== undefined) throw readErrorObject(error, context);
-  if (!hasChoices(value)) throw new GatewayError("upstream_error", "The provider's answer has no choices.");
+  if (!hasChoices(value, context.native))
+    throw new GatewayError("upstream_error", "The provider's answer has no choices.");
   const repairs: readonly RepairName[] = context.native ? [] : repairAnswer(value);
   const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
   const told = readUsage(value.usage);
@@ -41,24 +42,25 @@ export function readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswe
 function parse(body: Uint8Array): Json {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+    if (isObject(value)) return value;
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
   }
   throw new GatewayError("upstream_error", "The provider's answer is not a JSON object.");
 }
 
-function hasChoices(value: Json): boolean {
+/** Whether there are choices that say something; a compatible vendor may leave out the message of a filtered one. */
+function hasChoices(value: Json, native: boolean): boolean {
   const { choices } = value;
   if (!Array.isArray(choices) || choices.length === 0) return false;
   return choices.every(
     (choice: unknown) =>
-      typeof choice === "object" &&
-      choice !== null &&
-      "message" in choice &&
-      typeof choice.message === "object" &&
-      choice.message !== null,
+      isObject(choice) && (isObject(choice.message) || (!native && typeof choice.finish_reason === "string")),
   );
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Sets members at the end of the answer and the gateway's own id as `model`. */

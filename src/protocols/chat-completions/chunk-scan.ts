@@ -31,20 +31,13 @@ export interface ChunkFacts {
   someChoice: boolean;
   /** Text, thinking or a tool call came with this chunk. */
   hasContent: boolean;
-  /** Members to take out, as pairs of `from` and `to`. */
-  readonly cuts: number[];
-}
-
-/** Bytes of answer text by kind, for counting where upstream does not. */
-export interface SeenOutput {
+  /** The chunk's choices, as pairs of index and whether it has a finish reason (1) or not (0). */
+  readonly choices: number[];
+  /** Bytes of answer text in the chunk by kind. */
   ascii: number;
   wide: number;
-}
-
-/** What a scan tells of choices. */
-export interface ChoiceVisitor {
-  /** A choice is in the chunk; `finished` when it has a finish reason. */
-  choice(index: number, finished: boolean): void;
+  /** Members to take out, as pairs of `from` and `to`. */
+  readonly cuts: number[];
 }
 
 const ascii = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -74,13 +67,9 @@ export interface ChunkScanner {
 }
 
 /** A scanner for one stream. `padding` are the quoted names of members to cut. */
-export function createChunkScanner(
-  padding: readonly string[],
-  seen: SeenOutput,
-  visitor: ChoiceVisitor,
-): ChunkScanner {
+export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   const paddingKeys = padding.map((name) => ascii(JSON.stringify(name)));
-  const facts = { cuts: [] as number[] } as unknown as ChunkFacts;
+  const facts = { cuts: [] as number[], choices: [] as number[] } as unknown as ChunkFacts;
   reset(facts);
   let bytes: Uint8Array = new Uint8Array(0);
   let scan: JsonScan = openScan(bytes);
@@ -91,8 +80,8 @@ export function createChunkScanner(
 
   const countText = (start: number, end: number): void => {
     for (let i = start + 1; i < end - 1; i += 1) {
-      if ((bytes[i] as number) < 0x80) seen.ascii += 1;
-      else seen.wide += 1;
+      if ((bytes[i] as number) < 0x80) facts.ascii += 1;
+      else facts.wide += 1;
     }
   };
 
@@ -139,7 +128,7 @@ export function createChunkScanner(
     choiceIndex = 0;
     choiceFinished = false;
     eachMember(scan, valueStart, choiceMember, 3);
-    visitor.choice(choiceIndex, choiceFinished);
+    facts.choices.push(choiceIndex, choiceFinished ? 1 : 0);
   };
 
   const chunkMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
@@ -209,6 +198,9 @@ function reset(facts: ChunkFacts): void {
   facts.hasChoices = false;
   facts.someChoice = false;
   facts.hasContent = false;
+  facts.ascii = 0;
+  facts.wide = 0;
+  facts.choices.length = 0;
   facts.cuts.length = 0;
 }
 

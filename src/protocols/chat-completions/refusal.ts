@@ -14,7 +14,10 @@ interface Said {
 
 /** The error a client is given for an answer with a status that is not 2xx. */
 export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
-  const said = readSaid(parse(refusal.body), refusal.status);
+  const body = parse(refusal.body);
+  // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
+  const status = refusal.status >= 400 || !isObject(body) ? refusal.status : statusWithin(errorWithin(body));
+  const said = readSaid(body, status);
   return refusalError(said, context, refusal.secrets, refusal.retryAfter);
 }
 
@@ -72,7 +75,7 @@ const OPERATOR =
 const MODERATION =
   /content_filter|content_policy|moderation|safety system|responsibleai|data_inspection_failed/;
 const TOO_LARGE =
-  /context_length|maximum context length|too_many_prompt_tokens|too many tokens|prompt is too long|context window|request_too_large|input token count/;
+  /context_length|maximum context length|max context length|prompt too long|too_many_prompt_tokens|too many tokens|prompt is too long|context window|request_too_large|input token count/;
 const OVERLOADED = /rate_limit|ratelimit|resource_exhausted|overloaded|too many requests/;
 
 function kindOf({ status, words, message }: Said): ErrorKind {

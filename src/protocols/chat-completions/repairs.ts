@@ -9,6 +9,7 @@ export type RepairName =
   | "chunk_object"
   | "choice_index"
   | "choice_delta"
+  | "choice_message"
   | "first_role"
   | "finish_reason_word"
   | "second_finish"
@@ -78,10 +79,11 @@ export function createChunkRepairs(): ChunkRepairs {
       liftUsage(chunk, mark);
       if (chunk.error !== undefined && chunk.error !== null)
         return [marks.changed ? JSON.stringify(chunk) : text];
+      const given = Array.isArray(chunk.choices) ? chunk.choices.length : 0;
       const extra = Array.isArray(chunk.choices) ? repairChoices(chunk, choices, mark) : [];
       if (!marks.changed && applied.size === before) return [text];
-      if (typeof chunk.object !== "string") chunk.object = "chat.completion.chunk";
-      return isSaid(chunk) ? [...extra, JSON.stringify(chunk)] : extra;
+      const silent = given > 0 && (chunk.choices as unknown[]).length === 0 && !isObject(chunk.usage);
+      return silent ? extra : [...extra, JSON.stringify(chunk)];
     },
     applied: () => [...applied],
     sawToolCall: () => [...choices.values()].some((choice) => choice.calls.length > 0),
@@ -89,11 +91,6 @@ export function createChunkRepairs(): ChunkRepairs {
 }
 
 type Mark = (name: RepairName) => void;
-
-/** Whether a chunk still says something once repeated finishes are gone. */
-function isSaid(chunk: Json): boolean {
-  return !Array.isArray(chunk.choices) || chunk.choices.length > 0 || isObject(chunk.usage);
-}
 
 /** Usage (and errors) where the vendor put them, moved to where clients and we look. */
 function liftUsage(holder: Json, mark: Mark): void {
@@ -115,7 +112,10 @@ function liftUsage(holder: Json, mark: Mark): void {
 /** Repairs the choices of a chunk in place; returns chunks that must go before it. */
 function repairChoices(chunk: Json, states: Map<number, ChoiceState>, mark: Mark): string[] {
   const extra: string[] = [];
-  if (typeof chunk.object !== "string") mark("chunk_object");
+  if (chunk.object !== "chat.completion.chunk") {
+    chunk.object = "chat.completion.chunk";
+    mark("chunk_object");
+  }
   const kept = (chunk.choices as unknown[]).filter((choice, i): choice is Json => {
     if (!isObject(choice)) return false;
     if (typeof choice.index !== "number") {
@@ -305,6 +305,10 @@ function repairWholeChoice(choice: Json, i: number, mark: Mark): void {
   if (typeof choice.index !== "number") {
     choice.index = i;
     mark("choice_index");
+  }
+  if (!isObject(choice.message)) {
+    choice.message = { role: "assistant", content: null };
+    mark("choice_message");
   }
   const message = choice.message as Json;
   if (splitContent(message)) mark("content_parts");

@@ -5,7 +5,7 @@ import { createSseLines } from "../../core/sse-lines.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
-import { createChunkScanner, type SeenOutput } from "./chunk-scan.ts";
+import { createChunkScanner } from "./chunk-scan.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "./refusal.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
@@ -17,7 +17,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const DATA = encoder.encode("data: ");
 const END = encoder.encode("\n\n");
-const LINE_END = encoder.encode("\n");
+/** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
+const LINE_JOIN = encoder.encode(" ");
 const COLON = encoder.encode(":");
 const DONE = encoder.encode("[DONE]");
 const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
@@ -30,14 +31,9 @@ const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
 export function openStream(context: AnswerContext): RelayStream {
   const out = createByteBuilder(4096);
   const model = encoder.encode(JSON.stringify(context.model));
-  const seen: SeenOutput = { ascii: 0, wide: 0 };
+  const seen = { ascii: 0, wide: 0 };
   const openChoices = new Map<number, boolean>();
-  const scanner = createChunkScanner(context.padding, seen, {
-    choice(index, finished) {
-      if (finished || !openChoices.has(index))
-        openChoices.set(index, finished || openChoices.get(index) === true);
-    },
-  });
+  const scanner = createChunkScanner(context.padding);
   const moved = new Set<string>();
   const repairs = context.native ? undefined : createChunkRepairs();
   const state: StreamState = { isDone: false, hasContent: false, atEnd: false, chunks: 0 };
@@ -52,7 +48,7 @@ export function openStream(context: AnswerContext): RelayStream {
   };
 
   const isComplete = (): boolean => {
-    if (openChoices.size === 0) return false;
+    if (openChoices.size < context.choices) return false;
     for (const finished of openChoices.values()) if (!finished) return false;
     return true;
   };
@@ -76,12 +72,24 @@ export function openStream(context: AnswerContext): RelayStream {
     }
   };
 
+  /** Counts what a chunk gave, once it is known to be whole: one that the end of the stream cut counts for nothing. */
+  const noteChoices = (): void => {
+    const { choices, ascii, wide } = scanner.facts;
+    seen.ascii += ascii;
+    seen.wide += wide;
+    for (let i = 0; i < choices.length; i += 2) {
+      const index = choices[i] as number;
+      if (choices[i + 1] === 1 || !openChoices.has(index)) openChoices.set(index, choices[i + 1] === 1);
+    }
+  };
+
   /** One whole chunk, after repairs. */
   const relayChunk = (bytes: Uint8Array, start: number, end: number): void => {
     state.chunks += 1;
     scanner.scan(bytes, start, end);
     const { facts } = scanner;
     if (!facts.valid) return failCut("The provider sent a chunk that is not JSON.");
+    const gaveUsage = facts.usageStart !== -1 && noteUsage(bytes, facts.usageStart, facts.usageEnd);
     if (facts.errorStart !== -1) {
       // An error after every choice has ended takes nothing away from the answer.
       if (isComplete()) return;
@@ -90,7 +98,7 @@ export function openStream(context: AnswerContext): RelayStream {
       return;
     }
     if (state.idText === undefined || state.createdText === undefined) noteNames(bytes);
-    const gaveUsage = facts.usageStart !== -1 && noteUsage(bytes, facts.usageStart, facts.usageEnd);
+    noteChoices();
     if (!facts.someChoice) {
       if (gaveUsage || facts.hasChoices) keepUsageChunk(bytes, start, end, gaveUsage);
       else fail("The provider sent a chunk without choices.");
@@ -246,7 +254,7 @@ function createEventJoiner(event: Span, comment: Span) {
         end = lineEnd;
         return;
       }
-      bytes = concat([bytes.subarray(start, end), LINE_END, lineBytes.subarray(lineStart, lineEnd)]);
+      bytes = concat([bytes.subarray(start, end), LINE_JOIN, lineBytes.subarray(lineStart, lineEnd)]);
       start = 0;
       end = bytes.length;
     },
@@ -274,7 +282,10 @@ function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /** What was delivered, by our own count: upstream said nothing of usage, or the answer was cut before it could. */
-function countedUsage(seen: SeenOutput, context: AnswerContext): Metered {
+function countedUsage(
+  seen: { readonly ascii: number; readonly wide: number },
+  context: AnswerContext,
+): Metered {
   // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
   const { expected } = estimateTokens({
     ascii: seen.ascii,

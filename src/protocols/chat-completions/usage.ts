@@ -26,13 +26,15 @@ export function readUsage(value: unknown): Metered | undefined {
   if (typeof value.prompt_tokens !== "number" && typeof value.completion_tokens !== "number")
     return undefined;
 
-  const prompt = count(value.prompt_tokens);
   const details = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
   const take = (wanted: number, left: number): number => {
     if (wanted > left) flags.add("clamped");
     return Math.min(wanted, left);
   };
+
+  const beside = countedBeside(value, count);
+  const prompt = count(value.prompt_tokens) + beside.input;
 
   const cacheRead = take(count(cachedTokens(value, details)), prompt);
   const cacheWrite = take(
@@ -43,8 +45,8 @@ export function readUsage(value: unknown): Metered | undefined {
   const audioInput = Math.min(count(details.audio_tokens), prompt - cacheRead - cacheWrite);
   const imageInput = Math.min(count(details.image_tokens), prompt - cacheRead - cacheWrite - audioInput);
 
-  const reasoning = count(outDetails.reasoning_tokens);
-  const completion = count(value.completion_tokens) + addedReasoning(value, prompt, reasoning);
+  const reasoning = count(outDetails.reasoning_tokens) + beside.thinking;
+  const completion = count(value.completion_tokens) + beside.output;
   const reasoningOut = take(reasoning, completion);
   const audioOutput = take(count(outDetails.audio_tokens), completion - reasoningOut);
   const imageOutput = take(count(outDetails.image_tokens), completion - reasoningOut - audioOutput);
@@ -102,11 +104,27 @@ function cachedTokens(value: Json, details: Json): unknown {
   );
 }
 
-/** Reasoning that stands beside `completion_tokens` instead of in it: the total tells. */
-function addedReasoning(value: Json, prompt: number, reasoning: number): number {
-  const { completion_tokens: completion, total_tokens: total } = value;
-  if (reasoning === 0 || typeof completion !== "number" || typeof total !== "number") return 0;
-  return total === prompt + completion + reasoning ? reasoning : 0;
+/**
+ * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
+ * detail, Mistral's sound where it equals that one, and else the thinking that Google's endpoint names nowhere.
+ */
+function countedBeside(
+  value: Json,
+  count: (raw: unknown) => number,
+): { readonly input: number; readonly output: number; readonly thinking: number } {
+  const none = { input: 0, output: 0, thinking: 0 };
+  if (value.total_tokens === undefined || value.total_tokens === null) return none;
+  const beside = count(value.total_tokens) - count(value.prompt_tokens) - count(value.completion_tokens);
+  if (beside <= 0) return none;
+  const sound = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details.audio_tokens : undefined;
+  const thinking = isObject(value.completion_tokens_details)
+    ? value.completion_tokens_details.reasoning_tokens
+    : undefined;
+  if (thinking === beside) return { ...none, output: beside };
+  if (sound === beside) return { ...none, input: beside };
+  return thinking === undefined || thinking === null || thinking === 0
+    ? { ...none, output: beside, thinking: beside }
+    : none;
 }
 
 function isObject(value: unknown): value is Json {

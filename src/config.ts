@@ -4,6 +4,7 @@ import { Type, type Static } from "typebox";
 import { parse as parseYaml } from "yaml";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
+import { parseFailpoint } from "./core/failpoint.ts";
 import type { Model } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
@@ -40,9 +41,11 @@ export function readConfig(environment: Environment, folder: string): Config {
       throw new Error(`${name} is set, but this version has only the embedded store: unset it.`);
   }
   const publicUrl = value("PUBLIC_URL")?.replace(/\/+$/, "");
-  if (publicUrl !== undefined && !/^https?:\/\//.test(publicUrl)) {
-    throw new Error("PUBLIC_URL must begin with http:// or https://.");
+  if (publicUrl !== undefined && !isHttpUrl(publicUrl)) {
+    throw new Error("PUBLIC_URL is no URL that begins with http:// or https://.");
   }
+  for (const name of ["SWITCHYARD_FAILPOINT", "SWITCHYARD_WRITER_FAILPOINT"])
+    checkFailpoint(name, value(name));
   const adminToken = value("SWITCHYARD_ADMIN_TOKEN");
   if (adminToken !== undefined && adminToken.length < 16) {
     throw new Error("SWITCHYARD_ADMIN_TOKEN is shorter than 16 characters: choose a longer one.");
@@ -57,6 +60,18 @@ export function readConfig(environment: Environment, folder: string): Config {
     failpoint: value("SWITCHYARD_FAILPOINT"),
     writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
   });
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\//.test(text) && !/\s/.test(text) && URL.canParse(text);
+}
+
+function checkFailpoint(name: string, text: string | undefined): void {
+  try {
+    if (text !== undefined) parseFailpoint(text, () => {});
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 const closed = { additionalProperties: false };
@@ -90,7 +105,7 @@ const ProviderSettings = Type.Object(
   closed,
 );
 
-const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0 }));
+const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 }));
 
 const SettingsSchema = Type.Object(
   {
@@ -177,7 +192,9 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
   const apiKey = environment[definition.keyVariable]?.trim();
   if (apiKey === undefined || apiKey === "") return undefined;
   const baseUrl = environment[definition.baseUrlVariable]?.trim() || definition.defaultBaseUrl;
-  if (!URL.canParse(baseUrl)) throw new Error(`${definition.baseUrlVariable} is not a URL.`);
+  if (!isHttpUrl(baseUrl)) {
+    throw new Error(`${definition.baseUrlVariable} is no URL that begins with http:// or https://.`);
+  }
   return {
     id: definition.id,
     protocol: definition.protocol,

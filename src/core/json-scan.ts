@@ -120,7 +120,37 @@ export function eachItem(
 
 /** The name that the key at `[keyStart, keyEnd)` stands for, escapes resolved: `"mod\u0065l"` is `model`. */
 export function memberName(bytes: Uint8Array, keyStart: number, keyEnd: number): string {
-  return JSON.parse(decoder.decode(bytes.subarray(keyStart, keyEnd))) as string;
+  let name = "";
+  for (let i = keyStart + 1; i < keyEnd - 1; i += 1) {
+    const byte = bytes[i] as number;
+    if (byte === 0x5c || byte >= 0x80)
+      return JSON.parse(decoder.decode(bytes.subarray(keyStart, keyEnd))) as string;
+    name += String.fromCharCode(byte);
+  }
+  return name;
+}
+
+/** The first key that stands twice in one object of the value at `at`, at any depth; `undefined` when none does. */
+export function findDuplicateKey(scan: JsonScan, at: number, depth = 0): string | undefined {
+  let found: string | undefined;
+  const inner = (valueStart: number): void => {
+    const byte = scan.bytes[valueStart];
+    if (found === undefined && (byte === 0x7b || byte === 0x5b))
+      found = findDuplicateKey(scan, valueStart, depth + 1);
+  };
+  if (scan.bytes[at] === 0x5b) {
+    eachItem(scan, at, inner, depth);
+    return found;
+  }
+  const names: string[] = [];
+  const visit = (keyStart: number, keyEnd: number, valueStart: number): void => {
+    const name = memberName(scan.bytes, keyStart, keyEnd);
+    if (names.includes(name)) found ??= name;
+    names.push(name);
+    inner(valueStart);
+  };
+  if (scan.bytes[at] === 0x7b) eachMember(scan, at, visit, depth);
+  return found;
 }
 
 /** Whether the key at `[keyStart, keyEnd)` is written exactly as `quoted` (with its quotes, in ASCII). */

@@ -28,7 +28,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const SECRETS = /\b(sk-[A-Za-z0-9_-]{8,}|adm-[A-Za-z0-9_-]{8,}|Bearer\s+\S+|[A-Za-z0-9+/_-]{40,})/g;
+const SECRETS = /\b(sk-[A-Za-z0-9_-]{8,}|adm-[A-Za-z0-9_-]{8,}|bearer\s+\S+|[A-Za-z0-9+/_-]{38,})/gi;
 
 /** `text` without anything that looks like a key, a token or a payload, cut to `maxLength` characters. */
 export function redact(text: string, maxLength = 300): string {

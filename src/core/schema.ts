@@ -52,8 +52,10 @@ function explain(errors: readonly SchemaError[]): SchemaFault {
     first,
   );
   if (deepest.instancePath.length > union.instancePath.length) return describe(deepest);
-  const problems = [...new Set(within.map((error) => describe(error).problem.replace(/^must be /, "")))];
-  return { path: fieldPath(union.instancePath), problem: `must be ${problems.join(" or ")}` };
+  const problems = [...new Set(within.map((error) => describe(error).problem))].map((problem, i) =>
+    i === 0 ? problem : problem.replace(/^must (be )?/, ""),
+  );
+  return { path: fieldPath(union.instancePath), problem: problems.join(" or ") };
 }
 
 function isWithin(path: string, outer: string): boolean {

@@ -18,7 +18,7 @@ export interface TokenUsage {
 }
 
 /** How a usage was arrived at, when it is not simply what the provider said. */
-export type UsageFlag = "estimated" | "clamped" | "partial" | "above_hold";
+export type UsageFlag = "estimated" | "clamped" | "inferred" | "partial" | "above_hold";
 
 /** A usage of nothing. */
 export const NO_USAGE: TokenUsage = {

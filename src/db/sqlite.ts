@@ -12,6 +12,8 @@ export function openForWriting(path: string): SqliteDatabase {
   database.execute("pragma synchronous = full");
   database.execute("pragma busy_timeout = 5000");
   database.execute("pragma foreign_keys = on");
+  // Without it a replaced row is deleted behind the triggers' back.
+  database.execute("pragma recursive_triggers = on");
   // The log is folded back in steps of about 16 MiB, so that no commit waits for a long fold.
   database.execute("pragma wal_autocheckpoint = 4000");
   return database;

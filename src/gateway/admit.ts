@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { MicroCredits } from "../core/credits.ts";
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../core/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import { dearestPrice, type PriceSnapshot, rulesFor, type TokenBucket } from "../core/price.ts";
@@ -172,10 +172,15 @@ function quote(
   if (demand.maxOutputTokens !== undefined) {
     // A model without a known maximum is asked for what the caller said: all of that is held.
     const tokens = model.maxOutput === null ? demand.maxOutputTokens : Math.min(demand.maxOutputTokens, most);
-    return { amount: inputCost + BigInt(tokens) * perToken };
+    return { amount: atMost(inputCost + BigInt(tokens) * perToken) };
   }
   return {
-    amount: inputCost,
+    amount: atMost(inputCost),
     elastic: { tokenPrice: perToken, maxTokens: most, floorTokens: Math.min(FLOOR_OUTPUT, most) },
   };
+}
+
+/** No balance is larger, so a hold of this much is refused by the balance like any that is too large. */
+function atMost(amount: MicroCredits): MicroCredits {
+  return amount > MAX_MICRO_CREDITS ? MAX_MICRO_CREDITS : amount;
 }

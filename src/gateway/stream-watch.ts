@@ -86,8 +86,10 @@ export function createStreamWatch({
       }
     },
     clientWants(wants) {
-      wanted = wants;
+      // While the client takes nothing we read nothing: that time is not the provider's silence.
+      if (wants && !wanted) byteMs = contentMs = clock.nowMs();
       if (!wants) takenMs = clock.nowMs();
+      wanted = wants;
     },
     keepAlivesTo(to) {
       send = to;

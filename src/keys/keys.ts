@@ -59,7 +59,10 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const remembered = new Map<string, Remembered>();
   const asking = new Map<string, Promise<Caller | undefined>>();
 
+  let generation = 0;
+
   const ask = async (hash: string): Promise<Caller | undefined> => {
+    const asked = generation;
     const key = await find(hash);
     const nowMs = clock.nowMs();
     if (key === undefined || key.revoked || !key.accountActive) return undefined;
@@ -69,6 +72,8 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       accountId: key.accountId,
       models: key.models === null ? null : new Set(key.models),
     };
+    // What was asked before a change must not be remembered after it.
+    if (asked !== generation) return caller;
     const [oldest] = remembered.keys();
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     remembered.set(hash, { untilMs: nowMs + TRUST_MS, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
@@ -98,6 +103,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
     },
 
     forget: () => {
+      generation += 1;
       remembered.clear();
       asking.clear();
     },

@@ -41,7 +41,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   let waiting: Waiting[] = [];
   let writing = false;
   let closed = false;
-  let idle: (() => void) | undefined;
+  const idle: (() => void)[] = [];
   /** Commands of the batch before: whether requests come in parallel. */
   let together = 0;
 
@@ -63,7 +63,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
       await run(batch);
     }
     writing = false;
-    idle?.();
+    for (const resolve of idle.splice(0)) resolve();
   };
 
   return {
@@ -76,7 +76,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     },
     async close() {
       closed = true;
-      if (writing) await new Promise<void>((resolve) => (idle = resolve));
+      if (writing) await new Promise<void>((resolve) => idle.push(resolve));
       executor.close();
     },
   };

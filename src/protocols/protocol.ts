@@ -70,6 +70,8 @@ export interface AnswerContext {
   readonly model: string;
   readonly native: boolean;
   readonly padding: readonly string[];
+  /** Texts that must not reach a client: the provider's credential. */
+  readonly secrets: readonly string[];
   /** Fallback for the id of chunks when upstream sends none. */
   readonly requestId: string;
   readonly nowSec: number;
@@ -125,6 +127,4 @@ export interface UpstreamRefusal {
   readonly status: number;
   readonly body: Uint8Array;
   readonly retryAfter: string | null;
-  /** Texts that must not reach a client. */
-  readonly secrets: readonly string[];
 }

@@ -143,7 +143,7 @@ test("an API key is no admin token, and the admin token is no API key", async ()
 });
 
 test("parallel requests on credit for a few: exactly those reach upstream, the rest are 402, sums exact", async () => {
-  const poor = await startGateway({ openai: `${double.url}/v1`, credits: 1 });
+  const poor = await startGateway({ openai: `${double.url}/v1`, credits: 5 });
   double.handle(() =>
     chatAnswer({ words: ["a"], usage: { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 } }),
   );
@@ -154,6 +154,6 @@ test("parallel requests on credit for a few: exactly those reach upstream, the r
   expect(double.requests.length - before).toBe(paid);
   expect(paid).toBeGreaterThan(0);
   await poor.settled();
-  expect((await poor.account()).balance).toBe(Number((1 - paid * 0.07).toFixed(6)));
+  expect((await poor.account()).balance).toBe(Number((5 - paid * 0.07).toFixed(6)));
   await poor.close();
 });

@@ -1,6 +1,6 @@
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
+import { type Member, memberName, openScan, readMembers } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
@@ -17,7 +17,8 @@ const MAX_DEPTH = 256;
  * Reads a whole answer: its bytes stay, but for `model`, padding, `credit` at the end, and `usage` where the
  * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
  */
-export function readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswer {
+export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
+  const body = withoutMark(received);
   const value = parse(body);
   const error = errorWithin(value);
   if (error !== undefined) throw readErrorObject(error, context);
@@ -25,6 +26,10 @@ export function readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswe
     throw new GatewayError("upstream_error", "The provider's answer has no choices.");
   const repairs: readonly RepairName[] = context.native ? [] : repairAnswer(value);
   const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
+  // Found before the charge: an answer that cannot be written must not be paid for.
+  const members = readMembers(openScan(bytes, bytes.length, MAX_DEPTH));
+  if (members === undefined)
+    throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
   const told = readUsage(value.usage);
   const metered = told ?? countAnswer(value, context);
   const keepUsage = told !== undefined && told.flags.length === 0 && isPlainUsage(value.usage);
@@ -32,11 +37,16 @@ export function readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswe
     metered,
     repairs,
     encode: (credit) =>
-      put(bytes, context, [
+      put(bytes, members, context, [
         ...(keepUsage ? [] : [["usage", JSON.stringify(encodeUsage(metered.usage))] as const]),
         ["credit", creditsText(credit)],
       ]),
   };
+}
+
+/** The text without a byte order mark, which JSON has no place for. */
+function withoutMark(body: Uint8Array): Uint8Array {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
 function parse(body: Uint8Array): Json {
@@ -66,12 +76,10 @@ function isObject(value: unknown): value is Json {
 /** Sets members at the end of the answer and the gateway's own id as `model`. */
 function put(
   bytes: Uint8Array,
+  members: readonly Member[],
   context: AnswerContext,
   added: readonly (readonly [string, string])[],
 ): Uint8Array {
-  const members = readMembers(openScan(bytes, bytes.length, MAX_DEPTH));
-  if (members === undefined)
-    throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
   const names = new Set([...context.padding, ...added.map(([name]) => name)]);
   const named = members.map((member) => [memberName(bytes, member.keyStart, member.keyEnd), member] as const);
   const model = JSON.stringify(context.model);

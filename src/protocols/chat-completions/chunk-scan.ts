@@ -31,6 +31,10 @@ export interface ChunkFacts {
   someChoice: boolean;
   /** Text, thinking or a tool call came with this chunk. */
   hasContent: boolean;
+  /** A tool call (or the older function call) came with this chunk. */
+  hasToolCall: boolean;
+  /** Where in `cuts` the pair of `usage` stands. */
+  usageCut: number;
   /** The chunk's choices, as pairs of index and whether it has a finish reason (1) or not (0). */
   readonly choices: number[];
   /** Bytes of answer text in the chunk by kind. */
@@ -106,8 +110,10 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     if (bytes[valueStart] === QUOTE) {
       if (TEXTS.some((key) => keyIs(bytes, keyStart, keyEnd, key))) countText(valueStart, valueEnd);
     } else if (bytes[valueStart] === 0x5b && keyIs(bytes, keyStart, keyEnd, TOOL_CALLS)) {
+      facts.hasToolCall = true;
       eachItem(scan, valueStart, toolItem, 4);
     } else if (bytes[valueStart] === 0x7b && keyIs(bytes, keyStart, keyEnd, FUNCTION_CALL)) {
+      facts.hasToolCall = true;
       eachMember(scan, valueStart, functionMember, 4);
     }
   };
@@ -149,6 +155,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     } else if (keyIs(bytes, keyStart, keyEnd, USAGE) && !isNull) {
       facts.usageStart = valueStart;
       facts.usageEnd = valueEnd;
+      facts.usageCut = facts.cuts.length;
       facts.cuts.push(...cutOf(keyStart, valueEnd));
     } else if (keyIs(bytes, keyStart, keyEnd, ERROR) && !isNull) {
       facts.errorStart = valueStart;
@@ -198,6 +205,8 @@ function reset(facts: ChunkFacts): void {
   facts.hasChoices = false;
   facts.someChoice = false;
   facts.hasContent = false;
+  facts.hasToolCall = false;
+  facts.usageCut = -1;
   facts.ascii = 0;
   facts.wide = 0;
   facts.choices.length = 0;

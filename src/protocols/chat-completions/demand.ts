@@ -6,7 +6,10 @@ import type { ChatMessage, ChatRequestBody } from "./schema.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
 const PER_MESSAGE = { expected: 4, ceiling: 12 };
-const PER_REQUEST = { expected: 3, ceiling: 32 };
+const PER_REQUEST = { expected: 3, ceiling: 96 };
+
+/** What the presence of tools adds at most: the instructions that vendors put before them unseen. */
+const ANY_TOOL_CEILING = 600;
 
 /** What a tool definition adds to its own text. */
 const PER_TOOL = { expected: 8, ceiling: 200 };
@@ -24,7 +27,12 @@ export function readDemand(body: ChatRequestBody, schemaBytes: number): Demand {
     textTokens: {
       expected:
         text.expected + messages * PER_MESSAGE.expected + tools * PER_TOOL.expected + PER_REQUEST.expected,
-      ceiling: text.ceiling + messages * PER_MESSAGE.ceiling + tools * PER_TOOL.ceiling + PER_REQUEST.ceiling,
+      ceiling:
+        text.ceiling +
+        messages * PER_MESSAGE.ceiling +
+        tools * PER_TOOL.ceiling +
+        (tools > 0 ? ANY_TOOL_CEILING : 0) +
+        PER_REQUEST.ceiling,
     },
     media,
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
@@ -65,15 +73,13 @@ function measureMessage(
       if (part.file !== undefined || part.type === "document_url") add("pdf");
     }
   }
-  for (const call of message.tool_calls ?? []) {
-    if (call.function === undefined) continue;
-    measureText(call.function.name, size);
-    measureText(call.function.arguments ?? "", size);
-  }
+  // Calls are read by the model as JSON, whatever their kind.
+  if (message.tool_calls !== undefined) measureText(JSON.stringify(message.tool_calls), size);
   for (const detail of message.reasoning_details ?? []) measureText(detail.thinking ?? "", size);
-  for (const field of ["reasoning_content", "reasoning"] as const) {
-    const text = (message as Readonly<Record<string, unknown>>)[field];
-    if (typeof text === "string") measureText(text, size);
+  for (const field of ["reasoning_content", "reasoning", "refusal", "name", "function_call"] as const) {
+    const value = (message as Readonly<Record<string, unknown>>)[field];
+    if (value !== undefined && value !== null)
+      measureText(typeof value === "string" ? value : JSON.stringify(value), size);
   }
   for (const _ of message.images ?? []) add("image");
 }

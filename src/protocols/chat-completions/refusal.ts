@@ -18,13 +18,13 @@ export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): G
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status = refusal.status >= 400 || !isObject(body) ? refusal.status : statusWithin(errorWithin(body));
   const said = readSaid(body, status);
-  return refusalError(said, context, refusal.secrets, refusal.retryAfter);
+  return refusalError(said, context, refusal.retryAfter);
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
 export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
   const said = readSaid({ error }, 0);
-  return refusalError({ ...said, status: statusWithin(error) }, context, [], null);
+  return refusalError({ ...said, status: statusWithin(error) }, context, null);
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
@@ -37,21 +37,16 @@ export function errorWithin(body: Json): unknown {
   return undefined;
 }
 
-function refusalError(
-  said: Said,
-  context: AnswerContext,
-  secrets: readonly string[],
-  retryAfter: string | null,
-): GatewayError {
+function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
   const kind = kindOf(said);
   const cause = new Error(`upstream ${said.status}: ${said.words}: ${said.message}`);
   switch (kind) {
     case "invalid_request_error":
     case "input_too_large":
     case "content_moderation":
-      return new GatewayError(kind, clean(said.message, kind, context, secrets), {
+      return new GatewayError(kind, clean(said.message, kind, context), {
         cause,
-        ...(said.param === undefined ? {} : { param: said.param }),
+        ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
     case "overloaded_error":
       return new GatewayError(kind, "The provider is overloaded or limits its rate. Try again shortly.", {
@@ -81,9 +76,9 @@ const OVERLOADED = /rate_limit|ratelimit|resource_exhausted|overloaded|too many 
 function kindOf({ status, words, message }: Said): ErrorKind {
   const text = `${words} ${message.toLowerCase()}`;
   if (OPERATOR.test(text)) return "upstream_error";
-  if (status === 451 || (status >= 400 && status < 500 && status !== 429 && MODERATION.test(text)))
+  if (status === 451 || (status < 500 && status !== 429 && MODERATION.test(text)))
     return "content_moderation";
-  if (status === 413 || (status === 400 && TOO_LARGE.test(text))) return "input_too_large";
+  if (status === 413 || ((status === 400 || status === 0) && TOO_LARGE.test(text))) return "input_too_large";
   if (status === 400 || status === 422) return "invalid_request_error";
   if (status === 429 || status === 503 || status === 529) return "overloaded_error";
   if (status === 504 || status === 524) return "timeout_error";
@@ -148,17 +143,22 @@ const GENERIC: Readonly<Record<"invalid_request_error" | "input_too_large" | "co
 const KEY_LIKE = /\b(sk|pk|api|key|gsk|xai)[-_][A-Za-z0-9_*-]{6,}|Bearer\s|[A-Za-z0-9+/]{64,}/;
 
 /** The provider's sentence, where it can be shown: without our secrets, without anything that looks like a key. */
-function clean(
-  message: string,
-  kind: keyof typeof GENERIC,
-  context: AnswerContext,
-  secrets: readonly string[],
-): string {
-  const secret = secrets.some((text) => text.length >= 8 && message.includes(text.slice(0, 8)));
+function clean(message: string, kind: keyof typeof GENERIC, context: AnswerContext): string {
+  const secret = context.secrets.some((text) => text.length >= 8 && message.includes(text.slice(0, 8)));
   if (message === "" || secret || KEY_LIKE.test(message)) return GENERIC[kind];
   // oxlint-disable-next-line no-control-regex -- control characters of a provider's text stay out of ours
   const text = message.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, 500);
   return `${text}${/[.!?]$/.test(text) ? "" : "."} (${context.model})`;
+}
+
+/** Whether a provider's `param` is the path of a field, and nothing else. */
+function isFieldPath(param: string | undefined, secrets: readonly string[]): param is string {
+  return (
+    param !== undefined &&
+    /^[\w.[\]-]{1,120}$/.test(param) &&
+    !KEY_LIKE.test(param) &&
+    !secrets.includes(param)
+  );
 }
 
 function clampRetryAfter(value: string | null): number {

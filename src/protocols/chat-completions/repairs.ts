@@ -6,6 +6,7 @@
 export type RepairName =
   | "usage_in_choice"
   | "usage_in_x_groq"
+  | "error_in_x_groq"
   | "chunk_object"
   | "choice_index"
   | "choice_delta"
@@ -96,7 +97,10 @@ type Mark = (name: RepairName) => void;
 function liftUsage(holder: Json, mark: Mark): void {
   const groq = holder.x_groq;
   if (isObject(groq)) {
-    if (isObject(groq.error) && holder.error === undefined) holder.error = groq.error;
+    if (isObject(groq.error) && holder.error === undefined) {
+      holder.error = groq.error;
+      mark("error_in_x_groq");
+    }
     if (isObject(groq.usage) && !isObject(holder.usage)) {
       holder.usage = groq.usage;
       mark("usage_in_x_groq");
@@ -173,18 +177,32 @@ function repairFinish(choice: Json, state: ChoiceState, mark: Mark, before: (cho
   const empty = state.calls.filter((call) => !call.hasArguments);
   if (empty.length > 0) {
     mark("empty_arguments");
-    before({
-      index: choice.index,
-      delta: { tool_calls: empty.map((call) => ({ index: call.index, function: { arguments: "{}" } })) },
-      finish_reason: null,
-    });
+    fillArguments(choice, empty, before);
   }
   return true;
 }
 
+/** Gives `{}` to calls that end without arguments: in the fragment that begins them here, else in one sent before. */
+function fillArguments(choice: Json, empty: readonly ToolCallState[], before: (choice: Json) => void): void {
+  const fragments = (choice.delta as Json).tool_calls;
+  const here = Array.isArray(fragments) ? (fragments as Json[]) : [];
+  const earlier = empty.filter((call) => {
+    const fragment = here.find((candidate) => candidate.index === call.index);
+    if (fragment === undefined) return true;
+    (fragment.function as Json).arguments = "{}";
+    return false;
+  });
+  if (earlier.length === 0) return;
+  before({
+    index: choice.index,
+    delta: { tool_calls: earlier.map((call) => ({ index: call.index, function: { arguments: "{}" } })) },
+    finish_reason: null,
+  });
+}
+
 function finishWord(reason: unknown): string | null {
   if (typeof reason !== "string" || reason === "") return null;
-  return FINISH_WORDS[reason] ?? reason;
+  return Object.hasOwn(FINISH_WORDS, reason) ? (FINISH_WORDS[reason] as string) : reason;
 }
 
 function saysSomething(delta: Json): boolean {
@@ -221,7 +239,7 @@ function findCall(
   index: unknown,
 ): ToolCallState | undefined {
   if (id !== undefined) return calls.find((call) => call.id === id);
-  return calls.findLast((call) => call.upstreamIndex === index && typeof index === "number") ?? calls.at(-1);
+  return typeof index === "number" ? calls.findLast((call) => call.upstreamIndex === index) : calls.at(-1);
 }
 
 function startCall(state: ChoiceState, id: string | undefined, fragment: Json, mark: Mark): ToolCallState {

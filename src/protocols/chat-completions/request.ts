@@ -1,5 +1,12 @@
 import { GatewayError } from "../../core/errors.ts";
-import { type JsonScan, type Member, memberName, openScan, readMembers } from "../../core/json-scan.ts";
+import {
+  findDuplicateKey,
+  type JsonScan,
+  type Member,
+  memberName,
+  openScan,
+  readMembers,
+} from "../../core/json-scan.ts";
 import { compileSchema, faultSentence } from "../../core/schema.ts";
 import type { RelayRequest } from "../protocol.ts";
 import { readDemand } from "./demand.ts";
@@ -28,6 +35,7 @@ export function readRequest(bytes: Uint8Array): ChatRequest {
   const members = readMembers(scan);
   if (members === undefined) throw unreadable(scan);
   const byName = indexMembers(bytes, members);
+  checkMessageKeys(bytes, byName.get("messages"));
   const value = parse(bytes);
   if (!checker.accepts(value)) {
     const fault = checker.faultOf(value);
@@ -44,7 +52,10 @@ export function readRequest(bytes: Uint8Array): ChatRequest {
   return {
     model: value.model,
     stream: value.stream === true,
-    demand: readDemand(value, spanLength(byName, "tools") + spanLength(byName, "response_format")),
+    demand: readDemand(
+      value,
+      spanLength(byName, "tools") + spanLength(byName, "functions") + spanLength(byName, "response_format"),
+    ),
     body: value,
     bytes,
     members,
@@ -70,6 +81,14 @@ export function indexMembers(bytes: Uint8Array, members: readonly Member[]): Rea
     byName.set(name, member);
   }
   return byName;
+}
+
+/** The input is charged by what the messages say, so nothing in them may be said twice either. */
+function checkMessageKeys(bytes: Uint8Array, messages: Member | undefined): void {
+  if (messages === undefined) return;
+  const twice = findDuplicateKey(openScan(bytes, messages.valueEnd), messages.valueStart);
+  if (twice === undefined) return;
+  throw invalid(`${twice.slice(0, 64)} stands twice in one object of messages: send it once.`, "messages");
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -115,6 +134,9 @@ function checkMessage(message: ChatMessage, path: string): void {
     throw invalid(`${path}.tool_call_id is required on a tool message.`, `${path}.tool_call_id`);
   }
   if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
+  message.images?.forEach((image, i) =>
+    checkUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
+  );
 }
 
 type Part = Extract<NonNullable<ChatMessage["content"]>, readonly unknown[]>[number];

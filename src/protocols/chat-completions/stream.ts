@@ -10,12 +10,13 @@ import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "./refusal.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
-/** An event is JSON of one line; one longer than this is a fault of the provider. */
-const MAX_LINE_BYTES = 8 * 1024 * 1024;
+/** An event longer than this, in one line or in several, is a fault of the provider. */
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const DATA = encoder.encode("data: ");
+const OPEN = 0x7b;
 const END = encoder.encode("\n\n");
 /** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
 const LINE_JOIN = encoder.encode(" ");
@@ -31,12 +32,13 @@ const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
 export function openStream(context: AnswerContext): RelayStream {
   const out = createByteBuilder(4096);
   const model = encoder.encode(JSON.stringify(context.model));
+  const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
   const seen = { ascii: 0, wide: 0 };
   const openChoices = new Map<number, boolean>();
   const scanner = createChunkScanner(context.padding);
   const moved = new Set<string>();
   const repairs = context.native ? undefined : createChunkRepairs();
-  const state: StreamState = { isDone: false, hasContent: false, atEnd: false, chunks: 0 };
+  const state: StreamState = { isDone: false, hasContent: false, atEnd: false, calledTool: false, chunks: 0 };
 
   const fail = (message: string, cause?: unknown): void => {
     state.failure ??= new GatewayError("upstream_error", message, { cause });
@@ -59,6 +61,7 @@ export function openStream(context: AnswerContext): RelayStream {
     if (metered === undefined) return false;
     state.metered = metered;
     state.usageText = text;
+    state.usageChunk = undefined;
     return true;
   };
 
@@ -75,6 +78,7 @@ export function openStream(context: AnswerContext): RelayStream {
   /** Counts what a chunk gave, once it is known to be whole: one that the end of the stream cut counts for nothing. */
   const noteChoices = (): void => {
     const { choices, ascii, wide } = scanner.facts;
+    if (scanner.facts.hasToolCall) state.calledTool = true;
     seen.ascii += ascii;
     seen.wide += wide;
     for (let i = 0; i < choices.length; i += 2) {
@@ -112,9 +116,7 @@ export function openStream(context: AnswerContext): RelayStream {
   /** A chunk without choices is sent with the tail when it carries usage; else it says nothing and goes on as it is. */
   const keepUsageChunk = (bytes: Uint8Array, start: number, end: number, gaveUsage: boolean): void => {
     if (!gaveUsage) return emit(bytes, start, end);
-    const { cuts } = scanner.facts;
-    const usageCut = cuts.indexOf(scanner.facts.usageEnd);
-    if (usageCut > 0) cuts.splice(usageCut - 1, 2);
+    scanner.facts.cuts.splice(scanner.facts.usageCut, 2);
     const before = out.take();
     emit(bytes, start, end);
     state.usageChunk = out.take();
@@ -125,6 +127,12 @@ export function openStream(context: AnswerContext): RelayStream {
     const { modelStart, modelEnd, cuts } = scanner.facts;
     out.add(DATA);
     let from = start;
+    if (modelStart === -1) {
+      // Clients are promised a model in every chunk.
+      out.add(withModel);
+      from = bytes.indexOf(OPEN, start) + 1;
+      moved.add("chunk_model");
+    }
     let modelPending = modelStart !== -1;
     for (let i = 0; i <= cuts.length; i += 2) {
       const cutStart = i < cuts.length ? (cuts[i] as number) : end;
@@ -165,12 +173,12 @@ export function openStream(context: AnswerContext): RelayStream {
     out.add(bytes, start, end);
     out.add(END);
   });
-  const lines = createSseLines(events, MAX_LINE_BYTES);
+  const lines = createSseLines(events, MAX_EVENT_BYTES);
 
   return {
     push(bytes) {
-      if (!lines.push(bytes)) fail("The provider sent an event that is too long.");
-      events.keep();
+      const within = lines.push(bytes);
+      if (!within || events.keep() > MAX_EVENT_BYTES) fail("The provider sent an event that is too long.");
       return out.take();
     },
     end() {
@@ -188,7 +196,7 @@ export function openStream(context: AnswerContext): RelayStream {
       return state.isDone;
     },
     get isComplete() {
-      return isComplete() || state.isDone;
+      return isComplete() || (state.isDone && openChoices.size > 0);
     },
     get failure() {
       return state.failure;
@@ -199,7 +207,7 @@ export function openStream(context: AnswerContext): RelayStream {
     metered: () => state.metered ?? countedUsage(seen, context),
     tail(metered, credit) {
       const usage = usageText(state, metered);
-      const last = missingFinish(state, context, openChoices, repairs?.sawToolCall() === true);
+      const last = missingFinish(state, context, openChoices, state.calledTool);
       return concat([
         ...last,
         state.usageChunk !== undefined && usage === state.usageText
@@ -225,6 +233,8 @@ export function openStream(context: AnswerContext): RelayStream {
 interface StreamState {
   isDone: boolean;
   hasContent: boolean;
+  /** A tool call has come. */
+  calledTool: boolean;
   chunks: number;
   /** Upstream has ended. */
   atEnd: boolean;
@@ -263,12 +273,14 @@ function createEventJoiner(event: Span, comment: Span) {
       bytes = undefined;
       if (whole !== undefined) event(whole, start, end);
     },
-    /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
-    keep() {
-      if (bytes === undefined) return;
-      bytes = bytes.slice(start, end);
+    /** Copies what waits for its blank line (the bytes handed in are good for one call only); tells its length. */
+    keep(): number {
+      if (bytes === undefined) return 0;
+      if (start !== 0 || end !== bytes.length || bytes.buffer.byteLength !== bytes.length)
+        bytes = bytes.slice(start, end);
       start = 0;
       end = bytes.length;
+      return end;
     },
   };
 }

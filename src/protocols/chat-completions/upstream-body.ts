@@ -53,8 +53,9 @@ function checkField(
   at: Member,
   rewrite: Rewrite,
 ): void {
-  const field = FIELDS[name];
-  if (target.model.ignoredParameters.includes(name)) {
+  // Own members only: a field named after what every object inherits is a field that nobody knows.
+  const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+  if (ignores(target, name)) {
     rewrite.remove.add(at);
     rewrite.warnings.push(`${name} was left out: ${target.model.id} does not take it`);
   } else if (field === undefined) {
@@ -67,15 +68,25 @@ function checkField(
       name,
     );
   } else if (field.rule === "gateway" && target.unknownFields === "remove") {
-    inTargetsWords(request, name, at, rewrite);
+    inTargetsWords(request, target, name, at, rewrite);
   }
 }
 
 /** `reasoning`, `thinking` and `image_config` for a target that has only `reasoning_effort`. */
-function inTargetsWords(request: ChatRequest, name: string, at: Member, rewrite: Rewrite): void {
+function inTargetsWords(
+  request: ChatRequest,
+  target: RelayTarget,
+  name: string,
+  at: Member,
+  rewrite: Rewrite,
+): void {
   rewrite.remove.add(at);
   const effort = name === "reasoning" ? request.body.reasoning?.effort : undefined;
-  if (typeof effort === "string" && !request.byName.has("reasoning_effort")) {
+  if (
+    typeof effort === "string" &&
+    !request.byName.has("reasoning_effort") &&
+    !ignores(target, "reasoning_effort")
+  ) {
     rewrite.append.push(`"reasoning_effort":${JSON.stringify(effort)}`);
     return;
   }
@@ -130,4 +141,8 @@ function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
 /** A name as it can stand in a header. */
 function printable(name: string): string {
   return name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 64);
+}
+
+function ignores(target: RelayTarget, name: string): boolean {
+  return target.model.ignoredParameters.includes(name);
 }

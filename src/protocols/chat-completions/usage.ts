@@ -26,19 +26,25 @@ export function readUsage(value: unknown): Metered | undefined {
   if (typeof value.prompt_tokens !== "number" && typeof value.completion_tokens !== "number")
     return undefined;
 
-  const details = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  // One total alone is better than none, but it is not the whole truth.
+  if (typeof value.prompt_tokens !== "number" || typeof value.completion_tokens !== "number")
+    flags.add("clamped");
+  const details = promptDetails(value);
   const outDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
   const take = (wanted: number, left: number): number => {
     if (wanted > left) flags.add("clamped");
     return Math.min(wanted, left);
   };
 
-  const beside = countedBeside(value, count);
+  const beside = countedBeside(value);
+  if (beside.thinking > 0) flags.add("inferred");
   const prompt = count(value.prompt_tokens) + beside.input;
 
   const cacheRead = take(count(cachedTokens(value, details)), prompt);
   const cacheWrite = take(
-    count(details.cache_write_tokens ?? value.cache_creation_input_tokens),
+    count(
+      details.cache_write_tokens ?? details.cache_creation_input_tokens ?? value.cache_creation_input_tokens,
+    ),
     prompt - cacheRead,
   );
   // Cached tokens may be sound or pictures too, so these two can be more than what is left: no fault.
@@ -108,23 +114,30 @@ function cachedTokens(value: Json, details: Json): unknown {
  * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
  * detail, Mistral's sound where it equals that one, and else the thinking that Google's endpoint names nowhere.
  */
-function countedBeside(
-  value: Json,
-  count: (raw: unknown) => number,
-): { readonly input: number; readonly output: number; readonly thinking: number } {
+function countedBeside(value: Json): {
+  readonly input: number;
+  readonly output: number;
+  readonly thinking: number;
+} {
   const none = { input: 0, output: 0, thinking: 0 };
-  if (value.total_tokens === undefined || value.total_tokens === null) return none;
-  const beside = count(value.total_tokens) - count(value.prompt_tokens) - count(value.completion_tokens);
-  if (beside <= 0) return none;
-  const sound = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details.audio_tokens : undefined;
-  const thinking = isObject(value.completion_tokens_details)
-    ? value.completion_tokens_details.reasoning_tokens
-    : undefined;
-  if (thinking === beside) return { ...none, output: beside };
-  if (sound === beside) return { ...none, input: beside };
-  return thinking === undefined || thinking === null || thinking === 0
-    ? { ...none, output: beside, thinking: beside }
-    : none;
+  const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = value;
+  if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)
+    return none;
+  const beside = total - prompt - completion;
+  const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : undefined;
+  if (details?.reasoning_tokens === beside) return { ...none, output: beside };
+  if (promptDetails(value).audio_tokens === beside) return { ...none, input: beside };
+  return details === undefined ? { ...none, output: beside, thinking: beside } : none;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS;
+}
+
+/** The parts of the prompt; Mistral spells the name in two ways. */
+function promptDetails(value: Json): Json {
+  if (isObject(value.prompt_tokens_details)) return value.prompt_tokens_details;
+  return isObject(value.prompt_token_details) ? value.prompt_token_details : {};
 }
 
 function isObject(value: unknown): value is Json {

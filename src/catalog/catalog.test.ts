@@ -1,0 +1,144 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { dearestPrice, TOKEN_BUCKETS } from "../core/price.ts";
+import { createCatalog, loadModelFiles, publicModel } from "./catalog.ts";
+import { readPrices } from "./prices.ts";
+
+const MODELS = join(import.meta.dir, "../../models");
+const GOOD = {
+  display_name: "M",
+  supported_protocols: ["compat_chat_completions"],
+  prices: { input: 1, output: 2 },
+  routes: [{ provider: "openai", upstream_id: "m" }],
+};
+
+let folder: string | undefined;
+afterEach(() => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+});
+
+function load(files: Readonly<Record<string, unknown>>) {
+  folder = mkdtempSync(join(tmpdir(), "switchyard-models-"));
+  for (const [name, data] of Object.entries(files)) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof data === "string" ? data : JSON.stringify(data));
+  }
+  return loadModelFiles(folder);
+}
+
+describe("every model file of the house", () => {
+  const models = loadModelFiles(MODELS);
+  for (const model of models) {
+    test(`${model.uniqueId} has prices for all it can take and give, and is shown whole`, () => {
+      const snapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: 0 };
+      for (const bucket of ["input", "cache_read", "cache_write_1h", "output", "reasoning"] as const) {
+        expect(dearestPrice(snapshot, bucket, model.totalContext ?? 1_000_000)).toBeGreaterThan(0n);
+      }
+      if (model.inputModalities.includes("audio")) expect(model.prices.audio_input).toBeDefined();
+      if (model.outputModalities.includes("audio")) expect(model.prices.audio_output).toBeDefined();
+      if (model.outputModalities.includes("image")) expect(model.prices.image_output).toBeDefined();
+      expect(model.id).toMatch(/^[a-z0-9-]+\/[a-z0-9.-]+$/);
+      const shown = publicModel(model, "http://x");
+      expect(shown.unique_id).toBe(`${model.category}/${model.id}`);
+      expect(JSON.stringify(shown)).not.toContain("upstream");
+    });
+  }
+
+  test("stands once in the catalogue", () => {
+    const catalog = createCatalog(models);
+    for (const model of models)
+      expect(catalog.byId(model.id).filter((m) => m.category === model.category)).toEqual([model]);
+    expect(catalog.byId("no/such")).toEqual([]);
+    expect(catalog.byId("__proto__")).toEqual([]);
+  });
+});
+
+test("a file's path is its model's id, deeper paths too", () => {
+  const [model] = load({ "language/a/b/c.json": GOOD });
+  expect([model?.id, model?.uniqueId, model?.vendor]).toEqual(["a/b/c", "language/a/b/c", "a"]);
+});
+
+describe("a file that cannot be used is refused by name, with the reason", () => {
+  const cases = [
+    { name: "no JSON", data: "{", says: "" },
+    { name: "an unknown key", data: { ...GOOD, colour: "red" }, says: "colour" },
+    { name: "no prices", data: { ...GOOD, prices: undefined }, says: "prices is required" },
+    { name: "no input price", data: { ...GOOD, prices: { output: 1 } }, says: "prices.input is missing" },
+    {
+      name: "a price that is too fine",
+      data: { ...GOOD, prices: { input: 0.00001, output: 1 } },
+      says: "prices.input[0] is finer",
+    },
+    { name: "a negative price", data: { ...GOOD, prices: { input: -1, output: 1 } }, says: "prices.input" },
+    { name: "no route", data: { ...GOOD, routes: [] }, says: "routes must not be empty" },
+    {
+      name: "an unknown protocol",
+      data: { ...GOOD, supported_protocols: ["x"] },
+      says: "supported_protocols[0]",
+    },
+    { name: "a category that is none", path: "song/a/b.json", data: GOOD, says: '"song" is no category' },
+  ];
+  for (const { name, path = "language/a/b.json", data, says } of cases) {
+    test(name, () => {
+      expect(() => load({ [path]: data })).toThrow(path);
+      expect(() => load({ [path]: data })).toThrow(says);
+    });
+  }
+});
+
+describe("rules", () => {
+  const read = (input: unknown) => readPrices({ input, output: 1 } as never);
+  const bad = [
+    {
+      name: "without a last rule for everything",
+      input: [{ when: { input_over: 5 }, price: 1 }],
+      says: "the last rule of prices.input has a condition",
+    },
+    {
+      name: "with a range that ends before it begins",
+      input: [{ when: { utc_hours: [[22, 6]] }, price: 1 }, { price: 2 }],
+      says: "utc_hours",
+    },
+    {
+      name: "with a range of no hours",
+      input: [{ when: { utc_hours: [[6, 6]] }, price: 1 }, { price: 2 }],
+      says: "utc_hours",
+    },
+    {
+      name: "with a date that is none",
+      input: [{ when: { from: "soon" }, price: 1 }, { price: 2 }],
+      says: "from is no date",
+    },
+  ];
+  for (const { name, input, says } of bad) test(name, () => expect(() => read(input)).toThrow(says));
+
+  test("keep their order, and a version names their content", () => {
+    const tiered = [{ when: { input_over: 5 }, price: 2 }, { price: 1 }];
+    expect(read(tiered).prices.input).toEqual([
+      { when: { inputOver: 5 }, price: 20_000n },
+      { when: {}, price: 10_000n },
+    ]);
+    expect(read(tiered).version).toBe(read(structuredClone(tiered)).version);
+    expect(read(1).version).not.toBe(read(2).version);
+    expect(read(1).version).toBe(read([{ price: 1 }]).version);
+  });
+
+  test("can be given for every bucket", () => {
+    const all = Object.fromEntries(TOKEN_BUCKETS.map((bucket, i) => [bucket, i + 1]));
+    expect(Object.keys(readPrices(all as never).prices)).toEqual([...TOKEN_BUCKETS]);
+  });
+});
+
+test("the parameters of a model leave out what it ignores and bound its output", () => {
+  const [model] = load({
+    "language/a/b.json": { ...GOOD, ignored_parameters: ["temperature"], max_output: 9 },
+  });
+  const properties = (model!.parameterSchema as { properties: Record<string, { maximum?: number }> })
+    .properties;
+  expect(properties.temperature).toBeUndefined();
+  expect(properties.max_completion_tokens?.maximum).toBe(9);
+});

@@ -1,0 +1,223 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startGateway } from "../test/gateway/gateway.ts";
+import { type Environment, readConfig, readSettings } from "./config.ts";
+import { PROVIDERS } from "./providers/registry.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-config-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function settings(yaml: string, environment: Environment = {}) {
+  const file = join(folder, "switchyard.yaml");
+  writeFileSync(file, yaml);
+  return readSettings(file, environment, PROVIDERS);
+}
+
+function sentenceOf(run: () => unknown): string {
+  try {
+    run();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe("a variable at fault is one sentence that names it", () => {
+  const cases = [
+    { PORT: "x" },
+    { PORT: "-1" },
+    { PORT: "65536" },
+    { PORT: "80.5" },
+    { DATABASE_URL: "postgres://x" },
+    { REDIS_URL: "redis://x" },
+    { ASSETS_URL: "s3://x" },
+    { PUBLIC_URL: "example.com" },
+    { PUBLIC_URL: "ftp://example.com" },
+    { SWITCHYARD_ADMIN_TOKEN: "short" },
+  ];
+  for (const environment of cases) {
+    const [[name, value]] = Object.entries(environment) as [[string, string]];
+    test(`${name}=${value}`, () => {
+      const sentence = sentenceOf(() => readConfig(environment, "/x"));
+      expect(sentence).toContain(name);
+      expect(sentence).toMatch(/^[A-Z][^\n]*\.$/);
+    });
+  }
+
+  test("OPENAI_BASE_URL that is no URL", () => {
+    expect(sentenceOf(() => settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "nope" }))).toContain(
+      "OPENAI_BASE_URL",
+    );
+  });
+
+  const wrong = [
+    // "localhost:" parses as a scheme, so canParse lets it through and every call fails later.
+    {
+      name: "OPENAI_BASE_URL",
+      run: () => settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "localhost:8080/v1" }),
+    },
+    // Only the beginning is looked at.
+    { name: "PUBLIC_URL", run: () => readConfig({ PUBLIC_URL: "http://a b" }, "/x") },
+    // readConfig hands failpoints on unread; the sentence that comes later does not name the variable, or is overloaded_error.
+    { name: "SWITCHYARD_FAILPOINT", run: () => readConfig({ SWITCHYARD_FAILPOINT: "nonsense" }, "/x") },
+    {
+      name: "SWITCHYARD_WRITER_FAILPOINT",
+      run: () => readConfig({ SWITCHYARD_WRITER_FAILPOINT: "nonsense" }, "/x"),
+    },
+  ];
+  for (const { name, run } of wrong) {
+    test(`${name} of the wrong kind`, () => expect(sentenceOf(run)).toContain(name));
+  }
+
+  test("white space around a value, and an empty value, are nothing", () => {
+    const config = readConfig(
+      { PORT: " 81 ", HOST: "", PUBLIC_URL: " https://a/b// ", SWITCHYARD_ADMIN_TOKEN: " " },
+      "/x",
+    );
+    expect(config).toMatchObject({
+      port: 81,
+      host: "127.0.0.1",
+      publicUrl: "https://a/b",
+      adminToken: undefined,
+      home: "/x/data",
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+});
+
+const PROVIDER = `
+providers:
+  local:
+    base_url: http://127.0.0.1:11434/v1/
+    models:
+      - id: local/m
+        prices: { input: 1, output: 2 }
+`;
+
+describe("switchyard.yaml", () => {
+  test("that is not there, or empty, adds nothing", () => {
+    expect(readSettings(join(folder, "missing.yaml"), {}, PROVIDERS).models).toEqual([]);
+    expect(settings("").providers.size).toBe(0);
+    expect(settings("# nothing\n").timeouts.plainMs).toBe(600_000);
+  });
+
+  test("adds a provider and its models", () => {
+    const { providers, models } = settings(PROVIDER);
+    expect(providers.get("local")).toMatchObject({
+      baseUrl: "http://127.0.0.1:11434/v1",
+      credentials: {},
+      dialect: { kind: "compatible", unknownFields: "remove" },
+    });
+    expect(models.map(({ uniqueId, routes }) => [uniqueId, routes])).toEqual([
+      ["language/local/m", [{ provider: "local", upstreamId: "local/m" }]],
+    ]);
+  });
+
+  const key = (line: string): string => PROVIDER.replace("    models:", `    ${line}\n    models:`);
+  test("takes a credential from the file or from the environment it names", () => {
+    expect(settings(key("api_key: abc")).providers.get("local")?.credentials).toEqual({
+      authorization: "Bearer abc",
+    });
+    const { credentials, secrets } =
+      settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
+    expect([credentials, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
+  });
+
+  test("reads seconds as milliseconds", () => {
+    expect(settings("timeouts: { idle_seconds: 1.5, plain_seconds: 3 }").timeouts).toMatchObject({
+      idleMs: 1_500,
+      plainMs: 3_000,
+      streamMs: 600_000,
+    });
+  });
+
+  const bad = [
+    { name: "that is no YAML", yaml: "providers: [", says: "is not valid YAML" },
+    { name: "with a key twice", yaml: "timeouts: {}\ntimeouts: {}", says: "is not valid YAML" },
+    { name: "that is a list", yaml: "- 1", says: "must be a mapping" },
+    { name: "that is text", yaml: "hello", says: "must be a mapping" },
+    { name: "with an unknown key at the top", yaml: "provders: {}", says: "provders" },
+    { name: "with an unknown key of a provider", yaml: key("colour: red"), says: "providers.local.colour" },
+    {
+      name: "with an unknown key of a model",
+      yaml: PROVIDER.replace("prices:", "price: 1\n        prices:"),
+      says: "providers.local.models[0].price",
+    },
+    { name: "with an unknown timeout", yaml: "timeouts: { idle: 1 }", says: "timeouts.idle" },
+    {
+      name: "with a timeout of nothing",
+      yaml: "timeouts: { idle_seconds: 0 }",
+      says: "timeouts.idle_seconds",
+    },
+    {
+      name: "with an address that is none",
+      yaml: PROVIDER.replace("http://", "ws://"),
+      says: "providers.local.base_url",
+    },
+    {
+      name: "without models",
+      yaml: "providers: { x: { base_url: 'http://a', models: [] } }",
+      says: "providers.x.models",
+    },
+    {
+      name: "with a model id in capitals",
+      yaml: PROVIDER.replace("local/m", "Local/m"),
+      says: "providers.local.models[0].id",
+    },
+    {
+      name: "with a model without prices",
+      yaml: PROVIDER.replace(/ +prices.*\n/, ""),
+      says: "providers.local.models[0].prices",
+    },
+    {
+      name: "with a price that is too fine",
+      yaml: PROVIDER.replace("input: 1", "input: 0.00001"),
+      says: "providers.local.models[0]: prices.input",
+    },
+    {
+      name: "with a built-in provider",
+      yaml: PROVIDER.replace("local:", "openai:"),
+      says: "providers.openai is built in",
+    },
+    { name: "with a credential that is not set", yaml: key("api_key_env: NOT_SET"), says: "NOT_SET" },
+    { name: "with an unknown dialect", yaml: key("dialect: odd"), says: "providers.local.dialect" },
+    {
+      name: "with a value of the wrong kind",
+      yaml: key("stream_usage_option: maybe"),
+      says: "providers.local.stream_usage_option",
+    },
+  ];
+  for (const { name, yaml, says } of bad) {
+    test(`${name} is refused by file and path`, () => {
+      const sentence = sentenceOf(() => settings(yaml));
+      expect(sentence).toContain("switchyard.yaml");
+      expect(sentence).toContain(says);
+      expect(sentence).not.toContain("\n");
+    });
+  }
+
+  test("with a model that is defined twice is refused at start, by its id", async () => {
+    const twice = `${PROVIDER}      - id: local/m\n        prices: { input: 1, output: 2 }\n`;
+    const started = await startGateway({ settings: twice }).catch((error: Error) => error.message);
+    expect(started).toContain("language/local/m is defined twice");
+  });
+
+  // The runtime's timers take 2^31 - 1 ms: a longer plain_seconds fires at once, so that every plain call times out.
+  test("with a timeout beyond what a timer takes is refused or bounded", () => {
+    let longest = 0;
+    sentenceOf(() => (longest = settings("timeouts: { plain_seconds: 3000000 }").timeouts.plainMs));
+    expect(longest).toBeLessThan(2 ** 31);
+  });
+});
+
+test("a provider is live only with its key, at the address it is given", () => {
+  expect(settings("", {}).providers.size).toBe(0);
+  expect(settings("", { OPENAI_API_KEY: " " }).providers.size).toBe(0);
+  const { providers } = settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://a/v1/" });
+  expect(providers.get("openai")).toMatchObject({
+    baseUrl: "http://a/v1",
+    credentials: { authorization: "Bearer k" },
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from "bun:test";
+import { ERRORS, type ErrorKind, GatewayError, toGatewayError } from "./errors.ts";
+
+for (const [kind, { status }] of Object.entries(ERRORS)) {
+  test(`${kind} is ${status}`, () => {
+    const error = new GatewayError(kind as ErrorKind, "m", { param: "p", cause: "c" });
+    expect([error.status, error.param, error.cause, error.message]).toEqual([status, "p", "c", "m"]);
+    expect(error.type).toBe(kind === "method_not_allowed" ? "invalid_request_error" : kind);
+  });
+}
+
+for (const thrown of [
+  new Error("secret inside"),
+  "secret inside",
+  null,
+  undefined,
+  { message: "secret inside" },
+]) {
+  test(`${thrown === null ? "null" : typeof thrown} becomes an internal_error that tells nothing and keeps its cause`, () => {
+    const error = toGatewayError(thrown);
+    expect(error.kind as string).toBe("internal_error");
+    expect(error.message).not.toContain("secret");
+    expect(error.cause).toBe(thrown);
+  });
+}
+
+test("a GatewayError stays itself", () => {
+  const error = new GatewayError("auth_error", "m");
+  expect(toGatewayError(error)).toBe(error);
+});

@@ -1,0 +1,258 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import {
+  BROKEN,
+  eachItem,
+  eachMember,
+  keyIs,
+  type JsonScan,
+  memberName,
+  openScan,
+  readMembers,
+  skipSpace,
+  skipValue,
+} from "./json-scan.ts";
+
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
+};
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+const TOKENS = /"(?:\\.|[^"\\])*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+const SPACES = ["", "", " ", "\n", "\r\n", "\t", "  "];
+
+/** JSON of any value in any legal spelling: white space between tokens, escapes, and other ways to write a number. */
+const jsonText = fc
+  .tuple(fc.jsonValue({ maxDepth: 4 }), fc.array(fc.nat(1_000), { minLength: 1, maxLength: 12 }))
+  .map(([value, picks]) => {
+    const tokens = JSON.stringify(value).match(TOKENS) ?? [];
+    return tokens
+      .map((token, i) => {
+        const pick = picks[i % picks.length] as number;
+        return spelled(token, pick) + SPACES[pick % SPACES.length];
+      })
+      .join("");
+  });
+
+function spelled(token: string, pick: number): string {
+  if (/^-?\d+$/.test(token)) return [token, `${token}.0`, `${token}e0`, `${token}E+00`][pick % 4] as string;
+  if (token.startsWith('"') && pick % 3 === 0) return token.replace(/[a-z](?=[^\\]*$)/, unicodeEscape);
+  return token;
+}
+
+function unicodeEscape(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+const ODD_CHARACTERS = Array.from(
+  "{}[],:\"\\/u0123456789+-.eEtrfalsn \t\n\r\u0000\u001f\u007f\u00a0\u2028\ufeffdA'",
+);
+
+/** What a careless or hostile writer makes of JSON: characters lost, put in, changed, and the end cut off. */
+const damaged = fc
+  .tuple(
+    jsonText,
+    fc.array(
+      fc.tuple(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.constantFrom("delete", "insert", "replace", "cut"),
+        fc.constantFrom(...ODD_CHARACTERS),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  )
+  .map(([text, edits]) =>
+    edits.reduce(
+      (at, [where, what, character]) => damage(at, Math.floor(where * at.length), what, character),
+      text,
+    ),
+  );
+
+function damage(text: string, at: number, what: string, character: string): string {
+  if (what === "cut") return text.slice(0, at);
+  const rest = text.slice(what === "insert" ? at : at + 1);
+  return text.slice(0, at) + (what === "delete" ? "" : character) + rest;
+}
+
+function scanAccepts(text: string): boolean {
+  const scan = openScan(encoder.encode(text));
+  const after = skipValue(scan, skipSpace(scan, 0));
+  return after !== BROKEN && skipSpace(scan, after) === scan.end;
+}
+
+function parseAccepts(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("a scan accepts exactly what JSON.parse accepts", () => {
+  test("in every spelling of a value", () => {
+    fc.assert(
+      fc.property(jsonText, (text) => {
+        expect(parseAccepts(text)).toBe(true);
+        expect(scanAccepts(text)).toBe(true);
+      }),
+      RUNS,
+    );
+  });
+
+  test("in damaged text", () => {
+    fc.assert(
+      fc.property(damaged, (text) => {
+        expect(scanAccepts(text)).toBe(parseAccepts(text));
+      }),
+      RUNS,
+    );
+  });
+
+  test("at every place where a text can be cut", () => {
+    const text = '{"a\\u0041":[-1.5e+3,true,{"b":null}],"c":"\\n\\"é😀","d":false,"e":0}';
+    for (let end = 0; end <= text.length; end += 1) {
+      const cut = text.slice(0, end);
+      expect([cut, scanAccepts(cut)]).toEqual([cut, parseAccepts(cut)]);
+    }
+  });
+
+  const odd = [
+    "",
+    " ",
+    "01",
+    "-",
+    "-0",
+    "1.",
+    ".5",
+    "1e",
+    "1e+",
+    "1E5",
+    "+1",
+    "NaN",
+    "Infinity",
+    "nul",
+    "nulll",
+    "tru",
+    "[1,]",
+    '{"a":1,}',
+    "{a:1}",
+    "{'a':1}",
+    "[1]//",
+    "/**/1",
+    '"\\x41"',
+    '"\\u00g0"',
+    '"\\uD800"',
+    '"\t"',
+    '"\u007f"',
+    '"\u2028"',
+    "\ufeff1",
+    "1 2",
+    "[]]",
+    "\u00a01",
+    "\u000b1",
+    '{"a"}',
+    '{"a":}',
+    '{"a":1 "b":2}',
+    "[1 2]",
+    '{"":0}',
+  ];
+  for (const text of odd) {
+    test(`in ${JSON.stringify(text)}`, () => expect(scanAccepts(text)).toBe(parseAccepts(text)));
+  }
+});
+
+test("bytes after the end of the scan are not part of the text", () => {
+  const bytes = encoder.encode('[1,"a"]');
+  for (let end = 0; end < bytes.length; end += 1) {
+    const scan = openScan(bytes, end);
+    expect([end, skipValue(scan, skipSpace(scan, 0))]).toEqual([end, BROKEN]);
+  }
+});
+
+/** Rebuilds a value from the spans that the visitors are given. */
+function rebuild(scan: JsonScan, at: number, end: number): unknown {
+  const text = decoder.decode(scan.bytes.subarray(at, end));
+  if (text.startsWith("[")) {
+    const items: unknown[] = [];
+    const after = eachItem(scan, at, (from, to) => items.push(rebuild(scan, from, to)));
+    expect(after).toBe(end);
+    return items;
+  }
+  if (text.startsWith("{")) {
+    const members: [string, unknown][] = [];
+    const after = eachMember(scan, at, (keyStart, keyEnd, from, to) => {
+      members.push([memberName(scan.bytes, keyStart, keyEnd), rebuild(scan, from, to)]);
+    });
+    expect(after).toBe(end);
+    return Object.fromEntries(members);
+  }
+  return JSON.parse(text);
+}
+
+test("the spans of members and items are exactly their values, names with escapes resolved", () => {
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      const scan = openScan(encoder.encode(text));
+      const at = skipSpace(scan, 0);
+      expect(rebuild(scan, at, skipValue(scan, at))).toEqual(JSON.parse(text));
+    }),
+    { ...RUNS, numRuns: Math.floor(RUNS.numRuns / 3) },
+  );
+});
+
+const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+
+describe("limits", () => {
+  const cases = [
+    { name: "as deep as allowed", text: nested(8), failure: "" },
+    { name: "one level too deep", text: nested(9), failure: "depth" },
+    { name: "objects count like arrays", text: `${'{"a":'.repeat(9)}1${"}".repeat(9)}`, failure: "depth" },
+    { name: "a million levels, without a stack overflow", text: "[".repeat(1_000_000), failure: "depth" },
+    { name: "as many values as allowed", text: `[${"0,".repeat(18)}0]`, failure: "" },
+    { name: "one value too many", text: `[${"0,".repeat(19)}0]`, failure: "values" },
+    { name: "a million members", text: `{${'"a":1,'.repeat(1_000_000)}"b":1}`, failure: "values" },
+    { name: "bad syntax is told from a limit", text: "[1,}", failure: "syntax" },
+  ] as const;
+  for (const { name, text, failure } of cases) {
+    test(`${name}: ${failure === "" ? "accepted" : failure}`, () => {
+      const scan = openScan(encoder.encode(text), undefined, 8, 20);
+      expect(skipValue(scan, 0) === BROKEN).toBe(failure !== "");
+      expect(scan.failure).toBe(failure);
+    });
+  }
+
+  test("the object that is the whole text is one level of its depth", () => {
+    const deep = (depth: number): Uint8Array => encoder.encode(`{"a":${nested(depth - 1)}}`);
+    expect(readMembers(openScan(deep(8), undefined, 8))).toHaveLength(1);
+    expect(readMembers(openScan(deep(9), undefined, 8))).toBeUndefined();
+  });
+});
+
+describe("readMembers", () => {
+  for (const text of ["", " ", "[]", "1", "null", '"{}"', "{} {}", "{}x", "\ufeff{}", "{"]) {
+    test(`${JSON.stringify(text)} is no object`, () =>
+      expect(readMembers(openScan(encoder.encode(text)))).toBeUndefined());
+  }
+  test("gives members in order, those that stand twice too", () => {
+    const bytes = encoder.encode(' {"a":1, "b" : [ 2 ] ,"a":3} ');
+    const members = readMembers(openScan(bytes)) ?? [];
+    const text = (from: number, to: number): string => decoder.decode(bytes.subarray(from, to));
+    expect(members.map((m) => [text(m.keyStart, m.keyEnd), text(m.valueStart, m.valueEnd)])).toEqual([
+      ['"a"', "1"],
+      ['"b"', "[ 2 ]"],
+      ['"a"', "3"],
+    ]);
+  });
+});
+
+test("keyIs compares the spelling, memberName the meaning", () => {
+  const bytes = encoder.encode('"mod\\u0065l"');
+  expect(keyIs(bytes, 0, bytes.length, encoder.encode('"model"'))).toBe(false);
+  expect(memberName(bytes, 0, bytes.length)).toBe("model");
+  const plain = encoder.encode('"model"');
+  expect(keyIs(plain, 0, plain.length, encoder.encode('"model"'))).toBe(true);
+  expect(keyIs(plain, 0, plain.length, encoder.encode('"modal"'))).toBe(false);
+});

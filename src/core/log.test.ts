@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { describeError, redact } from "./log.ts";
+
+const CANARIES = [
+  "sk-aB3dE6gH9jK2mN5pQ8rT1vW4xY7zA0cF3hJ6lM9oQ2sU5wZ",
+  "sk-proj-abc_DEF-123456789",
+  "adm-0123456789abcdef",
+  "Bearer abc.def.ghi",
+  "bearer abc.def.ghi",
+  "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+  "QUJD".repeat(20),
+];
+
+describe("no line of the log shows what looks like a secret", () => {
+  for (const canary of CANARIES) {
+    const check = (): void => {
+      for (const text of [canary, `key ${canary}.`, `{"authorization":"${canary}"}`, `a=${canary}&b=1`]) {
+        const shown = redact(text);
+        expect(shown).toContain("[redacted]");
+        expect(shown).not.toContain(canary.slice(-6));
+      }
+    };
+    // The pattern for Bearer knows one spelling; HTTP knows any.
+    if (canary.startsWith("bearer")) test(`${canary.slice(0, 12)}…`, check);
+    else test(`${canary.slice(0, 12)}…`, check);
+  }
+
+  // Google's keys are 39 characters, one less than the pattern for blobs asks for.
+  test("AIza…", () => expect(redact(`key AIza${"aB3".repeat(11)}xy`)).toContain("[redacted]"));
+});
+
+test("plain sentences stay, and are cut to their length after they are redacted", () => {
+  expect(redact("The provider said no.")).toBe("The provider said no.");
+  expect(redact("x ".repeat(500), 20)).toHaveLength(20);
+  expect(redact(`${"a ".repeat(8)}sk-abcdefgh12345678`, 22)).not.toContain("abcdefgh");
+});
+
+describe("an error is told with its causes, in one line, redacted", () => {
+  test("with codes", () => {
+    const inner = Object.assign(new Error("connect failed for sk-abcdefgh1234"), { code: "ECONNREFUSED" });
+    const text = describeError(new Error("outer", { cause: inner }));
+    expect(text).toBe("Error: outer ← Error ECONNREFUSED: connect failed for [redacted]");
+  });
+
+  test("of a ring of causes, and of no error at all", () => {
+    const ring = new Error("a");
+    ring.cause = ring;
+    expect(describeError(ring).split("←")).toHaveLength(4);
+    expect([
+      describeError("text"),
+      describeError(5),
+      describeError(undefined),
+      describeError({ a: 1 }),
+    ]).toEqual(["text", "number", "", "object"]);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { Type } from "typebox";
+import { compileSchema, faultSentence } from "./schema.ts";
+
+const Schema = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 5 }),
+    kind: Type.Optional(Type.Enum(["a", "b"])),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 9 })),
+    list: Type.Optional(Type.Array(Type.Object({ "x/y~z": Type.Number() }), { minItems: 1, maxItems: 2 })),
+    either: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ deep: Type.Boolean() })])),
+    set: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
+    same: Type.Optional(Type.Literal("this")),
+  },
+  { additionalProperties: false },
+);
+const checker = compileSchema(Schema);
+
+describe("a fault names the field and says what it must be", () => {
+  const cases: readonly (readonly [unknown, string])[] = [
+    [[], "The body must be an object."],
+    [null, "The body must be an object."],
+    [{}, "name is required."],
+    [{ name: 1 }, "name must be a string."],
+    [{ name: "" }, "name must not be empty."],
+    [{ name: "abcdef" }, "name must have at most 5 characters."],
+    [{ name: "a", kind: "c" }, 'kind must be one of "a", "b".'],
+    [{ name: "a", count: 0 }, "count must be at least 1."],
+    [{ name: "a", count: 10 }, "count must be at most 9."],
+    [{ name: "a", count: 1.5 }, "count must be an integer."],
+    [{ name: "a", list: [] }, "list must not be empty."],
+    [{ name: "a", list: [1, 2, 3].map((n) => ({ "x/y~z": n })) }, "list must have at most 2 items."],
+    [{ name: "a", list: [{ "x/y~z": 1 }, { "x/y~z": "1" }] }, "list[1].x/y~z must be a number."],
+    [{ name: "a", list: [{}] }, "list[0].x/y~z is required."],
+    [{ name: "a", either: 5 }, "either must be a string or null or an object."],
+    [{ name: "a", either: { deep: 1 } }, "either.deep must be a boolean."],
+    [{ name: "a", set: ["x", "x"] }, "set must not name a value twice."],
+    [{ name: "a", same: "that" }, 'same must be "this".'],
+    [{ name: "a", other: 1 }, "other is not a known key."],
+  ];
+  for (const [value, sentence] of cases) {
+    test(sentence, () => {
+      expect(checker.accepts(value)).toBe(false);
+      expect(faultSentence(checker.faultOf(value))).toBe(sentence);
+    });
+  }
+
+  test("what is right is accepted", () => {
+    expect(checker.accepts({ name: "a", kind: "b", count: 9, either: null, set: ["x", "y"] })).toBe(true);
+  });
+
+  // The branches of a union are joined by cutting off "must be ", which not every predicate begins with.
+  test("the branches of a union make one sentence", () => {
+    const union = compileSchema(
+      Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) }),
+    );
+    expect(faultSentence(union.faultOf({ a: [] }))).not.toContain("or must");
+  });
+});

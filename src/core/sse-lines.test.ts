@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test";
+import { createParser } from "eventsource-parser";
+import * as fc from "fast-check";
+import { createSseLines } from "./sse-lines.ts";
+
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
+};
+const encoder = new TextEncoder();
+
+/** What a reader makes of `bytes`, cut at `sizes`: events, and comments between them. */
+function read(bytes: Uint8Array, sizes: readonly number[], end = false): string[] {
+  const seen: string[] = [];
+  let data: string[] = [];
+  const text = (from: Uint8Array, start: number, to: number): string =>
+    new TextDecoder().decode(from.slice(start, to));
+  const lines = createSseLines(
+    {
+      data: (from, start, to) => data.push(text(from, start, to)),
+      comment: (from, start, to) => seen.push(`:${text(from, start, to)}`),
+      dispatch: () => {
+        seen.push(`data ${data.join("\n")}`);
+        data = [];
+      },
+    },
+    1_000_000,
+  );
+  let at = 0;
+  for (let i = 0; at < bytes.length; i += 1) {
+    const size = sizes.length === 0 ? bytes.length : (sizes[i % sizes.length] as number);
+    const piece = bytes.slice(at, at + size);
+    expect(lines.push(piece)).toBe(true);
+    // The runtime may use its buffer again.
+    piece.fill(0x0a);
+    at += size;
+  }
+  if (end) lines.end();
+  return seen;
+}
+
+function reference(text: string): string[] {
+  const seen: string[] = [];
+  const parser = createParser({
+    onEvent: ({ data }) => seen.push(`data ${data}`),
+    onComment: (comment) => seen.push(`:${comment}`),
+  });
+  parser.feed(text);
+  return seen;
+}
+
+const line = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.string({ maxLength: 8 }).map((text) => `data: ${text.replaceAll(/[\r\n]/g, "")}`),
+  },
+  fc.string({ unit: "grapheme", maxLength: 5 }).map((text) => `data:${text.replaceAll(/[\r\n]/g, "")}`),
+  fc.constantFrom("data", "data:", "data: ", "data:  x", "database: y", "dat", " data: z", "Data: q"),
+  fc.constantFrom("event: message", "id: 1", "retry: 10", "foo", "foo: bar", "event"),
+  { weight: 3, arbitrary: fc.constant("") },
+);
+const eol = fc.constantFrom("\n", "\r\n", "\r");
+const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 6 });
+
+test("any stream in any pieces gives the events of eventsource-parser", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(line, eol), { maxLength: 14 }),
+      cuts,
+      fc.boolean(),
+      (parts, sizes, mark) => {
+        const text = `${mark ? "\ufeff" : ""}${parts.map(([one, end]) => one + end).join("")}\n\n`;
+        expect(read(encoder.encode(text), sizes)).toEqual(reference(text));
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("any bytes at all in any pieces give what they give in one piece", () => {
+  const byte = fc.constantFrom(0x0a, 0x0d, 0x3a, 0x20, 0x64, 0x61, 0x74, 0x00, 0xef, 0xbb, 0xbf, 0xff, 0x78);
+  const bytes = fc
+    .array(byte, { maxLength: 60 })
+    .map((list) => new Uint8Array([...encoder.encode("data:"), ...list]));
+  fc.assert(
+    fc.property(bytes, cuts, (sent, sizes) => {
+      expect(read(sent, sizes, true)).toEqual(read(sent, [], true));
+    }),
+    RUNS,
+  );
+});
+
+describe("by hand", () => {
+  const cases = [
+    { name: "comments are handed over", text: ": a\n:b\n\ndata: x\n\n", want: [": a", ":b", "data x"] },
+    { name: "many data lines are one event", text: "data: a\ndata: b\n\n", want: ["data a\nb"] },
+    { name: "a bare data is an empty line", text: "data\ndata\n\n", want: ["data \n"] },
+    { name: "one space only is taken off", text: "data:  x \n\n", want: ["data  x "] },
+    { name: "blank lines alone are nothing", text: "\n\r\r\n\n", want: [] },
+    { name: "the last line needs no line end", text: "data: x", want: ["data x"] },
+    { name: "a mark in mid-stream is no mark", text: "data: a\n\n\ufeffdata: b\n\n", want: ["data a"] },
+    { name: "an event that is no data is none", text: "event: x\n\n", want: [] },
+  ];
+  for (const { name, text, want } of cases) {
+    test(name, () => {
+      for (const sizes of [[], [1], [2, 3]]) expect(read(encoder.encode(text), sizes, true)).toEqual(want);
+    });
+  }
+
+  test("a line beyond the limit is told, a long stream of short ones is not", () => {
+    const lines = createSseLines({ data() {}, comment() {}, dispatch() {} }, 10);
+    for (let i = 0; i < 100; i += 1) expect(lines.push(encoder.encode("data: x\n\n"))).toBe(true);
+    expect(lines.push(encoder.encode("data: 6789"))).toBe(true);
+    expect(lines.push(encoder.encode("x"))).toBe(false);
+  });
+});

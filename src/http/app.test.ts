@@ -1,0 +1,279 @@
+import { describe, expect, test } from "bun:test";
+import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import type { LogFields } from "../core/log.ts";
+import { systemRandom } from "../core/random.ts";
+import { createApp } from "./app.ts";
+import type { EdgeServices } from "./route.ts";
+import { ROUTES } from "./routes.ts";
+
+const KEY = `sk-${"k".repeat(49)}`;
+const ADMIN = "adm-0123456789abcdef";
+const CALLER = { keyId: "key_1", accountId: "acct_1", models: null };
+
+function open(more: Partial<EdgeServices> = {}) {
+  const lines: LogFields[] = [];
+  const note = (_: string, fields: LogFields = {}): void => void lines.push(fields);
+  const asked: string[] = [];
+  const catalog = { models: [], byId: () => [] };
+  const services = {
+    authenticate: async (key: string) => {
+      asked.push(key);
+      return key === KEY ? CALLER : undefined;
+    },
+    isAdminToken: (token: string) => token === ADMIN,
+    ready: async () => {},
+    publicUrl: () => "http://gateway",
+    version: "1",
+    relay: { offer: () => ({ catalog, providers: new Map() }) },
+    admin: {
+      accounts: async () => ({ data: [], next: null }),
+      keys: async () => ({ data: [], next: null }),
+    },
+    ...more,
+  } as unknown as EdgeServices;
+  const app = createApp({
+    routes: ROUTES,
+    services,
+    clock: createFakeClock(),
+    random: systemRandom,
+    log: { info: note, warn: note, error: note },
+  });
+  const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+    app(new Request(`http://gateway${path}`, init), { keepOpen: () => {} });
+  return { send, app, lines, asked };
+}
+
+async function errorOf(
+  response: Response,
+): Promise<{ readonly type: string; readonly param: string | null }> {
+  return ((await response.json()) as { error: { type: string; param: string | null } }).error;
+}
+
+const bearer = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } });
+const samplePath = (path: string): string => path.replace(/:\w+(\{[^}]*\})?/g, "x");
+const guarded = ROUTES.filter(({ access }) => access !== "public");
+
+describe("credentials", () => {
+  const bad: readonly {
+    readonly name: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly query?: string;
+  }[] = [
+    { name: "none", headers: {} },
+    { name: "an empty Bearer", headers: { authorization: "Bearer " } },
+    { name: "the scheme alone", headers: { authorization: "Bearer" } },
+    { name: "no scheme", headers: { authorization: KEY } },
+    { name: "a tab", headers: { authorization: `Bearer\t${KEY}` } },
+    { name: "Basic", headers: { authorization: `Basic ${btoa(`x:${KEY}`)}` } },
+    { name: "a key without sk-", headers: { authorization: `Bearer ${KEY.slice(3)}` } },
+    { name: "a wrong checksum", headers: { authorization: `Bearer ${KEY.slice(0, -1)}x` } },
+    { name: "a very long key", headers: { authorization: `Bearer sk-${"x".repeat(100_000)}` } },
+    { name: "what is not ASCII", headers: { authorization: "Bearer sk-\u00e9\u00e9" } },
+    { name: "SQL", headers: { authorization: "Bearer ' OR '1'='1" } },
+    { name: "SQL without spaces", headers: { "x-api-key": "'OR'1'='1" } },
+    { name: "two that differ", headers: { authorization: `Bearer ${KEY}`, "x-api-key": "sk-other" } },
+    { name: "two that differ, the first empty", headers: { authorization: "Bearer ", "x-api-key": KEY } },
+    {
+      name: "three of which one differs",
+      headers: { authorization: `Bearer ${KEY}`, "x-api-key": KEY, "x-goog-api-key": "x" },
+    },
+    { name: "two Authorization headers, joined", headers: { authorization: `Bearer ${KEY}, Bearer ${KEY}` } },
+    { name: "two API keys, joined", headers: { "x-api-key": `${KEY}, ${KEY}` } },
+    { name: "a key in the query", headers: {}, query: `?key=${KEY}&api_key=${KEY}` },
+    { name: "a key in a cookie", headers: { cookie: `key=${KEY}` } },
+    { name: "an empty x-api-key", headers: { "x-api-key": "" } },
+  ];
+
+  for (const { method, path, access } of guarded) {
+    test(`${method} ${path} (${access}) answers each bad one with 401 and one and the same body`, async () => {
+      const { send, lines } = open();
+      const bodies = new Set<string>();
+      // A key does not open the admin's door, nor the admin's token a caller's.
+      const other = {
+        name: "the other door's",
+        headers: bearer(access === "admin" ? KEY : ADMIN).headers as Record<string, string>,
+      };
+      for (const { name, headers, query = "" } of [...bad, { query: "", ...other }]) {
+        const response = await send(`${samplePath(path)}${query}`, { method: method.toUpperCase(), headers });
+        expect([name, response.status]).toEqual([name, 401]);
+        expect(response.headers.get("www-authenticate")).toBe("Bearer");
+        bodies.add(await response.text());
+      }
+      expect(bodies.size).toBe(1);
+      expect(JSON.parse([...bodies][0] as string).error.type).toBe("auth_error");
+      expect(JSON.stringify(lines)).not.toContain(KEY);
+    });
+  }
+
+  const good = [
+    { name: "Bearer", headers: { authorization: `Bearer ${KEY}` } },
+    { name: "bearer in lower case", headers: { authorization: `bearer ${KEY}` } },
+    { name: "two spaces", headers: { authorization: `Bearer  ${KEY}` } },
+    { name: "x-api-key", headers: { "x-api-key": KEY } },
+    { name: "x-goog-api-key", headers: { "x-goog-api-key": KEY } },
+    { name: "two that are equal", headers: { authorization: `Bearer ${KEY}`, "x-api-key": KEY } },
+  ];
+  for (const { name, headers } of good) {
+    test(`${name} is let in`, async () => {
+      expect((await open().send("/api/v1/models", { headers })).status).toBe(200);
+    });
+  }
+
+  test("a store that cannot be asked is 503 with Retry-After, never 401", async () => {
+    const { send } = open({ authenticate: () => Promise.reject(new Error("disk at /secret")) });
+    const response = await send("/api/v1/models", bearer(KEY));
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await response.text()).not.toContain("secret");
+  });
+
+  test("public routes ask nobody", async () => {
+    const { send, asked } = open();
+    for (const { method, path } of ROUTES.filter(({ access }) => access === "public")) {
+      expect((await send(path, { method: method.toUpperCase() })).status).toBe(200);
+    }
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("targets", () => {
+  const cases = [
+    { target: "/", status: 404 },
+    { target: "/api/v1/chat/completions/", status: 404 },
+    { target: "/API/v1/models", status: 404 },
+    { target: "//evil.com/x", status: 404 },
+    { target: "/api/v1/models;x=1", status: 404 },
+    { target: "/api/v1/%6dodels", status: 200 },
+    { target: "/api/v1/models/a%00b", status: 400 },
+    { target: "/api/v1/models/%ff", status: 400 },
+    { target: "/api/v1/models/%E0%A4%A", status: 400 },
+    { target: "/api/v1/models/a%252Fb", status: 404 },
+    { target: "/api/v1/models/..%2f..%2fetc%2fpasswd", status: 404 },
+    { target: "/api/v1/models/%2e%2e/%2e%2e/admin", status: 404 },
+    { target: "/api/v1/models/openai%2Fx", status: 404 },
+    { target: "/api/v1/models/__proto__", status: 404 },
+    { target: `/api/v1/models/${"x".repeat(8_000)}`, status: 404 },
+    { target: "/api/v1/models/a/b?category=language&category=image", status: 400 },
+    { target: "/api/v1/models/a/b?category=__proto__", status: 404 },
+    { target: "/admin", status: 404 },
+  ];
+  for (const { target, status } of cases) {
+    const check = async (): Promise<void> => {
+      const response = await open().send(target, bearer(KEY));
+      const text = await response.text();
+      expect(response.status).toBe(status);
+      if (status !== 200) expect(JSON.parse(text).error.message.length).toBeLessThan(400);
+    };
+    test(`${target.slice(0, 60)} is ${status}`, check);
+  }
+
+  test("404 of an unknown path comes without asking for a credential", async () => {
+    const response = await open().send("/nowhere");
+    expect([response.status, (await errorOf(response)).type]).toEqual([404, "not_found_error"]);
+  });
+
+  const paths = Map.groupBy(ROUTES, ({ path }) => path);
+  for (const [path, routes] of paths) {
+    test(`another method on ${path} is 405 and names those it takes`, async () => {
+      const { send } = open();
+      const allowed = routes.map(({ method }) => method.toUpperCase());
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]) {
+        if (allowed.includes(method)) continue;
+        const response = await send(samplePath(path), { method });
+        const error = await errorOf(response);
+        expect([method, response.status, error.type]).toEqual([method, 405, "invalid_request_error"]);
+        expect(response.headers.get("allow")?.split(", ")).toEqual(allowed);
+      }
+    });
+  }
+
+  test("a relative target and two Hosts are 400", async () => {
+    const { app } = open();
+    const odd = {
+      url: "/healthz",
+      method: "GET",
+      headers: new Headers(),
+      signal: new AbortController().signal,
+    };
+    const relative = await app(odd as unknown as Request, { keepOpen: () => {} });
+    const twoHosts = { ...odd, url: "http://a/healthz", headers: new Headers({ host: "a, b" }) };
+    const ambiguous = await app(twoHosts as unknown as Request, { keepOpen: () => {} });
+    expect([relative.status, ambiguous.status]).toEqual([400, 400]);
+  });
+});
+
+describe("every answer", () => {
+  const cases = ["/healthz", "/nowhere", "/api/v1/models", "/api/v1/models/%ff", "/readyz"];
+  for (const path of cases) {
+    test(`of ${path} has its request id twice, is not stored, varies by credential, and is one line of the log`, async () => {
+      const { send, lines } = open();
+      const { headers, status } = await send(path);
+      const id = headers.get("x-request-id");
+      expect(id).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(headers.get("request-id")).toBe(id);
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("vary")).toContain("authorization");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatchObject({ request_id: id as string, status, path });
+    });
+  }
+
+  test("of a route that breaks is 500, tells nothing of the inside, and the log knows", async () => {
+    const { send, lines } = open({
+      publicUrl: () => {
+        throw new Error("secret inside");
+      },
+    });
+    const response = await send("/api/v1/models", bearer(KEY));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("inside");
+    expect(JSON.stringify(lines)).toContain("secret inside");
+  });
+
+  test("readyz is 503 while the gateway cannot take work", async () => {
+    const { send } = open({ ready: () => Promise.reject(new Error("x")) });
+    const response = await send("/readyz");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+  });
+});
+
+describe("bodies of the admin interface", () => {
+  const post = (body: string, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
+    method: "POST",
+    body,
+    headers: { authorization: `Bearer ${ADMIN}`, "content-type": "application/json", ...headers },
+  });
+  const cases = [
+    { name: "empty", init: post("") },
+    { name: "no JSON", init: post("{") },
+    { name: "a byte order mark", init: post('\ufeff{"name":"a"}') },
+    { name: "a list", init: post("[]") },
+    { name: "too deep", init: post(`{"name":${"[".repeat(20)}${"]".repeat(20)}}`) },
+    { name: "a name missing", init: post("{}"), param: "name" },
+    { name: "a name of nothing", init: post('{"name":""}'), param: "name" },
+    { name: "a name of 10 KB", init: post(JSON.stringify({ name: "x".repeat(10_240) })), param: "name" },
+    { name: "a name that is a number", init: post('{"name":1}'), param: "name" },
+    { name: "an unknown key", init: post('{"name":"a","admin":true}'), param: "admin" },
+    { name: "__proto__", init: post('{"name":"a","__proto__":{"admin":1}}'), param: "__proto__" },
+    { name: "another content type", init: post('{"name":"a"}', { "content-type": "text/plain" }) },
+    {
+      name: "another charset",
+      init: post('{"name":"a"}', { "content-type": "application/json; charset=utf-16" }),
+    },
+    { name: "compression", init: post('{"name":"a"}', { "content-encoding": "gzip" }) },
+  ];
+  for (const { name, init, param = null } of cases) {
+    test(`${name} is a 400`, async () => {
+      const response = await open().send("/admin/v1/accounts", init);
+      const error = await errorOf(response);
+      expect([response.status, error.type, error.param]).toEqual([400, "invalid_request_error", param]);
+    });
+  }
+
+  for (const query of ["limit=0", "limit=-1", "limit=1001", "limit=1e9", "limit=1.5", "limit=x", "limit="]) {
+    test(`?${query} is a 400`, async () => {
+      const response = await open().send(`/admin/v1/accounts?${query}`, bearer(ADMIN));
+      expect([response.status, (await errorOf(response)).param]).toEqual([400, "limit"]);
+    });
+  }
+});

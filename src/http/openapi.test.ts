@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describeOpenApi } from "./openapi.ts";
+import { ROUTES } from "./routes.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a description is read as the JSON that clients get
+type Json = any;
+
+const description: Json = JSON.parse(
+  JSON.stringify(describeOpenApi(ROUTES, "http://127.0.0.1:8080", "0.1.0")),
+);
+const operations: [string, string, Json][] = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods as Json).map(([method, operation]): [string, string, Json] => [
+    path,
+    method,
+    operation,
+  ]),
+);
+
+test("the description is valid OpenAPI 3.1", async () => {
+  const { valid, errors } = await new Validator().validate(description);
+  expect([valid, errors]).toEqual([true, undefined]);
+  expect(description.openapi).toBe("3.1.0");
+});
+
+test("it has exactly the paths and methods of the route table", () => {
+  const described = operations.map(([path, method]) => `${method} ${path}`).toSorted();
+  const routed = ROUTES.map(({ method, path }) => `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`);
+  expect(described).toEqual(routed.toSorted());
+  expect(new Set(described).size).toBe(ROUTES.length);
+});
+
+test("every operation has an id of its own, a tag that is listed, and says how it is refused", () => {
+  const ids = operations.map(([, , { operationId }]) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  const tags = description.tags.map(({ name }: Json) => name);
+  for (const [path, , operation] of operations) {
+    expect(operation.operationId).toMatch(/^[a-zA-Z0-9]+$/);
+    expect(tags).toContain(operation.tags[0]);
+    expect(Object.keys(operation.responses)).toContain("500");
+    expect(path.startsWith("/admin/") || path.startsWith("/api/")).toBe(operation.security.length > 0);
+    if (operation.security.length > 0) expect(Object.keys(operation.responses)).toContain("401");
+  }
+});
+
+describe("every path parameter is described", () => {
+  for (const [path, method, operation] of operations) {
+    test(`${method} ${path}`, () => {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const described = operation.parameters.filter((parameter: Json) => parameter.in === "path");
+      expect(described.map(({ name, required }: Json) => [name, required])).toEqual(
+        named.map((name) => [name, true]),
+      );
+    });
+  }
+});

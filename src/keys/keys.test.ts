@@ -1,0 +1,179 @@
+import { describe, expect, test } from "bun:test";
+import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { systemRandom } from "../core/random.ts";
+import { createKeys, type StoredKey } from "./keys.ts";
+
+/** A store of keys whose answers can be held back. */
+function createStore() {
+  const rows = new Map<string, StoredKey>();
+  const asked: string[] = [];
+  const clock = createFakeClock();
+  let gate: Promise<void> | undefined;
+  let open = (): void => {};
+  let failure: Error | undefined;
+  const keys = createKeys({
+    async find(hash) {
+      asked.push(hash);
+      const row = rows.get(hash);
+      if (gate !== undefined) await gate;
+      if (failure !== undefined) throw failure;
+      return row;
+    },
+    pepper: "p".repeat(64),
+    clock,
+    random: systemRandom,
+  });
+  const issue = (more: Partial<StoredKey> = {}): { text: string; hash: string } => {
+    const { text, hash, keyId } = keys.issue();
+    rows.set(hash, {
+      keyId,
+      accountId: "a",
+      models: null,
+      expiresAtMs: null,
+      revoked: false,
+      accountActive: true,
+      ...more,
+    });
+    return { text, hash };
+  };
+  return {
+    keys,
+    rows,
+    asked,
+    clock,
+    issue,
+    hold: () => {
+      gate = new Promise((resolve) => (open = resolve));
+    },
+    release: () => {
+      open();
+      gate = undefined;
+    },
+    fail: (error: Error | undefined) => void (failure = error),
+  };
+}
+
+describe("a key", () => {
+  test("that is live gives its caller", async () => {
+    const { keys, issue, rows } = createStore();
+    const { text, hash } = issue({ models: ["m"] });
+    expect(await keys.authenticate(text)).toEqual({
+      keyId: rows.get(hash)?.keyId as string,
+      accountId: "a",
+      models: new Set(["m"]),
+    });
+  });
+
+  const dead = [
+    { name: "revoked", row: { revoked: true } },
+    { name: "of a disabled account", row: { accountActive: false } },
+    { name: "expired", row: { expiresAtMs: 1 } },
+  ];
+  for (const { name, row } of dead) {
+    test(`that is ${name} gives nobody`, async () => {
+      const { keys, issue } = createStore();
+      expect(await keys.authenticate(issue(row).text)).toBeUndefined();
+    });
+  }
+
+  test("of bad form is not even asked for", async () => {
+    const { keys, asked, issue } = createStore();
+    for (const text of ["", "x", `${issue().text.slice(0, -1)}!`])
+      expect(await keys.authenticate(text)).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+
+  test("is stored by a hash that does not contain it and depends on the pepper", () => {
+    const parts = {
+      find: async () => undefined,
+      clock: createFakeClock(),
+      random: { bytes: (n: number) => new Uint8Array(n) },
+    };
+    const [one, two] = ["a", "b"].map((pepper) =>
+      createKeys({ ...parts, pepper: pepper.repeat(64) }).issue(),
+    );
+    expect(one?.text).toBe(two?.text as string);
+    expect(one?.hash).not.toBe(two?.hash as string);
+    expect(one?.hash).not.toContain(one?.text.slice(3, 10) as string);
+  });
+});
+
+describe("what was looked up", () => {
+  test("is trusted for four seconds and then asked for again", async () => {
+    const { keys, issue, asked, clock, rows } = createStore();
+    const { text, hash } = issue();
+    await keys.authenticate(text);
+    rows.delete(hash);
+    await clock.advance(3_999);
+    expect(await keys.authenticate(text)).toBeDefined();
+    expect(asked).toHaveLength(1);
+    await clock.advance(1);
+    expect(await keys.authenticate(text)).toBeUndefined();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("is not trusted beyond the key's own end", async () => {
+    const { keys, issue, clock } = createStore();
+    const { text } = issue({ expiresAtMs: clock.nowMs() + 1_000 });
+    expect(await keys.authenticate(text)).toBeDefined();
+    await clock.advance(999);
+    expect(await keys.authenticate(text)).toBeDefined();
+    await clock.advance(1);
+    expect(await keys.authenticate(text)).toBeUndefined();
+  });
+
+  test("is forgotten when told to", async () => {
+    const { keys, issue, rows } = createStore();
+    const { text, hash } = issue();
+    await keys.authenticate(text);
+    rows.delete(hash);
+    keys.forget();
+    expect(await keys.authenticate(text)).toBeUndefined();
+  });
+
+  // ask() writes into `remembered` when its question comes back, also when forget() was called meanwhile.
+  test("while a question was under way is forgotten too", async () => {
+    const { keys, issue, rows, hold, release } = createStore();
+    const { text, hash } = issue();
+    hold();
+    const early = keys.authenticate(text);
+    rows.delete(hash);
+    keys.forget();
+    release();
+    await early;
+    expect(await keys.authenticate(text)).toBeUndefined();
+  });
+
+  test("stays bounded, and what made room is asked for again", async () => {
+    const { keys, issue, asked } = createStore();
+    const texts = Array.from({ length: 10_001 }, () => issue().text);
+    for (const text of texts) await keys.authenticate(text);
+    await keys.authenticate(texts[10_000] as string);
+    expect(asked).toHaveLength(10_001);
+    await keys.authenticate(texts[0] as string);
+    expect(asked).toHaveLength(10_002);
+  });
+});
+
+describe("the store", () => {
+  test("is asked once for many that wait", async () => {
+    const { keys, issue, asked, hold, release } = createStore();
+    const { text } = issue();
+    hold();
+    const waiting = Array.from({ length: 50 }, () => keys.authenticate(text));
+    release();
+    const callers = await Promise.all(waiting);
+    expect(asked).toHaveLength(1);
+    expect(new Set(callers).size).toBe(1);
+  });
+
+  test("that fails rejects for every waiter, never says unknown, and is asked again", async () => {
+    const { keys, issue, fail } = createStore();
+    const { text } = issue();
+    fail(new Error("disk"));
+    const outcomes = await Promise.allSettled([keys.authenticate(text), keys.authenticate(text)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    fail(undefined);
+    expect(await keys.authenticate(text)).toBeDefined();
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, test } from "bun:test";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Command, Outcome } from "./commands.ts";
+import { createWriter, type Executor } from "./writer.ts";
+
+const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
+/** Gathers for no time at all. */
+const pace: Clock = {
+  nowMs: () => 0,
+  setTimer(_, run) {
+    queueMicrotask(run);
+    return { cancel: () => {} };
+  },
+};
+const create = (n: number): Command => ({ kind: "create_account", account: `a${n}`, name: "n", nowMs: n });
+const ok = { answer: { ok: true } } as const;
+
+interface Turn {
+  readonly commands: readonly Command[];
+  answer(outcomes?: readonly Outcome[]): void;
+  die(): void;
+}
+
+/** An executor whose every batch waits for the test. */
+function createManualExecutor() {
+  const turns: Turn[] = [];
+  let running = 0;
+  let closed = 0;
+  const executor: Executor = {
+    execute(commands) {
+      running += 1;
+      expect(running).toBe(1);
+      return new Promise((resolve, reject) => {
+        turns.push({
+          commands,
+          answer: (outcomes = commands.map(() => ok)) => {
+            running -= 1;
+            resolve(outcomes);
+          },
+          die: () => {
+            running -= 1;
+            reject(new Error("it died"));
+          },
+        });
+      });
+    },
+    close: () => void (closed += 1),
+  };
+  return { executor, turns, closed: () => closed };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("the writer", () => {
+  test("groups what waits while it writes, in order, one batch at a time", async () => {
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const answers = Array.from({ length: 5 }, (_, i) => writer.submit(create(i)));
+    expect(turns.map(({ commands }) => commands.length)).toEqual([1]);
+    turns[0]?.answer();
+    await settled();
+    expect(turns.map(({ commands }) => commands)).toEqual([[create(0)], [1, 2, 3, 4].map(create)]);
+    turns[1]?.answer();
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: 5 }, () => ({ ok: true })));
+  });
+
+  test("makes no batch of more than 256 and keeps the order over batches", async () => {
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const answers = Array.from({ length: 600 }, (_, i) => writer.submit(create(i)));
+    for (let i = 0; i < 4; i += 1) {
+      turns[i]?.answer();
+      await settled();
+    }
+    expect(turns.map(({ commands }) => commands.length)).toEqual([1, 256, 256, 87]);
+    expect(turns.flatMap(({ commands }) => commands)).toEqual(
+      Array.from({ length: 600 }, (_, i) => create(i)),
+    );
+    await Promise.all(answers);
+  });
+
+  test("answers each command by itself: a failure is overloaded_error for its own caller only", async () => {
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const first = writer.submit(create(0));
+    const [good, bad, lost] = [1, 2, 3].map((n) => writer.submit(create(n)).catch((error: unknown) => error));
+    turns[0]?.answer();
+    await settled();
+    turns[1]?.answer([ok, { failure: "disk full" }]);
+    expect(await first).toEqual({ ok: true });
+    expect(await good).toEqual({ ok: true });
+    for (const refused of [await bad, await lost]) {
+      expect(refused).toBeInstanceOf(GatewayError);
+      expect((refused as GatewayError).kind).toBe("overloaded_error");
+      expect((refused as GatewayError).message).not.toContain("disk full");
+    }
+  });
+
+  test("sends a batch again after the executor died, the same commands, before any later one", async () => {
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const first = writer.submit(create(0));
+    const second = writer.submit(create(1));
+    turns[0]?.die();
+    await settled();
+    expect(turns[1]?.commands).toEqual([create(0)]);
+    turns[1]?.answer();
+    await settled();
+    turns[2]?.answer();
+    expect([await first, await second]).toEqual([{ ok: true }, { ok: true }]);
+  });
+
+  test("refuses a batch after three deaths and goes on with the next", async () => {
+    const { executor, turns } = createManualExecutor();
+    const errors: unknown[] = [];
+    const writer = createWriter(executor, { ...quiet, error: (_, fields) => errors.push(fields) }, pace);
+    const first = writer.submit(create(0)).catch((error: GatewayError): string => error.kind);
+    const second = writer.submit(create(1));
+    for (let i = 0; i < 3; i += 1) {
+      turns[i]?.die();
+      await settled();
+    }
+    expect<string | object>(await first).toBe("overloaded_error");
+    expect(errors).toHaveLength(3);
+    turns[3]?.answer();
+    expect(await second).toEqual({ ok: true });
+  });
+
+  test("closes when what waits is written, and refuses what comes later", async () => {
+    const { executor, turns, closed } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const waiting = [writer.submit(create(0)), writer.submit(create(1))];
+    const closing = writer.close();
+    const late = await writer.submit(create(2)).catch((error: GatewayError) => error.kind);
+    expect(late as string).toBe("overloaded_error");
+    turns[0]?.answer();
+    await settled();
+    expect(closed()).toBe(0);
+    turns[1]?.answer();
+    await closing;
+    expect(await Promise.all(waiting)).toHaveLength(2);
+    expect(closed()).toBe(1);
+  });
+
+  // `idle` holds one resolver: a second close while a batch is written takes the place of the first for ever.
+  test("closed twice, both resolve", async () => {
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const waiting = writer.submit(create(0));
+    let resolved = 0;
+    for (let i = 0; i < 2; i += 1) void writer.close().then(() => (resolved += 1));
+    turns[0]?.answer();
+    await waiting;
+    await settled();
+    expect(resolved).toBe(2);
+  });
+});

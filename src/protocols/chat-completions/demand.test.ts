@@ -1,0 +1,99 @@
+import { describe, expect, test } from "bun:test";
+import { loadRecordings, type Recording, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { readRequest } from "./request.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
+type Json = any;
+
+interface Known {
+  readonly path: string;
+  readonly expected: number;
+  readonly ceiling: number;
+  readonly prompt: number;
+}
+
+/** Input that the provider adds by itself: no bound can be had from the request. */
+const ADDED: readonly {
+  readonly why: string;
+  readonly matches: (recording: Recording, body: Json) => boolean;
+}[] = [
+  { why: "a search model reads what it found", matches: ({ model }) => /compound|sonar|search/.test(model) },
+  { why: "harmony's preamble of gpt-oss", matches: ({ model }) => model.includes("gpt-oss") },
+  {
+    why: "Claude's own prompt for tools and schemas",
+    matches: ({ model }, body) =>
+      /claude/.test(model) && (body.tools !== undefined || body.response_format !== undefined),
+  },
+  { why: "DeepSeek's prompt for thinking", matches: ({ model }) => model.includes("deepseek-v4") },
+  {
+    why: "Llama 4's prompt for tools",
+    matches: ({ model }, body) => model.includes("llama-4") && body.tools !== undefined,
+  },
+  {
+    why: "a router that added to the prompt (687 tokens for 10)",
+    matches: ({ path }) => path.includes("gemini-2.0-flash-exp-free--stream-reasoning-details"),
+  },
+  {
+    why: "functions, which are not measured: see request.test.ts",
+    matches: (_, body) => body.functions !== undefined,
+  },
+];
+
+const isAvailable = recordingsAvailable();
+if (!isAvailable) console.log("calibration of input is skipped: there are no recordings on this machine");
+
+function usageOf(body: unknown): Json {
+  if (typeof body !== "string") return (body as Json)?.usage;
+  const chunks = body
+    .split("\n")
+    .filter((line) => line.startsWith("data: {"))
+    .map((line): Json => JSON.parse(line.slice(6)));
+  return chunks
+    .map((chunk) => chunk.usage ?? chunk.x_groq?.usage ?? chunk.choices?.[0]?.usage)
+    .findLast((usage) => usage);
+}
+
+function knownInput(): { known: Known[]; added: Map<string, number>; unread: number } {
+  const known: Known[] = [];
+  const added = new Map<string, number>();
+  let unread = 0;
+  const all = [...loadRecordings("chat-completions"), ...loadRecordings("cross-protocol")];
+  for (const recording of all) {
+    const { path, protocol, request, response } = recording;
+    const prompt = response.status === 200 ? usageOf(response.body)?.prompt_tokens : undefined;
+    if (!(protocol.includes("chat") || path.includes("chat-completions")) || typeof prompt !== "number")
+      continue;
+    const body = request.body as Json;
+    let demand;
+    try {
+      ({ demand } = readRequest(new TextEncoder().encode(JSON.stringify(body))));
+    } catch {
+      unread += 1;
+      continue;
+    }
+    if (Object.keys(demand.media).length > 0) continue;
+    const why = ADDED.find(({ matches }) => matches(recording, body))?.why;
+    if (why === undefined) known.push({ path, prompt, ...demand.textTokens });
+    else added.set(why, (added.get(why) ?? 0) + 1);
+  }
+  return { known, added, unread };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+}
+
+describe.if(isAvailable)("input estimated beside recorded usage", () => {
+  test("the ceiling is never below what the provider counted, where the request alone decides it", () => {
+    const { known, added, unread } = knownInput();
+    const guess = known.map(({ expected, prompt }) => expected / prompt);
+    const bound = known.map(({ ceiling, prompt }) => ceiling / prompt);
+    console.log(
+      `input: ${known.length} recordings, expected/recorded median ${median(guess).toFixed(2)}, ceiling/recorded median ${median(bound).toFixed(2)}, least ${Math.min(...bound).toFixed(2)}; ${unread} without a readable request; left out: ${[...added].map(([why, n]) => `${n} × ${why}`).join("; ")}`,
+    );
+    expect(known.length).toBeGreaterThan(100);
+    expect(known.filter(({ ceiling, prompt }) => ceiling < prompt)).toEqual([]);
+    expect(median(guess)).toBeGreaterThan(0.5);
+    expect(median(guess)).toBeLessThan(1.5);
+  });
+});

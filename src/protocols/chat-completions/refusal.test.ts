@@ -1,0 +1,246 @@
+import { describe, expect, test } from "bun:test";
+import type { AnswerContext } from "../protocol.ts";
+import { errorWithin, readErrorObject, readRefusal } from "./refusal.ts";
+
+const SECRET = "very-secret-credential-0815";
+
+const CONTEXT: AnswerContext = {
+  model: "v/m",
+  native: false,
+  padding: [],
+  requestId: "req_1",
+  choices: 1,
+  secrets: [SECRET],
+  nowSec: 1,
+  expectedInput: 1,
+};
+
+function refuse(status: number, body: unknown, retryAfter: string | null = null) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return readRefusal({ status, body: new TextEncoder().encode(text), retryAfter }, CONTEXT);
+}
+
+const BAD = "temperature is too hot";
+
+describe("every vendor's shape of a 400 gives its sentence", () => {
+  const shapes = [
+    {
+      vendor: "OpenAI",
+      body: { error: { message: BAD, type: "invalid_request_error", param: "temperature", code: null } },
+      param: "temperature",
+    },
+    { vendor: "xAI, a string", body: { code: "Client specified an invalid argument", error: BAD } },
+    {
+      vendor: "Mistral, no wrapper",
+      body: { object: "error", message: BAD, type: "invalid_request_error", param: null, code: "1" },
+    },
+    {
+      vendor: "Mistral, 422 details",
+      status: 422,
+      body: { detail: [{ loc: ["body"], msg: BAD, type: "value_error" }] },
+    },
+    { vendor: "FastAPI, one detail", body: { detail: BAD } },
+    { vendor: "Gemini, a list", body: [{ error: { code: 400, message: BAD, status: "INVALID_ARGUMENT" } }] },
+    {
+      vendor: "DashScope, compatible",
+      body: {
+        error: { code: "invalid_parameter_error", message: BAD, param: null, type: "x" },
+        request_id: "r",
+      },
+    },
+    { vendor: "DashScope, native", body: { code: "InvalidParameter", message: BAD, request_id: "r" } },
+    { vendor: "Zhipu, codes as text", body: { error: { code: "1210", message: BAD } } },
+    { vendor: "MiniMax", body: { base_resp: { status_code: 2013, status_msg: BAD } } },
+  ];
+  for (const { vendor, body, status = 400, param } of shapes) {
+    test(vendor, () => {
+      const error = refuse(status, body);
+      expect(error.kind as string).toBe("invalid_request_error");
+      expect(error.message).toBe(`${BAD}. (v/m)`);
+      expect(error.param).toBe(param);
+    });
+  }
+});
+
+describe("what is meant decides, not the number alone", () => {
+  const said = (message: string, more: object = {}): unknown => ({ error: { message, ...more } });
+  const cases: readonly (readonly [string, number, unknown, string])[] = [
+    ["OpenAI context", 400, said("x", { code: "context_length_exceeded" }), "input_too_large"],
+    [
+      "DeepSeek context",
+      400,
+      said("This model's maximum context length is 65536 tokens."),
+      "input_too_large",
+    ],
+    ["Anthropic context", 400, said("prompt is too long: 210000 tokens > 200000 maximum"), "input_too_large"],
+    ["413", 413, "", "input_too_large"],
+    [
+      "Azure moderation",
+      400,
+      said("x", { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } }),
+      "content_moderation",
+    ],
+    ["OpenAI moderation", 400, said("x", { code: "content_policy_violation" }), "content_moderation"],
+    ["DashScope moderation", 400, said("x", { code: "data_inspection_failed" }), "content_moderation"],
+    ["OpenRouter moderation", 403, said("Your chosen model requires moderation"), "content_moderation"],
+    ["451", 451, "", "content_moderation"],
+    ["422", 422, "", "invalid_request_error"],
+    [
+      "our key",
+      401,
+      said("Incorrect API key provided: sk-abc***", { code: "invalid_api_key" }),
+      "upstream_error",
+    ],
+    [
+      "our key as a 400",
+      400,
+      [{ error: { message: "API key not valid.", status: "INVALID_ARGUMENT" } }],
+      "upstream_error",
+    ],
+    ["our permission", 403, said("x", { status: "PERMISSION_DENIED" }), "upstream_error"],
+    ["our balance", 402, said("Insufficient Balance"), "upstream_error"],
+    ["our quota", 429, said("x", { code: "insufficient_quota" }), "upstream_error"],
+    ["the model is gone", 404, said("x", { code: "model_not_found" }), "upstream_error"],
+    ["408", 408, "", "upstream_error"],
+    ["409", 409, "", "upstream_error"],
+    ["425", 425, "", "upstream_error"],
+    ["429", 429, said("slow"), "overloaded_error"],
+    ["500", 500, said("x"), "upstream_error"],
+    ["502", 502, "<html>", "upstream_error"],
+    ["503", 503, "", "overloaded_error"],
+    ["504", 504, "", "timeout_error"],
+    ["529", 529, said("x", { type: "overloaded_error" }), "overloaded_error"],
+    ["999", 999, "", "upstream_error"],
+  ];
+  for (const [name, status, body, kind] of cases) {
+    test(`${name} is ${kind}`, () => {
+      const error = refuse(status, body);
+      expect(error.kind as string).toBe(kind);
+      // A provider's 401, 402 and 403 are never the client's.
+      expect([401, 402, 403, 404, 429]).not.toContain(error.status);
+    });
+  }
+});
+
+describe("a body that says nothing still gives a sentence", () => {
+  for (const body of [
+    "",
+    "<html><body>Bad</body></html>",
+    "null",
+    "[]",
+    "[[]]",
+    '"x"',
+    "5",
+    "{}",
+    '{"error":{}}',
+    '{"error":{"message":5}}',
+    "\u0000",
+  ]) {
+    test(JSON.stringify(body), () => {
+      expect(refuse(400, body).message).toBe("The provider refused the request as invalid.");
+      expect(refuse(500, body).message).not.toContain("html");
+    });
+  }
+});
+
+describe("what must not be shown is not", () => {
+  const leaks = [
+    `the key ${SECRET} is not allowed`,
+    `the key ${SECRET.slice(0, 10)}… is not allowed`,
+    "use sk-abcdefgh1234",
+    "Bearer abc",
+    "header xai-AbCdEf123456 refused",
+    `blob ${"QUJD".repeat(30)}`,
+  ];
+  for (const message of leaks) {
+    test(message.slice(0, 40), () => {
+      expect(refuse(400, { error: { message } }).message).toBe(
+        "The provider refused the request as invalid.",
+      );
+    });
+  }
+
+  test("control characters, and more than 500 of the rest", () => {
+    const { message } = refuse(400, { error: { message: `a\r\nset-cookie: x\u0000${"y ".repeat(5_000)}` } });
+    expect(message).toMatch(/^a set-cookie: x [y ]+\. \(v\/m\)$/);
+    expect(message.length).toBeLessThan(520);
+  });
+
+  test("the provider's words where its failure is no fault of the request", () => {
+    for (const status of [401, 403, 404, 429, 500, 503, 504]) {
+      const error = refuse(status, { error: { message: "internal host db-7 at 10.0.0.3" } });
+      expect(error.message).not.toContain("db-7");
+      expect((error.cause as Error).message).toContain("db-7");
+    }
+  });
+
+  // `param` of the provider goes to the client unread, of any length and with anything in it.
+  test("a param that holds our credential", () => {
+    expect(refuse(400, { error: { message: BAD, param: SECRET } }).param).toBeUndefined();
+  });
+});
+
+describe("Retry-After is between 1 and 60 seconds", () => {
+  const cases = [
+    ["1", 1],
+    ["2.3", 3],
+    ["60", 60],
+    ["999999999", 60],
+    ["0", 1],
+    ["-5", 1],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", 1],
+    ["soon", 1],
+    ["", 1],
+    [null, 1],
+    ["1e9", 60],
+    ["Infinity", 1],
+  ] as const;
+  for (const [header, seconds] of cases) {
+    test(`${header} is ${seconds}`, () => expect(refuse(429, "", header).retryAfterSec).toBe(seconds));
+  }
+});
+
+describe("an error within a good answer", () => {
+  const cases: readonly (readonly [unknown, string])[] = [
+    [{ message: "x", code: 429 }, "overloaded_error"],
+    [{ message: "x", code: "503" }, "overloaded_error"],
+    [{ message: "x", code: 502 }, "upstream_error"],
+    [{ message: "x", type: "rate_limit_error" }, "overloaded_error"],
+    [{ message: "x", type: "invalid_request_error" }, "invalid_request_error"],
+    [{ message: "x", code: "server_error" }, "upstream_error"],
+    [{ message: "x", code: 1026 }, "upstream_error"],
+    ["boom", "upstream_error"],
+    [5, "upstream_error"],
+    [[], "upstream_error"],
+  ];
+  for (const [error, kind] of cases) {
+    test(`${JSON.stringify(error)} is ${kind}`, () => {
+      expect(readErrorObject(error, CONTEXT).kind as string).toBe(kind);
+    });
+  }
+
+  const silent = [
+    {
+      error: { code: "data_inspection_failed", message: "Output may be inappropriate" },
+      kind: "content_moderation",
+    },
+    { error: { code: "context_length_exceeded", message: "x" }, kind: "input_too_large" },
+  ];
+  for (const { error, kind } of silent) {
+    // kindOf asks for a status from 400 on, which an error inside a 200 does not have.
+    test(`${error.code} without a status is ${kind}`, () => {
+      expect(readErrorObject(error, CONTEXT).kind as string).toBe(kind);
+    });
+  }
+
+  test("is found as error and as base_resp, and only where there is one", () => {
+    expect(errorWithin({ error: "x" })).toBe("x");
+    expect(errorWithin({ base_resp: { status_code: 1004, status_msg: "m" } })).toEqual({
+      message: "m",
+      code: 1004,
+    });
+    for (const good of [{}, { error: null }, { base_resp: { status_code: 0 } }, { base_resp: null }]) {
+      expect(errorWithin(good)).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,307 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+
+const ROOT = join(import.meta.dir, "..");
+
+interface Source {
+  /** From the root of the repository, with `/`. */
+  readonly path: string;
+  readonly text: string;
+  readonly tree: ts.SourceFile;
+}
+
+const SOURCES: readonly Source[] = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  .sort()
+  .map((name) => {
+    const path = `src/${name}`;
+    const text = readFileSync(join(ROOT, path), "utf8");
+    return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true) };
+  });
+
+function place({ path, tree }: Source, at: number): string {
+  return `${path}:${tree.getLineAndCharacterOfPosition(at).line + 1}`;
+}
+
+/** Every node of a file for which `test` holds, as file:line. */
+function nodes(source: Source, holds: (node: ts.Node) => boolean): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (holds(node)) found.push(place(source, node.getStart(source.tree)));
+    ts.forEachChild(node, visit);
+  };
+  visit(source.tree);
+  return found;
+}
+
+/** The text with comments blanked out, so that prose may name what code may not. */
+function codeOf({ text, tree }: Source): string {
+  let code = text;
+  const blank = (from: number, to: number): void => {
+    code = code.slice(0, from) + code.slice(from, to).replaceAll(/[^\n]/g, " ") + code.slice(to);
+  };
+  const visit = (node: ts.Node): void => {
+    for (const range of ts.getLeadingCommentRanges(text, node.getFullStart()) ?? [])
+      blank(range.pos, range.end);
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return code;
+}
+
+interface Ban {
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** Where it may stand, each with its reason. */
+  readonly allowed: Readonly<Record<string, string>>;
+}
+
+const clock = "the clock of the machine";
+const BANS: readonly Ban[] = [
+  {
+    name: "fetch(",
+    pattern: /(?<![.\w])fetch\(/g,
+    allowed: { "src/runtime/fetch.ts": "the one HTTP client" },
+  },
+  {
+    name: "fetchOnce(",
+    pattern: /\bfetchOnce\(/g,
+    allowed: {
+      "src/runtime/fetch.ts": "its definition",
+      "src/providers/upstream.ts": "the one guarded call",
+    },
+  },
+  {
+    name: "the time and timers of the machine",
+    pattern: /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|\bperformance\.now\b/g,
+    allowed: {
+      "src/core/clock.ts": clock,
+      "src/log.ts": "lines are stamped and grouped in real time; nothing is decided by it",
+    },
+  },
+  {
+    name: "chance",
+    pattern: /\bMath\.random\b|\bgetRandomValues\b|\brandomUUID\b|\brandomBytes\b/g,
+    allowed: { "src/core/random.ts": "the random source of the machine" },
+  },
+  { name: "console", pattern: /\bconsole\./g, allowed: {} },
+  {
+    name: "process.env",
+    pattern: /\bprocess\.env\b/g,
+    allowed: { "src/main.ts": "the environment is read once" },
+  },
+  {
+    name: "Bun",
+    pattern: /["']bun(:\w+)?["']|\bBun\.|\bnew Worker\b/g,
+    allowed: { "src/runtime/": "only the runtime folder knows the runtime" },
+  },
+  {
+    name: "SQL",
+    pattern:
+      /\b(insert (or \w+ )?into|update \w+ set|delete from|select [^;"'`]+ from|create (table|index|trigger))\b/gi,
+    allowed: { "src/db/": "tables and migrations", "src/ledger/": "the one writer" },
+  },
+  {
+    name: "JSON.parse",
+    pattern: /\bJSON\.parse\b/g,
+    allowed: {
+      "src/core/json-scan.ts": "a key that the scanner has checked",
+      "src/catalog/catalog.ts": "a model file, then checked by its schema",
+      "src/protocols/chat-completions/request.ts": "a body that the scanner has checked and bounded",
+      "src/protocols/chat-completions/answer.ts": "a provider's answer, read tolerantly",
+      "src/protocols/chat-completions/refusal.ts": "a provider's refusal, read tolerantly",
+      "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
+      "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
+      "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
+      "src/gateway/admin.ts": "a column that we wrote",
+      "src/services.ts": "a column that we wrote",
+    },
+  },
+  {
+    name: "as Hold",
+    pattern: /\bas (unknown as )?Hold\b/g,
+    allowed: { "src/ledger/": "only the ledger makes a hold" },
+  },
+];
+
+const isAllowed = (path: string, allowed: Ban["allowed"]): boolean =>
+  Object.keys(allowed).some((place) => (place.endsWith("/") ? path.startsWith(place) : path === place));
+
+describe("what is banned stands only where it is allowed", () => {
+  for (const { name, pattern, allowed } of BANS) {
+    test(name, () => {
+      const found = SOURCES.filter(({ path }) => !isAllowed(path, allowed)).flatMap((source) =>
+        [...codeOf(source).matchAll(pattern)].map((match) => place(source, match.index)),
+      );
+      expect(found).toEqual([]);
+    });
+
+    test(`${name}: no exception outlives its use`, () => {
+      const unused = Object.keys(allowed).filter(
+        (place) =>
+          !SOURCES.some((source) => isAllowed(source.path, { [place]: "" }) && codeOf(source).match(pattern)),
+      );
+      expect(unused).toEqual([]);
+    });
+  }
+});
+
+const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
+  ts.isFunctionDeclaration(node) ||
+  ts.isFunctionExpression(node) ||
+  ts.isArrowFunction(node) ||
+  ts.isMethodDeclaration(node);
+
+const isClass = (node: ts.Node): node is ts.ClassLikeDeclaration =>
+  ts.isClassDeclaration(node) || ts.isClassExpression(node);
+
+/** Factories whose length is that of the functions they hold: each is a table of small ones. */
+const LONG: Readonly<Record<string, string>> = {
+  openStream: "the state of one stream, shared by small functions",
+  createStreamAnswer: "the state of one streamed call, shared by small functions",
+  createChunkScanner: "the state of one scan, shared by small functions",
+  createAdmin: "one object of use cases",
+};
+
+function linesOf({ tree }: Source, node: ts.Node): number {
+  const line = (at: number): number => tree.getLineAndCharacterOfPosition(at).line;
+  return line(node.end) - line(node.getStart(tree));
+}
+
+const nameOf = (node: ts.FunctionLikeDeclaration): string => node.name?.getText() ?? "";
+
+describe("the form of the source", () => {
+  const rules: readonly { readonly name: string; readonly find: (source: Source) => readonly string[] }[] = [
+    {
+      name: "nothing is any",
+      find: (source) => nodes(source, (node) => node.kind === ts.SyntaxKind.AnyKeyword),
+    },
+    {
+      name: "a class is an error",
+      find: (source) =>
+        nodes(source, (node) => isClass(node) && node.heritageClauses?.[0]?.getText() !== "extends Error"),
+    },
+    {
+      name: "nothing is exported by default",
+      find: (source) =>
+        nodes(
+          source,
+          (node) =>
+            (ts.isExportAssignment(node) && node.isExportEquals !== true) ||
+            (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent)),
+        ),
+    },
+    {
+      name: "no file is longer than 400 lines",
+      find: ({ path, text }) => (text.trimEnd().split("\n").length > 400 ? [`${path}:400`] : []),
+    },
+    {
+      name: "no function is longer than 90 lines",
+      find: (source) =>
+        nodes(source, (node) => isFunction(node) && !(nameOf(node) in LONG) && linesOf(source, node) >= 90),
+    },
+    {
+      name: "every exported function says what it promises, in a line above it",
+      find: (source) =>
+        nodes(source, (node) => {
+          const isExport =
+            ts.canHaveModifiers(node) &&
+            ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+          const wantsWords = isFunction(node) || isClass(node);
+          return isExport && wantsWords && ts.getJSDocCommentsAndTags(node).length === 0;
+        }),
+    },
+  ];
+  test("no function is listed as long that is not", () => {
+    const long = new Set<string>();
+    for (const source of SOURCES) {
+      nodes(source, (node) => {
+        if (isFunction(node) && linesOf(source, node) >= 90) long.add(nameOf(node));
+        return false;
+      });
+    }
+    expect(Object.keys(LONG).filter((name) => !long.has(name))).toEqual([]);
+  });
+
+  for (const { name, find } of rules) test(name, () => expect(SOURCES.flatMap(find)).toEqual([]));
+});
+
+describe("folders", () => {
+  const layers = readFileSync(join(ROOT, ".dependency-cruiser.cjs"), "utf8").match(
+    /const LAYERS = \[([^\]]*)\]/,
+  )?.[1];
+  const LAYERS = new Set([...(layers ?? "").matchAll(/"(\w+)"/g)].map(([, name]) => name));
+
+  test("of src are the layers that the dependency rules know", () => {
+    expect(LAYERS.size).toBeGreaterThan(5);
+    const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    expect(folders.map(({ name }) => name).filter((name) => !LAYERS.has(name))).toEqual([]);
+  });
+
+  for (const [folder, files] of [
+    ["protocols", ["schema.ts", "index.ts"]],
+    ["providers", ["index.ts"]],
+  ] as const) {
+    test(`of src/${folder} each have ${files.join(" and ")}`, () => {
+      const parts = readdirSync(join(ROOT, "src", folder), { withFileTypes: true }).filter((entry) =>
+        entry.isDirectory(),
+      );
+      expect(parts.length).toBeGreaterThan(0);
+      const missing = parts.flatMap(({ name }) => files.map((file) => `src/${folder}/${name}/${file}`));
+      expect(missing.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    });
+  }
+
+  test("files are named in kebab-case, and by none of the words that say nothing", () => {
+    const odd = SOURCES.filter(
+      ({ path }) =>
+        !/^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(path) ||
+        /\b(utils?|helpers?|common|managers?|base|impl|misc)\b/.test(path),
+    );
+    expect(odd.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+function trackedFiles(): readonly string[] | undefined {
+  const git = Bun.spawnSync(["git", "ls-files", "-z"], { cwd: ROOT, stderr: "ignore" });
+  if (!git.success) return undefined;
+  return git.stdout
+    .toString()
+    .split("\0")
+    .filter((path) => path !== "" && existsSync(join(ROOT, path)));
+}
+
+const tracked = trackedFiles();
+if (tracked === undefined) console.log("tracked files are not looked at: this is no git checkout");
+
+describe.if(tracked !== undefined)("tracked files", () => {
+  const found = (pattern: RegExp, skip: RegExp): string[] =>
+    (tracked ?? [])
+      .filter((path) => !skip.test(path))
+      .flatMap((path) =>
+        readFileSync(join(ROOT, path), "utf8")
+          .split("\n")
+          .flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}`] : [])),
+      );
+
+  test("name no registry", () => {
+    const registry = new RegExp(
+      ["registry", "npmjs", "org"]
+        .join("\\.")
+        .replace("npmjs\\.org", "(npmjs|npmmirror|yarnpkg)\\.(org|com)"),
+    );
+    expect(found(registry, /^$/)).toEqual([]);
+    expect(found(/"resolved":\s*"http/, /^$/)).toEqual([]);
+  });
+
+  test("name no folder of a developer's machine", () => {
+    const machine = new RegExp(
+      `(^|["'\`\\s(=:])/(${["work", "tmp", "root", "home/[a-z]"].join("|")})(/|["'\`\\s)]|$)`,
+    );
+    expect(found(machine, /^(docs\/.*|.*\.test\.ts|README\.md|package-lock\.json)$/)).toEqual([]);
+  });
+});

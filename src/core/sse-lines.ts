@@ -1,3 +1,5 @@
+import { joinBytes } from "./bytes.ts";
+
 /** Told of what a stream of server-sent events holds. Offsets are into `bytes` and good only during the call. */
 export interface SseVisitor {
   /** The value of one `data` line of an event: all of it when `last`, else more lines of the same event follow. */
@@ -59,7 +61,7 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
         afterCr = false;
       }
       if (rest.length > 0) {
-        bytes = joined(rest, incoming.subarray(from));
+        bytes = joinBytes([rest, incoming.subarray(from)]);
         from = 0;
         rest = EMPTY;
       }
@@ -99,11 +101,4 @@ function isData(bytes: Uint8Array, start: number, end: number): boolean {
     bytes[start + 3] === 0x61 &&
     (start + 4 === end || bytes[start + 4] === COLON)
   );
-}
-
-function joined(head: Uint8Array, tail: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(head.length + tail.length);
-  bytes.set(head, 0);
-  bytes.set(tail, head.length);
-  return bytes;
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from "../core/bytes.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 
@@ -59,13 +60,7 @@ async function readCounted(body: ReadableStream<Uint8Array>): Promise<Uint8Array
     if (length > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
+  return joinBytes(chunks);
 }
 
 function tooLarge(): GatewayError {

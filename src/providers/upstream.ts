@@ -1,3 +1,4 @@
+import { joinBytes } from "../core/bytes.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import { fetchOnce } from "../runtime/fetch.ts";
@@ -84,21 +85,11 @@ async function readCounted(response: Response, maxBytes: number): Promise<Uint8A
     if (length > maxBytes) throw tooLarge();
     chunks.push(chunk);
   }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : joined(chunks, length);
+  return joinBytes(chunks);
 }
 
 function tooLarge(): GatewayError {
   return new GatewayError("upstream_error", "The provider's answer is too large.");
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 function unreachable(cause: unknown): GatewayError {

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Member, memberName, openScan, readMembers } from "../../core/json-scan.ts";
@@ -8,8 +9,6 @@ import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "./refusal.ts";
 import { repairAnswer, type RepairName } from "./repairs.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
-
-type Json = Record<string, unknown>;
 
 const MAX_DEPTH = 256;
 
@@ -49,10 +48,10 @@ function withoutMark(body: Uint8Array): Uint8Array {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
-function parse(body: Uint8Array): Json {
+function parse(body: Uint8Array): JsonObject {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));
-    if (isObject(value)) return value;
+    if (isJsonObject(value)) return value;
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
   }
@@ -60,17 +59,14 @@ function parse(body: Uint8Array): Json {
 }
 
 /** Whether there are choices that say something; a compatible vendor may leave out the message of a filtered one. */
-function hasChoices(value: Json, native: boolean): boolean {
+function hasChoices(value: JsonObject, native: boolean): boolean {
   const { choices } = value;
   if (!Array.isArray(choices) || choices.length === 0) return false;
   return choices.every(
     (choice: unknown) =>
-      isObject(choice) && (isObject(choice.message) || (!native && typeof choice.finish_reason === "string")),
+      isJsonObject(choice) &&
+      (isJsonObject(choice.message) || (!native && typeof choice.finish_reason === "string")),
   );
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Sets members at the end of the answer and the gateway's own id as `model`. */
@@ -95,9 +91,9 @@ function put(
 }
 
 /** Our own count of an answer that came without usage. */
-function countAnswer(value: Json, context: AnswerContext): Metered {
+function countAnswer(value: JsonObject, context: AnswerContext): Metered {
   const size: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
-  for (const choice of value.choices as { message: Json }[]) {
+  for (const choice of value.choices as { message: JsonObject }[]) {
     for (const field of ["content", "reasoning_content", "reasoning", "refusal"]) {
       const text = choice.message[field];
       if (typeof text === "string") measureText(text, size);

@@ -1,7 +1,6 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type ErrorKind, GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, UpstreamRefusal } from "../protocol.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What a provider said went wrong, whatever the shape it said it in. */
 interface Said {
@@ -16,7 +15,8 @@ interface Said {
 export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
   const body = parse(refusal.body);
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
-  const status = refusal.status >= 400 || !isObject(body) ? refusal.status : statusWithin(errorWithin(body));
+  const status =
+    refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
   const said = readSaid(body, status);
   return refusalError(said, context, refusal.retryAfter);
 }
@@ -28,10 +28,10 @@ export function readErrorObject(error: unknown, context: AnswerContext): Gateway
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
-export function errorWithin(body: Json): unknown {
+export function errorWithin(body: JsonObject): unknown {
   if (body.error !== undefined && body.error !== null) return body.error;
   const base = body.base_resp;
-  if (isObject(base) && typeof base.status_code === "number" && base.status_code !== 0) {
+  if (isJsonObject(base) && typeof base.status_code === "number" && base.status_code !== 0) {
     return { message: base.status_msg, code: base.status_code };
   }
   return undefined;
@@ -87,7 +87,7 @@ function kindOf({ status, words, message }: Said): ErrorKind {
 }
 
 function statusWithin(error: unknown): number {
-  if (!isObject(error)) return 0;
+  if (!isJsonObject(error)) return 0;
   for (const value of [error.status_code, error.status, error.code]) {
     const status = typeof value === "string" ? Number(value) : value;
     if (typeof status === "number" && status >= 400 && status < 600) return status;
@@ -106,8 +106,12 @@ function parse(body: Uint8Array): unknown {
 /** Finds message, type and code in every shape that vendors use (vendors.md). */
 function readSaid(body: unknown, status: number): Said {
   const outer: unknown = Array.isArray(body) ? body[0] : body;
-  if (!isObject(outer)) return { status, message: "", words: "", param: undefined };
-  const inner = isObject(outer.error) ? outer.error : isObject(outer.base_resp) ? outer.base_resp : outer;
+  if (!isJsonObject(outer)) return { status, message: "", words: "", param: undefined };
+  const inner = isJsonObject(outer.error)
+    ? outer.error
+    : isJsonObject(outer.base_resp)
+      ? outer.base_resp
+      : outer;
   const texts = [outer.error, inner.message, inner.status_msg, outer.message, detailText(outer.detail)];
   const words = [
     inner.type,
@@ -115,7 +119,7 @@ function readSaid(body: unknown, status: number): Said {
     inner.status,
     outer.type,
     outer.code,
-    isObject(inner.innererror) ? inner.innererror.code : "",
+    isJsonObject(inner.innererror) ? inner.innererror.code : "",
   ];
   return {
     status,
@@ -130,7 +134,9 @@ function readSaid(body: unknown, status: number): Said {
 
 function detailText(detail: unknown): unknown {
   if (!Array.isArray(detail)) return detail;
-  return detail.map((item) => (isObject(item) && typeof item.msg === "string" ? item.msg : "")).join("; ");
+  return detail
+    .map((item) => (isJsonObject(item) && typeof item.msg === "string" ? item.msg : ""))
+    .join("; ");
 }
 
 const GENERIC: Readonly<Record<"invalid_request_error" | "input_too_large" | "content_moderation", string>> =
@@ -164,8 +170,4 @@ function isFieldPath(param: string | undefined, secrets: readonly string[]): par
 function clampRetryAfter(value: string | null): number {
   const seconds = value === null ? Number.NaN : Number(value);
   return Number.isFinite(seconds) ? Math.min(60, Math.max(1, Math.ceil(seconds))) : 1;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

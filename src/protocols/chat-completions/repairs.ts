@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+
 /**
  * Named repairs for vendors that are only compatible with chat completions. Each acts on evidence in the answer
  * alone, so none has to be switched on; an answer that needs none keeps its bytes. Evidence: the vendors table and
@@ -22,8 +24,6 @@ export type RepairName =
   | "tool_call_repeated"
   | "arguments_object"
   | "empty_arguments";
-
-type Json = Record<string, unknown>;
 
 /** Repairs the chunks of one stream; later chunks are read in the light of earlier ones. */
 export interface ChunkRepairs {
@@ -83,7 +83,7 @@ export function createChunkRepairs(): ChunkRepairs {
       const given = Array.isArray(chunk.choices) ? chunk.choices.length : 0;
       const extra = Array.isArray(chunk.choices) ? repairChoices(chunk, choices, mark) : [];
       if (!marks.changed && applied.size === before) return [text];
-      const silent = given > 0 && (chunk.choices as unknown[]).length === 0 && !isObject(chunk.usage);
+      const silent = given > 0 && (chunk.choices as unknown[]).length === 0 && !isJsonObject(chunk.usage);
       return silent ? extra : [...extra, JSON.stringify(chunk)];
     },
     applied: () => [...applied],
@@ -94,34 +94,34 @@ export function createChunkRepairs(): ChunkRepairs {
 type Mark = (name: RepairName) => void;
 
 /** Usage (and errors) where the vendor put them, moved to where clients and we look. */
-function liftUsage(holder: Json, mark: Mark): void {
+function liftUsage(holder: JsonObject, mark: Mark): void {
   const groq = holder.x_groq;
-  if (isObject(groq)) {
-    if (isObject(groq.error) && holder.error === undefined) {
+  if (isJsonObject(groq)) {
+    if (isJsonObject(groq.error) && holder.error === undefined) {
       holder.error = groq.error;
       mark("error_in_x_groq");
     }
-    if (isObject(groq.usage) && !isObject(holder.usage)) {
+    if (isJsonObject(groq.usage) && !isJsonObject(holder.usage)) {
       holder.usage = groq.usage;
       mark("usage_in_x_groq");
     }
   }
   const first: unknown = Array.isArray(holder.choices) ? holder.choices[0] : undefined;
-  if (!isObject(first) || !isObject(first.usage)) return;
-  if (!isObject(holder.usage)) holder.usage = first.usage;
+  if (!isJsonObject(first) || !isJsonObject(first.usage)) return;
+  if (!isJsonObject(holder.usage)) holder.usage = first.usage;
   delete first.usage;
   mark("usage_in_choice");
 }
 
 /** Repairs the choices of a chunk in place; returns chunks that must go before it. */
-function repairChoices(chunk: Json, states: Map<number, ChoiceState>, mark: Mark): string[] {
+function repairChoices(chunk: JsonObject, states: Map<number, ChoiceState>, mark: Mark): string[] {
   const extra: string[] = [];
   if (chunk.object !== "chat.completion.chunk") {
     chunk.object = "chat.completion.chunk";
     mark("chunk_object");
   }
-  const kept = (chunk.choices as unknown[]).filter((choice, i): choice is Json => {
-    if (!isObject(choice)) return false;
+  const kept = (chunk.choices as unknown[]).filter((choice, i): choice is JsonObject => {
+    if (!isJsonObject(choice)) return false;
     if (typeof choice.index !== "number") {
       choice.index = i;
       mark("choice_index");
@@ -138,12 +138,17 @@ function repairChoices(chunk: Json, states: Map<number, ChoiceState>, mark: Mark
 }
 
 /** Repairs one choice of a chunk in place; `false` when nothing of it is left to say. */
-function repairChoice(choice: Json, state: ChoiceState, mark: Mark, before: (choice: Json) => void): boolean {
-  if (!isObject(choice.delta)) {
-    choice.delta = isObject(choice.message) ? { content: choice.message.content } : {};
+function repairChoice(
+  choice: JsonObject,
+  state: ChoiceState,
+  mark: Mark,
+  before: (choice: JsonObject) => void,
+): boolean {
+  if (!isJsonObject(choice.delta)) {
+    choice.delta = isJsonObject(choice.message) ? { content: choice.message.content } : {};
     mark("choice_delta");
   }
-  const delta = choice.delta as Json;
+  const delta = choice.delta as JsonObject;
   if (splitContent(delta)) mark("content_parts");
   if (!state.started && delta.role !== "assistant") {
     choice.delta = {
@@ -154,12 +159,17 @@ function repairChoice(choice: Json, state: ChoiceState, mark: Mark, before: (cho
     mark("first_role");
   }
   state.started = true;
-  const current = choice.delta as Json;
+  const current = choice.delta as JsonObject;
   if (Array.isArray(current.tool_calls)) repairFragments(current, state, mark);
   return repairFinish(choice, state, mark, before);
 }
 
-function repairFinish(choice: Json, state: ChoiceState, mark: Mark, before: (choice: Json) => void): boolean {
+function repairFinish(
+  choice: JsonObject,
+  state: ChoiceState,
+  mark: Mark,
+  before: (choice: JsonObject) => void,
+): boolean {
   if (!("finish_reason" in choice) || choice.finish_reason === null) return true;
   let reason = finishWord(choice.finish_reason);
   if (reason === "stop" && state.calls.length > 0) {
@@ -171,7 +181,7 @@ function repairFinish(choice: Json, state: ChoiceState, mark: Mark, before: (cho
   if (state.finished) {
     mark("second_finish");
     choice.finish_reason = null;
-    return saysSomething(choice.delta as Json);
+    return saysSomething(choice.delta as JsonObject);
   }
   state.finished = true;
   const empty = state.calls.filter((call) => !call.hasArguments);
@@ -183,13 +193,17 @@ function repairFinish(choice: Json, state: ChoiceState, mark: Mark, before: (cho
 }
 
 /** Gives `{}` to calls that end without arguments: in the fragment that begins them here, else in one sent before. */
-function fillArguments(choice: Json, empty: readonly ToolCallState[], before: (choice: Json) => void): void {
-  const fragments = (choice.delta as Json).tool_calls;
-  const here = Array.isArray(fragments) ? (fragments as Json[]) : [];
+function fillArguments(
+  choice: JsonObject,
+  empty: readonly ToolCallState[],
+  before: (choice: JsonObject) => void,
+): void {
+  const fragments = (choice.delta as JsonObject).tool_calls;
+  const here = Array.isArray(fragments) ? (fragments as JsonObject[]) : [];
   const earlier = empty.filter((call) => {
     const fragment = here.find((candidate) => candidate.index === call.index);
     if (fragment === undefined) return true;
-    (fragment.function as Json).arguments = "{}";
+    (fragment.function as JsonObject).arguments = "{}";
     return false;
   });
   if (earlier.length === 0) return;
@@ -205,7 +219,7 @@ function finishWord(reason: unknown): string | null {
   return Object.hasOwn(FINISH_WORDS, reason) ? (FINISH_WORDS[reason] as string) : reason;
 }
 
-function saysSomething(delta: Json): boolean {
+function saysSomething(delta: JsonObject): boolean {
   return Object.entries(delta).some(
     ([key, value]) =>
       key !== "role" && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0),
@@ -213,8 +227,8 @@ function saysSomething(delta: Json): boolean {
 }
 
 /** Gives each fragment the form that clients join by: a contiguous index, and id, type and name exactly once. */
-function repairFragments(delta: Json, state: ChoiceState, mark: Mark): void {
-  const fragments = (delta.tool_calls as unknown[]).filter(isObject);
+function repairFragments(delta: JsonObject, state: ChoiceState, mark: Mark): void {
+  const fragments = (delta.tool_calls as unknown[]).filter(isJsonObject);
   delta.tool_calls = fragments.map((fragment) => {
     const id = typeof fragment.id === "string" && fragment.id !== "" ? fragment.id : undefined;
     const known = findCall(state.calls, id, fragment.index);
@@ -223,7 +237,7 @@ function repairFragments(delta: Json, state: ChoiceState, mark: Mark): void {
       fragment.index = call.index;
       mark("tool_call_index");
     }
-    const called = isObject(fragment.function) ? fragment.function : {};
+    const called = isJsonObject(fragment.function) ? fragment.function : {};
     fragment.function = called;
     if (repairArguments(called)) mark("arguments_object");
     if (typeof called.arguments === "string" && called.arguments !== "") call.hasArguments = true;
@@ -242,7 +256,12 @@ function findCall(
   return typeof index === "number" ? calls.findLast((call) => call.upstreamIndex === index) : calls.at(-1);
 }
 
-function startCall(state: ChoiceState, id: string | undefined, fragment: Json, mark: Mark): ToolCallState {
+function startCall(
+  state: ChoiceState,
+  id: string | undefined,
+  fragment: JsonObject,
+  mark: Mark,
+): ToolCallState {
   const index = state.calls.length;
   if (id === undefined) {
     fragment.id = `call_${index}`;
@@ -263,13 +282,13 @@ function startCall(state: ChoiceState, id: string | undefined, fragment: Json, m
 }
 
 /** Arguments as text: some vendors send the object itself. */
-function repairArguments(called: Json): boolean {
+function repairArguments(called: JsonObject): boolean {
   if (called.arguments === undefined || typeof called.arguments === "string") return false;
   called.arguments = called.arguments === null ? "" : JSON.stringify(called.arguments);
   return true;
 }
 
-function dropRepeated(fragment: Json, called: Json): boolean {
+function dropRepeated(fragment: JsonObject, called: JsonObject): boolean {
   const repeated = "id" in fragment || "type" in fragment || "name" in called;
   delete fragment.id;
   delete fragment.type;
@@ -281,17 +300,17 @@ function dropRepeated(fragment: Json, called: Json): boolean {
  * Content given as parts (Mistral): text joined into `content`, thinking into `reasoning_content`. Content with any
  * other kind of part is left as it is, so that nothing is lost.
  */
-function splitContent(holder: Json): boolean {
+function splitContent(holder: JsonObject): boolean {
   const parts = holder.content;
   if (
     !Array.isArray(parts) ||
-    !parts.every((part) => isObject(part) && (part.type === "text" || part.type === "thinking"))
+    !parts.every((part) => isJsonObject(part) && (part.type === "text" || part.type === "thinking"))
   ) {
     return false;
   }
   let text = "";
   let thinking = "";
-  for (const part of parts as Json[]) {
+  for (const part of parts as JsonObject[]) {
     if (part.type === "text") text += typeof part.text === "string" ? part.text : "";
     else thinking += thinkingText(part.thinking);
   }
@@ -303,11 +322,13 @@ function splitContent(holder: Json): boolean {
 function thinkingText(thinking: unknown): string {
   if (typeof thinking === "string") return thinking;
   if (!Array.isArray(thinking)) return "";
-  return thinking.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("");
+  return thinking
+    .map((part) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
+    .join("");
 }
 
 /** Repairs a whole answer in place; returns the names of what was wrong. */
-export function repairAnswer(answer: Json): readonly RepairName[] {
+export function repairAnswer(answer: JsonObject): readonly RepairName[] {
   const applied = new Set<RepairName>();
   const mark: Mark = (name) => void applied.add(name);
   liftUsage(answer, mark);
@@ -315,26 +336,28 @@ export function repairAnswer(answer: Json): readonly RepairName[] {
     answer.object = "chat.completion";
     mark("chunk_object");
   }
-  (answer.choices as unknown[]).filter(isObject).forEach((choice, i) => repairWholeChoice(choice, i, mark));
+  (answer.choices as unknown[])
+    .filter(isJsonObject)
+    .forEach((choice, i) => repairWholeChoice(choice, i, mark));
   return [...applied];
 }
 
-function repairWholeChoice(choice: Json, i: number, mark: Mark): void {
+function repairWholeChoice(choice: JsonObject, i: number, mark: Mark): void {
   if (typeof choice.index !== "number") {
     choice.index = i;
     mark("choice_index");
   }
-  if (!isObject(choice.message)) {
+  if (!isJsonObject(choice.message)) {
     choice.message = { role: "assistant", content: null };
     mark("choice_message");
   }
-  const message = choice.message as Json;
+  const message = choice.message as JsonObject;
   if (splitContent(message)) mark("content_parts");
   if (message.role !== "assistant") {
     message.role = "assistant";
     mark("first_role");
   }
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isJsonObject) : [];
   calls.forEach((call, at) => repairWholeCall(call, at, mark));
   const word = finishWord(choice.finish_reason) ?? "stop";
   const reason = word === "stop" && calls.length > 0 ? "tool_calls" : word;
@@ -343,7 +366,7 @@ function repairWholeChoice(choice: Json, i: number, mark: Mark): void {
   choice.finish_reason = reason;
 }
 
-function repairWholeCall(call: Json, at: number, mark: Mark): void {
+function repairWholeCall(call: JsonObject, at: number, mark: Mark): void {
   if (typeof call.id !== "string" || call.id === "") {
     call.id = `call_${at}`;
     mark("tool_call_id");
@@ -352,7 +375,7 @@ function repairWholeCall(call: Json, at: number, mark: Mark): void {
     call.type = "function";
     mark("tool_call_type");
   }
-  if (!isObject(call.function)) return;
+  if (!isJsonObject(call.function)) return;
   if (repairArguments(call.function)) mark("arguments_object");
   if (call.function.arguments === "" || call.function.arguments === undefined) {
     call.function.arguments = "{}";
@@ -360,15 +383,11 @@ function repairWholeCall(call: Json, at: number, mark: Mark): void {
   }
 }
 
-function parseObject(text: string): Json | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/bytes.ts";
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -208,7 +209,7 @@ export function openStream(context: AnswerContext): RelayStream {
     tail(metered, credit) {
       const usage = usageText(state, metered);
       const last = missingFinish(state, context, openChoices, state.calledTool);
-      return concat([
+      return joinBytes([
         ...last,
         state.usageChunk !== undefined && usage === state.usageText
           ? state.usageChunk
@@ -219,7 +220,7 @@ export function openStream(context: AnswerContext): RelayStream {
     },
     failureTail(error, metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
-      return concat([
+      return joinBytes([
         finishChunks(state, context, openChoices, "error"),
         tailChunk(state, context, usage),
         tailChunk(state, context, usage, credit),
@@ -264,7 +265,7 @@ function createEventJoiner(event: Span, comment: Span) {
         end = lineEnd;
         return;
       }
-      bytes = concat([bytes.subarray(start, end), LINE_JOIN, lineBytes.subarray(lineStart, lineEnd)]);
+      bytes = joinBytes([bytes.subarray(start, end), LINE_JOIN, lineBytes.subarray(lineStart, lineEnd)]);
       start = 0;
       end = bytes.length;
     },
@@ -369,10 +370,4 @@ function inStreamError(error: GatewayError): object {
   return {
     error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type },
   };
-}
-
-function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = createByteBuilder(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  for (const piece of pieces) whole.add(piece);
-  return whole.take() ?? new Uint8Array(0);
 }

@@ -1,7 +1,6 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens, type TokenUsage, type UsageFlag } from "../../core/usage.ts";
 import type { Metered } from "../protocol.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** No request comes to this many tokens: above it a count is a fault of the provider. */
 const MOST_TOKENS = 100_000_000;
@@ -13,7 +12,7 @@ const MOST_TOKENS = 100_000_000;
  * `undefined` when the two totals are not there.
  */
 export function readUsage(value: unknown): Metered | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const flags = new Set<UsageFlag>();
   const count = (raw: unknown): number => {
     if (raw === undefined || raw === null) return 0;
@@ -30,7 +29,7 @@ export function readUsage(value: unknown): Metered | undefined {
   if (typeof value.prompt_tokens !== "number" || typeof value.completion_tokens !== "number")
     flags.add("clamped");
   const details = promptDetails(value);
-  const outDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
+  const outDetails = isJsonObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
   const take = (wanted: number, left: number): number => {
     if (wanted > left) flags.add("clamped");
     return Math.min(wanted, left);
@@ -73,7 +72,7 @@ export function readUsage(value: unknown): Metered | undefined {
 }
 
 /** Usage as it stands on the wire. */
-export function encodeUsage(usage: TokenUsage): Json {
+export function encodeUsage(usage: TokenUsage): JsonObject {
   const prompt = inputTokens(usage);
   const completion = outputTokens(usage);
   return {
@@ -91,7 +90,7 @@ export function encodeUsage(usage: TokenUsage): Json {
 
 /** Whether wire usage can be shown as it is: its totals are there and agree. */
 export function isPlainUsage(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { prompt_tokens, completion_tokens, total_tokens } = value;
   return (
     typeof prompt_tokens === "number" &&
@@ -100,7 +99,7 @@ export function isPlainUsage(value: unknown): boolean {
   );
 }
 
-function cachedTokens(value: Json, details: Json): unknown {
+function cachedTokens(value: JsonObject, details: JsonObject): unknown {
   return (
     details.cached_tokens ??
     value.prompt_cache_hit_tokens ??
@@ -114,7 +113,7 @@ function cachedTokens(value: Json, details: Json): unknown {
  * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
  * detail, Mistral's sound where it equals that one, and else the thinking that Google's endpoint names nowhere.
  */
-function countedBeside(value: Json): {
+function countedBeside(value: JsonObject): {
   readonly input: number;
   readonly output: number;
   readonly thinking: number;
@@ -124,7 +123,7 @@ function countedBeside(value: Json): {
   if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)
     return none;
   const beside = total - prompt - completion;
-  const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : undefined;
+  const details = isJsonObject(value.completion_tokens_details) ? value.completion_tokens_details : undefined;
   if (details?.reasoning_tokens === beside) return { ...none, output: beside };
   if (promptDetails(value).audio_tokens === beside) return { ...none, input: beside };
   return details === undefined ? { ...none, output: beside, thinking: beside } : none;
@@ -135,11 +134,7 @@ function isCount(value: unknown): value is number {
 }
 
 /** The parts of the prompt; Mistral spells the name in two ways. */
-function promptDetails(value: Json): Json {
-  if (isObject(value.prompt_tokens_details)) return value.prompt_tokens_details;
-  return isObject(value.prompt_token_details) ? value.prompt_token_details : {};
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function promptDetails(value: JsonObject): JsonObject {
+  if (isJsonObject(value.prompt_tokens_details)) return value.prompt_tokens_details;
+  return isJsonObject(value.prompt_token_details) ? value.prompt_token_details : {};
 }

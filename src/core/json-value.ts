@@ -1,0 +1,7 @@
+/** A JSON object whose members are not known yet. */
+export type JsonObject = Record<string, unknown>;
+
+/** Whether a parsed value is an object, and neither an array nor null. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

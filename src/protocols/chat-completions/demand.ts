@@ -64,13 +64,13 @@ function measureMessage(
   if (typeof message.content === "string") measureText(message.content, size);
   else if (Array.isArray(message.content)) {
     for (const part of message.content) {
-      if (part.text !== undefined) measureText(part.text, size);
-      if (part.refusal !== undefined) measureText(part.refusal, size);
-      if (part.image_url !== undefined) add("image");
-      if (part.video_url !== undefined) add("video");
-      if (part.audio_url !== undefined || part.input_audio !== undefined) add("audio");
+      if (isGiven(part.text)) measureText(part.text, size);
+      if (isGiven(part.refusal)) measureText(part.refusal, size);
+      if (isGiven(part.image_url)) add("image");
+      if (isGiven(part.video_url)) add("video");
+      if (isGiven(part.audio_url) || isGiven(part.input_audio)) add("audio");
       // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
-      if (part.file !== undefined || part.type === "document_url") add("pdf");
+      if (isGiven(part.file) || part.type === "document_url") add("pdf");
     }
   }
   // Calls are read by the model as JSON, whatever their kind.
@@ -82,4 +82,8 @@ function measureMessage(
       measureText(typeof value === "string" ? value : JSON.stringify(value), size);
   }
   for (const _ of message.images ?? []) add("image");
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== undefined && value !== null;
 }

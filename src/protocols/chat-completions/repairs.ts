@@ -246,14 +246,17 @@ function repairFragments(delta: JsonObject, state: ChoiceState, mark: Mark): voi
   });
 }
 
-/** The call that a fragment belongs to; `undefined` when it begins one. */
+/**
+ * The call that a fragment belongs to; `undefined` when it begins one. Where the vendor counts, its index decides, and
+ * a new id under an old index is a new call; where it does not, the id decides, and without one the last call goes on.
+ */
 function findCall(
   calls: readonly ToolCallState[],
   id: string | undefined,
   index: unknown,
 ): ToolCallState | undefined {
-  if (id !== undefined) return calls.find((call) => call.id === id);
-  return typeof index === "number" ? calls.findLast((call) => call.upstreamIndex === index) : calls.at(-1);
+  const counted = typeof index === "number" ? calls.filter((call) => call.upstreamIndex === index) : calls;
+  return id === undefined ? counted.at(-1) : counted.find((call) => call.id === id);
 }
 
 function startCall(

@@ -7,6 +7,7 @@ import {
   openScan,
   readMembers,
 } from "../../core/json-scan.ts";
+import { isJsonObject } from "../../core/json-value.ts";
 import { compileSchema, faultSentence } from "../../core/schema.ts";
 import type { RelayRequest } from "../protocol.ts";
 import { readDemand } from "./demand.ts";
@@ -36,7 +37,7 @@ export function readRequest(bytes: Uint8Array): ChatRequest {
   if (members === undefined) throw unreadable(scan);
   const byName = indexMembers(bytes, members);
   checkMessageKeys(bytes, byName.get("messages"));
-  const value = parse(bytes);
+  const value = withoutNulls(parse(bytes));
   if (!checker.accepts(value)) {
     const fault = checker.faultOf(value);
     throw invalid(faultSentence(fault), fault.path);
@@ -83,6 +84,16 @@ export function indexMembers(bytes: Uint8Array, members: readonly Member[]): Rea
   return byName;
 }
 
+/** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
+function withoutNulls(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, field]) => field !== null || REQUIRED.includes(name)),
+  );
+}
+
+const REQUIRED = ["model", "messages"];
+
 /** The input is charged by what the messages say, so nothing in them may be said twice either. */
 function checkMessageKeys(bytes: Uint8Array, messages: Member | undefined): void {
   if (messages === undefined) return;
@@ -124,7 +135,11 @@ function checkMessage(message: ChatMessage, path: string): void {
   const calls =
     message.tool_calls !== undefined && message.tool_calls !== null && message.tool_calls.length > 0;
   const legacyCall = "function_call" in message;
-  if (content === undefined && !(role === "assistant" && (calls || legacyCall || "audio" in message))) {
+  const silent = role === "assistant" && (calls || legacyCall || "audio" in message);
+  if (Array.isArray(content) && content.length === 0 && !silent) {
+    throw invalid(`${path}.content must not be empty.`, `${path}.content`);
+  }
+  if (content === undefined && !silent) {
     throw invalid(`${path}.content is required.`, `${path}.content`);
   }
   if (content === null && role !== "assistant" && role !== "function") {
@@ -160,11 +175,12 @@ function checkPart(part: Part, path: string): void {
   // A type that the table does not know is for the provider to judge; admission refuses it where none opted in.
   if (!isKnownPart(part.type)) return;
   const carrier = CARRIER[part.type];
-  if (part[carrier] === undefined)
+  if (part[carrier] === undefined || part[carrier] === null)
     throw invalid(`${path}.${carrier} is required in a part of type ${part.type}.`, `${path}.${carrier}`);
   const link = { image_url: part.image_url, video_url: part.video_url, audio_url: part.audio_url };
   for (const [name, value] of Object.entries(link)) {
-    if (value !== undefined) checkUrl(value.url, name.slice(0, -"_url".length), `${path}.${name}.url`);
+    if (value !== undefined && value !== null)
+      checkUrl(value.url, name.slice(0, -"_url".length), `${path}.${name}.url`);
   }
 }
 
@@ -203,11 +219,9 @@ export function unknownPart(body: ChatRequestBody): string | undefined {
 
 function checkTools(body: ChatRequestBody): void {
   body.tools?.forEach((tool, i) => {
-    if (tool[tool.type] === undefined) {
-      throw invalid(
-        `tools[${i}].${tool.type} is required in a tool of type ${tool.type}.`,
-        `tools[${i}].${tool.type}`,
-      );
+    const type = tool.type ?? "function";
+    if (tool[type] === undefined) {
+      throw invalid(`tools[${i}].${type} is required in a tool of type ${type}.`, `tools[${i}].${type}`);
     }
   });
 }

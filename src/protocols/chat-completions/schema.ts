@@ -1,4 +1,4 @@
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 
 /** Parts of a message. What each needs besides its type is checked in `request.ts`. */
 export const PART_TYPES = [
@@ -13,15 +13,18 @@ export const PART_TYPES = [
 
 const Link = Type.Object({ url: Type.String({ minLength: 1, maxLength: 64 * 1024 * 1024 }) });
 
+/** A member that may also be null, which says the same as leaving it out. */
+const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
+
 const Part = Type.Object({
   type: Type.String({ description: `One of ${PART_TYPES.join(", ")}` }),
-  text: Type.Optional(Type.String()),
-  refusal: Type.Optional(Type.String()),
-  image_url: Type.Optional(Link),
-  video_url: Type.Optional(Link),
-  audio_url: Type.Optional(Link),
-  input_audio: Type.Optional(Type.Object({ data: Type.String({ minLength: 1 }), format: Type.String() })),
-  file: Type.Optional(
+  text: nullable(Type.String()),
+  refusal: nullable(Type.String()),
+  image_url: nullable(Link),
+  video_url: nullable(Link),
+  audio_url: nullable(Link),
+  input_audio: nullable(Type.Object({ data: Type.String({ minLength: 1 }), format: Type.String() })),
+  file: nullable(
     Type.Object({
       file_data: Type.Optional(Type.String({ minLength: 1 })),
       file_id: Type.Optional(Type.String({ minLength: 1 })),
@@ -44,7 +47,7 @@ const ToolCall = Type.Object({
 
 const Message = Type.Object({
   role: Type.Enum(["system", "developer", "user", "assistant", "tool", "function"]),
-  content: Type.Optional(Type.Union([Type.String(), Type.Array(Part, { minItems: 1 }), Type.Null()])),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Part), Type.Null()])),
   tool_calls: Type.Optional(Type.Union([Type.Array(ToolCall), Type.Null()])),
   tool_call_id: Type.Optional(Type.String({ minLength: 1 })),
   reasoning_details: Type.Optional(Type.Array(ReasoningDetail)),
@@ -52,7 +55,7 @@ const Message = Type.Object({
 });
 
 const Tool = Type.Object({
-  type: Type.Enum(["function", "custom"]),
+  type: Type.Optional(Type.Enum(["function", "custom"])),
   function: Type.Optional(
     Type.Object({
       name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }),
@@ -64,11 +67,11 @@ const Tool = Type.Object({
 });
 
 const Thinking = Type.Object({
-  type: Type.Enum(["enabled", "disabled", "adaptive"]),
+  type: Type.Optional(Type.Enum(["enabled", "disabled", "adaptive"])),
   budget_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
-/** Body of `POST /api/v1/chat/completions`. Fields that it does not name are looked up in `fields.ts`. */
+/** Body of `POST /api/v1/chat/completions`; a field that is null counts as left out. Fields that it does not name are looked up in `fields.ts`. */
 export const ChatRequestSchema = Type.Object(
   {
     model: Type.String({ minLength: 1, description: "Model id, <vendor>/<model-name>" }),

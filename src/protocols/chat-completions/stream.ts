@@ -11,7 +11,8 @@ import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "./refusal.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
-/** An event longer than this, in one line or in several, is a fault of the provider. */
+/** A line, and an event of several, that is longer than this is a fault of the provider. */
+const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
@@ -174,7 +175,7 @@ export function openStream(context: AnswerContext): RelayStream {
     out.add(bytes, start, end);
     out.add(END);
   });
-  const lines = createSseLines(events, MAX_EVENT_BYTES);
+  const lines = createSseLines(events, MAX_LINE_BYTES);
 
   return {
     push(bytes) {
@@ -256,23 +257,30 @@ function createEventJoiner(event: Span, comment: Span) {
   let bytes: Uint8Array | undefined;
   let start = 0;
   let end = 0;
+  let more: Uint8Array[] = [];
+  let length = 0;
   return {
     comment,
     data(lineBytes: Uint8Array, lineStart: number, lineEnd: number) {
-      if (bytes === undefined) {
-        bytes = lineBytes;
-        start = lineStart;
-        end = lineEnd;
+      length += lineEnd - lineStart + 1;
+      if (bytes !== undefined) {
+        more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
         return;
       }
-      bytes = joinBytes([bytes.subarray(start, end), LINE_JOIN, lineBytes.subarray(lineStart, lineEnd)]);
-      start = 0;
-      end = bytes.length;
+      bytes = lineBytes;
+      start = lineStart;
+      end = lineEnd;
     },
     dispatch() {
-      const whole = bytes;
+      const first = bytes;
+      const rest = more;
       bytes = undefined;
-      if (whole !== undefined) event(whole, start, end);
+      more = [];
+      length = 0;
+      if (first === undefined) return;
+      if (rest.length === 0) return event(first, start, end);
+      const whole = joinBytes([first.subarray(start, end), ...rest]);
+      event(whole, 0, whole.length);
     },
     /** Copies what waits for its blank line (the bytes handed in are good for one call only); tells its length. */
     keep(): number {
@@ -281,7 +289,7 @@ function createEventJoiner(event: Span, comment: Span) {
         bytes = bytes.slice(start, end);
       start = 0;
       end = bytes.length;
-      return end;
+      return length;
     },
   };
 }

@@ -272,3 +272,22 @@ test("any request for a target that takes it keeps every byte but the model's", 
     RUNS,
   );
 });
+
+describe("a null where we put a value gives way to it", () => {
+  test("a bound on output stands once", () => {
+    const { text } = send(`{"model":"v/m",${MESSAGES},"max_tokens":null,"max_completion_tokens":null}`, {
+      target: { outputBound: 9 },
+    });
+    expect(text).toBe(`{"model":"up",${MESSAGES},"max_completion_tokens":9}`);
+  });
+
+  test("a bound under the other name drops the null under its own", () => {
+    const { text } = send(`{"model":"v/m",${MESSAGES},"max_completion_tokens":null,"max_tokens":5}`);
+    expect(text).toBe(`{"model":"up",${MESSAGES},"max_completion_tokens":5}`);
+  });
+
+  test("stream_options asks for usage", () => {
+    const { text } = send(`{"model":"v/m",${MESSAGES},"stream":true,"stream_options":null}`);
+    expect(text).toBe(`{"model":"up",${MESSAGES},"stream":true,"stream_options":{"include_usage":true}}`);
+  });
+});

@@ -103,21 +103,32 @@ function checkParts(request: ChatRequest, target: RelayTarget): void {
 
 function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
   const field = target.model.maxTokensField;
-  const asked = request.byName.get("max_completion_tokens") ?? request.byName.get("max_tokens");
-  if (asked === undefined) {
-    if (target.outputBound !== undefined) rewrite.append.push(`"${field}":${target.outputBound}`);
+  const name = MAX_FIELDS.find((candidate) => valueOf(request, candidate) !== undefined);
+  const others = MAX_FIELDS.filter((candidate) => candidate !== name).map((other) =>
+    request.byName.get(other),
+  );
+  if (name === undefined) {
+    if (target.outputBound === undefined) return;
+    removeAll(others, rewrite);
+    rewrite.append.push(`"${field}":${target.outputBound}`);
     return;
   }
-  const alias = request.byName.get("max_tokens");
-  if (alias !== undefined && alias !== asked) rewrite.remove.add(alias);
-  const current =
-    request.byName.get("max_completion_tokens") === undefined ? "max_tokens" : "max_completion_tokens";
-  if (current !== field) rewrite.rename.set(asked, `"${field}"`);
+  // One bound goes up: the alias, and one that was null, would stand beside it under the same name.
+  removeAll(others, rewrite);
+  const asked = member(request, name);
+  if (name !== field) rewrite.rename.set(asked, `"${field}"`);
   const most = target.model.maxOutput;
-  if (most !== null && (valueOf(request, current) as number) > most) {
+  if (most !== null && (valueOf(request, name) as number) > most) {
     rewrite.replace.set(asked, String(most));
-    rewrite.warnings.push(`${current} was lowered to ${most}: ${target.model.id} puts out no more`);
+    rewrite.warnings.push(`${name} was lowered to ${most}: ${target.model.id} puts out no more`);
   }
+}
+
+/** The first that is set counts. */
+const MAX_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
+
+function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): void {
+  for (const at of members) if (at !== undefined) rewrite.remove.add(at);
 }
 
 /** Without usage in the stream there would be nothing to bill by. */
@@ -125,6 +136,10 @@ function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
   const options = request.byName.get("stream_options");
   if (options === undefined) {
     rewrite.append.push('"stream_options":{"include_usage":true}');
+    return;
+  }
+  if (request.body.stream_options === undefined) {
+    rewrite.replace.set(options, '{"include_usage":true}');
     return;
   }
   const bytes = request.bytes.subarray(options.valueStart, options.valueEnd);

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createParser } from "eventsource-parser";
+import * as fc from "fast-check";
+import { createSseLines } from "../../src/core/sse-lines.ts";
+import { startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { type Answer, sseAnswer } from "../upstream/answer.ts";
+import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import {
+  cutsAt,
+  ownStreams,
+  recordedStreams,
+  runStage,
+  type SourceStream,
+  withLineEnding,
+} from "./cut-streams.ts";
+import { eventsOf, type Folded, foldReceived } from "./expected-answer.ts";
+import { type LedgerEntry, ledgerReader } from "./replay-gateway.ts";
+import { breachesOf } from "./stream-rules.ts";
+import type { Json } from "./wire-json.ts";
+
+// Two promises about streams, held on all that were recorded: how the bytes are cut into reads makes no difference,
+// and a stream that ends early never becomes an answer that looks complete.
+
+if (!recordingsAvailable()) {
+  if (process.env.SWITCHYARD_REQUIRE_ALL === "1")
+    throw new Error(`There are no recordings at ${recordingsFolder()}.`);
+  console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
+}
+
+const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
+const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
+const runs = (few: number, many: number) => ({ seed: SEED, numRuns: LONG ? many : few });
+
+/** Streams up to this length are cut and ended at every byte. */
+const SHORT_BYTES = LONG ? 20_000 : 4_000;
+
+const streams = [...ownStreams(), ...recordedStreams()];
+const fraction = fc.double({ min: 0, max: 1, noNaN: true });
+const fractions = fc.array(fraction, { maxLength: 12 });
+
+describe("any cut of the bytes into reads gives the same answer", () => {
+  for (const stream of streams) {
+    const { name, bytes } = stream;
+    const whole = runStage(stream, bytes, []);
+
+    test(`${name}: cut anywhere`, () => {
+      fc.assert(
+        fc.property(fractions, (at) => {
+          expect(runStage(stream, bytes, cutsAt(at, bytes.length))).toEqual(whole);
+        }),
+        runs(15, 1_000),
+      );
+    });
+
+    test(`${name}: cut at every byte, with each line ending`, () => {
+      for (const ending of ["\n", "\r\n", "\r"]) {
+        const spelled = withLineEnding(bytes, ending);
+        const each = Array.from({ length: spelled.length }, (_, at) => at);
+        expect(runStage(stream, spelled, [])).toEqual(whole);
+        expect(runStage(stream, spelled, each)).toEqual(whole);
+      }
+    });
+  }
+});
+
+describe("a stream that ends early never looks complete", () => {
+  for (const stream of streams) {
+    const { name, bytes } = stream;
+    let complete: Folded | undefined;
+    const check = (end: number): void => {
+      complete ??= foldedOf(runStage(stream, bytes, []).text);
+      const run = runStage(stream, bytes.subarray(0, end), []);
+      if (run.whole)
+        expect({ end, ...contentOf(foldedOf(run.text)) }).toEqual({ end, ...contentOf(complete) });
+      else expect({ end, broken: looksBroken(eventsOf(run.text)) }).toEqual({ end, broken: true });
+    };
+
+    test(`${name}: ended at ${bytes.length <= SHORT_BYTES ? "every byte" : "some bytes"}`, () => {
+      if (bytes.length <= SHORT_BYTES) for (let end = 0; end <= bytes.length; end += 1) check(end);
+      else
+        fc.assert(
+          fc.property(fraction, (at) => check(Math.floor(at * bytes.length))),
+          runs(40, 3_000),
+        );
+      // The end is where it matters most.
+      for (let end = Math.max(0, bytes.length - 300); end <= bytes.length; end += 1) check(end);
+    });
+  }
+});
+
+describe("a whole stream is what official clients need", () => {
+  for (const stream of streams) {
+    test(stream.name, () => {
+      const { whole, text } = runStage(stream, stream.bytes, []);
+      if (whole) expect(breachesOf(eventsOf(text))).toEqual([]);
+      else expect(looksBroken(eventsOf(text))).toBe(true);
+    });
+  }
+});
+
+function foldedOf(text: string): Folded {
+  return foldReceived(eventsOf(text).filter((event) => event.credit === undefined));
+}
+
+/** What an answer says: every choice with all that its deltas brought, and its reason to end. */
+function contentOf({ choices }: Folded): Json {
+  const said = Object.entries(choices).map(([index, { texts, calls, functionCall, finish, parts }]) => {
+    const some = Object.entries(parts).map(([name, values]) => [
+      name,
+      values.filter((value) => !isEmpty(value)),
+    ]);
+    return [index, { texts, calls, functionCall, finish, parts: Object.fromEntries(some) }];
+  });
+  return Object.fromEntries(said);
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || value.length === 0;
+}
+
+/** The end of an answer that broke: a finish of `error`, then an event that is an error, then `[DONE]`. */
+function looksBroken(events: readonly Json[]): boolean {
+  const [finish, usage, credit, error, done] = events.slice(-5);
+  return (
+    finish?.choices?.[0]?.finish_reason === "error" &&
+    usage?.choices?.length === 0 &&
+    credit?.credit !== undefined &&
+    typeof error?.error?.message === "string" &&
+    done === "[DONE]"
+  );
+}
+
+describe("end to end", () => {
+  let double: UpstreamDouble;
+  let gateway: TestGateway;
+  let ledger: () => Promise<readonly LedgerEntry[]>;
+
+  beforeAll(async () => {
+    double = await startUpstreamDouble({ sleep: async () => undefined });
+    const model = (id: string) => ({
+      id,
+      upstream_id: "up",
+      max_output: 50_000,
+      prices: { input: 1.0007, cache_read: 0.1009, output: 2.0011, reasoning: 3.0013 },
+    });
+    const provider = (id: string, dialect: string) => ({
+      base_url: `${double.url}/v1`,
+      api_key: UPSTREAM_KEY,
+      dialect,
+      unknown_fields: "pass",
+      padding: ["obfuscation", "p"],
+      models: [model(`${id}/model`)],
+    });
+    gateway = await startGateway({
+      settings: JSON.stringify({
+        providers: {
+          "native-cut": provider("native", "native"),
+          "compatible-cut": provider("compatible", "compatible"),
+        },
+      }),
+      credits: 100_000_000,
+    });
+    ledger = ledgerReader(gateway);
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await double.close();
+  });
+
+  const ask = async (stream: SourceStream, answer: Answer) => {
+    double.reset();
+    double.handle(() => answer);
+    const response = await gateway.chat({
+      model: `${stream.native ? "native" : "compatible"}/model`,
+      messages: [{ role: "user", content: "Say it." }],
+      stream: true,
+      n: stream.choices,
+      max_completion_tokens: 4_000,
+    });
+    const text = await response.text();
+    await gateway.settled();
+    const requestId = response.headers.get("x-request-id");
+    const entries = (await ledger()).filter((entry) => entry.request_id === requestId);
+    return { status: response.status, text, entries };
+  };
+
+  const byName = new Map(streams.map((stream) => [stream.name, stream]));
+  const anyStream = fc.constantFrom(...byName.keys());
+  const anyEnd = fc.record({ at: fraction, near: fc.boolean() });
+
+  test("any cut into writes gives the same bytes", async () => {
+    const uncut = new Map<string, string>();
+    await fc.assert(
+      fc.asyncProperty(
+        anyStream,
+        fc.nat(),
+        fc.integer({ min: 1, max: 400 }),
+        async (name, seed, maxBytes) => {
+          const stream = byName.get(name) as SourceStream;
+          const { bytes } = stream;
+          const want = uncut.get(name) ?? (await ask(stream, sseAnswer(bytes, { cut: "whole" }))).text;
+          uncut.set(name, want);
+          const answer = sseAnswer(bytes, {
+            cut: { seed, maxBytes: Math.max(maxBytes, bytes.length / 200) },
+          });
+          expect((await ask(stream, answer)).text).toBe(want);
+        },
+      ),
+      runs(60, 2_000),
+    );
+  });
+
+  for (const how of ["fin", "reset"] as const) {
+    for (const framing of ["chunked", "close"] as const) {
+      test(`an early ${how} of a body framed by ${framing} never looks complete`, async () => {
+        await fc.assert(
+          fc.asyncProperty(anyStream, anyEnd, fc.nat(), async (name, { at, near }, seed) => {
+            const stream = byName.get(name) as SourceStream;
+            const { bytes } = stream;
+            // The end is where it matters most: half of the places are in the last events.
+            const reach = near ? Math.min(1_500, bytes.length - 1) : bytes.length - 1;
+            const end = bytes.length - 1 - Math.floor(at * reach);
+            const cut = { seed, maxBytes: Math.max(64, bytes.length / 100) };
+            const answer = sseAnswer(bytes, { framing, cut, end: { at: end, how } });
+            expectHonest(stream, await ask(stream, answer));
+          }),
+          runs(60, 1_500),
+        );
+      });
+    }
+  }
+
+  /** Either everything of the whole answer, or an end that says it broke; and in both the credit is the ledger's. */
+  function expectHonest(
+    stream: SourceStream,
+    { status, text, entries }: { status: number; text: string; entries: readonly LedgerEntry[] },
+  ): void {
+    if (status !== 200) {
+      expect([status, JSON.parse(text).error.type, entries]).toEqual([502, "upstream_error", []]);
+      return;
+    }
+    const events = eventsOf(text);
+    const credit = events.find((event) => event.credit !== undefined).credit as number;
+    expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual(
+      credit === 0 ? [] : [["settle", -credit]],
+    );
+    if (looksBroken(events)) return;
+    const complete = foldedOf(runStage(stream, stream.bytes, []).text);
+    expect(contentOf(foldedOf(text))).toEqual(contentOf(complete));
+  }
+});
+
+/** What event streams are made of, and what looks like it. */
+const TOKENS =
+  `data|data:|data: |data:  x|data: {}|:|: c| |\n|\n|\r|\r\n|\n\n|event: e|id|retry: 5|dat|datas: x|é|🎉|[DONE]|\uFEFF`.split(
+    "|",
+  );
+
+describe("the line reader finds the events that eventsource-parser finds", () => {
+  /** Data of the events that ended in a blank line; the end of the stream is not told. */
+  const ours = (bytes: Uint8Array, cuts: readonly number[]): Json => {
+    const seen: { events: string[]; comments: string[] } = { events: [], comments: [] };
+    let held: string[] = [];
+    const lines = createSseLines(
+      {
+        data: (piece, start, end) => void held.push(toText(piece.subarray(start, end))),
+        comment: (piece, start, end) =>
+          void seen.comments.push(toText(piece.subarray(start, end)).trimStart()),
+        dispatch() {
+          seen.events.push(held.join("\n"));
+          held = [];
+        },
+      },
+      1_000_000,
+    );
+    let from = 0;
+    for (const cut of [...cuts, bytes.length]) {
+      const piece = new Uint8Array(bytes.subarray(from, cut));
+      lines.push(piece);
+      piece.fill(0x0a);
+      from = cut;
+    }
+    return seen;
+  };
+  const theirs = (text: string): Json => {
+    const seen: { events: string[]; comments: string[] } = { events: [], comments: [] };
+    const parser = createParser({
+      onEvent: ({ data }) => void seen.events.push(data),
+      onComment: (comment) => void seen.comments.push(comment.trimStart()),
+    });
+    parser.feed(text);
+    return seen;
+  };
+
+  for (const { name, bytes } of streams) {
+    test(name, () => {
+      for (const ending of ["\n", "\r\n", "\r"]) {
+        const spelled = withLineEnding(bytes, ending);
+        const want = theirs(toText(spelled));
+        fc.assert(
+          fc.property(fractions, (at) => {
+            expect(ours(spelled, cutsAt(at, spelled.length))).toEqual(want);
+          }),
+          runs(3, 200),
+        );
+      }
+    });
+  }
+
+  test("bytes of any kind, cut anywhere", () => {
+    const token = fc.constantFrom(...TOKENS);
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 40 }), fractions, (tokens, at) => {
+        // A line that is not ended yet is nobody's event; a last blank line makes both say all they have.
+        const bytes = joinBytes([...tokens.map(toBytes), toBytes("\n\n")]);
+        expect(ours(bytes, cutsAt(at, bytes.length))).toEqual(theirs(toText(bytes)));
+      }),
+      runs(3_000, 100_000),
+    );
+  });
+});

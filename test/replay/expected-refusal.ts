@@ -1,0 +1,103 @@
+/** The error that a client is to get. */
+export interface ExpectedError {
+  readonly status: number;
+  readonly type: string;
+}
+
+const OURS: ExpectedError = { status: 502, type: "upstream_error" };
+const OVERLOADED: ExpectedError = { status: 503, type: "overloaded_error" };
+const INVALID: ExpectedError = { status: 400, type: "invalid_request_error" };
+const TOO_LARGE: ExpectedError = { status: 400, type: "input_too_large" };
+const MODERATED: ExpectedError = { status: 400, type: "content_moderation" };
+
+/** By the provider's status (decisions.md section 7; fault matrix U17–U28); a 400 goes by what it means. */
+const BY_STATUS: Readonly<Record<number, ExpectedError>> = {
+  401: OURS,
+  402: OURS,
+  403: OURS,
+  404: OURS,
+  408: OURS,
+  409: OURS,
+  413: TOO_LARGE,
+  422: INVALID,
+  429: OVERLOADED,
+  500: OURS,
+  502: OURS,
+  503: OVERLOADED,
+  504: { status: 504, type: "timeout_error" },
+  529: OVERLOADED,
+};
+
+/** What each recorded 400 (or error inside a 200, or in mid-stream) means, read by a person. */
+const BY_MEANING: Readonly<Record<string, ExpectedError>> = {
+  "errors/deepseek/deepseek-chat--400--7824b654.json": TOO_LARGE,
+  "errors/groq/gpt-oss-120b--400--24fad9fe.json": INVALID,
+  "errors/groq/gpt-oss-120b--400--445b2952.json": INVALID,
+  "errors/ollama/gpt-oss-120b--400--a3243bed.json": TOO_LARGE,
+  "errors/openai/gpt-4o-mini--400--1c671ba6.json": INVALID,
+  "errors/openai/gpt-4o-mini--400--89276b38.json": INVALID,
+  "errors/openai/gpt-4o-mini--400--c5e8057c.json": INVALID,
+  "errors/openai/gpt-4o-mini--400--f6823c5f.json": INVALID,
+  "errors/openai/gpt-5-mini--400--95bffbd2.json": INVALID,
+  "errors/openai/gpt-5-nano--400--4c2b08a3.json": INVALID,
+  "errors/openai/gpt-5-nano--400--5ca68833.json": INVALID,
+  "errors/openai/o1-mini--400--5ecf18f6.json": INVALID,
+  "errors/openrouter/anthropic-claude-haiku-4.5--400--6c5464aa.json": TOO_LARGE,
+  "errors/perplexity/sonar--400--9f8f0dbe.json": TOO_LARGE,
+  "chat-completions/azure/openllmetry-testing--sync--854fe71e.json": MODERATED,
+  "chat-completions/groq/gpt-oss-120b--stream--114f2746.json": INVALID,
+  "chat-completions/groq/gpt-oss-120b--stream--b1304159.json": INVALID,
+};
+
+/** The error for a recorded refusal. Throws for one that nobody has read yet. */
+export function expectedError(path: string, status: number): ExpectedError {
+  const expected = BY_MEANING[path] ?? BY_STATUS[status];
+  if (expected === undefined)
+    throw new Error(`${path}: a recorded ${status} that the table of expected errors does not know`);
+  return expected;
+}
+
+/** A request that the gateway must refuse before it asks anybody. */
+export interface OwnRefusal {
+  /** Fields at fault; the error names one of them. */
+  readonly fields: readonly string[];
+  readonly why: string;
+}
+
+const priced = (field: string): OwnRefusal => ({ fields: [field], why: "priced, and has no price" });
+const invalid = (why: string, ...fields: string[]): OwnRefusal => ({ fields, why });
+
+const TEXT_LINK = "an image link as text: Mistral takes it, the interface has an object";
+
+/** Recordings whose request is not valid by the interface, or costs what has no price. */
+export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
+  "chat-completions/openai/gpt-4o-mini-search-preview--sync--27830bc4.json": priced("web_search_options"),
+  "chat-completions/groq/qwen3-32b--sync--804dfa5f.json": priced("service_tier"),
+  "chat-completions/openrouter/deepseek-deepseek-chat--stream--1b6f2813.json": priced("tools[0].type"),
+  "chat-completions/openrouter/deepseek-deepseek-chat--sync--56f7185b.json": priced("tools[0].type"),
+  "chat-completions/openrouter/openai-gpt-5.2--sync-reasoning-details--45b831b4.json":
+    priced("tools[0].type"),
+  "chat-completions/mistral/pixtral-12b--sync-image-input--7b264785.json": invalid(
+    TEXT_LINK,
+    "messages[0].content[1].image_url",
+  ),
+  "chat-completions/mistral/mistral-small-latest--sync-tool-result-image-input--7c8d2052.json": invalid(
+    TEXT_LINK,
+    "messages[3].content[1].image_url",
+  ),
+  "errors/openai/gpt-4o-mini--400--1c671ba6.json": invalid(
+    "a part without type",
+    "messages[1].content[0].type",
+  ),
+  "errors/openai/gpt-5-nano--400--4c2b08a3.json": invalid("no message", "messages"),
+  "errors/openai/gpt-5-nano--400--5ca68833.json": invalid(
+    "out of range",
+    "max_tokens",
+    "temperature",
+    "messages[0].content",
+  ),
+};
+
+/** Words of a provider that are about our account there, and no business of a client. */
+export const ACCOUNT_WORDS =
+  /api.?key|billing|quota|subscription|credential|unauthorized|authentication|access denied|deployment|your account|settings\/|does not exist|integrations/i;

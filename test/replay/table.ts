@@ -1,0 +1,72 @@
+import type { Recording } from "../upstream/recordings.ts";
+import { isMisfiled, type Selection, vendorOf } from "./cases.ts";
+
+/** How each replayed recording came out. */
+export interface Outcome {
+  readonly recording: Recording;
+  /** `held`: all that is promised was seen; `refused`: the gateway itself refuses the request, as it must. */
+  readonly result: "held" | "refused" | "failed";
+  readonly note?: string;
+}
+
+/** The tables of a replay: `provider: N of M` by folder, then why the rest is not among N. */
+export function tableOf(
+  selections: readonly Selection[],
+  outcomes: readonly Outcome[],
+  answered: readonly Recording[],
+  repairs: ReadonlyMap<string, ReadonlyMap<string, number>>,
+): string {
+  const lines: string[] = [];
+  for (const selection of selections) lines.push(...folderLines(selection, outcomes));
+  const alone = selections.flatMap(({ answersAlone }) => answersAlone);
+  lines.push(
+    "",
+    `Answers alone, to a made-up request (not counted above): ${answered.length} of ${alone.length}`,
+    "",
+    "Repairs that acted, by vendor (recordings):",
+  );
+  for (const [vendor, names] of [...repairs].toSorted(byName)) {
+    lines.push(`  ${vendor}: ${[...names].map(([name, count]) => `${name} ${count}`).join(", ")}`);
+  }
+  return lines.join("\n");
+}
+
+function folderLines(
+  { folder, files, cases, exclusions }: Selection,
+  outcomes: readonly Outcome[],
+): string[] {
+  const mine = outcomes.filter(({ recording }) => recording.path.startsWith(`${folder}/`));
+  const all = [...cases, ...exclusions].map(({ recording }) => recording);
+  const providers = [...new Set(all.map(({ provider }) => provider))].sort();
+  const count = (result: Outcome["result"]): number =>
+    mine.filter((outcome) => outcome.result === result).length;
+  const lines = ["", `${folder}: ${count("held")} of ${files}`];
+  for (const provider of providers) {
+    const held = mine.filter(
+      ({ recording, result }) => recording.provider === provider && result === "held",
+    ).length;
+    lines.push(
+      `  ${provider}: ${held} of ${all.filter((recording) => recording.provider === provider).length}`,
+    );
+  }
+  lines.push("  Not held:");
+  for (const { recording, result, note } of mine) {
+    if (result === "refused")
+      lines.push(`    ${recording.path}: answered by the gateway itself: 400, ${note}`);
+    if (result === "failed") lines.push(`    ${recording.path}: FAILED`);
+  }
+  const reasons = Map.groupBy(exclusions, ({ reason }) => reason);
+  for (const [reason, excluded] of [...reasons].toSorted(byName)) {
+    lines.push(`    ${reason}: ${excluded.length}`);
+    for (const { recording } of excluded) lines.push(`      ${recording.path}`);
+  }
+  const misfiled = all.filter(isMisfiled);
+  if (misfiled.length > 0) lines.push("  Served as what they are:");
+  for (const recording of misfiled)
+    lines.push(`    ${recording.path}: filed under ${recording.provider}, is ${vendorOf(recording)}`);
+  return lines;
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}

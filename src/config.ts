@@ -216,6 +216,7 @@ function configured(
   if (settings.api_key_env !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
     throw new Error(`${file}: providers.${id}.api_key_env names ${settings.api_key_env}, which is not set.`);
   }
+  if (!isHttpUrl(settings.base_url)) throw new Error(`${file}: providers.${id}.base_url is no URL.`);
   return {
     id,
     protocol: "chat_completions",

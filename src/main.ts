@@ -13,6 +13,9 @@ const FIRST_CREDITS = 100_000;
 /** Requests under way may take this long after the first signal. */
 const DRAIN_MS = 60_000;
 
+/** Calls that are ended then have this long to say so. */
+const GOODBYE_MS = 2_000;
+
 /** Above the gateway's own limit, so that the gateway gives the answer. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
@@ -28,6 +31,8 @@ try {
 
 async function main(): Promise<void> {
   checkRuntime();
+  // The database and the secrets are for this user alone.
+  process.umask(0o077);
   const config = readConfig(process.env, process.cwd());
   const log = createLog();
   const services = await buildServices({
@@ -149,9 +154,12 @@ function stopOnSignals(services: Services, listener: Listener, flush: () => void
     }
     stopping = true;
     services.drain();
-    const late = systemClock.setTimer(DRAIN_MS, () => void listener.stop());
+    const timers = [
+      systemClock.setTimer(DRAIN_MS, services.endCalls),
+      systemClock.setTimer(DRAIN_MS + GOODBYE_MS, () => void listener.stop()),
+    ];
     await listener.drain();
-    late.cancel();
+    for (const timer of timers) timer.cancel();
     await services.close();
     flush();
     process.exit(0);

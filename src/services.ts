@@ -3,6 +3,7 @@ import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
 import { systemClock, type Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
+import { GatewayError } from "./core/errors.ts";
 import { newId } from "./core/ids.ts";
 import type { Log } from "./core/log.ts";
 import type { Random } from "./core/random.ts";
@@ -11,6 +12,7 @@ import { migrate } from "./db/migrate.ts";
 import { kyselyOver, openForReading, openForWriting, type Database } from "./db/sqlite.ts";
 import { createAdmin, type Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
+import type { PaidCall } from "./gateway/paid-call.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createKeys, type StoredKey } from "./keys/keys.ts";
@@ -45,6 +47,8 @@ export interface Services {
   listensAt(url: string): void;
   /** From here on `readyz` says no. */
   drain(): void;
+  /** Ends every call under way, each with an end that says so and with its charge. */
+  endCalls(): void;
   /** Waits for the ledger and lets go of the home folder. */
   close(): Promise<void>;
 }
@@ -87,6 +91,7 @@ export async function buildServices({
 
   let url = `http://${config.host}:${config.port}`;
   let draining = false;
+  const live = new Set<PaidCall>();
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -102,6 +107,7 @@ export async function buildServices({
         ledger,
         clock,
         failpoint,
+        live,
         get timeouts() {
           return offers.current().settings.timeouts;
         },
@@ -123,6 +129,10 @@ export async function buildServices({
     reload: () => offers.reload(),
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
+    endCalls() {
+      for (const call of live)
+        call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
+    },
     async close() {
       await writer.close();
       await database.destroy();

@@ -130,26 +130,30 @@ export function memberName(bytes: Uint8Array, keyStart: number, keyEnd: number):
   return name;
 }
 
-/** The first key that stands twice in one object of the value at `at`, at any depth; `undefined` when none does. */
-export function findDuplicateKey(scan: JsonScan, at: number, depth = 0): string | undefined {
+/**
+ * The first key that stands twice in one object of the value at `at`, looking `levels` deep; `undefined` when none
+ * does. Each level is scanned anew, so the depth is bounded and the cost stays that of a few scans.
+ */
+export function findDuplicateKey(scan: JsonScan, at: number, levels: number): string | undefined {
   let found: string | undefined;
   const inner = (valueStart: number): void => {
     const byte = scan.bytes[valueStart];
-    if (found === undefined && (byte === 0x7b || byte === 0x5b))
-      found = findDuplicateKey(scan, valueStart, depth + 1);
+    if (levels > 0 && found === undefined && (byte === 0x7b || byte === 0x5b)) {
+      found = findDuplicateKey(scan, valueStart, levels - 1);
+    }
   };
   if (scan.bytes[at] === 0x5b) {
-    eachItem(scan, at, inner, depth);
+    eachItem(scan, at, inner);
     return found;
   }
-  const names: string[] = [];
+  const names = new Set<string>();
   const visit = (keyStart: number, keyEnd: number, valueStart: number): void => {
     const name = memberName(scan.bytes, keyStart, keyEnd);
-    if (names.includes(name)) found ??= name;
-    names.push(name);
+    if (names.has(name)) found ??= name;
+    names.add(name);
     inner(valueStart);
   };
-  if (scan.bytes[at] === 0x7b) eachMember(scan, at, visit, depth);
+  if (scan.bytes[at] === 0x7b) eachMember(scan, at, visit);
   return found;
 }
 

@@ -10,7 +10,7 @@ export function openForWriting(path: string): SqliteDatabase {
   const database = openSqlite(path);
   database.execute("pragma journal_mode = wal");
   database.execute("pragma synchronous = full");
-  database.execute("pragma busy_timeout = 5000");
+  database.execute("pragma busy_timeout = 1000");
   database.execute("pragma foreign_keys = on");
   // Without it a replaced row is deleted behind the triggers' back.
   database.execute("pragma recursive_triggers = on");
@@ -22,7 +22,7 @@ export function openForWriting(path: string): SqliteDatabase {
 /** Opens typed reads over the file; never blocked by the writer, never blocking it. */
 export function openForReading(path: string): Database {
   const database = openSqlite(path, { readonly: true });
-  database.execute("pragma busy_timeout = 5000");
+  database.execute("pragma busy_timeout = 1000");
   database.execute("pragma query_only = on");
   return kyselyOver(database);
 }

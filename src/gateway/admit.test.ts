@@ -14,6 +14,7 @@ const FACTS: ModelFacts = { total_context: 10_000, max_output: 500, prices: { in
 const PLAIN: Demand = {
   textTokens: { expected: 100, ceiling: 200 },
   media: {},
+  mediaBytes: 0,
   choices: 1,
   buckets: [],
   outputModalities: ["text"],
@@ -166,7 +167,7 @@ describe("what is held is the dearest that the request can come to", () => {
 
 test("the first route with a live provider serves, and prices are fixed at the moment", () => {
   const { provider, upstreamId, snapshot, expectedInput } = ask(
-    { media: { image: 1 } },
+    { media: { image: 1 }, mediaBytes: 5_000 },
     { input_modalities: ["text", "image"], media_token_ceiling: { image: 30 } },
   );
   expect([provider, upstreamId, snapshot.pricedAtMs, expectedInput]).toEqual([PROVIDER, "up", NOON, 110]);

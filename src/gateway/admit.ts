@@ -18,6 +18,8 @@ export interface Admission {
   readonly amount: MicroCredits;
   readonly elastic?: ElasticOutput;
   readonly choices: number;
+  /** More output than this cannot have been asked for; absent when the hold decides it. */
+  readonly mostOutput?: number;
   /** Input tokens that we would charge if upstream never told. */
   readonly expectedInput: number;
 }
@@ -33,6 +35,9 @@ const DEFAULT_MAX_OUTPUT = 32_768;
 
 /** A caller who sets no bound gets room for this much output, or a 402. */
 const FLOOR_OUTPUT = 1_024;
+
+/** Bytes of a picture, sound or document behind one token of it, as a guess for charges that nobody else counted. */
+const BYTES_PER_MEDIA_TOKEN = 50;
 
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
@@ -53,7 +58,9 @@ export function admit(
   const { demand } = request;
   checkModalities(model, demand);
   const media = mediaTokens(model, demand);
-  const expectedInput = demand.textTokens.expected + Math.ceil(media / 3);
+  const expectedInput =
+    demand.textTokens.expected +
+    Math.min(Math.ceil(media / 3), Math.ceil(demand.mediaBytes / BYTES_PER_MEDIA_TOKEN));
   checkContext(model, demand.textTokens.expected);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
@@ -62,6 +69,7 @@ export function admit(
     upstreamId,
     snapshot,
     choices: demand.choices,
+    ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
     expectedInput,
     ...quote(model, demand, media, snapshot),
   };

@@ -19,6 +19,8 @@ export interface CallServices {
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   readonly timeouts: Timeouts;
+  /** Calls that have not ended, so that a shutdown can end them as it should. */
+  readonly live: Set<PaidCall>;
 }
 
 /** The reason of an abort that the client caused by leaving. */
@@ -45,7 +47,6 @@ export interface PaidCall {
   settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits>;
   /** Charges what a client that left has used by then; the input where nothing had been answered. */
   settleLeft(metered: Metered | undefined): Promise<MicroCredits>;
-  readonly aborted: boolean;
 }
 
 /** What belongs to one call. */
@@ -58,8 +59,9 @@ export interface CallParts {
 }
 
 /** Takes charge of a hold. */
-export function openPaidCall({ services, protocol, admission, hold, record }: CallParts): PaidCall {
-  const { ledger, clock, failpoint } = services;
+export function openPaidCall(parts: CallParts): PaidCall {
+  const { services, protocol, admission, hold, record } = parts;
+  const { clock, failpoint } = services;
   const controller = new AbortController();
   const context: AnswerContext = {
     model: admission.model.id,
@@ -71,38 +73,20 @@ export function openPaidCall({ services, protocol, admission, hold, record }: Ca
     choices: admission.choices,
     expectedInput: admission.expectedInput,
   };
-  let ended = false;
+  let ending: Promise<MicroCredits> | undefined;
+  let sent = false;
 
-  const end = async (
-    outcome: string,
-    metered: Metered | undefined,
-    most?: MicroCredits,
-  ): Promise<MicroCredits> => {
-    if (ended) return 0n;
-    ended = true;
-    if (metered === undefined) {
-      record.note({ outcome, credit: "0" });
-      await ledger.void(hold, outcome);
-      return 0n;
-    }
-    const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
-    const cost = costOf(usage, admission.snapshot);
-    const used = most !== undefined && cost > most ? most : cost;
-    const charged = await ledger.settle(hold, { used, usage, flags: metered.flags, reason: outcome });
-    record.note({
-      outcome,
-      credit: creditsText(charged),
-      input_tokens: inputTokens(usage),
-      output_tokens: outputTokens(usage),
-      ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
-    });
-    return charged;
+  const end = (outcome: string, metered: Metered | undefined, most?: MicroCredits): Promise<MicroCredits> => {
+    ending ??= conclude(parts, outcome, metered, most).finally(() => services.live.delete(call));
+    return ending;
   };
 
-  return {
+  const call: PaidCall = {
     context,
     async send(body, stream) {
       const { provider } = admission;
+      controller.signal.throwIfAborted();
+      sent = true;
       const answer = await callUpstream(hold, {
         provider,
         path: protocol.path,
@@ -127,16 +111,19 @@ export function openPaidCall({ services, protocol, admission, hold, record }: Ca
     abort(reason) {
       controller.abort(reason);
     },
-    get aborted() {
-      return controller.signal.aborted;
-    },
-    settle: (metered) => end("completed", metered),
+    settle: (metered) =>
+      isPlausible(metered, admission, hold)
+        ? end("completed", metered)
+        : // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
+          end("completed", withFlag(metered, "clamped"), hold.amount),
     settleBroken(metered, error) {
       noteUpstreamError(record, error);
       const partial = metered === undefined ? undefined : withFlag(metered, "partial");
       return end(toGatewayError(error).kind, partial, hold.amount);
     },
     settleLeft(metered) {
+      // Nothing went out yet, so nothing was used.
+      if (!sent) return end("client_gone", undefined);
       const seen = metered ?? {
         usage: { ...NO_USAGE, input: admission.expectedInput },
         flags: ["estimated"] as const,
@@ -144,6 +131,45 @@ export function openPaidCall({ services, protocol, admission, hold, record }: Ca
       return end("client_gone", withFlag(seen, "partial"), hold.amount);
     },
   };
+  services.live.add(call);
+  return call;
+}
+
+/** Writes the end of a hold to the ledger and to the record: a charge of at most `most`, or none without usage. */
+async function conclude(
+  { services, admission, hold, record }: CallParts,
+  outcome: string,
+  metered: Metered | undefined,
+  most?: MicroCredits,
+): Promise<MicroCredits> {
+  if (metered === undefined) {
+    record.note({ outcome, credit: "0" });
+    await services.ledger.void(hold, outcome);
+    return 0n;
+  }
+  const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
+  const cost = costOf(usage, admission.snapshot);
+  const used = most !== undefined && cost > most ? most : cost;
+  const charged = await services.ledger.settle(hold, { used, usage, flags: metered.flags, reason: outcome });
+  record.note({
+    outcome,
+    credit: creditsText(charged),
+    input_tokens: inputTokens(usage),
+    output_tokens: outputTokens(usage),
+    ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
+  });
+  return charged;
+}
+
+/** Counts somewhat above a bound happen: vendors end a word, and count their own marks. */
+const SLACK = 1.25;
+
+/** Whether a count can be true: no number was bent, no more output than was asked for, no more input than fits. */
+function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolean {
+  if (metered.flags.includes("clamped")) return false;
+  const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
+  if (outputTokens(metered.usage) > asked * SLACK + 256) return false;
+  return inputTokens(metered.usage) <= (admission.model.totalContext ?? Infinity) * SLACK;
 }
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;

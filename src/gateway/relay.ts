@@ -38,9 +38,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
   const { caller, protocol, record } = input;
   const request = protocol.readRequest(input.body);
-  record.note({ model: request.model.slice(0, 100) });
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
-  record.note({ provider: admission.provider.id });
+  record.note({ model: admission.model.id, provider: admission.provider.id });
   const target = targetOf(admission);
   // What the target cannot take is a 400, and that comes before the 402.
   const asked = protocol.upstreamBody(request, target);

@@ -2,7 +2,7 @@ import { Hono, type Context } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
-import { describeError, type Log } from "../core/log.ts";
+import { describeError, type Log, redact } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { openRequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
@@ -36,7 +36,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     const record = openRequestRecord(log, clock, {
       requestId,
       method: request.method,
-      path: pathOf(request.url),
+      path: redact(pathOf(request.url)),
     });
     let streams = false;
     let response: Response;
@@ -68,7 +68,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
       response = respondError(errorOf(error, record.note, request.signal));
     }
     decorate(response.headers, requestId);
-    if (!streams) record.finish(response.status);
+    if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
 }

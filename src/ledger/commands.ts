@@ -121,7 +121,7 @@ export interface VoidOrphans {
   readonly nowMs: number;
 }
 
-/** Changes nothing; its answer shows that the writer writes. */
+/** Changes nothing that matters; its answer shows that the store takes what is written. */
 export interface Ping {
   readonly kind: "ping";
 }

@@ -7,7 +7,7 @@ import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
-import type { ElasticOutput } from "./commands.ts";
+import type { AnswerTo, ElasticOutput, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 
 /** What a request wants set aside. */
@@ -51,6 +51,9 @@ export interface LedgerParts {
   readonly holdLifetimeMs: number;
 }
 
+/** How long an end of a hold waits before the store is asked again. */
+const RETRY_MS = 1_000;
+
 /** The ledger over the one writer. */
 export function createLedger({
   writer,
@@ -62,6 +65,16 @@ export function createLedger({
 }: LedgerParts): Ledger {
   const rules = new Map<string, string>();
   const nextHoldId = holdSeries(random);
+
+  /** Ends a hold; what the store does not take is tried again until it does, whoever has stopped waiting for it. */
+  const endHold = async <C extends Settle | Void>(command: C): Promise<AnswerTo<C>> => {
+    try {
+      return await writer.submit(command);
+    } catch (error) {
+      clock.setTimer(RETRY_MS, () => void endHold(command).catch(() => undefined));
+      throw error;
+    }
+  };
   return {
     async hold(request) {
       const { snapshot } = request;
@@ -96,7 +109,7 @@ export function createLedger({
 
     async settle(hold, { used, usage, flags, reason }) {
       failpoint("settle.before_submit");
-      const answer = await writer.submit({
+      const answer = await endHold({
         kind: "settle",
         hold: hold.id,
         used,
@@ -111,7 +124,12 @@ export function createLedger({
     },
 
     async void(hold, reason) {
-      const answer = await writer.submit({ kind: "void", hold: hold.id, reason, nowMs: clock.nowMs() });
+      const answer = await endHold({
+        kind: "void",
+        hold: hold.id,
+        reason,
+        nowMs: clock.nowMs(),
+      });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
     },
   };

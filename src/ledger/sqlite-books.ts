@@ -53,11 +53,19 @@ export function openSqliteBooks(database: SqliteDatabase, failpoint: Failpoint =
       if (commands.length === 1 && first !== undefined) return [alone(first)];
       try {
         return transaction(commands);
-      } catch {
+      } catch (error) {
+        // A store that takes nothing takes nothing one by one either: every command hears it at once.
+        if (isStoreFault(error)) return commands.map(() => ({ failure: (error as Error).message }));
         return commands.map(alone);
       }
     },
   };
+}
+
+/** Faults of the file and not of a command: locked, full, unreadable, read-only. */
+function isStoreFault(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|CANTOPEN|NOTADB)/.test(code);
 }
 
 /** A failed commit may have ended the transaction already. */
@@ -125,6 +133,7 @@ function prepareStatements(database: SqliteDatabase) {
       `update holds set state = 'voided', end_reason = ?2, ended_at_ms = ?3
        where id = ?1 and state = 'held' returning account_id, amount`,
     ),
+    touch: prepare("update store_health set pings = pings + 1"),
     orphans: prepare("select id from holds where state = 'held' and boot_id <> ?"),
   };
 }
@@ -151,6 +160,7 @@ function createApply(sql: Statements): (command: Command) => AnswerTo<Command> {
       case "void_orphans":
         return voidOrphans(sql, command);
       case "ping":
+        sql.touch.run();
         return { ok: true };
     }
   };

@@ -38,6 +38,8 @@ export interface Demand {
   readonly textTokens: { readonly expected: number; readonly ceiling: number };
   /** Input media by kind. */
   readonly media: Readonly<Partial<Record<Modality, number>>>;
+  /** Bytes of the media that came in the request itself. */
+  readonly mediaBytes: number;
   /** Output tokens the caller set as the most, per choice. */
   readonly maxOutputTokens?: number;
   readonly choices: number;

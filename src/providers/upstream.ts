@@ -66,7 +66,8 @@ function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
       try {
         const length = response.headers.get("content-length");
         // A length that was declared is kept to by the client; without one, we count.
-        if (length === null) return await readCounted(response, maxBytes);
+        const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
+        if (length === null || !plain) return await readCounted(response, maxBytes);
         if (Number(length) > maxBytes) throw tooLarge();
         return new Uint8Array(await response.arrayBuffer());
       } catch (error) {

@@ -366,8 +366,10 @@ test("hostile usage is clamped, never negative, never beyond the account", async
   );
   const answer = (await (await poor.chat(body)).json()) as Json;
   const { balance } = await poor.account();
-  expect(balance).toBe(0);
-  expect(answer.credit).toBe(10);
+  // The hold of 64 output tokens is the most that was agreed to, whatever the provider says.
+  expect(answer.credit).toBeGreaterThan(0.768);
+  expect(answer.credit).toBeLessThan(1.5);
+  expect(balance).toBe(Number((10 - answer.credit).toFixed(6)));
   await poor.close();
 });
 

@@ -62,6 +62,8 @@ const STATEMENTS = [
     created_at_ms integer not null
   ) strict`,
   `create index ledger_statement on ledger (account_id, seq)`,
+  `create table store_health (pings integer not null) strict`,
+  `insert into store_health (pings) values (0)`,
   `create trigger ledger_is_append_only_update before update on ledger
     begin select raise(abort, 'ledger rows are never changed'); end`,
   `create trigger ledger_is_append_only_delete before delete on ledger

@@ -14,12 +14,17 @@ const ANY_TOOL_CEILING = 600;
 /** What a tool definition adds to its own text. */
 const PER_TOOL = { expected: 8, ceiling: 200 };
 
-/** What `body` asks for; `schemaBytes` is the length of its tools and response format as they were sent. */
-export function readDemand(body: ChatRequestBody, schemaBytes: number): Demand {
+/**
+ * What `body` asks for. The guess measures the fields that models read; the bound counts every byte that goes up but
+ * those of media, so that text in a field that nobody thought of is held for too. `schemaBytes` is the length of its tools and response format as they were sent.
+ */
+export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes: number): Demand {
   const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
   const media: Partial<Record<Modality, number>> = {};
   for (const message of body.messages) measureMessage(message, size, media);
   const text = estimateTokens(size);
+  const mediaBytes = measureMedia(body);
+  const ceiling = Math.max(text.ceiling, Math.ceil((bodyBytes - mediaBytes) / 2));
   const messages = body.messages.length;
   const tools = body.tools?.length ?? 0;
   const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens;
@@ -28,13 +33,14 @@ export function readDemand(body: ChatRequestBody, schemaBytes: number): Demand {
       expected:
         text.expected + messages * PER_MESSAGE.expected + tools * PER_TOOL.expected + PER_REQUEST.expected,
       ceiling:
-        text.ceiling +
+        ceiling +
         messages * PER_MESSAGE.ceiling +
         tools * PER_TOOL.ceiling +
         (tools > 0 ? ANY_TOOL_CEILING : 0) +
         PER_REQUEST.ceiling,
     },
     media,
+    mediaBytes,
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     choices: body.n ?? 1,
     buckets: pricedBuckets(body, media),
@@ -86,4 +92,24 @@ function measureMessage(
 
 function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
+}
+
+/** Bytes of media that stand in the body itself. */
+function measureMedia(body: ChatRequestBody): number {
+  let bytes = 0;
+  const add = (url: string | undefined): void => {
+    if (url?.startsWith("data:") === true) bytes += url.length;
+  };
+  for (const message of body.messages) {
+    for (const image of message.images ?? []) add(image.image_url.url);
+    if (!Array.isArray(message.content)) continue;
+    for (const part of message.content) {
+      add(part.image_url?.url);
+      add(part.video_url?.url);
+      add(part.audio_url?.url);
+      add(part.file?.file_data);
+      bytes += part.input_audio?.data.length ?? 0;
+    }
+  }
+  return bytes;
 }

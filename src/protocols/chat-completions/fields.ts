@@ -45,7 +45,8 @@ export const FIELDS: Readonly<Record<string, FieldRule>> = {
   prompt_cache_retention: free,
   store: free,
   metadata: free,
-  prediction: free,
+  // Rejected prediction tokens are billed as output beyond any bound.
+  prediction: { rule: "priced", freeValues: [null] },
   verbosity: free,
   functions: free,
   function_call: free,

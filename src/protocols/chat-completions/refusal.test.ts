@@ -170,7 +170,8 @@ describe("what must not be shown is not", () => {
     for (const status of [401, 403, 404, 429, 500, 503, 504]) {
       const error = refuse(status, { error: { message: "internal host db-7 at 10.0.0.3" } });
       expect(error.message).not.toContain("db-7");
-      expect((error.cause as Error).message).toContain("db-7");
+      // The cause goes to the log, where no text of a provider belongs: it may quote the prompt.
+      expect((error.cause as Error).message).not.toContain("db-7");
     }
   });
 

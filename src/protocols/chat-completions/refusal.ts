@@ -39,7 +39,8 @@ export function errorWithin(body: JsonObject): unknown {
 
 function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
   const kind = kindOf(said);
-  const cause = new Error(`upstream ${said.status}: ${said.words}: ${said.message}`);
+  // Without the message: it may quote the prompt, and the cause goes to the log.
+  const cause = new Error(`upstream ${said.status}: ${said.words}`);
   switch (kind) {
     case "invalid_request_error":
     case "input_too_large":
@@ -56,11 +57,7 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
     case "timeout_error":
       return new GatewayError(kind, "The provider did not answer in time.", { cause });
     default:
-      return new GatewayError(
-        "upstream_error",
-        "The provider failed to answer this request. Its operator was told.",
-        { cause },
-      );
+      return new GatewayError("upstream_error", "The provider failed to answer this request.", { cause });
   }
 }
 

@@ -55,6 +55,7 @@ export function readRequest(bytes: Uint8Array): ChatRequest {
     stream: value.stream === true,
     demand: readDemand(
       value,
+      bytes.length,
       spanLength(byName, "tools") + spanLength(byName, "functions") + spanLength(byName, "response_format"),
     ),
     body: value,
@@ -88,16 +89,19 @@ export function indexMembers(bytes: Uint8Array, members: readonly Member[]): Rea
 function withoutNulls(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).filter(([name, field]) => field !== null || REQUIRED.includes(name)),
+    Object.entries(value).filter(([name, field]) => field !== null || REQUIRED.has(name)),
   );
 }
 
-const REQUIRED = ["model", "messages"];
+const REQUIRED: ReadonlySet<string> = new Set(["model", "messages"]);
+
+/** Levels of `messages` that are read: message, content, part, and what the part holds. */
+const MESSAGE_LEVELS = 4;
 
 /** The input is charged by what the messages say, so nothing in them may be said twice either. */
 function checkMessageKeys(bytes: Uint8Array, messages: Member | undefined): void {
   if (messages === undefined) return;
-  const twice = findDuplicateKey(openScan(bytes, messages.valueEnd), messages.valueStart);
+  const twice = findDuplicateKey(openScan(bytes, messages.valueEnd), messages.valueStart, MESSAGE_LEVELS);
   if (twice === undefined) return;
   throw invalid(`${twice.slice(0, 64)} stands twice in one object of messages: send it once.`, "messages");
 }

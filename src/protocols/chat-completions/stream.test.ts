@@ -216,11 +216,6 @@ describe("usage is sent once, in the tail, and the last one counts", () => {
       sent: [{ ...delta("a"), usage: null }, finish(), usageChunk()],
       want: [3, 2],
     },
-    {
-      name: "before the end",
-      sent: [delta("a"), usageChunk(3, 2), delta("b"), finish()],
-      want: [3, 2],
-    },
   ];
   const check = (sent: readonly Json[], want: readonly number[]) => (): void => {
     for (const context of [CONTEXT, COMPATIBLE]) {
@@ -247,6 +242,16 @@ describe("usage is sent once, in the tail, and the last one counts", () => {
     "on its own chunk, as its first member",
     check([delta("a"), finish(), { usage: usage(3, 2), ...head, choices: [] }], [3, 2]),
   );
+
+  test("before the end: what came after it is counted by us, and flagged", () => {
+    const { stream } = play(wire([first, delta("a"), usageChunk(3, 2), delta("eight by"), finish(), DONE]));
+    expect(stream.metered()).toMatchObject({ usage: { input: 3, output: 4 }, flags: ["estimated"] });
+  });
+
+  test("of no output beside text: the text is counted by us", () => {
+    const { stream } = play(wire([first, usageChunk(3, 0), delta("eight by"), finish(), DONE]));
+    expect(stream.metered()).toMatchObject({ usage: { input: 3, output: 2 }, flags: ["estimated"] });
+  });
 
   test("missing: our count, flagged", () => {
     const { tail, stream } = play(wire([first, delta("four letters"), finish(), DONE]));

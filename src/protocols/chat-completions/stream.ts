@@ -4,8 +4,9 @@ import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { createSseLines } from "../../core/sse-lines.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
+import { createEventJoiner } from "./event-joiner.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "./refusal.ts";
@@ -20,8 +21,6 @@ const decoder = new TextDecoder();
 const DATA = encoder.encode("data: ");
 const OPEN = 0x7b;
 const END = encoder.encode("\n\n");
-/** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
-const LINE_JOIN = encoder.encode(" ");
 const COLON = encoder.encode(":");
 const DONE = encoder.encode("[DONE]");
 const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
@@ -64,6 +63,7 @@ export function openStream(context: AnswerContext): RelayStream {
     state.metered = metered;
     state.usageText = text;
     state.usageChunk = undefined;
+    state.counted = { ...seen };
     return true;
   };
 
@@ -95,6 +95,7 @@ export function openStream(context: AnswerContext): RelayStream {
     scanner.scan(bytes, start, end);
     const { facts } = scanner;
     if (!facts.valid) return failCut("The provider sent a chunk that is not JSON.");
+    if (facts.errorStart === -1) noteChoices();
     const gaveUsage = facts.usageStart !== -1 && noteUsage(bytes, facts.usageStart, facts.usageEnd);
     if (facts.errorStart !== -1) {
       // An error after every choice has ended takes nothing away from the answer.
@@ -104,7 +105,6 @@ export function openStream(context: AnswerContext): RelayStream {
       return;
     }
     if (state.idText === undefined || state.createdText === undefined) noteNames(bytes);
-    noteChoices();
     if (!facts.someChoice) {
       if (gaveUsage || facts.hasChoices) keepUsageChunk(bytes, start, end, gaveUsage);
       else fail("The provider sent a chunk without choices.");
@@ -198,7 +198,7 @@ export function openStream(context: AnswerContext): RelayStream {
       return state.isDone;
     },
     get isComplete() {
-      return isComplete() || (state.isDone && openChoices.size > 0);
+      return isComplete() || (state.isDone && state.hasContent && openChoices.size >= context.choices);
     },
     get failure() {
       return state.failure;
@@ -206,7 +206,7 @@ export function openStream(context: AnswerContext): RelayStream {
     get repairs() {
       return [...(repairs?.applied() ?? []), ...moved];
     },
-    metered: () => state.metered ?? countedUsage(seen, context),
+    metered: () => meteredSoFar(state, seen, context),
     tail(metered, credit) {
       const usage = usageText(state, metered);
       const last = missingFinish(state, context, openChoices, state.calledTool);
@@ -242,56 +242,14 @@ interface StreamState {
   atEnd: boolean;
   failure?: GatewayError;
   metered?: Metered;
+  /** Text that had come when usage was last told. */
+  counted?: Seen;
   /** The last usage as upstream wrote it. */
   usageText?: string;
   /** The last usage chunk, ready to be sent. */
   usageChunk?: Uint8Array | undefined;
   idText?: string;
   createdText?: string;
-}
-
-type Span = (bytes: Uint8Array, start: number, end: number) => void;
-
-/** Joins the data lines of an event (nearly always one, which is handed over where it stands). */
-function createEventJoiner(event: Span, comment: Span) {
-  let bytes: Uint8Array | undefined;
-  let start = 0;
-  let end = 0;
-  let more: Uint8Array[] = [];
-  let length = 0;
-  return {
-    comment,
-    data(lineBytes: Uint8Array, lineStart: number, lineEnd: number) {
-      length += lineEnd - lineStart + 1;
-      if (bytes !== undefined) {
-        more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
-        return;
-      }
-      bytes = lineBytes;
-      start = lineStart;
-      end = lineEnd;
-    },
-    dispatch() {
-      const first = bytes;
-      const rest = more;
-      bytes = undefined;
-      more = [];
-      length = 0;
-      if (first === undefined) return;
-      if (rest.length === 0) return event(first, start, end);
-      const whole = joinBytes([first.subarray(start, end), ...rest]);
-      event(whole, 0, whole.length);
-    },
-    /** Copies what waits for its blank line (the bytes handed in are good for one call only); tells its length. */
-    keep(): number {
-      if (bytes === undefined) return 0;
-      if (start !== 0 || end !== bytes.length || bytes.buffer.byteLength !== bytes.length)
-        bytes = bytes.slice(start, end);
-      start = 0;
-      end = bytes.length;
-      return length;
-    },
-  };
 }
 
 function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
@@ -302,11 +260,31 @@ function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
   return DONE.every((byte, i) => bytes[from + i] === byte);
 }
 
+/**
+ * What upstream said, and our own count of text that came after it said so: usage in the middle of an answer speaks
+ * of its beginning only.
+ */
+function meteredSoFar(state: StreamState, seen: Seen, context: AnswerContext): Metered {
+  const { metered, counted } = state;
+  if (metered === undefined || counted === undefined) return countedUsage(seen, context);
+  const late = { ascii: seen.ascii - counted.ascii, wide: seen.wide - counted.wide };
+  const silent = outputTokens(metered.usage) === 0;
+  const missed = countedUsage(silent ? seen : late, context).usage.output;
+  if (missed === 0) return metered;
+  const flags = metered.flags.includes("estimated")
+    ? metered.flags
+    : [...metered.flags, "estimated" as const];
+  return { usage: { ...metered.usage, output: metered.usage.output + missed }, flags };
+}
+
+/** Bytes of answer text by kind. */
+interface Seen {
+  readonly ascii: number;
+  readonly wide: number;
+}
+
 /** What was delivered, by our own count: upstream said nothing of usage, or the answer was cut before it could. */
-function countedUsage(
-  seen: { readonly ascii: number; readonly wide: number },
-  context: AnswerContext,
-): Metered {
+function countedUsage(seen: Seen, context: AnswerContext): Metered {
   // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
   const { expected } = estimateTokens({
     ascii: seen.ascii,

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "typebox";
 
 const closed = { additionalProperties: false };
-const NullableSeconds = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+const NullableSeconds = Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799 }), Type.Null()], {
   description: "Unix time in seconds",
 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });

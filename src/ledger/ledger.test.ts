@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { GatewayError } from "../core/errors.ts";
+import { noFailpoint } from "../core/failpoint.ts";
+import type { Hold } from "../core/hold.ts";
+import type { Model } from "../core/model.ts";
+import { systemRandom } from "../core/random.ts";
+import { NO_USAGE } from "../core/usage.ts";
+import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import type { AnswerTo, Command } from "./commands.ts";
+import { createLedger } from "./ledger.ts";
+import type { Writer } from "./writer.ts";
+
+/** A writer that notes what it is given, and refuses while `refusing` is set. */
+function createFickleWriter() {
+  const seen: Command[] = [];
+  const state = { refusing: false };
+  const writer: Writer = {
+    submit: async <C extends Command>(command: C) => {
+      seen.push(command);
+      if (state.refusing) throw new GatewayError("overloaded_error", "full");
+      const answer =
+        command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n, lost: 0n };
+      return answer as AnswerTo<C>;
+    },
+    close: async () => {},
+  };
+  return { writer, seen, state };
+}
+
+const snapshot = { version: "v", prices: {}, pricedAtMs: 0 };
+
+async function open() {
+  const clock = createFakeClock();
+  const fickle = createFickleWriter();
+  const ledger = createLedger({
+    writer: fickle.writer,
+    clock,
+    random: systemRandom,
+    failpoint: noFailpoint,
+    bootId: "boot_1",
+    holdLifetimeMs: 1_000,
+  });
+  const hold = (await ledger.hold({
+    accountId: "a",
+    keyId: "k",
+    requestId: "r",
+    model: { id: "m" } as Model,
+    snapshot,
+    amount: 7n,
+  })) as Hold;
+  return { clock, ledger, hold, ...fickle };
+}
+
+for (const kind of ["settle", "void"] as const) {
+  test(`a ${kind} that the store refuses is told to its caller, and tried again until it is taken`, async () => {
+    const { clock, ledger, hold, seen, state } = await open();
+    state.refusing = true;
+    const ending =
+      kind === "void"
+        ? ledger.void(hold, "refused")
+        : ledger.settle(hold, { used: 5n, usage: NO_USAGE, flags: [], reason: "completed" });
+    const failure: unknown = await ending.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(GatewayError);
+    await clock.advance(3_000);
+    state.refusing = false;
+    await clock.advance(1_000);
+    const tries = seen.filter((command) => command.kind === kind);
+    expect(tries.length).toBe(5);
+    expect(
+      new Set(
+        tries.map((command) =>
+          JSON.stringify(command, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+        ),
+      ).size,
+    ).toBe(1);
+    await clock.advance(10_000);
+    expect(seen.filter((command) => command.kind === kind).length).toBe(5);
+  });
+}
+
+test("ids of one run's holds share 128 random bits and count up in order", async () => {
+  const { ledger, hold } = await open();
+  const next = (await ledger.hold({
+    accountId: "a",
+    keyId: "k",
+    requestId: "r",
+    model: { id: "m" } as Model,
+    snapshot,
+    amount: 1n,
+  })) as Hold;
+  expect(hold.id).toMatch(/^hold_[0-9a-f]{32}\.0000000001$/);
+  expect(next.id.split(".")).toEqual([hold.id.split(".")[0] as string, "0000000002"]);
+  expect([hold.id, next.id].toSorted()).toEqual([hold.id, next.id]);
+});

@@ -17,7 +17,7 @@ export interface ByteSink {
 
 /** A streamed answer that has begun, or that waits for a slow provider. */
 export interface StreamAnswer {
-  /** Sends the whole answer. Never rejects: a broken answer has an end that says so. */
+  /** Sends the whole answer: a broken one has an end that says so. Rejects only when the client has gone. */
   pipe(sink: ByteSink): Promise<void>;
   /** The client has gone: upstream is stopped and what was used is charged. */
   cancel(): void;
@@ -74,6 +74,8 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
   let refused = false;
   let begun = false;
   let ended = false;
+  const gone = Promise.withResolvers<never>();
+  gone.promise.catch(() => undefined);
   const watch = createStreamWatch({
     clock,
     timeouts: services.timeouts,
@@ -139,6 +141,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
   const leave = (): void => {
     if (ended) return;
     ended = true;
+    gone.reject(new ClientGone());
     call.abort(new ClientGone());
     call
       .settleLeft(upstream === undefined ? undefined : stream.metered())
@@ -175,7 +178,8 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
       const room = sink.flush();
       if (room !== undefined) {
         watch.clientWants(false);
-        await room;
+        // A client that takes nothing for too long is left behind, and its connection with it.
+        await Promise.race([room, gone.promise]);
         watch.clientWants(true);
       }
       failpoint("stream.after_chunk");
@@ -219,7 +223,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
             ? (cause as Error)
             : upstream.failureOf(cause);
       }
-      if (ended) return;
+      if (ended) throw new ClientGone();
       await endOf(error, (bytes) => sink.write(bytes));
       close(200);
       await sink.flush();

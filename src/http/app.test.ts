@@ -39,7 +39,7 @@ function open(more: Partial<EdgeServices> = {}) {
     log: { info: note, warn: note, error: note },
   });
   const send = (path: string, init: RequestInit = {}): Promise<Response> =>
-    app(new Request(`http://gateway${path}`, init), { keepOpen: () => {} });
+    app(new Request(`http://gateway${path}`, init), { keepOpen: () => {}, limitIdle: () => {} });
   return { send, app, lines, asked };
 }
 
@@ -194,9 +194,9 @@ describe("targets", () => {
       headers: new Headers(),
       signal: new AbortController().signal,
     };
-    const relative = await app(odd as unknown as Request, { keepOpen: () => {} });
+    const relative = await app(odd as unknown as Request, { keepOpen: () => {}, limitIdle: () => {} });
     const twoHosts = { ...odd, url: "http://a/healthz", headers: new Headers({ host: "a, b" }) };
-    const ambiguous = await app(twoHosts as unknown as Request, { keepOpen: () => {} });
+    const ambiguous = await app(twoHosts as unknown as Request, { keepOpen: () => {}, limitIdle: () => {} });
     expect([relative.status, ambiguous.status]).toEqual([400, 400]);
   });
 });

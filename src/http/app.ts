@@ -58,6 +58,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
             caller,
             readBody: () => readBody(request, clock),
             keepOpen: () => connection.keepOpen(),
+            limitIdle: () => connection.limitIdle(),
             note: record.note,
           };
           return route.handle(context);

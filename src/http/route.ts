@@ -33,6 +33,8 @@ export interface RouteContext {
   readBody(): Promise<Uint8Array>;
   /** Lifts the server's idle limit for this request. */
   keepOpen(): void;
+  /** Puts that limit back. */
+  limitIdle(): void;
   note(fields: LogFields): void;
 }
 

@@ -2,6 +2,8 @@
 export interface Connection {
   /** Lifts the idle limit for this request: from here on our own deadlines count. */
   keepOpen(): void;
+  /** Puts the idle limit back, for what comes next on the connection. */
+  limitIdle(): void;
 }
 
 /** A listening server. */
@@ -23,18 +25,24 @@ export interface ServeOptions {
   handle(request: Request, connection: Connection): Response | Promise<Response>;
 }
 
+/** The longest idle time that the runtime allows; a request lifts it for itself by `keepOpen`. */
+const IDLE_SEC = 255;
+
 /** Starts an HTTP server. Throws an error with code `EADDRINUSE` when the port is taken. */
 export function serve({ hostname, port, maxBodyBytes, handle }: ServeOptions): Listener {
   const server = Bun.serve({
     hostname,
     port,
     maxRequestBodySize: maxBodyBytes,
-    // The longest the runtime allows; a stream lifts it by keepOpen.
-    idleTimeout: 255,
+    idleTimeout: IDLE_SEC,
     development: false,
     // Outside development the runtime shares a port between processes unless told not to (measured, 1.4.5).
     reusePort: false,
-    fetch: (request, bun) => handle(request, { keepOpen: () => bun.timeout(request, 0) }),
+    fetch: (request, bun) =>
+      handle(request, {
+        keepOpen: () => bun.timeout(request, 0),
+        limitIdle: () => bun.timeout(request, IDLE_SEC),
+      }),
     error: () => new Response(null, { status: 500 }),
   });
   return {

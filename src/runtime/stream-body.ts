@@ -9,7 +9,7 @@ interface BodySink {
 interface DirectController {
   write(bytes: Uint8Array): unknown;
   flush(wait: true): unknown;
-  close(): void;
+  close(error?: Error): void;
 }
 
 /**
@@ -33,9 +33,10 @@ export function streamBody(
           },
         });
         controller.close();
-      } catch {
-        // Writing to a client that has gone fails; there is nobody left to tell.
+      } catch (error) {
+        // The client has gone, or takes nothing: its connection ends without the mark of a whole body.
         cancel();
+        controller.close(error instanceof Error ? error : new Error("The client has gone."));
       }
     },
     cancel,

@@ -3,8 +3,9 @@ import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
 import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { gateAt, stallAt } from "../upstream/faults.ts";
+import { endlessBody, gateAt, stallAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
+import { openRawClient } from "../upstream/raw-client.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, streamEvents, type TestGateway } from "../gateway/gateway.ts";
 
@@ -100,6 +101,31 @@ for (const { name, at, afterMs, free } of silent) {
     await gateway.settled();
   });
 }
+
+test("a client that takes nothing for a minute is left behind: upstream is stopped, its connection ends unfinished", async () => {
+  const filler = new TextEncoder().encode(
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: { content: "x".repeat(60_000) }, finish_reason: null }] })}\n\n`,
+  );
+  double.handle(() => endlessBody(sseAnswer(filler), filler));
+  const client = await openRawClient(gateway.url);
+  const text = JSON.stringify({ ...body, stream: true });
+  client.pause();
+  client.send(
+    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+  );
+  const request = await double.waitForRequest(1);
+  let last = -1;
+  while (request.answered.bytes !== last || last === 0) {
+    last = request.answered.bytes;
+    await Bun.sleep(150);
+  }
+  await clock.advance(70_000);
+  await double.waitForClientGone(request);
+  client.resume();
+  await client.ended();
+  expect(new TextDecoder().decode(client.received())).not.toContain("[DONE]");
+  await gateway.settled();
+}, 20_000);
 
 test("a revoked key is refused at once, and one that has expired at its second", async () => {
   double.handle(() => chatAnswer({ usage: USAGE }));

@@ -24,13 +24,22 @@ async function handleChatCompletions(context: RouteContext): Promise<Response> {
   if (caller === undefined) throw new Error("The route was reached without a caller.");
   const body = await context.readBody();
   context.keepOpen();
-  const output = await relay(services.relay, {
-    caller,
-    protocol: chatCompletions,
-    body,
-    signal: request.signal,
-    record,
-  });
-  const headers = warningHeader(output.warnings);
-  return output.kind === "plain" ? respondBytes(output.body, headers) : respondStream(output.answer, headers);
+  let streams = false;
+  try {
+    const output = await relay(services.relay, {
+      caller,
+      protocol: chatCompletions,
+      body,
+      signal: request.signal,
+      record,
+    });
+    const headers = warningHeader(output.warnings);
+    if (output.kind === "plain") return respondBytes(output.body, headers);
+    streams = true;
+    const { answer } = output;
+    const pipe: typeof answer.pipe = (sink) => answer.pipe(sink).finally(() => context.limitIdle());
+    return respondStream({ pipe, cancel: answer.cancel }, headers);
+  } finally {
+    if (!streams) context.limitIdle();
+  }
 }

@@ -53,14 +53,11 @@ describe("a variable at fault is one sentence that names it", () => {
   });
 
   const wrong = [
-    // "localhost:" parses as a scheme, so canParse lets it through and every call fails later.
     {
       name: "OPENAI_BASE_URL",
       run: () => settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "localhost:8080/v1" }),
     },
-    // Only the beginning is looked at.
     { name: "PUBLIC_URL", run: () => readConfig({ PUBLIC_URL: "http://a b" }, "/x") },
-    // readConfig hands failpoints on unread; the sentence that comes later does not name the variable, or is overloaded_error.
     { name: "SWITCHYARD_FAILPOINT", run: () => readConfig({ SWITCHYARD_FAILPOINT: "nonsense" }, "/x") },
     {
       name: "SWITCHYARD_WRITER_FAILPOINT",
@@ -204,7 +201,6 @@ describe("switchyard.yaml", () => {
     expect(started).toContain("language/local/m is defined twice");
   });
 
-  // The runtime's timers take 2^31 - 1 ms: a longer plain_seconds fires at once, so that every plain call times out.
   test("with a timeout beyond what a timer takes is refused or bounded", () => {
     let longest = 0;
     sentenceOf(() => (longest = settings("timeouts: { plain_seconds: 3000000 }").timeouts.plainMs));

@@ -25,7 +25,6 @@ describe("no line of the log shows what looks like a secret", () => {
     else test(`${canary.slice(0, 12)}…`, check);
   }
 
-  // Google's keys are 39 characters, one less than the pattern for blobs asks for.
   test("AIza…", () => expect(redact(`key AIza${"aB3".repeat(11)}xy`)).toContain("[redacted]"));
 });
 

@@ -49,7 +49,6 @@ describe("a fault names the field and says what it must be", () => {
     expect(checker.accepts({ name: "a", kind: "b", count: 9, either: null, set: ["x", "y"] })).toBe(true);
   });
 
-  // The branches of a union are joined by cutting off "must be ", which not every predicate begins with.
   test("the branches of a union make one sentence", () => {
     const union = compileSchema(
       Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) }),

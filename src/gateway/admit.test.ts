@@ -152,7 +152,6 @@ describe("what is held is the dearest that the request can come to", () => {
     expect(ask({}, { max_output: undefined as never }).elastic?.maxTokens).toBe(32_768);
   });
 
-  // 1e18 tokens × a price is beyond 64 bits: the store throws a RangeError and the caller is told 503, not 400 or 402.
   test("an amount that no store can hold is never asked for", () => {
     const most = { maxOutputTokens: 1e18 };
     let amount = 0n;

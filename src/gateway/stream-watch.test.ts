@@ -128,7 +128,6 @@ describe("a client that waits", () => {
   });
 });
 
-// byteMs is older than the client's pause: what we did not read counts as the provider's silence.
 test("time in which the client took nothing is not the provider's silence", async () => {
   const { watch, clock, said, begin } = open();
   begin();

@@ -131,7 +131,6 @@ describe("what was looked up", () => {
     expect(await keys.authenticate(text)).toBeUndefined();
   });
 
-  // ask() writes into `remembered` when its question comes back, also when forget() was called meanwhile.
   test("while a question was under way is forgotten too", async () => {
     const { keys, issue, rows, hold, release } = createStore();
     const { text, hash } = issue();

@@ -421,7 +421,6 @@ describe("the ledger", () => {
     });
   }
 
-  // Without `pragma recursive_triggers = on` (openForWriting), a replace deletes the old row without asking the trigger.
   test("refuses a replaced row", () => {
     books.apply([account(), grant("g", 10n)]);
     const replace = `insert or replace into ledger

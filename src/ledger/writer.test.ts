@@ -144,7 +144,6 @@ describe("the writer", () => {
     expect(closed()).toBe(1);
   });
 
-  // `idle` holds one resolver: a second close while a batch is written takes the place of the first for ever.
   test("closed twice, both resolve", async () => {
     const { executor, turns } = createManualExecutor();
     const writer = createWriter(executor, quiet, pace);

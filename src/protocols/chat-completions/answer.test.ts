@@ -179,7 +179,6 @@ const unreadable = [
   { name: "that nests 300 levels", sent: `{${CHOICES},${USAGE},"x":${"[".repeat(300)}${"]".repeat(300)}}` },
 ];
 for (const { name, sent } of unreadable) {
-  // readAnswer parses leniently, encode() scans strictly: it throws after the charge is in the ledger, and the client gets a 502 it paid for.
   test(`an answer ${name} is refused before it is charged, or it can be encoded`, () => {
     let answer: ReturnType<typeof read> | undefined;
     try {

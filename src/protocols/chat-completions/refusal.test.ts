@@ -175,7 +175,6 @@ describe("what must not be shown is not", () => {
     }
   });
 
-  // `param` of the provider goes to the client unread, of any length and with anything in it.
   test("a param that holds our credential", () => {
     expect(refuse(400, { error: { message: BAD, param: SECRET } }).param).toBeUndefined();
   });
@@ -228,7 +227,6 @@ describe("an error within a good answer", () => {
     { error: { code: "context_length_exceeded", message: "x" }, kind: "input_too_large" },
   ];
   for (const { error, kind } of silent) {
-    // kindOf asks for a status from 400 on, which an error inside a 200 does not have.
     test(`${error.code} without a status is ${kind}`, () => {
       expect(readErrorObject(error, CONTEXT).kind as string).toBe(kind);
     });

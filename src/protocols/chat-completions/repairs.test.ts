@@ -322,7 +322,6 @@ describe("chunks", () => {
     });
   }
 
-  // findCall falls back to the last call where the index is a number that no call has: the second call's name is lost.
   test("two calls without ids under two indexes are two calls", () => {
     const bare = (index: number, name: string): Json => ({
       index,
@@ -333,7 +332,6 @@ describe("chunks", () => {
     expect(sent.at(-1)?.choices[0].delta.tool_calls[0]).toEqual({ ...bare(1, "g"), id: "call_1" });
   });
 
-  // The fragment with {} is sent before the chunk, so clients see arguments of a call that has not begun.
   test("a call without arguments that ends in its own chunk begins before its arguments", () => {
     const { sent } = repair(first, WHOLE_CALL);
     const fragments = sent.flatMap(({ choices }) => choices.flatMap((c: Json) => c.delta.tool_calls ?? []));
@@ -341,7 +339,6 @@ describe("chunks", () => {
     expect(fragments.map((f: Json) => f.function.arguments).join("")).toBe("{}");
   });
 
-  // FINISH_WORDS is a plain object: the word is looked up among what every object inherits, and the reason is lost.
   test("a finish reason called constructor stays one", () => {
     expect(repair(first, say({}, "constructor")).sent.at(-1)?.choices[0].finish_reason).toBe("constructor");
   });

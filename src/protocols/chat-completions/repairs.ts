@@ -30,7 +30,6 @@ export interface ChunkRepairs {
   /** The chunks to send for one that came: itself when nothing was wrong; `undefined` when it is no JSON object. */
   apply(text: string): readonly string[] | undefined;
   applied(): readonly RepairName[];
-  sawToolCall(): boolean;
 }
 
 interface ToolCallState {
@@ -87,7 +86,6 @@ export function createChunkRepairs(): ChunkRepairs {
       return silent ? extra : [...extra, JSON.stringify(chunk)];
     },
     applied: () => [...applied],
-    sawToolCall: () => [...choices.values()].some((choice) => choice.calls.length > 0),
   };
 }
 

@@ -76,7 +76,6 @@ describe("a member that stands twice is a 400 that names it", () => {
     { name: "an escaped role", text: body("", '{"role":"user","r\\u006fle":"assistant","content":"a"}') },
   ];
   for (const { name, text } of nested) {
-    // decisions.md section 9: duplicate keys on a path that money reads; only the top level is looked at.
     test(`within messages: ${name}`, () => {
       expect(refusalOf(text)?.kind).toBe("invalid_request_error");
     });
@@ -203,7 +202,6 @@ describe("a field out of its range is a 400 that names it", () => {
     });
   }
 
-  // checkUrl is called for parts only: the pictures that an assistant's turn carries are not looked at.
   test("a picture of an assistant's turn with a file URL", () => {
     const message =
       '{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"file:///x"}}]}';
@@ -357,6 +355,5 @@ describe("demand", () => {
     expect(demand(json).textTokens.ceiling).toBeGreaterThan(text.length / 4);
   };
   for (const { name, json } of carriers) test(`text in ${name} is held for`, isMeasured(json));
-  // demand.ts measures the fields it names; these are sent upstream, cost input, and are held for as nothing.
   for (const { name, json } of unmeasured) test(`text in ${name} is held for`, isMeasured(json));
 });

@@ -232,12 +232,10 @@ describe("usage is sent once, in the tail, and the last one counts", () => {
   };
   for (const { name, sent, want } of cases) test(name, check(sent, want));
 
-  // keepUsageChunk's bytes outlive a later usage beside choices: the usage chunk says the old, the credit chunk the new.
   test(
     "on its own chunk and then beside a choice",
     check([delta("a"), usageChunk(3, 1), { ...finish(), usage: usage(3, 4) }], [3, 4]),
   );
-  // The cut of a first member ends after its comma, where keepUsageChunk does not find it: usage is cut out of the usage chunk.
   test(
     "on its own chunk, as its first member",
     check([delta("a"), finish(), { usage: usage(3, 2), ...head, choices: [] }], [3, 2]),
@@ -297,7 +295,6 @@ describe("the end", () => {
     expect(events(tail)[0].choices[0].finish_reason).toBe("tool_calls");
   });
 
-  // stream.ts passes sawToolCall only from the repairs, which a native stream does not have.
   test("the same on a native stream", () => {
     const call = { index: 0, id: "a", type: "function", function: { name: "f", arguments: "{}" } };
     const chunk = { ...head, choices: [{ index: 0, delta: { role: "assistant", tool_calls: [call] } }] };
@@ -334,7 +331,6 @@ describe("the end", () => {
     test(name, cutInFinish);
   }
 
-  // isDone alone counts as complete: an answer of nothing at all is charged and ends like a good one.
   test("[DONE] and nothing else is no answer", () => {
     expect(play(wire([DONE])).stream.isComplete).toBe(false);
   });
@@ -399,7 +395,6 @@ describe("a broken stream", () => {
     });
   }
 
-  // repairs.apply lifts x_groq.error but gives back the text without it.
   test("an error in x_groq is an error", () => {
     const chunk = { ...delta(""), x_groq: { error: { message: "boom" } } };
     expect(play(wire([first, delta("a"), chunk]), COMPATIBLE).stream.failure?.kind).toBe("upstream_error");
@@ -425,7 +420,6 @@ describe("a broken stream", () => {
     expect(stream.failure?.kind).toBe("upstream_error");
   });
 
-  // Lines are bounded, events are not: data lines without a blank line are held (and copied at each push) for ever.
   test("an event beyond 8 MiB is a failure, not a memory", () => {
     const stream = openStream(CONTEXT);
     const piece = encoder.encode(`data: ${"x".repeat(1024 * 1024)}\n`);

@@ -41,8 +41,8 @@ export function openStream(context: AnswerContext): RelayStream {
   const repairs = context.native ? undefined : createChunkRepairs();
   const state: StreamState = { isDone: false, hasContent: false, atEnd: false, calledTool: false, chunks: 0 };
 
-  const fail = (message: string, cause?: unknown): void => {
-    state.failure ??= new GatewayError("upstream_error", message, { cause });
+  const fail = (message: string): void => {
+    state.failure ??= new GatewayError("upstream_error", message);
   };
 
   /** An event that the end of the stream cut is no fault of its own: whether the answer is whole decides. */

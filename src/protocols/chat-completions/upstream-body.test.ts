@@ -183,13 +183,11 @@ describe("each rewrite does what it is named for and leaves every other byte", (
   }
 
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
-    // FIELDS is a plain object: names that every object inherits are found in it, and pass as if they were known.
     test(`${name} is a field that nobody knows`, () => {
       expect(send(`{"model":"v/m",${MESSAGES},"${name}":{"x":1}}`).text).toBe(`{"model":"up",${MESSAGES}}`);
     });
   }
 
-  // inTargetsWords appends reasoning_effort without asking whether the model ignores it.
   test("reasoning is left out for a model that ignores reasoning_effort", () => {
     const aim = { model: { ignoredParameters: ["reasoning_effort"] } };
     expect(send(`{"model":"v/m",${MESSAGES},"reasoning":{"effort":"low"}}`, aim).text).toBe(

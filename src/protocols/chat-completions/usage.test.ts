@@ -101,7 +101,6 @@ describe("each vendor's usage comes to disjoint buckets", () => {
   }
 
   const missed: readonly Case[] = [
-    // vendors.md, Mistral row; usage.ts reads only the plural.
     {
       vendor: "Mistral, prompt_token_details",
       wire: { ...base, prompt_token_details: { cached_tokens: 30 } },
@@ -166,7 +165,6 @@ describe("what cannot be is clamped and flagged", () => {
     expect(readUsage({ ...base, total_tokens: 10_000_000 })?.flags).not.toEqual([]);
   });
 
-  // One missing total is taken for 0 in silence (&& in readUsage): a request without input, or without output, is billed.
   for (const wire of [{ completion_tokens: 5 }, { prompt_tokens: 5 }]) {
     test(`a missing total is flagged: ${JSON.stringify(wire)}`, () => {
       expect(readUsage(wire)?.flags ?? ["estimated"]).not.toEqual([]);

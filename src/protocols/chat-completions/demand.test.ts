@@ -33,10 +33,6 @@ const ADDED: readonly {
     why: "a router that added to the prompt (687 tokens for 10)",
     matches: ({ path }) => path.includes("gemini-2.0-flash-exp-free--stream-reasoning-details"),
   },
-  {
-    why: "functions, which are not measured: see request.test.ts",
-    matches: (_, body) => body.functions !== undefined,
-  },
 ];
 
 const isAvailable = recordingsAvailable();

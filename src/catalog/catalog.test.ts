@@ -91,7 +91,7 @@ describe("a file that cannot be used is refused by name, with the reason", () =>
 });
 
 describe("rules", () => {
-  const read = (input: unknown) => readPrices({ input, output: 1 } as never);
+  const read = (input: unknown) => readPrices({ input, output: 1 } as never, "language");
   const bad = [
     {
       name: "without a last rule for everything",
@@ -129,7 +129,7 @@ describe("rules", () => {
 
   test("can be given for every bucket", () => {
     const all = Object.fromEntries(TOKEN_BUCKETS.map((bucket, i) => [bucket, i + 1]));
-    expect(Object.keys(readPrices(all as never).prices)).toEqual([...TOKEN_BUCKETS]);
+    expect(Object.keys(readPrices(all as never, "language").prices)).toEqual([...TOKEN_BUCKETS]);
   });
 });
 

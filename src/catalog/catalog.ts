@@ -55,7 +55,7 @@ export function buildModel(
   facts: ModelFacts,
   reach: { readonly supportedProtocols: readonly ProtocolId[]; readonly routes: readonly Route[] },
 ): Model {
-  const { prices, version } = readPrices(facts.prices);
+  const { prices, version } = readPrices(facts.prices, category);
   const model: Omit<Model, "parameterSchema"> = {
     id,
     uniqueId: `${category}/${id}`,

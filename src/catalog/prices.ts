@@ -1,7 +1,12 @@
 import type { Static } from "typebox";
+import type { Category } from "../core/model.ts";
 import {
   parseTokenPrice,
+  parseUnitPrice,
   TOKEN_BUCKETS,
+  UNIT_BUCKETS,
+  WORD_FACTS,
+  type PriceBucket,
   type PriceCondition,
   type PriceRule,
   type Prices,
@@ -11,32 +16,84 @@ import type { PricesSchema } from "./schema.ts";
 
 type PricesData = Static<typeof PricesSchema>;
 type RulesData = Exclude<NonNullable<PricesData["input"]>, number>;
+type ConditionData = NonNullable<RulesData[number]["when"]>;
 
-/** Reads prices as written (USD per million tokens) into rules. Throws a sentence that names what is wrong. */
-export function readPrices(data: PricesData): { readonly prices: Prices; readonly version: string } {
-  const prices: Partial<Record<keyof PricesData, readonly PriceRule[]>> = {};
+/** What a model must have prices for, by its category: one of each line, or some of what it gives would be free. */
+const REQUIRED: Readonly<Record<Category, readonly (readonly PriceBucket[])[]>> = {
+  language: [["input"], ["output"]],
+  image: [["image", "image_output", "output"]],
+  video: [["second", "output"]],
+  audio: [["audio_input", "audio_output", "output"]],
+  embedding: [["input"]],
+};
+
+/**
+ * Reads prices as written (USD per million tokens, USD per unit) into rules; `version` names the rules by content.
+ * Throws a sentence that names what is wrong, and what a model of `category` cannot do without.
+ */
+export function readPrices(
+  data: PricesData,
+  category: Category,
+): { readonly prices: Prices; readonly version: string } {
+  const prices: Partial<Record<PriceBucket, readonly PriceRule[]>> = {};
   for (const bucket of TOKEN_BUCKETS) {
     const rules = data[bucket];
-    if (rules === undefined) continue;
-    prices[bucket] = readRules(bucket, typeof rules === "number" ? [{ price: rules }] : rules);
+    if (rules !== undefined) prices[bucket] = readRules(bucket, rules, readTokenPrice);
   }
-  for (const bucket of ["input", "output"] as const) {
-    if (prices[bucket] === undefined)
-      throw new Error(`prices.${bucket} is missing: every language model has one`);
+  for (const bucket of UNIT_BUCKETS) {
+    const rules = data[bucket];
+    if (rules !== undefined) prices[bucket] = readRules(bucket, rules, readUnitPrice);
   }
+  checkSold(prices, category);
   const text = JSON.stringify(prices, (_, value: unknown) =>
     typeof value === "bigint" ? value.toString() : value,
   );
   return { prices, version: contentHash(text).slice(0, 16) };
 }
 
-function readRules(bucket: string, rules: RulesData): PriceRule[] {
+function checkSold(prices: Prices, category: Category): void {
+  for (const either of REQUIRED[category]) {
+    if (either.some((bucket) => prices[bucket] !== undefined)) continue;
+    const names = either.map((bucket) => `prices.${bucket}`).join(" or ");
+    throw new Error(`${names} is missing: every ${category} model has one`);
+  }
+  if (category === "language") checkLanguage(prices);
+}
+
+/** Nothing counts units of a language model or asks for its facts: such prices would promise what is never charged. */
+function checkLanguage(prices: Prices): void {
+  for (const bucket of UNIT_BUCKETS) {
+    if (prices[bucket] !== undefined)
+      throw new Error(`prices.${bucket} is of no use: language models are sold by the token`);
+  }
+  for (const [bucket, rules] of Object.entries(prices)) {
+    if (rules.some(({ when }) => when.hasVideo !== undefined || WORD_FACTS.some((fact) => fact in when)))
+      throw new Error(`prices.${bucket} has a condition that is only of image and video models`);
+  }
+}
+
+function readTokenPrice(path: string, price: number): bigint {
+  const micro = parseTokenPrice(price);
+  if (micro === undefined) throw new Error(`${path} is finer than $0.0001 per million tokens`);
+  return micro;
+}
+
+function readUnitPrice(path: string, price: number): bigint {
+  const micro = parseUnitPrice(price);
+  if (micro === undefined) throw new Error(`${path} is finer than a micro-credit ($0.0000000001)`);
+  return micro;
+}
+
+function readRules(
+  bucket: PriceBucket,
+  data: RulesData | number,
+  readPrice: (path: string, price: number) => bigint,
+): PriceRule[] {
+  const rules: RulesData = typeof data === "number" ? [{ price: data }] : data;
   const read = rules.map(({ when = {}, price }, i): PriceRule => {
-    const micro = parseTokenPrice(price);
-    if (micro === undefined) {
-      throw new Error(`prices.${bucket}[${i}] is finer than $0.0001 per million tokens`);
-    }
-    return { when: readCondition(`prices.${bucket}[${i}].when`, when), price: micro };
+    const path = `prices.${bucket}[${i}]`;
+    const micro = readPrice(path, price);
+    return { when: readCondition(`${path}.when`, when), price: micro };
   });
   const last = read.at(-1);
   if (last === undefined || Object.keys(last.when).length > 0) {
@@ -45,16 +102,28 @@ function readRules(bucket: string, rules: RulesData): PriceRule[] {
   return read;
 }
 
-function readCondition(path: string, when: NonNullable<RulesData[number]["when"]>): PriceCondition {
+function readCondition(path: string, when: ConditionData): PriceCondition {
   const fromMs = when.from === undefined ? undefined : Date.parse(when.from);
   if (fromMs !== undefined && Number.isNaN(fromMs)) throw new Error(`${path}.from is no date in ISO 8601`);
   const hours = when.utc_hours?.map(([from, to]) => [from, to] as const);
   if (hours?.some(([from, to]) => from === undefined || to === undefined || from >= to) === true) {
     throw new Error(`${path}.utc_hours has a range that ends before it begins: write it as two ranges`);
   }
-  return {
+  const condition: { -readonly [Key in keyof PriceCondition]: PriceCondition[Key] } = {
     ...(fromMs === undefined ? {} : { fromMs }),
     ...(hours === undefined ? {} : { utcHours: hours as [number, number][] }),
     ...(when.input_over === undefined ? {} : { inputOver: when.input_over }),
   };
+  for (const fact of WORD_FACTS) {
+    const words = when[fact];
+    if (words !== undefined) condition[fact] = readWords(words);
+  }
+  if (when.has_video !== undefined) condition.hasVideo = when.has_video;
+  return condition;
+}
+
+/** Sorted, and each once: conditions that mean the same are the same, and so is their version. */
+function readWords(words: string | readonly string[]): readonly string[] {
+  const list = typeof words === "string" ? [words] : words;
+  return [...new Set(list.map((word) => word.toLowerCase()))].sort();
 }

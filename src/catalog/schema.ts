@@ -1,10 +1,17 @@
 import { Type, type Static } from "typebox";
 import { CATEGORIES, MODALITIES, PROTOCOLS } from "../core/model.ts";
-import { TOKEN_BUCKETS } from "../core/price.ts";
+import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/price.ts";
 
 const closed = { additionalProperties: false };
 
-const Price = Type.Number({ minimum: 0, description: "USD per million tokens" });
+const Words = (description: string) =>
+  Type.Union(
+    [
+      Type.String({ minLength: 1 }),
+      Type.Array(Type.String({ minLength: 1 }), { minItems: 1, uniqueItems: true }),
+    ],
+    { description },
+  );
 
 const PriceCondition = Type.Object(
   {
@@ -17,21 +24,37 @@ const PriceCondition = Type.Object(
     input_over: Type.Optional(
       Type.Integer({ minimum: 0, description: "More input tokens than this, cached ones included" }),
     ),
+    resolution: Type.Optional(Words("The resolution that is asked for, or several; case does not matter")),
+    size: Type.Optional(Words("The size that is asked for, or several; case does not matter")),
+    quality: Type.Optional(Words("The quality that is asked for, or several; case does not matter")),
+    has_video: Type.Optional(Type.Boolean({ description: "Whether a video is among the inputs" })),
   },
   closed,
 );
 
-const PriceRules = Type.Union([
-  Price,
-  Type.Array(Type.Object({ when: Type.Optional(PriceCondition), price: Price }, closed), { minItems: 1 }),
-]);
+const PriceRules = (description: string) => {
+  const price = Type.Number({ minimum: 0, description });
+  const rule = Type.Object({ when: Type.Optional(PriceCondition), price }, closed);
+  return Type.Union([price, Type.Array(rule, { minItems: 1 })]);
+};
+
+type OptionalRules = ReturnType<typeof Type.Optional<ReturnType<typeof PriceRules>>>;
+
+const TokenRules = PriceRules("USD per million tokens");
+const UnitRules = PriceRules("USD per second of video, or per image");
 
 /** Prices by bucket: one number, or rules of which the first that holds counts. */
 export const PricesSchema = Type.Object(
-  Object.fromEntries(TOKEN_BUCKETS.map((bucket) => [bucket, Type.Optional(PriceRules)])) as Record<
-    (typeof TOKEN_BUCKETS)[number],
-    ReturnType<typeof Type.Optional<typeof PriceRules>>
-  >,
+  {
+    ...(Object.fromEntries(TOKEN_BUCKETS.map((bucket) => [bucket, Type.Optional(TokenRules)])) as Record<
+      (typeof TOKEN_BUCKETS)[number],
+      OptionalRules
+    >),
+    ...(Object.fromEntries(UNIT_BUCKETS.map((bucket) => [bucket, Type.Optional(UnitRules)])) as Record<
+      (typeof UNIT_BUCKETS)[number],
+      OptionalRules
+    >),
+  },
   closed,
 );
 

@@ -2,17 +2,19 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
   costOf,
-  dearestPrice,
   foldUnpriced,
   parseTokenPrice,
+  parseUnitPrice,
   priceAt,
+  type PriceCondition,
+  type PriceFacts,
   type PriceRule,
   type Prices,
   type PriceSnapshot,
   rulesFor,
   TOKEN_BUCKETS,
 } from "./price.ts";
-import { NO_USAGE, type TokenUsage } from "./usage.ts";
+import { NO_USAGE, type Usage } from "./usage.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -20,12 +22,17 @@ const RUNS = {
 };
 const NOON = Date.UTC(2026, 10, 21, 12, 30);
 const flat = (price: bigint): readonly PriceRule[] => [{ when: {}, price }];
-const at = (prices: Prices, pricedAtMs = NOON): PriceSnapshot => ({ version: "v", prices, pricedAtMs });
-const used = (more: Partial<TokenUsage>): TokenUsage => ({ ...NO_USAGE, ...more });
+const at = (prices: Prices, pricedAtMs = NOON, facts: PriceFacts = {}): PriceSnapshot => ({
+  version: "v",
+  prices,
+  pricedAtMs,
+  facts,
+});
+const used = (more: Partial<Usage>): Usage => ({ ...NO_USAGE, ...more });
 
 describe("a token is charged in its own bucket, or its parent's", () => {
   const prices: Prices = { input: flat(10n), output: flat(100n) };
-  const cases: readonly { name: string; prices?: Prices; usage: Partial<TokenUsage>; cost: bigint }[] = [
+  const cases: readonly { name: string; prices?: Prices; usage: Partial<Usage>; cost: bigint }[] = [
     { name: "nothing costs nothing", usage: {}, cost: 0n },
     { name: "input and output", usage: { input: 3, output: 2 }, cost: 230n },
     { name: "cache read without a price is input", usage: { cacheRead: 3 }, cost: 30n },
@@ -82,6 +89,61 @@ describe("a token is charged in its own bucket, or its parent's", () => {
   });
 });
 
+describe("a second and an image are charged by the piece", () => {
+  const prices: Prices = { input: flat(10n), second: flat(1_000n), image: flat(500n) };
+
+  test("beside tokens, each at its own price", () => {
+    expect(costOf(used({ input: 3, seconds: 5, images: 2 }), at(prices))).toBe(6_030n);
+    expect(costOf(used({ seconds: 0 }), at(prices))).toBe(0n);
+  });
+
+  test("without a price they throw, and so does half a second", () => {
+    for (const usage of [{ seconds: 1 }, { images: 1 }]) {
+      expect(() => costOf(used(usage), at({ input: flat(1n), output: flat(1n) }))).toThrow("No price rule");
+    }
+    expect(() => costOf(used({ seconds: 1.5 }), at(prices))).toThrow(RangeError);
+  });
+
+  const folds: readonly { name: string; prices: Prices; usage: Partial<Usage>; want: Partial<Usage> }[] = [
+    {
+      name: "tokens of a model that is sold by the image are in the image's price",
+      prices: { image: flat(5n) },
+      usage: { images: 1, input: 9, imageOutput: 1_120 },
+      want: { images: 1 },
+    },
+    {
+      name: "a picture's tokens are not charged as text beside the picture",
+      prices: { input: flat(1n), output: flat(2n), image: flat(5n) },
+      usage: { images: 1, input: 9, output: 4, imageOutput: 1_120 },
+      want: { images: 1, input: 9, output: 4 },
+    },
+    {
+      name: "seconds of a model that is sold by the token are in the tokens' price",
+      prices: { output: flat(7n) },
+      usage: { seconds: 5, output: 108_900 },
+      want: { output: 108_900 },
+    },
+    {
+      name: "text from a model that sells only pictures is charged as they are",
+      prices: { image_output: flat(30n) },
+      usage: { images: 1, output: 4, reasoning: 3, imageOutput: 10 },
+      want: { images: 0, imageOutput: 17 },
+    },
+    {
+      name: "seconds without a price and without a token stay, to be refused",
+      prices: { output: flat(7n) },
+      usage: { seconds: 5 },
+      want: { seconds: 5 },
+    },
+  ];
+  for (const { name, prices: own, usage, want } of folds) {
+    test(name, () => {
+      const whole = (counts: Usage): Usage => ({ seconds: 0, images: 0, ...counts });
+      expect(whole(foldUnpriced(used(usage), own))).toEqual(whole(used(want)));
+    });
+  }
+});
+
 describe("the first rule that holds gives the price", () => {
   const tier: Prices = {
     input: [
@@ -125,49 +187,38 @@ describe("the first rule that holds gives the price", () => {
     test(name, () => expect(priceAt(at(prices, ms), "input", input)).toBe(price));
   }
 
+  const asked: readonly { when: PriceCondition; facts?: PriceFacts; holds: boolean }[] = [
+    { when: { resolution: ["720p", "1080p"] }, facts: { resolution: "1080p" }, holds: true },
+    { when: { resolution: ["720p", "1080p"] }, facts: { resolution: "1080P" }, holds: true },
+    { when: { resolution: ["720p", "1080p"] }, facts: { resolution: "4k" }, holds: false },
+    { when: { resolution: ["720p"] }, facts: { size: "720p" }, holds: false },
+    { when: { resolution: ["720p"] }, holds: false },
+    { when: { size: ["1024x1024"] }, facts: { size: "1024x1024" }, holds: true },
+    { when: { quality: ["high"] }, facts: { quality: "highest" }, holds: false },
+    {
+      when: { size: ["1024x1024"], quality: ["high"] },
+      facts: { size: "1024x1024", quality: "low" },
+      holds: false,
+    },
+    { when: { hasVideo: true }, facts: { hasVideo: true }, holds: true },
+    { when: { hasVideo: true }, holds: false },
+    { when: { hasVideo: false }, facts: { hasVideo: true }, holds: false },
+    { when: { hasVideo: false }, holds: true },
+  ];
+  for (const { when, facts, holds } of asked) {
+    test(`${JSON.stringify(when)} ${holds ? "holds" : "does not hold"} of ${JSON.stringify(facts ?? {})}`, () => {
+      const rule: readonly PriceRule[] = [{ when, price: 2n }, ...flat(1n)];
+      expect(priceAt(at({ second: rule }, NOON, facts), "second", 0)).toBe(holds ? 2n : 1n);
+      const { facts: _, ...without } = at({ second: rule });
+      if (facts === undefined) expect(priceAt(without, "second", 0)).toBe(holds ? 2n : 1n);
+    });
+  }
+
   test("the tier is chosen by all input, cached and heard and seen", () => {
     const usage = used({ input: 1, cacheRead: 100, cacheWrite5m: 50, cacheWrite1h: 25, imageInput: 25 });
     expect(costOf(usage, at(tier))).toBe(201n * 20n);
     expect(costOf({ ...usage, input: 0 }, at(tier))).toBe(200n * 10n);
   });
-});
-
-const rules = fc
-  .tuple(
-    fc.array(
-      fc.record({
-        when: fc.record(
-          {
-            inputOver: fc.nat(50),
-            fromMs: fc.constantFrom(NOON - 1, NOON, NOON + 1),
-            utcHours: fc.constantFrom([[0, 12]] as [number, number][], [[12, 13]] as [number, number][]),
-          },
-          { requiredKeys: [] },
-        ),
-        price: fc.bigInt({ min: 0n, max: 99n }),
-      }),
-      { maxLength: 4 },
-    ),
-    fc.bigInt({ min: 0n, max: 99n }),
-  )
-  .map(([some, last]): readonly PriceRule[] =>
-    some.concat({ when: {}, price: last } as (typeof some)[number]),
-  );
-
-test("the dearest price is the highest that any reachable input comes to, exactly", () => {
-  fc.assert(
-    fc.property(rules, fc.nat(60), (input, most) => {
-      const snapshot = at({ input });
-      let highest = 0n;
-      for (let tokens = 0; tokens <= most; tokens += 1) {
-        const price = priceAt(snapshot, "input", tokens);
-        if (price > highest) highest = price;
-      }
-      expect(dearestPrice(snapshot, "input", most)).toBe(highest);
-      expect(dearestPrice(snapshot, "cache_read", most)).toBe(highest);
-    }),
-    RUNS,
-  );
 });
 
 test("a price is micro-credits a token: USD per million × 10,000, refused when finer or negative", () => {
@@ -188,4 +239,40 @@ test("only sound, made pictures and the roots have no price but their own", () =
     (bucket) => rulesFor({ input: flat(1n), output: flat(1n) }, bucket) === undefined,
   );
   expect(roots).toEqual(["audio_input", "image_output", "audio_output"]);
+});
+
+test("a price is read from its decimal text: exact to the last place, and refused when one place finer", () => {
+  const decimal = (digits: bigint, places: number): number => {
+    const text = digits.toString().padStart(places + 1, "0");
+    return Number(`${text.slice(0, -places)}.${text.slice(-places)}`);
+  };
+  const kinds = [
+    { parse: parseTokenPrice, places: 4 },
+    { parse: parseUnitPrice, places: 10 },
+  ];
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: 0n, max: 10n ** 14n - 1n }),
+      fc.integer({ min: 1, max: 9 }),
+      (digits, last) => {
+        for (const { parse, places } of kinds) {
+          expect(parse(decimal(digits, places))).toBe(digits);
+          expect(parse(decimal(digits * 10n + BigInt(last), places + 1))).toBeUndefined();
+        }
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("a unit's price is micro-credits: USD × 10,000,000,000, refused when negative", () => {
+  const cases = [
+    [1, 10_000_000_000n],
+    [0.134, 1_340_000_000n],
+    [0.0000000001, 1n],
+    [0.00000000005, undefined],
+    [-1, undefined],
+    [Infinity, undefined],
+  ] as const;
+  for (const [usd, micro] of cases) expect(parseUnitPrice(usd)).toBe(micro);
 });

@@ -1,6 +1,6 @@
 import type { MicroCredits } from "./credits.ts";
 import { parseDecimal } from "./credits.ts";
-import { inputTokens, type TokenUsage } from "./usage.ts";
+import { inputTokens, outputTokens, type Usage } from "./usage.ts";
 
 /** The kinds of token that can have a price of their own. */
 export const TOKEN_BUCKETS = [
@@ -18,6 +18,31 @@ export const TOKEN_BUCKETS = [
 
 export type TokenBucket = (typeof TOKEN_BUCKETS)[number];
 
+/** What is sold by the piece: a second of video, an image; each as it was delivered. */
+export const UNIT_BUCKETS = ["second", "image"] as const;
+
+export type UnitBucket = (typeof UNIT_BUCKETS)[number];
+
+/** Everything that can have a price of its own. */
+export const PRICE_BUCKETS = [...TOKEN_BUCKETS, ...UNIT_BUCKETS] as const;
+
+export type PriceBucket = TokenBucket | UnitBucket;
+
+/** The facts of a request that are words. */
+export const WORD_FACTS = ["resolution", "size", "quality"] as const;
+
+/**
+ * What a request asks for beside its counts, as far as a price can depend on it. A fact that the request leaves to the
+ * model is filled in with the model's default by whoever makes the snapshot: an absent one meets no condition.
+ */
+export interface PriceFacts {
+  readonly resolution?: string;
+  readonly size?: string;
+  readonly quality?: string;
+  /** A video is among the inputs; absent is no. */
+  readonly hasVideo?: boolean;
+}
+
 /** When a rule holds. What is absent is not asked; all that is present must be true. */
 export interface PriceCondition {
   /** Prices that begin at a date: milliseconds since the epoch, inclusive. */
@@ -26,33 +51,41 @@ export interface PriceCondition {
   readonly utcHours?: readonly (readonly [number, number])[];
   /** Total input of the request, cached tokens included, is more than this. */
   readonly inputOver?: number;
+  /** One of these words, in lower case; facts are compared without regard to case, as vendors spell both. */
+  readonly resolution?: readonly string[];
+  readonly size?: readonly string[];
+  readonly quality?: readonly string[];
+  /** A video is, or is not, among the inputs. */
+  readonly hasVideo?: boolean;
 }
 
-/** A price and when it holds; `price` is micro-credits for one token. */
+/** A price and when it holds; `price` is micro-credits for one token or one unit. */
 export interface PriceRule {
   readonly when: PriceCondition;
   readonly price: MicroCredits;
 }
 
 /** Rules by bucket; the first rule whose condition is true gives the price. */
-export type Prices = Readonly<Partial<Record<TokenBucket, readonly PriceRule[]>>>;
+export type Prices = Readonly<Partial<Record<PriceBucket, readonly PriceRule[]>>>;
 
 /**
- * The prices a request is charged by, fixed when its hold was made: the rules as they then were and the moment
- * that clock rules are read at.
+ * The prices a request is charged by, fixed when its hold was made: the rules as they then were, the moment that
+ * clock rules are read at, and what was asked for. Only counts can still vary.
  */
 export interface PriceSnapshot {
   /** Names the rules by their content: equal prices have equal versions. */
   readonly version: string;
   readonly prices: Prices;
   readonly pricedAtMs: number;
+  /** Absent for a request that has none, as those of language models. */
+  readonly facts?: PriceFacts;
 }
 
 /**
- * The bucket that a token is charged in when its own has no price. Sound and pictures have none on purpose: they
+ * The bucket that a count is charged in when its own has no price. Sound and pictures have none on purpose: they
  * cost a multiple of text, so a model without their price must refuse them.
  */
-const PARENT: Readonly<Record<TokenBucket, TokenBucket | undefined>> = {
+const PARENT: Readonly<Record<PriceBucket, PriceBucket | undefined>> = {
   input: undefined,
   cache_read: "input",
   cache_write_5m: "input",
@@ -63,9 +96,11 @@ const PARENT: Readonly<Record<TokenBucket, TokenBucket | undefined>> = {
   reasoning: "output",
   image_output: undefined,
   audio_output: undefined,
+  second: undefined,
+  image: undefined,
 };
 
-const FIELD: Readonly<Record<TokenBucket, keyof TokenUsage>> = {
+const FIELD: Readonly<Record<PriceBucket, keyof Usage>> = {
   input: "input",
   cache_read: "cacheRead",
   cache_write_5m: "cacheWrite5m",
@@ -76,7 +111,12 @@ const FIELD: Readonly<Record<TokenBucket, keyof TokenUsage>> = {
   reasoning: "reasoning",
   image_output: "imageOutput",
   audio_output: "audioOutput",
+  second: "seconds",
+  image: "images",
 };
+
+/** The output side, the plainest first. */
+const OUTPUTS = ["output", "reasoning", "image_output", "audio_output"] as const;
 
 /** Reads USD per million tokens as micro-credits per token; `undefined` when finer than $0.0001 or negative. */
 export function parseTokenPrice(usdPerMillion: number): MicroCredits | undefined {
@@ -84,9 +124,15 @@ export function parseTokenPrice(usdPerMillion: number): MicroCredits | undefined
   return price === undefined || price < 0n ? undefined : price;
 }
 
+/** Reads USD per unit as micro-credits per unit; `undefined` when finer than one micro-credit or negative. */
+export function parseUnitPrice(usd: number): MicroCredits | undefined {
+  const price = parseDecimal(usd, 10);
+  return price === undefined || price < 0n ? undefined : price;
+}
+
 /** The rules that price `bucket`, its own or its parent's; `undefined` when the model cannot sell it. */
-export function rulesFor(prices: Prices, bucket: TokenBucket): readonly PriceRule[] | undefined {
-  for (let at: TokenBucket | undefined = bucket; at !== undefined; at = PARENT[at]) {
+export function rulesFor(prices: Prices, bucket: PriceBucket): readonly PriceRule[] | undefined {
+  for (let at: PriceBucket | undefined = bucket; at !== undefined; at = PARENT[at]) {
     const rules = prices[at];
     if (rules !== undefined) return rules;
   }
@@ -94,42 +140,56 @@ export function rulesFor(prices: Prices, bucket: TokenBucket): readonly PriceRul
 }
 
 /**
- * `usage` with tokens that the model has no price for counted as plain input or output. Admission refuses requests
- * that ask for such tokens; a provider that reports them unasked is charged at the plain rate, never at none.
+ * `usage` with only what `prices` can charge. Admission refuses requests that ask for what has no price; tokens that a
+ * provider reports unasked are charged at the plain rate of their side. Media are often counted twice, in tokens and
+ * by the piece: the count that the model is not sold by is then left out, as it is in the price of the other.
  */
-export function foldUnpriced(usage: TokenUsage, prices: Prices): TokenUsage {
-  const folded: { -readonly [Field in keyof TokenUsage]: number } = { ...usage };
-  for (const bucket of ["audio_input", "audio_output", "image_output"] as const) {
-    const field = FIELD[bucket];
-    if (usage[field] === 0 || rulesFor(prices, bucket) !== undefined) continue;
-    folded[bucket === "audio_input" ? "input" : "output"] += usage[field];
-    folded[field] = 0;
+export function foldUnpriced(usage: Usage, prices: Prices): Usage {
+  const folded: { -readonly [Field in keyof Usage]: Usage[Field] } = { ...usage };
+  const isPriced = (bucket: PriceBucket): boolean => rulesFor(prices, bucket) !== undefined;
+  const plainInput = isPriced("input") ? "input" : undefined;
+  const plainOutput = OUTPUTS.find(isPriced);
+  for (const bucket of TOKEN_BUCKETS) {
+    const tokens = usage[FIELD[bucket]] ?? 0;
+    if (tokens === 0 || isPriced(bucket)) continue;
+    const plain = OUTPUTS.some((output) => output === bucket) ? plainOutput : plainInput;
+    const isInImage = bucket === "image_output" && isPriced("image");
+    if (plain !== undefined && !isInImage) folded[FIELD[plain]] = (folded[FIELD[plain]] ?? 0) + tokens;
+    folded[FIELD[bucket]] = 0;
+  }
+  // Pieces without a price or a token to charge instead are left for `costOf` to refuse: they must not be free.
+  if (outputTokens(folded) === 0) return folded;
+  for (const bucket of UNIT_BUCKETS) {
+    if (usage[FIELD[bucket]] !== undefined && !isPriced(bucket)) folded[FIELD[bucket]] = 0;
   }
   return folded;
 }
 
 /** What `usage` costs by `snapshot`. Throws when a used bucket has no price: admission must have refused it. */
-export function costOf(usage: TokenUsage, snapshot: PriceSnapshot): MicroCredits {
+export function costOf(usage: Usage, snapshot: PriceSnapshot): MicroCredits {
   const input = inputTokens(usage);
   let cost = 0n;
-  for (const bucket of TOKEN_BUCKETS) {
-    const tokens = usage[FIELD[bucket]];
-    if (tokens === 0) continue;
-    cost += BigInt(tokens) * priceAt(snapshot, bucket, input);
+  for (const bucket of PRICE_BUCKETS) {
+    const count = usage[FIELD[bucket]] ?? 0;
+    if (count === 0) continue;
+    cost += BigInt(count) * priceAt(snapshot, bucket, input);
   }
   return cost;
 }
 
-/** The price of one token of `bucket` in a request with `totalInput` tokens of input. */
-export function priceAt(snapshot: PriceSnapshot, bucket: TokenBucket, totalInput: number): MicroCredits {
+/** The price of one token or unit of `bucket` in a request with `totalInput` tokens of input. */
+export function priceAt(snapshot: PriceSnapshot, bucket: PriceBucket, totalInput: number): MicroCredits {
   const rules = rulesFor(snapshot.prices, bucket);
-  const rule = rules?.find(({ when }) => holds(when, snapshot.pricedAtMs, totalInput));
+  const rule = rules?.find(({ when }) => holds(when, snapshot, totalInput));
   if (rule === undefined) throw new Error(`No price rule for ${bucket} holds at ${totalInput} input tokens.`);
   return rule.price;
 }
 
-/** The dearest price of `bucket` that a request with at most `maxInput` tokens of input can come to. */
-export function dearestPrice(snapshot: PriceSnapshot, bucket: TokenBucket, maxInput: number): MicroCredits {
+/**
+ * The dearest price of `bucket` that a request with at most `maxInput` tokens of input can come to. Only the input can
+ * still vary: the snapshot fixes the moment and the facts.
+ */
+export function dearestPrice(snapshot: PriceSnapshot, bucket: PriceBucket, maxInput: number): MicroCredits {
   const steps = (rulesFor(snapshot.prices, bucket) ?? [])
     .map(({ when }) => when.inputOver)
     .filter((over): over is number => over !== undefined && over < maxInput);
@@ -141,10 +201,16 @@ export function dearestPrice(snapshot: PriceSnapshot, bucket: TokenBucket, maxIn
   return dearest;
 }
 
-function holds(when: PriceCondition, atMs: number, totalInput: number): boolean {
-  if (when.fromMs !== undefined && atMs < when.fromMs) return false;
+function holds(when: PriceCondition, { pricedAtMs, facts = {} }: PriceSnapshot, totalInput: number): boolean {
+  if (when.fromMs !== undefined && pricedAtMs < when.fromMs) return false;
   if (when.inputOver !== undefined && totalInput <= when.inputOver) return false;
+  if (when.hasVideo !== undefined && (facts.hasVideo ?? false) !== when.hasVideo) return false;
+  for (const fact of WORD_FACTS) {
+    const asked = facts[fact]?.toLowerCase();
+    const words = when[fact];
+    if (words !== undefined && (asked === undefined || !words.includes(asked))) return false;
+  }
   if (when.utcHours === undefined) return true;
-  const hour = new Date(atMs).getUTCHours();
+  const hour = new Date(pricedAtMs).getUTCHours();
   return when.utcHours.some(([from, to]) => hour >= from && hour < to);
 }

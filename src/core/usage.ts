@@ -17,6 +17,20 @@ export interface TokenUsage {
   readonly audioOutput: number;
 }
 
+/**
+ * What a request used: tokens, and what was delivered by the piece. A count that is absent is none, so that the usage
+ * of a language model is a `TokenUsage` and nothing more.
+ */
+export interface Usage extends TokenUsage {
+  /**
+   * Seconds of delivered video, whole: whoever counts them rounds each video up, because the vendors that sell by the
+   * second bill a second that has begun.
+   */
+  readonly seconds?: number;
+  /** Delivered images. */
+  readonly images?: number;
+}
+
 /** How a usage was arrived at, when it is not simply what the provider said. */
 export type UsageFlag = "estimated" | "clamped" | "inferred" | "partial" | "above_hold";
 

@@ -30,7 +30,7 @@ describe("a variable at fault is one sentence that names it", () => {
     { PORT: "-1" },
     { PORT: "65536" },
     { PORT: "80.5" },
-    { DATABASE_URL: "postgres://x" },
+    { DATABASE_URL: "mysql://x" },
     { REDIS_URL: "redis://x" },
     { ASSETS_URL: "s3://x" },
     { PUBLIC_URL: "example.com" },

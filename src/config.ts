@@ -15,6 +15,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly home: string;
+  /** The PostgreSQL server that keeps the books; the home folder does when there is none. */
+  readonly databaseUrl: string | undefined;
   /** Base of the URLs that are handed out, without a slash at the end. */
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
@@ -36,9 +38,13 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
   }
-  for (const name of ["DATABASE_URL", "REDIS_URL", "ASSETS_URL"]) {
+  for (const name of ["REDIS_URL", "ASSETS_URL"]) {
     if (value(name) !== undefined)
-      throw new Error(`${name} is set, but this version has only the embedded store: unset it.`);
+      throw new Error(`${name} is set, but this version does not know it: unset it.`);
+  }
+  const databaseUrl = value("DATABASE_URL");
+  if (databaseUrl !== undefined && !(/^postgres(ql)?:\/\/./.test(databaseUrl) && URL.canParse(databaseUrl))) {
+    throw new Error("DATABASE_URL is no URL that begins with postgres://.");
   }
   const publicUrl = value("PUBLIC_URL")?.replace(/\/+$/, "");
   if (publicUrl !== undefined && !isHttpUrl(publicUrl)) {
@@ -54,6 +60,7 @@ export function readConfig(environment: Environment, folder: string): Config {
     host: value("HOST") ?? "127.0.0.1",
     port,
     home: value("SWITCHYARD_HOME") ?? join(folder, "data"),
+    databaseUrl,
     publicUrl,
     adminToken,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
@@ -118,6 +125,7 @@ const SettingsSchema = Type.Object(
           idle_seconds: Seconds,
           content_idle_seconds: Seconds,
           stream_seconds: Seconds,
+          process_lease_seconds: Seconds,
         },
         closed,
       ),
@@ -242,5 +250,6 @@ function readTimeouts(data: NonNullable<SettingsData["timeouts"]>): Timeouts {
     idleMs: ms(data.idle_seconds, DEFAULT_TIMEOUTS.idleMs),
     contentIdleMs: ms(data.content_idle_seconds, DEFAULT_TIMEOUTS.contentIdleMs),
     streamMs: ms(data.stream_seconds, DEFAULT_TIMEOUTS.streamMs),
+    processLeaseMs: ms(data.process_lease_seconds, DEFAULT_TIMEOUTS.processLeaseMs),
   };
 }

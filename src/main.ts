@@ -3,12 +3,10 @@ import { readConfig, type Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
 import { describeError } from "./core/log.ts";
 import { systemRandom } from "./core/random.ts";
+import { FIRST_CREDITS } from "./gateway/installation.ts";
 import { createLog } from "./log.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
-
-/** The first account of a new installation begins with this much. */
-const FIRST_CREDITS = 100_000;
 
 /** Requests under way may take this long after the first signal. */
 const DRAIN_MS = 60_000;
@@ -44,7 +42,8 @@ async function main(): Promise<void> {
   });
   const listener = listen(config, services);
   services.listensAt(listener.url);
-  await greet(config, services, listener);
+  stopOnSignals(services, listener, log.flush);
+  // Before anything is said: whoever changes the file once the gateway says that it listens is heard.
   watchSettings(config.settingsFile, () => {
     try {
       services.reload();
@@ -53,7 +52,7 @@ async function main(): Promise<void> {
       log.error("the settings file cannot be used; what was in force stays", { error: describeError(error) });
     }
   });
-  stopOnSignals(services, listener, log.flush);
+  await greet(config, services, listener);
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */
@@ -105,25 +104,21 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
     );
   }
   if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
-  if (!(await services.isEmpty())) return;
-  const account = await services.admin.createAccount("default");
-  await services.admin.grant({
-    accountId: account.id,
-    amount: FIRST_CREDITS,
-    reason: "first start",
-    idempotencyKey: "first-start",
-    requestId: "first-start",
-  });
-  const key = await services.admin.issueKey({
-    accountId: account.id,
-    name: "first key",
-    models: null,
-    expiresAtSec: null,
-  });
-  say(`API key (shown once): ${key.key}`);
-  say(
-    `It belongs to the account ${account.id}, which has ${FIRST_CREDITS.toLocaleString("en")} credits. Its data is in ${config.home}.`,
-  );
+  const first = await services.firstAccount();
+  if (first !== undefined) {
+    say(`API key (shown once): ${first.key}`);
+    say(
+      `It belongs to the account ${first.accountId}, which has ${FIRST_CREDITS.toLocaleString("en")} credits. ${whereDataIs(config)}`,
+    );
+  }
+  if (services.newAdminToken !== undefined || first !== undefined) await services.shown();
+}
+
+/** Without the password that the address may carry. */
+function whereDataIs(config: Config): string {
+  if (config.databaseUrl === undefined) return `Its data is in ${config.home}.`;
+  const { host, pathname } = new URL(config.databaseUrl);
+  return `Its data is in the PostgreSQL database ${host}${pathname}.`;
 }
 
 /** Looks at the file now and then; a look costs less than a watch that some file systems do not serve. */

@@ -7,18 +7,19 @@ import { GatewayError } from "./core/errors.ts";
 import { newId } from "./core/ids.ts";
 import type { Log } from "./core/log.ts";
 import type { Random } from "./core/random.ts";
-import { openHome, type AdminToken } from "./db/home.ts";
-import { migrate } from "./db/migrate.ts";
-import { kyselyOver, openForReading, openForWriting, type Database } from "./db/sqlite.ts";
+import { openHome, type Home } from "./db/home.ts";
+import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
+import { createInstallation } from "./gateway/installation.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createKeys, type StoredKey } from "./keys/keys.ts";
 import { createLedger } from "./ledger/ledger.ts";
-import { createSqliteExecutor } from "./ledger/sqlite-executor.ts";
-import { createWriter } from "./ledger/writer.ts";
+import { openStore } from "./ledger/store.ts";
+import { createSweeper } from "./ledger/sweeper.ts";
+import { createWriter, type Writer } from "./ledger/writer.ts";
 import { PROVIDERS } from "./providers/registry.ts";
 import { createKeyedHash } from "./runtime/hash.ts";
 
@@ -37,8 +38,10 @@ export interface Services {
   readonly admin: Admin;
   /** The admin token, when this start made it; it is not kept. */
   readonly newAdminToken: string | undefined;
-  /** Whether the store has no account yet. */
-  isEmpty(): Promise<boolean>;
+  /** The first account of a new installation and a key to it, when they are still to be shown. */
+  firstAccount(): Promise<{ readonly accountId: string; readonly key: string } | undefined>;
+  /** The secrets that were made have been shown. */
+  shown(): Promise<void>;
   /** Which providers can be called and how many models they serve. */
   offer(): Offer;
   /** Reads the settings file again. Throws its sentence and keeps what is in force when it cannot be used. */
@@ -69,25 +72,38 @@ export async function buildServices({
 }: ServiceParts): Promise<Services> {
   const files = loadModelFiles(MODELS_FOLDER);
   const offers = createOffers(() => readSettings(config.settingsFile, environment, PROVIDERS), files);
-  const home = openHome(config.home, random);
-  await migrateFile(home.databaseFile);
-  const database = openForReading(home.databaseFile);
-  const writer = createWriter(
-    createSqliteExecutor({ databaseFile: home.databaseFile, failpoint: config.writerFailpoint ?? null }),
-    log,
-    systemClock,
-  );
-  const bootId = newId("boot", random);
-  // One process has the home folder: every hold that is open now belongs to a run that has died.
-  await writer.submit({ kind: "void_orphans", boot: bootId, nowMs: clock.nowMs() });
   const failpoint = readFailpoint(config.failpoint);
+  const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
+  const { engine, database, executor } = await openStore({
+    place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
+    failpoint,
+    writerFailpoint: config.writerFailpoint,
+    kill,
+  });
+  const writer = createWriter(executor, log, systemClock);
+  const pepper = home?.pepper ?? (await sharedPepper(writer, random));
+  const bootId = newId("boot", random);
+  const leaseMs = offers.current().settings.timeouts.processLeaseMs;
+  const sweeper = createSweeper({ database, engine, writer, clock, log, bootId, leaseMs });
+  await sweeper.start();
   const ledger = createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs: HOLD_LIFETIME_MS });
-  const keys = createKeys({ find: (hash) => findKey(database, hash), pepper: home.pepper, clock, random });
+  const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
   const admin = createAdmin({ database, writer, keys, clock, random });
-  const token: AdminToken | { text: string; isNew: false } =
-    config.adminToken === undefined ? home.adminToken() : { text: config.adminToken, isNew: false };
-  const tokenHash = createKeyedHash(home.pepper);
-  const expected = token.text === undefined ? token.hash : tokenHash(token.text);
+  const tokenHash = createKeyedHash(pepper);
+  const earlierTokenHash = home?.adminTokenHash;
+  const installation = createInstallation({
+    database,
+    writer,
+    keys,
+    tokenHash,
+    earlierTokenHash,
+    clock,
+    random,
+  });
+  const token =
+    config.adminToken === undefined
+      ? await installation.adminToken()
+      : { text: undefined, hash: tokenHash(config.adminToken) };
 
   let url = `http://${config.host}:${config.port}`;
   let draining = false;
@@ -100,7 +116,7 @@ export async function buildServices({
     services: {
       admin,
       authenticate: keys.authenticate,
-      isAdminToken: (text) => tokenHash(text) === expected,
+      isAdminToken: (text) => tokenHash(text) === token.hash,
       publicUrl: () => config.publicUrl ?? url,
       version: VERSION,
       relay: {
@@ -123,8 +139,9 @@ export async function buildServices({
   return {
     app,
     admin,
-    newAdminToken: token.isNew ? token.text : undefined,
-    isEmpty: async () => (await admin.accounts({ after: undefined, limit: 1 })).data.length === 0,
+    newAdminToken: token.text,
+    firstAccount: installation.firstAccount,
+    shown: installation.shown,
     offer: () => offers.current().offer,
     reload: () => offers.reload(),
     listensAt: (at) => (url = at),
@@ -134,9 +151,10 @@ export async function buildServices({
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
     async close() {
+      await sweeper.close();
       await writer.close();
       await database.destroy();
-      home.close();
+      home?.close();
     },
   };
 }
@@ -169,17 +187,23 @@ function createOffers(read: () => Settings, files: ReturnType<typeof loadModelFi
   };
 }
 
-async function migrateFile(file: string): Promise<void> {
-  const database = kyselyOver(openForWriting(file));
-  try {
-    await migrate(database);
-  } finally {
-    await database.destroy();
-  }
+function databaseFileOf(home: Home | undefined): string {
+  if (home === undefined) throw new Error("There is no home folder.");
+  return home.databaseFile;
+}
+
+/** Processes that share a store share the secret that keys are hashed with; the first of them makes it. */
+async function sharedPepper(writer: Writer, random: Random): Promise<string> {
+  const made = random.bytes(32).toHex();
+  return (await writer.submit({ kind: "remember", name: "pepper", value: made })).value;
 }
 
 function readFailpoint(text: string | undefined): Failpoint {
-  return text === undefined ? noFailpoint : parseFailpoint(text, () => process.kill(process.pid, "SIGKILL"));
+  return text === undefined ? noFailpoint : parseFailpoint(text, kill);
+}
+
+function kill(): void {
+  process.kill(process.pid, "SIGKILL");
 }
 
 async function findKey(database: Database, hash: string): Promise<StoredKey | undefined> {

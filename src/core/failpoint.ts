@@ -1,12 +1,16 @@
 /** Places where a test can make the process die, throw or wait; each is named for the moment it stands at. */
 export const FAILPOINTS = [
+  "migrate.before_statement",
+  "request.authenticated",
   "hold.before_submit",
   "hold.after_commit",
   "upstream.after_headers",
   "stream.after_chunk",
   "settle.before_submit",
   "settle.after_commit",
+  "answer.before_end",
   "writer.before_commit",
+  "writer.after_commit",
 ] as const;
 
 export type FailpointName = (typeof FAILPOINTS)[number];

@@ -11,6 +11,7 @@ export interface Hold {
   readonly [made]: true;
   readonly id: string;
   readonly accountId: string;
+  readonly keyId: string;
   readonly amount: MicroCredits;
   readonly snapshot: PriceSnapshot;
   /** Output tokens that an elastic hold has room for; absent when the amount was fixed. */

@@ -19,6 +19,7 @@ export interface LogFields {
   readonly repairs?: readonly string[];
   readonly error?: string;
   readonly file?: string;
+  readonly holds?: number;
 }
 
 /** The one way to write a log line: structured JSON, one line each. */

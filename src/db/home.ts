@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Random } from "../core/random.ts";
-import { createKeyedHash } from "../runtime/hash.ts";
 import { openSqlite } from "../runtime/sqlite.ts";
 
 /** The home folder of a running gateway: its files, and the lock that keeps a second process out. */
@@ -9,26 +8,20 @@ export interface Home {
   readonly databaseFile: string;
   /** Secret of this installation that API keys are hashed with. */
   readonly pepper: string;
-  /** The admin token of this installation: made and shown on the first call ever, known by its hash after that. */
-  adminToken(): AdminToken;
+  /** The hash of an admin token from when it was kept here; the store keeps it now. */
+  readonly adminTokenHash: string | undefined;
   /** Gives the lock back. */
   close(): void;
 }
-
-/** The text of a new token, or the keyed hash of one that was made before. */
-export type AdminToken =
-  | { readonly text: string; readonly isNew: true }
-  | { readonly text: undefined; readonly hash: string; readonly isNew: false };
 
 /** Makes the folder when it is missing and locks it. Throws one sentence when it cannot be used. */
 export function openHome(folder: string, random: Random): Home {
   makeFolder(folder);
   const lock = lockFolder(folder);
-  const pepper = readOrMakeSecret(join(folder, "pepper"), random);
   return {
     databaseFile: join(folder, "switchyard.db"),
-    pepper,
-    adminToken: () => readOrMakeToken(join(folder, "admin-token"), pepper, random),
+    pepper: readOrMakeSecret(join(folder, "pepper"), random),
+    adminTokenHash: readIfThere(join(folder, "admin-token")),
     close: () => lock.close(),
   };
 }
@@ -45,11 +38,8 @@ export function readOrMakeSecret(file: string, random: Random): string {
   return secret;
 }
 
-function readOrMakeToken(file: string, pepper: string, random: Random): AdminToken {
-  if (existsSync(file)) return { text: undefined, hash: readFileSync(file, "utf8").trim(), isNew: false };
-  const text = `adm-${random.bytes(24).toHex()}`;
-  writeFileSync(file, `${createKeyedHash(pepper)(text)}\n`, { mode: 0o600, flag: "wx" });
-  return { text, isNew: true };
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
 }
 
 function makeFolder(folder: string): void {

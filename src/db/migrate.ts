@@ -1,15 +1,52 @@
+import { sql } from "kysely";
 import { type Migration, Migrator } from "kysely/migration";
+import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
+import { type Engine, SCHEMA_WORDS, type SchemaWords } from "./engine.ts";
 import { initial } from "./migrations/0001-initial.ts";
-import type { Database } from "./sqlite.ts";
+import { books } from "./migrations/0002-books.ts";
+import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or taken out. */
-const MIGRATIONS: Readonly<Record<string, Migration>> = {
+const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly string[]>> = {
   "0001-initial": initial,
+  "0002-books": books,
 };
 
-/** Brings the schema up to date; each migration is applied whole or not at all. Throws when one fails. */
-export async function migrate(database: Database): Promise<void> {
-  const migrator = new Migrator({ db: database, provider: { getMigrations: async () => MIGRATIONS } });
+/**
+ * Brings the schema up to date: all that is missing as one transaction, so that a start that dies in it leaves the
+ * schema as it was. Two processes that start at once take turns. Throws when a statement fails, or when the store
+ * was made by a newer version.
+ */
+export async function migrate(
+  database: Database,
+  engine: Engine,
+  failpoint: Failpoint = noFailpoint,
+): Promise<void> {
+  const migrator = new Migrator({
+    db: database,
+    provider: { getMigrations: async () => migrationsFor(SCHEMA_WORDS[engine], failpoint) },
+  });
   const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw new Error("The database could not be brought up to date.", { cause: error });
+  if (error === undefined) return;
+  const reason = error instanceof Error ? error.message : "unknown";
+  throw new Error(
+    engine === "postgres"
+      ? `The database of DATABASE_URL cannot be used: ${reason}`
+      : `The database could not be brought up to date: ${reason}`,
+    { cause: error },
+  );
+}
+
+function migrationsFor(words: SchemaWords, failpoint: Failpoint): Record<string, Migration> {
+  const asMigration = (statements: readonly string[]): Migration => ({
+    async up(db) {
+      for (const statement of statements) {
+        failpoint("migrate.before_statement");
+        await sql.raw(statement).execute(db);
+      }
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(MIGRATIONS).map(([name, statementsIn]) => [name, asMigration(statementsIn(words))]),
+  );
 }

@@ -1,9 +1,6 @@
-import { Kysely, SqliteDialect } from "kysely";
+import { Kysely, SqliteAdapter, SqliteDialect } from "kysely";
 import { openSqlite, type SqliteDatabase, type SqliteValue } from "../runtime/sqlite.ts";
-import type { Tables } from "./schema.ts";
-
-/** Reads, typed. Changes go to the one writer. */
-export type Database = Kysely<Tables>;
+import type { Database, Tables } from "./schema.ts";
 
 /** Opens the database for the writer's thread: write-ahead log, every commit synced to the disk. */
 export function openForWriting(path: string): SqliteDatabase {
@@ -29,22 +26,30 @@ export function openForReading(path: string): Database {
 
 /** A query builder over an open SQLite database. */
 export function kyselyOver(database: SqliteDatabase): Database {
-  return new Kysely<Tables>({
-    dialect: new SqliteDialect({
-      database: {
-        close: () => database.close(),
-        prepare(sql) {
-          const statement = database.prepare(sql);
-          return {
-            reader: statement.givesRows,
-            all: (values) => statement.all(...(values as SqliteValue[])),
-            run: (values) => ({ changes: statement.run(...(values as SqliteValue[])), lastInsertRowid: 0 }),
-            *iterate(values) {
-              yield* statement.all(...(values as SqliteValue[]));
-            },
-          };
-        },
+  const dialect = new SqliteDialect({
+    database: {
+      close: () => database.close(),
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        return {
+          reader: statement.givesRows,
+          all: (values) => statement.all(...(values as SqliteValue[])),
+          run: (values) => ({ changes: statement.run(...(values as SqliteValue[])), lastInsertRowid: 0 }),
+          *iterate(values) {
+            yield* statement.all(...(values as SqliteValue[]));
+          },
+        };
       },
-    }),
+    },
+  });
+  // SQLite changes its schema in transactions like anything else; the adapter supposes that it cannot.
+  const adapter = Object.defineProperty(new SqliteAdapter(), "supportsTransactionalDdl", { value: true });
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => adapter,
+      createDriver: () => dialect.createDriver(),
+      createIntrospector: (db) => dialect.createIntrospector(db),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+    },
   });
 }

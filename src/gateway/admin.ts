@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
-import type { Database } from "../db/sqlite.ts";
+import type { Database } from "../db/schema.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Writer } from "../ledger/writer.ts";
 
@@ -22,6 +22,11 @@ export interface KeyView {
   readonly name: string;
   readonly hint: string;
   readonly models: readonly string[] | null;
+  /** The most the key may ever spend; null for no bound. */
+  readonly budget: number | null;
+  /** What it has been charged so far, and what is set aside for its requests under way. */
+  readonly spent: number;
+  readonly held: number;
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
   readonly created_at: number;
@@ -55,6 +60,7 @@ export interface KeyRequest {
   readonly accountId: string;
   readonly name: string;
   readonly models: readonly string[] | null;
+  readonly budget: number | null;
   readonly expiresAtSec: number | null;
 }
 
@@ -79,6 +85,7 @@ export interface Admin {
     change: {
       readonly name?: string;
       readonly models?: readonly string[] | null;
+      readonly budget?: number | null;
       readonly expiresAtSec?: number | null;
     },
   ): Promise<KeyView>;
@@ -177,7 +184,7 @@ export function createAdmin({ database, writer, keys, clock, random }: AdminPart
       }));
     },
 
-    async issueKey({ accountId, name, models, expiresAtSec }) {
+    async issueKey({ accountId, name, models, budget, expiresAtSec }) {
       const issued = keys.issue();
       const answer = await writer.submit({
         kind: "issue_key",
@@ -187,6 +194,7 @@ export function createAdmin({ database, writer, keys, clock, random }: AdminPart
         hash: issued.hash,
         hint: issued.hint,
         models,
+        budget: readBudget(budget),
         expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000,
         nowMs: clock.nowMs(),
       });
@@ -205,12 +213,13 @@ export function createAdmin({ database, writer, keys, clock, random }: AdminPart
       return toPage(rows, limit, keyView);
     },
 
-    async changeKey(id, { name, models, expiresAtSec }) {
+    async changeKey(id, { name, models, budget, expiresAtSec }) {
       const answer = await writer.submit({
         kind: "change_key",
         key: id,
         ...(name === undefined ? {} : { name }),
         ...(models === undefined ? {} : { models }),
+        ...(budget === undefined ? {} : { budget: readBudget(budget) }),
         ...(expiresAtSec === undefined
           ? {}
           : { expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000 }),
@@ -243,6 +252,9 @@ interface KeyRow {
   readonly name: string;
   readonly hint: string;
   readonly models: string | null;
+  readonly budget: MicroCredits | null;
+  readonly spent: MicroCredits;
+  readonly held: MicroCredits;
   readonly expires_at_ms: bigint | null;
   readonly revoked_at_ms: bigint | null;
   readonly created_at_ms: bigint;
@@ -255,10 +267,24 @@ function keyView(row: KeyRow): KeyView {
     name: row.name,
     hint: row.hint,
     models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    budget: row.budget === null ? null : creditsNumber(row.budget),
+    spent: creditsNumber(row.spent),
+    held: creditsNumber(row.held),
     expires_at: row.expires_at_ms === null ? null : toSeconds(row.expires_at_ms),
     revoked_at: row.revoked_at_ms === null ? null : toSeconds(row.revoked_at_ms),
     created_at: toSeconds(row.created_at_ms),
   };
+}
+
+function readBudget(budget: number | null): MicroCredits | null {
+  if (budget === null) return null;
+  const micro = parseCredits(budget);
+  if (micro !== undefined && micro >= 0n) return micro;
+  throw new GatewayError(
+    "invalid_request_error",
+    "budget must be a number of credits from 0, no finer than 0.000001, or null for no bound.",
+    { param: "budget" },
+  );
 }
 
 function toSeconds(ms: bigint): number {

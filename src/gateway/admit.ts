@@ -22,6 +22,7 @@ export interface Admission {
   readonly mostOutput?: number;
   /** Input tokens that we would charge if upstream never told. */
   readonly expectedInput: number;
+  readonly admittedAtMs: number;
 }
 
 /** What admission looks things up in; one moment's view. */
@@ -71,6 +72,7 @@ export function admit(
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
     expectedInput,
+    admittedAtMs: nowMs,
     ...quote(model, demand, media, snapshot),
   };
 }

@@ -6,6 +6,7 @@ import { describeError } from "../core/log.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import { costOf, foldUnpriced } from "../core/price.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../core/usage.ts";
+import type { Attempt } from "../ledger/commands.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { AnswerContext, Metered, RelayProtocol } from "../protocols/protocol.ts";
 import { callUpstream, type UpstreamAnswer } from "../providers/upstream.ts";
@@ -39,6 +40,8 @@ export interface PaidCall {
   readonly context: AnswerContext;
   /** Sends the request. Rejects with the refusal as the client is to see it. */
   send(body: Uint8Array, stream: boolean): Promise<UpstreamAnswer>;
+  /** The first byte of the provider's answer has come. */
+  sawByte(): void;
   /** Stops upstream for `reason`, unless the call has ended. */
   abort(reason: Error): void;
   /** Charges a whole answer. */
@@ -55,7 +58,14 @@ export interface CallParts {
   readonly protocol: RelayProtocol;
   readonly admission: Admission;
   readonly hold: Hold;
+  readonly heldAtMs: number;
   readonly record: RequestRecord;
+}
+
+/** What becomes known of a call while it runs. */
+interface Progress {
+  readonly attempts: Attempt[];
+  firstByteAtMs: number | null;
 }
 
 /** Takes charge of a hold. */
@@ -73,11 +83,11 @@ export function openPaidCall(parts: CallParts): PaidCall {
     choices: admission.choices,
     expectedInput: admission.expectedInput,
   };
+  const progress: Progress = { attempts: [], firstByteAtMs: null };
   let ending: Promise<MicroCredits> | undefined;
-  let sent = false;
 
   const end = (outcome: string, metered: Metered | undefined, most?: MicroCredits): Promise<MicroCredits> => {
-    ending ??= conclude(parts, outcome, metered, most).finally(() => services.live.delete(call));
+    ending ??= conclude(parts, progress, outcome, metered, most).finally(() => services.live.delete(call));
     return ending;
   };
 
@@ -86,7 +96,13 @@ export function openPaidCall(parts: CallParts): PaidCall {
     async send(body, stream) {
       const { provider } = admission;
       controller.signal.throwIfAborted();
-      sent = true;
+      const attempt = {
+        provider: provider.id,
+        upstream_id: admission.upstreamId,
+        sent_at_ms: clock.nowMs(),
+        status: null,
+      };
+      progress.attempts.push(attempt);
       const answer = await callUpstream(hold, {
         provider,
         path: protocol.path,
@@ -95,6 +111,7 @@ export function openPaidCall(parts: CallParts): PaidCall {
         signal: controller.signal,
       });
       failpoint("upstream.after_headers");
+      progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
       record.note({ upstream_status: answer.status });
       await checkAnswer(answer, stream, async () =>
         protocol.readRefusal(
@@ -107,6 +124,9 @@ export function openPaidCall(parts: CallParts): PaidCall {
         ),
       );
       return answer;
+    },
+    sawByte() {
+      progress.firstByteAtMs ??= clock.nowMs();
     },
     abort(reason) {
       controller.abort(reason);
@@ -123,7 +143,7 @@ export function openPaidCall(parts: CallParts): PaidCall {
     },
     settleLeft(metered) {
       // Nothing went out yet, so nothing was used.
-      if (!sent) return end("client_gone", undefined);
+      if (progress.attempts.length === 0) return end("client_gone", undefined);
       const seen = metered ?? {
         usage: { ...NO_USAGE, input: admission.expectedInput },
         flags: ["estimated"] as const,
@@ -137,20 +157,35 @@ export function openPaidCall(parts: CallParts): PaidCall {
 
 /** Writes the end of a hold to the ledger and to the record: a charge of at most `most`, or none without usage. */
 async function conclude(
-  { services, admission, hold, record }: CallParts,
+  { services, admission, hold, heldAtMs, record }: CallParts,
+  { attempts, firstByteAtMs }: Progress,
   outcome: string,
   metered: Metered | undefined,
   most?: MicroCredits,
 ): Promise<MicroCredits> {
+  const timeline = {
+    provider: admission.provider.id,
+    admittedAtMs: admission.admittedAtMs,
+    heldAtMs,
+    firstByteAtMs,
+    endedAtMs: services.clock.nowMs(),
+    attempts,
+  };
   if (metered === undefined) {
     record.note({ outcome, credit: "0" });
-    await services.ledger.void(hold, outcome);
+    await services.ledger.void(hold, { outcome, timeline });
     return 0n;
   }
   const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
   const cost = costOf(usage, admission.snapshot);
   const used = most !== undefined && cost > most ? most : cost;
-  const charged = await services.ledger.settle(hold, { used, usage, flags: metered.flags, reason: outcome });
+  const charged = await services.ledger.settle(hold, {
+    used,
+    usage,
+    flags: metered.flags,
+    outcome,
+    timeline,
+  });
   record.note({
     outcome,
     credit: creditsText(charged),

@@ -88,6 +88,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
   /** Takes one read of upstream; `false` when there is no more to read. What it gave goes to `give`. */
   const takeOne = async (give: (bytes: Uint8Array) => void): Promise<boolean> => {
     const { done, value } = reader === undefined ? NOTHING : await reader.read();
+    if (!done) call.sawByte();
     const out = done ? stream.end() : stream.push(value);
     watch.touch();
     if (out !== undefined) give(out);

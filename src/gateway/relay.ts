@@ -1,7 +1,10 @@
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import type { Caller } from "../core/caller.ts";
+import type { HoldRefusal } from "../ledger/commands.ts";
 import type { RelayProtocol, RelayTarget } from "../protocols/protocol.ts";
+import { costOf } from "../core/price.ts";
+import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
@@ -47,7 +50,8 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const bounded = outputBound(hold, admission);
   const { body, warnings } =
     bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
-  const call = openPaidCall({ services, protocol, admission, hold, record });
+  const heldAtMs = services.clock.nowMs();
+  const call = openPaidCall({ services, protocol, admission, hold, heldAtMs, record });
   const leave = (): void => call.abort(new ClientGone());
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
@@ -88,12 +92,27 @@ async function holdFor(
     snapshot: admission.snapshot,
     amount: admission.amount,
     ...(admission.elastic === undefined ? {} : { elastic: admission.elastic }),
+    expectedCost: costOf({ ...NO_USAGE, input: admission.expectedInput }, admission.snapshot),
   });
-  if (hold !== undefined) return hold;
-  throw new GatewayError(
-    "insufficient_credits",
-    "The account has not enough free credit for the most this request can cost. Add credit, or ask for fewer output tokens.",
-  );
+  if (typeof hold !== "string") return hold;
+  throw refusalOf(hold);
+}
+
+function refusalOf(refusal: HoldRefusal): GatewayError {
+  switch (refusal) {
+    case "insufficient_credits":
+      return new GatewayError(
+        "insufficient_credits",
+        "The account has not enough free credit for the most this request can cost. Add credit, or ask for fewer output tokens.",
+      );
+    case "budget_exceeded":
+      return new GatewayError(
+        "insufficient_credits",
+        "The budget of this key has not enough left for the most this request can cost. Raise it, or ask for fewer output tokens.",
+      );
+    case "key_not_live":
+      return new GatewayError("auth_error", "The API key is missing or not valid.");
+  }
 }
 
 async function relayPlain(
@@ -107,6 +126,7 @@ async function relayPlain(
   );
   try {
     const upstream = await call.send(body, false);
+    call.sawByte();
     const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered);

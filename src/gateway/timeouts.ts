@@ -14,6 +14,8 @@ export interface Timeouts {
   readonly keepAliveMs: number;
   /** A client that takes nothing from its stream. */
   readonly stalledClientMs: number;
+  /** A process that has not been heard of for so long is dead, and its holds are released; read at the start. */
+  readonly processLeaseMs: number;
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = {
@@ -24,4 +26,5 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   streamMs: 600_000,
   keepAliveMs: 15_000,
   stalledClientMs: 60_000,
+  processLeaseMs: 30_000,
 };

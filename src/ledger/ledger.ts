@@ -7,7 +7,7 @@ import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
-import type { AnswerTo, ElasticOutput, Settle, Void } from "./commands.ts";
+import type { AnswerTo, ElasticOutput, HoldRefusal, RequestTimeline, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 
 /** What a request wants set aside. */
@@ -19,24 +19,34 @@ export interface HoldRequest {
   readonly snapshot: PriceSnapshot;
   readonly amount: MicroCredits;
   readonly elastic?: ElasticOutput;
+  /** What the operator is taken to lose when this process dies before the request has ended. */
+  readonly expectedCost: MicroCredits;
+}
+
+/** How a request ended, in one word, and when it passed each point. */
+export interface RequestEnd {
+  readonly outcome: string;
+  readonly timeline: RequestTimeline;
 }
 
 /** What a request used, and how it ended. */
-export interface Settlement {
+export interface Settlement extends RequestEnd {
   readonly used: MicroCredits;
   readonly usage: TokenUsage;
   readonly flags: readonly UsageFlag[];
-  readonly reason: string;
 }
 
 /** The only code that moves credit between a balance, a hold and the ledger. */
 export interface Ledger {
-  /** Sets credit aside. `undefined` when the balance does not cover it. */
-  hold(request: HoldRequest): Promise<Hold | undefined>;
-  /** Charges what was used and frees the rest; returns what was charged. Twice is once. */
+  /** Sets credit aside, or tells why not. */
+  hold(request: HoldRequest): Promise<Hold | HoldRefusal>;
+  /**
+   * Charges what was used and frees the rest; returns what was charged. Twice is once. A hold that was given up in
+   * the meantime is charged nothing.
+   */
   settle(hold: Hold, settlement: Settlement): Promise<MicroCredits>;
   /** Frees the hold without a charge. */
-  void(hold: Hold, reason: string): Promise<void>;
+  void(hold: Hold, end: RequestEnd): Promise<void>;
 }
 
 /** What the ledger is made of. */
@@ -90,6 +100,7 @@ export function createLedger({
         boot: bootId,
         amount: request.amount,
         ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
+        expectedCost: request.expectedCost,
         priceVersion: snapshot.version,
         model: request.model.id,
         priceRules: rulesText(rules, snapshot),
@@ -97,25 +108,29 @@ export function createLedger({
         expiresAtMs: nowMs + holdLifetimeMs,
       });
       failpoint("hold.after_commit");
-      if (!answer.ok) return undefined;
+      if (!answer.ok) return answer.reason;
       return {
         id,
         accountId: request.accountId,
+        keyId: request.keyId,
         amount: answer.amount,
         snapshot,
         ...(answer.outputTokens === undefined ? {} : { outputTokens: answer.outputTokens }),
       } as Hold;
     },
 
-    async settle(hold, { used, usage, flags, reason }) {
+    async settle(hold, { used, usage, flags, outcome, timeline }) {
       failpoint("settle.before_submit");
       const answer = await endHold({
         kind: "settle",
         hold: hold.id,
+        account: hold.accountId,
+        key: hold.keyId,
         used,
-        usage: JSON.stringify(usage),
+        usage: usageText(usage),
         flags,
-        reason,
+        outcome,
+        timeline,
         nowMs: clock.nowMs(),
       });
       failpoint("settle.after_commit");
@@ -123,16 +138,24 @@ export function createLedger({
       return answer.charged;
     },
 
-    async void(hold, reason) {
+    async void(hold, { outcome, timeline }) {
       const answer = await endHold({
         kind: "void",
         hold: hold.id,
-        reason,
+        account: hold.accountId,
+        key: hold.keyId,
+        outcome,
+        timeline,
         nowMs: clock.nowMs(),
       });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
     },
   };
+}
+
+/** Counts by bucket as JSON, without those that are zero. */
+function usageText(usage: TokenUsage): string {
+  return JSON.stringify(usage, (_, value: unknown) => (value === 0 ? undefined : value));
 }
 
 /**

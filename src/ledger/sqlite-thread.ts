@@ -2,7 +2,7 @@ import { noFailpoint, parseFailpoint } from "../core/failpoint.ts";
 import { openForWriting } from "../db/sqlite.ts";
 import { serveThread } from "../runtime/worker.ts";
 import type { Command, Outcome } from "./commands.ts";
-import { openSqliteBooks } from "./sqlite-books.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
 
 /** What the thread is opened with. */
 export interface ThreadSettings {
@@ -28,6 +28,6 @@ serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
     settings.failpoint === null
       ? noFailpoint
       : parseFailpoint(settings.failpoint, () => process.kill(process.pid, "SIGKILL"));
-  const books = openSqliteBooks(openForWriting(settings.databaseFile), failpoint);
-  return ({ number, commands }) => ({ number, outcomes: books.apply(commands) });
+  const store = openSqliteStore(openForWriting(settings.databaseFile), failpoint);
+  return ({ number, commands }) => ({ number, outcomes: store.apply(commands) });
 });

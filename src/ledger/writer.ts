@@ -20,8 +20,11 @@ export interface Executor {
 /** Commands of one transaction at most, so that no answer waits for a very long one. */
 const MAX_BATCH = 256;
 
-/** A batch is sent this often before its commands are refused. */
+/** A batch is sent this often before its commands are refused, */
 const MAX_ATTEMPTS = 3;
+
+/** unless so much time has gone by: whoever waits is told rather than kept. */
+const GIVE_UP_MS = 4_000;
 
 /** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
 const GATHER_MS = 2;
@@ -46,7 +49,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   let together = 0;
 
   const run = async (batch: readonly Waiting[]): Promise<void> => {
-    const outcomes = await attempt(executor, log, batch);
+    const outcomes = await attempt(executor, log, pace, batch);
     batch.forEach((item, i) => answer(item, outcomes[i]));
   };
 
@@ -82,15 +85,22 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   };
 }
 
-async function attempt(executor: Executor, log: Log, batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+async function attempt(
+  executor: Executor,
+  log: Log,
+  pace: Clock,
+  batch: readonly Waiting[],
+): Promise<readonly Outcome[]> {
   const commands = batch.map((item) => item.command);
+  const startedMs = pace.nowMs();
   for (let tries = 1; ; tries += 1) {
     try {
       return await executor.execute(commands);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       log.error("the ledger's writer failed", { error: reason });
-      if (tries === MAX_ATTEMPTS) return commands.map(() => ({ failure: reason }));
+      if (tries === MAX_ATTEMPTS || pace.nowMs() - startedMs > GIVE_UP_MS)
+        return commands.map(() => ({ failure: reason }));
     }
   }
 }

@@ -121,14 +121,12 @@ for (const { path, json } of [
 }
 
 test("fields that this version does not enforce are refused by name, not silently taken", async () => {
-  for (const field of ["limits", "budget"]) {
-    const answer = await gateway.admin("POST", "/keys", {
-      account_id: gateway.accountId,
-      name: "k",
-      [field]: 1,
-    });
-    expect(answer).toMatchObject({ status: 400, json: { error: { param: field } } });
-  }
+  const answer = await gateway.admin("POST", "/keys", {
+    account_id: gateway.accountId,
+    name: "k",
+    limits: { concurrency: 1 },
+  });
+  expect(answer).toMatchObject({ status: 400, json: { error: { param: "limits" } } });
 });
 
 test("an API key is no admin token, and the admin token is no API key", async () => {

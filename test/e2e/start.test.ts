@@ -62,7 +62,7 @@ test("the first start makes an account, a key and a token and shows them once; t
     200,
   );
   expect(await stop(first)).toBe(0);
-  for (const file of ["pepper", "admin-token"]) {
+  for (const file of ["pepper", "switchyard.db"]) {
     expect(statSync(join(folder.path, "home", file)).mode & 0o777).toBe(0o600);
   }
   const second = start();
@@ -108,9 +108,14 @@ const refusals = [
   },
   { name: "a port that is none", environment: { PORT: "http" }, says: /PORT is "http"/ },
   {
-    name: "a store that this version has not",
-    environment: { DATABASE_URL: "postgres://x" },
-    says: /DATABASE_URL is set/,
+    name: "a store that is no PostgreSQL",
+    environment: { DATABASE_URL: "mysql://127.0.0.1/x" },
+    says: /DATABASE_URL is no URL that begins with postgres:/,
+  },
+  {
+    name: "a PostgreSQL that is not there",
+    environment: { DATABASE_URL: "postgres://someone:secret@127.0.0.1:1/x" },
+    says: /^The database of DATABASE_URL cannot be used: (?!.*secret).*$/,
   },
   {
     name: "a short admin token",

@@ -9,6 +9,10 @@ const Models = Type.Union([Type.Array(Type.String({ minLength: 1 }), { maxItems:
   description: "Models the key may use; null for all",
 });
 
+const Budget = Type.Union([Type.Number(), Type.Null()], {
+  description: "Credits the key may spend in all; null for no bound of its own",
+});
+
 /** Queries of lists. */
 export const PAGE_QUERY: Readonly<Record<string, TSchema>> = {
   after: Type.String({ description: "`next` of the page before" }),
@@ -32,6 +36,9 @@ export const KeySchema = Type.Object(
     name: Type.String(),
     hint: Type.String({ description: "Beginning and end of the key" }),
     models: Models,
+    budget: Budget,
+    spent: Type.Number({ description: "Credits the key was charged so far" }),
+    held: Type.Number({ description: "Credits set aside for its requests under way" }),
     expires_at: NullableSeconds,
     revoked_at: NullableSeconds,
     created_at: Type.Integer(),
@@ -78,12 +85,18 @@ export const NewKeySchema = Type.Object(
     account_id: Type.String(),
     name: Name,
     models: Type.Optional(Models),
+    budget: Type.Optional(Budget),
     expires_at: Type.Optional(NullableSeconds),
   },
   closed,
 );
 
 export const KeyChangeSchema = Type.Object(
-  { name: Type.Optional(Name), models: Type.Optional(Models), expires_at: Type.Optional(NullableSeconds) },
+  {
+    name: Type.Optional(Name),
+    models: Type.Optional(Models),
+    budget: Type.Optional(Budget),
+    expires_at: Type.Optional(NullableSeconds),
+  },
   closed,
 );

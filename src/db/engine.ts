@@ -1,0 +1,51 @@
+/** The stores that the books can be kept in. */
+export type Engine = "sqlite" | "postgres";
+
+/** How an engine says what the schema needs: all that differs between the two. */
+export interface SchemaWords {
+  /** A primary key that counts up by itself. */
+  readonly sequence: string;
+  /** A whole number of 64 bits. */
+  readonly integer: string;
+  /** What ends a table. */
+  readonly table: string;
+  /** What ends a table that is kept in the order of its primary key. */
+  readonly keyedTable: string;
+  /** Statements after which rows of the ledger can be added and nothing else. */
+  readonly protectLedger: readonly string[];
+  /** Statements that lift this protection, for a migration that fills a new column. */
+  readonly unprotectLedger: readonly string[];
+}
+
+/** The words of each engine. */
+export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
+  sqlite: {
+    sequence: "integer primary key autoincrement",
+    integer: "integer",
+    table: "strict",
+    keyedTable: "strict, without rowid",
+    protectLedger: [
+      `create trigger ledger_is_append_only_update before update on ledger
+        begin select raise(abort, 'ledger rows are never changed'); end`,
+      `create trigger ledger_is_append_only_delete before delete on ledger
+        begin select raise(abort, 'ledger rows are never deleted'); end`,
+    ],
+    unprotectLedger: [
+      "drop trigger ledger_is_append_only_update",
+      "drop trigger ledger_is_append_only_delete",
+    ],
+  },
+  postgres: {
+    sequence: "bigint generated always as identity primary key",
+    integer: "bigint",
+    table: "",
+    keyedTable: "",
+    protectLedger: [
+      `create or replace function refuse_ledger_change() returns trigger language plpgsql as
+        $$ begin raise exception 'ledger rows are never changed or deleted'; end $$`,
+      `create trigger ledger_is_append_only before update or delete or truncate on ledger
+        for each statement execute function refuse_ledger_change()`,
+    ],
+    unprotectLedger: ["drop trigger ledger_is_append_only on ledger"],
+  },
+};

@@ -1,0 +1,81 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from "kysely";
+import pg from "pg";
+import type { Database, Tables } from "./schema.ts";
+
+/** A question that the store has not answered by then is given up: the request is told that it cannot be asked. */
+const ANSWER_MS = 5_000;
+
+/** Connections for reads; more questions than that wait for one another. */
+const MAX_CONNECTIONS = 8;
+
+/** Integers of 64 bits come as `bigint`, as they do from the other engine. */
+const INT8 = pg.types.builtins.INT8;
+const types: pg.CustomTypesConfig = {
+  getTypeParser(id, format) {
+    if (id === INT8) return (text: string) => BigInt(text);
+    return pg.types.getTypeParser(id, format) as (text: string) => unknown;
+  },
+};
+
+const settings = {
+  application_name: "switchyard",
+  types,
+  connectionTimeoutMillis: ANSWER_MS,
+  // The server gives up by itself; the client's own limit is for a server that says nothing at all.
+  statement_timeout: ANSWER_MS,
+  query_timeout: ANSWER_MS,
+  keepAlive: true,
+} as const;
+
+/** Opens typed reads; connections are made as they are needed and made anew after the server was away. */
+export function openPostgres(url: string): Database {
+  const pool = new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS });
+  // A connection that breaks while nobody uses it is replaced; whoever asks next finds out how the server is.
+  pool.on("error", () => undefined);
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** Opens one connection without limits on time, for the migrations of a start. */
+export function openForMigration(url: string): Database {
+  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: ANSWER_MS, types });
+  pool.on("error", () => undefined);
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** A query builder that only compiles, for statements that the writer sends itself. */
+export function postgresCompiler(): Database {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+}
+
+/**
+ * A connection for the writer: statements are sent without waiting for the answer to the one before. A commit is on
+ * the disk when it is answered, whatever the server's default is, and a process that freezes in the middle of a
+ * transaction does not keep its locks.
+ */
+export async function connectWriter(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...settings,
+    connectionString: url,
+    pipeline: true,
+    idle_in_transaction_session_timeout: ANSWER_MS,
+  });
+  await client.connect();
+  await client.query(
+    "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+  );
+  return client;
+}

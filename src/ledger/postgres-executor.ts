@@ -1,0 +1,165 @@
+import type pg from "pg";
+import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
+import { connectWriter, postgresCompiler } from "../db/postgres.ts";
+import { decide } from "./books.ts";
+import { referencesOf } from "./books-state.ts";
+import { type Command, movesMoney, type Outcome, type RecordCommand } from "./commands.ts";
+import { type LoadedRow, loadStatement, saveStatement, stateOf, type Statement } from "./postgres-store.ts";
+import { recordAnswer, recordStatement } from "./records.ts";
+import type { Executor } from "./writer.ts";
+
+/** A transaction that lost a race is run again this often. */
+const MAX_RACES = 3;
+
+/**
+ * Runs batches on a PostgreSQL server, over one connection that is made anew when it broke. Any number of processes
+ * may do so at once: row locks put their transactions in order.
+ */
+export function createPostgresExecutor(url: string, failpoint: Failpoint = noFailpoint): Executor {
+  let connected: Promise<pg.Client> | undefined;
+
+  const connection = (): Promise<pg.Client> => {
+    connected ??= connect(url, () => {
+      connected = undefined;
+    });
+    return connected;
+  };
+
+  /** Throws when the batch as a whole could not be run; whether it was committed may then be unknown. */
+  const run = async (commands: readonly Command[]): Promise<readonly Outcome[]> => {
+    for (let races = 1; ; races += 1) {
+      const client = await connection();
+      try {
+        return await transaction(client, commands, failpoint);
+      } catch (error) {
+        if (isConnectionFault(error)) {
+          drop(client);
+          throw error;
+        }
+        if (isRace(error) && races < MAX_RACES) continue;
+        if (isStoreFault(error)) throw error;
+        return await apart(commands, error);
+      }
+    }
+  };
+
+  /** A batch that fails by one of its commands is run command by command, so that it alone is answered so. */
+  const apart = async (commands: readonly Command[], error: unknown): Promise<readonly Outcome[]> => {
+    if (commands.length === 1) return [{ failure: error instanceof Error ? error.message : String(error) }];
+    const outcomes: Outcome[] = [];
+    for (const command of commands) outcomes.push(...(await run([command])));
+    return outcomes;
+  };
+
+  const drop = (client: pg.Client): void => {
+    connected = undefined;
+    client.end().catch(() => undefined);
+  };
+
+  return {
+    execute: run,
+    close() {
+      void connected?.then((client) => client.end()).catch(() => undefined);
+      connected = undefined;
+    },
+  };
+}
+
+async function connect(url: string, onLost: () => void): Promise<pg.Client> {
+  try {
+    const client = await connectWriter(url);
+    client.on("error", onLost);
+    client.on("end", onLost);
+    return client;
+  } catch (error) {
+    onLost();
+    throw error;
+  }
+}
+
+async function transaction(
+  client: pg.Client,
+  commands: readonly Command[],
+  failpoint: Failpoint,
+): Promise<readonly Outcome[]> {
+  const records = commands.filter((command): command is RecordCommand => !movesMoney(command));
+  const money = commands.filter(movesMoney);
+  const outcomes = new Map<Command, Outcome>();
+  try {
+    // Sent together; an answer is awaited only where the next statement depends on it.
+    const [, ...answers] = await all([
+      client.query("begin isolation level read committed"),
+      ...records.map((command) => record(client, command)),
+    ]);
+    records.forEach((command, i) =>
+      outcomes.set(command, {
+        answer: recordAnswer(command, (answers[i] as pg.QueryResult<Record<string, unknown>>).rows),
+      }),
+    );
+    let save: Statement | undefined;
+    if (money.length > 0) {
+      const { rows } = await send<LoadedRow>(client, loadStatement(referencesOf(money)));
+      const { outcomes: decided, changes } = decide(stateOf(rows[0] as LoadedRow), money);
+      money.forEach((command, i) => outcomes.set(command, decided[i] as Outcome));
+      // Without a change of an account nothing was decided that has to be written.
+      if (changes.accounts.size > 0) save = saveStatement(changes);
+    }
+    failpoint("writer.before_commit");
+    const results = await all([...(save === undefined ? [] : [send(client, save)]), client.query("commit")]);
+    // A commit after a statement that failed is a rollback, and says so.
+    if (results.at(-1)?.command !== "COMMIT") throw new Error("The transaction was rolled back.");
+    failpoint("writer.after_commit");
+    return commands.map((command) => outcomes.get(command) as Outcome);
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+const build = postgresCompiler();
+
+function record(client: pg.Client, command: RecordCommand): Promise<pg.QueryResult> {
+  const { sql, parameters } = recordStatement(build, "postgres", command);
+  return client.query(sql, [...parameters]);
+}
+
+function send<Row extends pg.QueryResultRow>(
+  client: pg.Client,
+  { name, text, values }: Statement,
+): Promise<pg.QueryResult<Row>> {
+  return client.query<Row>({ name, text, values: [...values] });
+}
+
+/** Waits for every answer, so that none is left over for the next batch, then throws the first error. */
+async function all<Result>(sent: readonly Promise<Result>[]): Promise<Result[]> {
+  const settled = await Promise.allSettled(sent);
+  return settled.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
+/** The error's SQLSTATE; none when it did not come from the server. */
+function stateOfError(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  // A socket's EPIPE has five letters too; no class of the server's states begins with an E.
+  return /^[0-9FHPX][0-9A-Z]{4}$/.test(code) ? code : undefined;
+}
+
+/** The connection is gone or says nothing: it is not used again. */
+function isConnectionFault(error: unknown): boolean {
+  const state = stateOfError(error);
+  // Without one it comes from the socket or its client, and how the connection stands is not known.
+  if (state === undefined) return true;
+  return /^(08|57P)/.test(state);
+}
+
+/** Lost to another transaction: serialisation, deadlock, a row that another wrote first, a row that has changed. */
+function isRace(error: unknown): boolean {
+  return ["40001", "40P01", "23505", "22012"].includes(stateOfError(error) ?? "");
+}
+
+/** Faults of the server and not of a command: full, read-only, out of connections or time. */
+function isStoreFault(error: unknown): boolean {
+  return /^(25|53|55|57|58|XX)/.test(stateOfError(error) ?? "");
+}

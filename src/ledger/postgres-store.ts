@@ -1,0 +1,192 @@
+import type { Changes, HoldEnding, NewHold } from "./books-changes.ts";
+import { type BooksState, type HoldState, type References } from "./books-state.ts";
+
+/** A statement of the PostgreSQL client: text, name under which the server keeps it, values. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Reads what a batch refers to and locks it: accounts first and in the order of their ids, so that two writers never
+ * wait for each other in a circle. Everything that changes a key's or a hold's money holds its account's lock too.
+ */
+export function loadStatement({ accounts, keys, holds, causes }: References): Statement {
+  return {
+    name: "books-load",
+    text: LOAD,
+    values: [[...accounts], [...keys], [...holds], [...causes]],
+  };
+}
+
+const LOAD = `with
+  a as materialized (
+    select id, status, balance, held from accounts where id = any($1::text[]) order by id for update),
+  k as materialized (
+    select id, account_id, revoked_at_ms, expires_at_ms, budget, spent, held from keys
+    where id = any($2::text[]) order by id for update),
+  h as materialized (
+    select id, account_id, key_id, request_id, model, price_version, amount, expected_cost, state, settled,
+      end_reason, created_at_ms
+    from holds where id = any($3::text[]) order by id for update),
+  e as materialized (
+    select cause, account_id, amount, balance_after from ledger where cause = any($4::text[]))
+select
+  (select coalesce(json_agg(a), '[]') from a) as accounts,
+  (select coalesce(json_agg(k), '[]') from k) as keys,
+  (select coalesce(json_agg(h), '[]') from h) as holds,
+  (select coalesce(json_agg(e), '[]') from e) as entries`;
+
+/** What the load statement gives: one row of JSON, whose numbers are all below 2^53. */
+export interface LoadedRow {
+  readonly accounts: readonly { id: string; status: string; balance: number; held: number }[];
+  readonly keys: readonly {
+    id: string;
+    account_id: string;
+    revoked_at_ms: number | null;
+    expires_at_ms: number | null;
+    budget: number | null;
+    spent: number;
+    held: number;
+  }[];
+  readonly holds: readonly {
+    id: string;
+    account_id: string;
+    key_id: string;
+    request_id: string;
+    model: string;
+    price_version: string;
+    amount: number;
+    expected_cost: number;
+    state: HoldState["state"];
+    settled: number | null;
+    end_reason: string | null;
+    created_at_ms: number;
+  }[];
+  readonly entries: readonly { cause: string; account_id: string; amount: number; balance_after: number }[];
+}
+
+/** The state of the books as it was read. */
+export function stateOf(row: LoadedRow): BooksState {
+  return {
+    accounts: new Map(
+      row.accounts.map(({ id, status, balance, held }) => [
+        id,
+        { id, active: status === "active", balance: BigInt(balance), held: BigInt(held) },
+      ]),
+    ),
+    keys: new Map(
+      row.keys.map((key) => [
+        key.id,
+        {
+          id: key.id,
+          account: key.account_id,
+          revoked: key.revoked_at_ms !== null,
+          expiresAtMs: key.expires_at_ms,
+          budget: key.budget === null ? null : BigInt(key.budget),
+          spent: BigInt(key.spent),
+          held: BigInt(key.held),
+        },
+      ]),
+    ),
+    holds: new Map(
+      row.holds.map((hold) => [
+        hold.id,
+        {
+          id: hold.id,
+          account: hold.account_id,
+          key: hold.key_id,
+          requestId: hold.request_id,
+          model: hold.model,
+          priceVersion: hold.price_version,
+          amount: BigInt(hold.amount),
+          expectedCost: BigInt(hold.expected_cost),
+          state: hold.state,
+          settled: hold.settled === null ? null : BigInt(hold.settled),
+          endReason: hold.end_reason,
+          createdAtMs: hold.created_at_ms,
+        },
+      ]),
+    ),
+    entries: new Map(
+      row.entries.map((entry) => [
+        entry.cause,
+        {
+          account: entry.account_id,
+          amount: BigInt(entry.amount),
+          balanceAfter: BigInt(entry.balance_after),
+        },
+      ]),
+    ),
+  };
+}
+
+/**
+ * Writes what was decided, all of it in one statement. It fails, and with it the transaction, unless every account
+ * covers its change and every row to be changed is as it was read.
+ */
+export function saveStatement(changes: Changes): Statement {
+  return {
+    name: "books-save",
+    text: SAVE,
+    values: [
+      toJson([...changes.prices.values()]),
+      toJson([...changes.accounts.values()]),
+      toJson([...changes.keys.values()]),
+      toJson([...changes.newHolds.values()].map(holdRow)),
+      toJson([...changes.endedHolds.values()]),
+      toJson(changes.entries),
+      toJson(changes.requests),
+      changes.accounts.size + changes.keys.size + changes.endedHolds.size,
+    ],
+  };
+}
+
+const SAVE = `with
+  p as (insert into price_versions (version, model, rules, created_at_ms)
+    select * from json_to_recordset($1::json) as t(version text, model text, rules text, "createdAtMs" bigint)
+    on conflict do nothing),
+  a as (update accounts set balance = accounts.balance + t.balance, held = accounts.held + t.held
+    from json_to_recordset($2::json) as t(id text, balance bigint, held bigint)
+    where accounts.id = t.id and accounts.held + t.held >= 0
+      and accounts.balance + t.balance >= accounts.held + t.held returning 1),
+  k as (update keys set spent = keys.spent + t.spent, held = keys.held + t.held
+    from json_to_recordset($3::json) as t(id text, spent bigint, held bigint)
+    where keys.id = t.id returning 1),
+  n as (insert into holds (id, account_id, key_id, request_id, boot_id, model, amount, expected_cost, price_version,
+      created_at_ms, expires_at_ms, state, settled, end_reason, ended_at_ms)
+    select * from json_to_recordset($4::json) as t(id text, account text, key text, "requestId" text, boot text,
+      model text, amount bigint, "expectedCost" bigint, "priceVersion" text, "createdAtMs" bigint,
+      "expiresAtMs" bigint, state text, settled bigint, "endReason" text, "endedAtMs" bigint)),
+  h as (update holds set state = t.state, settled = t.settled, end_reason = t."endReason", ended_at_ms = t."endedAtMs"
+    from json_to_recordset($5::json) as t(id text, state text, settled bigint, "endReason" text, "endedAtMs" bigint)
+    where holds.id = t.id and holds.state = 'held' returning 1),
+  l as (insert into ledger (cause, account_id, key_id, counter, amount, balance_after, kind, request_id, reason,
+      created_at_ms)
+    select * from json_to_recordset($6::json) as t(cause text, account text, key text, counter text, amount bigint,
+      "balanceAfter" bigint, kind text, "requestId" text, reason text, "createdAtMs" bigint)),
+  r as (insert into requests (id, account_id, key_id, hold_id, model, provider, outcome, charge, price_version, usage,
+      flags, attempts, admitted_at_ms, held_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms)
+    select * from json_to_recordset($7::json) as t(id text, account text, key text, hold text, model text,
+      provider text, outcome text, charge bigint, "priceVersion" text, usage text, flags text, attempts text,
+      "admittedAtMs" bigint, "heldAtMs" bigint, "firstByteAtMs" bigint, "endedAtMs" bigint, "settledAtMs" bigint))
+select 1 / (case when (select count(*) from a) + (select count(*) from k) + (select count(*) from h) = $8::bigint
+  then 1 else 0 end) as written`;
+
+function holdRow({ ending, ...made }: NewHold): object {
+  const ended: Partial<HoldEnding> = ending ?? {};
+  return {
+    ...made,
+    state: ended.state ?? "held",
+    settled: ended.settled ?? null,
+    endReason: ended.endReason ?? null,
+    endedAtMs: ended.endedAtMs ?? null,
+  };
+}
+
+/** Rows as JSON, amounts as decimal text: PostgreSQL reads both alike, and no digit is lost on the way. */
+function toJson(rows: readonly object[]): string {
+  if (rows.length === 0) return "[]";
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+}

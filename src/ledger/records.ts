@@ -1,0 +1,164 @@
+import { type CompiledQuery, type RawBuilder, sql } from "kysely";
+import type { Engine } from "../db/engine.ts";
+import type { Database } from "../db/schema.ts";
+import type { AnswerTo, ChangeKey, Heartbeat, IssueKey, RecordCommand } from "./commands.ts";
+
+/** The one statement that a record command is, for the engine that `build` compiles for. */
+export function recordStatement(build: Database, engine: Engine, command: RecordCommand): CompiledQuery {
+  switch (command.kind) {
+    case "create_account":
+      return build
+        .insertInto("accounts")
+        .values({ id: command.account, name: command.name, created_at_ms: BigInt(command.nowMs) })
+        .onConflict((conflict) => conflict.column("id").doNothing())
+        .compile();
+    case "issue_key":
+      return issueKey(build, command);
+    case "change_key":
+      return changeKey(build, command);
+    case "revoke_key":
+      return build
+        .updateTable("keys")
+        .set((key) => ({ revoked_at_ms: key.fn.coalesce("revoked_at_ms", key.val(BigInt(command.nowMs))) }))
+        .where("id", "=", command.key)
+        .returning("id")
+        .compile();
+    case "remember":
+      return build
+        .insertInto("installation")
+        .values({ name: command.name, value: command.value })
+        .onConflict((conflict) =>
+          conflict.column("name").doUpdateSet((row) => ({
+            value: row
+              .case()
+              .when("installation.value", "=", command.instead ?? command.value)
+              .then(row.ref("excluded.value"))
+              .else(row.ref("installation.value"))
+              .end(),
+          })),
+        )
+        .returning("value")
+        .compile();
+    case "heartbeat":
+      return build
+        .insertInto("processes")
+        .values({ boot_id: command.boot, lease_until_ms: leaseEnd(engine, command) })
+        .onConflict((conflict) =>
+          conflict.column("boot_id").doUpdateSet({ lease_until_ms: leaseEnd(engine, command) }),
+        )
+        .compile();
+    case "leave":
+      return build.deleteFrom("processes").where("boot_id", "=", command.boot).compile();
+    case "mark_audited":
+      return build
+        .insertInto("audit_marks")
+        .values(
+          command.marks.map((mark) => ({
+            account_id: mark.account,
+            ledger_seq: mark.ledgerSeq,
+            balance: mark.balance,
+            request_seq: mark.requestSeq,
+            checked_at_ms: BigInt(mark.checkedAtMs),
+          })),
+        )
+        .onConflict((conflict) =>
+          conflict.column("account_id").doUpdateSet((row) => ({
+            ledger_seq: row.ref("excluded.ledger_seq"),
+            balance: row.ref("excluded.balance"),
+            request_seq: row.ref("excluded.request_seq"),
+            checked_at_ms: row.ref("excluded.checked_at_ms"),
+          })),
+        )
+        .compile();
+    case "ping":
+      return build
+        .updateTable("store_health")
+        .set((row) => ({ pings: row("pings", "+", 1n) }))
+        .compile();
+  }
+}
+
+/** The answer to a record command whose statement gave `rows` back. */
+export function recordAnswer(
+  command: RecordCommand,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): AnswerTo<RecordCommand> {
+  switch (command.kind) {
+    case "issue_key":
+      return rows.length === 0 ? { ok: false, reason: "unknown_account" } : { ok: true };
+    case "change_key":
+    case "revoke_key":
+      return rows.length === 0 ? { ok: false, reason: "unknown_key" } : { ok: true };
+    case "remember":
+      return { ok: true, value: String(rows[0]?.value) };
+    default:
+      return { ok: true };
+  }
+}
+
+/** The time of the store: of its server, or of this machine where the store is embedded. */
+export function storeTime(engine: Engine, nowMs: number): RawBuilder<bigint> {
+  return engine === "postgres"
+    ? sql<bigint>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
+    : sql<bigint>`${BigInt(nowMs)}`;
+}
+
+function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
+  return sql<bigint>`${storeTime(engine, command.nowMs)} + ${sql.lit(command.leaseMs)}`;
+}
+
+/** A key that was issued before is given back as it is; one of an unknown account gives no row. */
+function issueKey(build: Database, command: IssueKey): CompiledQuery {
+  const models = command.models === null ? null : JSON.stringify(command.models);
+  return build
+    .insertInto("keys")
+    .columns([
+      "id",
+      "account_id",
+      "name",
+      "hash",
+      "hint",
+      "models",
+      "budget",
+      "expires_at_ms",
+      "created_at_ms",
+    ])
+    .expression((account) =>
+      account
+        .selectFrom("accounts")
+        .select([
+          sql<string>`cast(${command.key} as text)`.as("key_id"),
+          "id",
+          sql<string>`cast(${command.name} as text)`.as("key_name"),
+          sql<string>`cast(${command.hash} as text)`.as("hash"),
+          sql<string>`cast(${command.hint} as text)`.as("hint"),
+          sql<string | null>`cast(${models} as text)`.as("models"),
+          sql<bigint | null>`cast(${command.budget} as bigint)`.as("budget"),
+          sql<bigint | null>`cast(${bigintOrNull(command.expiresAtMs)} as bigint)`.as("expires_at_ms"),
+          sql<bigint>`cast(${BigInt(command.nowMs)} as bigint)`.as("key_created_at_ms"),
+        ])
+        .where("id", "=", command.account),
+    )
+    .onConflict((conflict) => conflict.column("id").doUpdateSet((row) => ({ id: row.ref("keys.id") })))
+    .returning("id")
+    .compile();
+}
+
+function changeKey(build: Database, { key, name, models, budget, expiresAtMs }: ChangeKey): CompiledQuery {
+  return build
+    .updateTable("keys")
+    .set((row) => ({
+      name: name ?? row.ref("name"),
+      ...(models === undefined ? {} : { models: models === null ? null : JSON.stringify(models) }),
+      ...(budget === undefined ? {} : { budget }),
+      ...(expiresAtMs === undefined ? {} : { expires_at_ms: bigintOrNull(expiresAtMs) }),
+    }))
+    .where("id", "=", key)
+    .where("revoked_at_ms", "is", null)
+    .returning("id")
+    .compile();
+}
+
+function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value);
+}

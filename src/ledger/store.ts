@@ -1,0 +1,58 @@
+import type { Failpoint } from "../core/failpoint.ts";
+import { parseFailpoint, noFailpoint } from "../core/failpoint.ts";
+import type { Engine } from "../db/engine.ts";
+import { migrate } from "../db/migrate.ts";
+import { openForMigration, openPostgres } from "../db/postgres.ts";
+import type { Database } from "../db/schema.ts";
+import { kyselyOver, openForReading, openForWriting } from "../db/sqlite.ts";
+import { createPostgresExecutor } from "./postgres-executor.ts";
+import { createSqliteExecutor } from "./sqlite-executor.ts";
+import type { Executor } from "./writer.ts";
+
+/** Where the books are kept: typed reads, and the one way to change them. */
+export interface Store {
+  readonly engine: Engine;
+  readonly database: Database;
+  readonly executor: Executor;
+}
+
+/** What a store is opened with. */
+export interface StoreSettings {
+  /** A file of this machine, or the URL of a PostgreSQL server. */
+  readonly place: { readonly file: string } | { readonly url: string };
+  /** The failpoint of this process's start. */
+  readonly failpoint: Failpoint;
+  /** The failpoint of the writer, as `name:action[:nth]`. */
+  readonly writerFailpoint: string | undefined;
+  /** Ends this process at once, as a failpoint asks. */
+  readonly kill: () => void;
+}
+
+/** Brings the schema up to date and opens the store. Throws one sentence when it cannot be used. */
+export async function openStore({ place, failpoint, writerFailpoint, kill }: StoreSettings): Promise<Store> {
+  if ("file" in place) {
+    await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
+    return {
+      engine: "sqlite",
+      database: openForReading(place.file),
+      executor: createSqliteExecutor({ databaseFile: place.file, failpoint: writerFailpoint ?? null }),
+    };
+  }
+  await migrating(openForMigration(place.url), "postgres", failpoint);
+  return {
+    engine: "postgres",
+    database: openPostgres(place.url),
+    executor: createPostgresExecutor(
+      place.url,
+      writerFailpoint === undefined ? noFailpoint : parseFailpoint(writerFailpoint, kill),
+    ),
+  };
+}
+
+async function migrating(database: Database, engine: Engine, failpoint: Failpoint): Promise<void> {
+  try {
+    await migrate(database, engine, failpoint);
+  } finally {
+    await database.destroy();
+  }
+}

@@ -1,0 +1,152 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import { describeError, type Log } from "../core/log.ts";
+import type { Engine } from "../db/engine.ts";
+import type { Database } from "../db/schema.ts";
+import type { Abandonment } from "./commands.ts";
+import { storeTime } from "./records.ts";
+import type { Writer } from "./writer.ts";
+
+/** Keeps this process known as alive, and ends the holds of those that are not. */
+export interface Sweeper {
+  /** Says that this process lives and ends what dead ones left behind, then goes on doing so. */
+  start(): Promise<void>;
+  /** Ends what can be ended now; returns how many holds. */
+  sweep(): Promise<number>;
+  /** Stops, and says that this process ends in order. */
+  close(): Promise<void>;
+}
+
+/** What a sweeper is made of. */
+export interface SweeperParts {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bootId: string;
+  /** A process that has not been heard of for so long is dead. */
+  readonly leaseMs: number;
+}
+
+/** Holds that are ended at a time. */
+const MAX_HOLDS = 1_000;
+
+/**
+ * A sweeper over the store. Where the store belongs to one process alone, every other run of it is dead; where it is
+ * shared, those whose lease has run out by the store's clock are.
+ */
+export function createSweeper(parts: SweeperParts): Sweeper {
+  const { writer, clock, log, bootId, leaseMs } = parts;
+  let timer: Timer | undefined;
+  let closed = false;
+  /** Since when this process has been heard of without a break: others were able to be heard as well. */
+  let heardSinceMs: number | undefined;
+
+  const heartbeat = async (): Promise<void> => {
+    try {
+      await writer.submit({ kind: "heartbeat", boot: bootId, leaseMs, nowMs: clock.nowMs() });
+      heardSinceMs ??= clock.nowMs();
+    } catch (error) {
+      heardSinceMs = undefined;
+      throw error;
+    }
+  };
+
+  const sweep = async (): Promise<number> => {
+    let ended = 0;
+    for (;;) {
+      const holds = await findAbandoned(parts);
+      await Promise.all(
+        holds.map(({ outcome, ...hold }) =>
+          writer.submit({ kind: "void", ...hold, outcome, nowMs: clock.nowMs() }),
+        ),
+      );
+      ended += holds.length;
+      if (holds.length < MAX_HOLDS) break;
+    }
+    await forgetDead(parts);
+    if (ended > 0) log.warn("holds that nobody would have ended were released", { holds: ended });
+    return ended;
+  };
+
+  const round = async (): Promise<void> => {
+    try {
+      await heartbeat();
+      // After an outage of the store everybody gets the time to be heard again before anybody is taken for dead.
+      if (heardSinceMs !== undefined && clock.nowMs() - heardSinceMs >= leaseMs) await sweep();
+    } catch (error) {
+      log.error("the store could not be swept", { error: describeError(error) });
+    }
+    next();
+  };
+
+  const next = (): void => {
+    if (!closed) timer = clock.setTimer(leaseMs / 3, () => void round());
+  };
+
+  return {
+    sweep,
+    async start() {
+      await heartbeat();
+      await sweep();
+      next();
+    },
+    async close() {
+      closed = true;
+      timer?.cancel();
+      await writer.submit({ kind: "leave", boot: bootId }).catch(() => undefined);
+    },
+  };
+}
+
+interface AbandonedHold {
+  readonly hold: string;
+  readonly account: string;
+  readonly key: string;
+  readonly outcome: Abandonment;
+}
+
+async function findAbandoned({
+  database,
+  engine,
+  clock,
+  bootId,
+}: SweeperParts): Promise<readonly AbandonedHold[]> {
+  const now = storeTime(engine, clock.nowMs());
+  const rows = await database
+    .selectFrom("holds")
+    .select(["id as hold", "account_id as account", "key_id as key"])
+    .select((hold) => hold("expires_at_ms", "<", now).as("expired"))
+    .where("state", "=", "held")
+    .where((hold) =>
+      hold.or([
+        hold("expires_at_ms", "<", now),
+        engine === "sqlite"
+          ? hold("boot_id", "<>", bootId)
+          : hold.not(
+              hold.exists(
+                hold
+                  .selectFrom("processes")
+                  .select("boot_id")
+                  .whereRef("processes.boot_id", "=", "holds.boot_id")
+                  .where("lease_until_ms", ">", now),
+              ),
+            ),
+      ]),
+    )
+    .limit(MAX_HOLDS)
+    .execute();
+  return rows.map(({ expired, ...hold }) => ({
+    ...hold,
+    // SQLite has numbers for truth.
+    outcome: Boolean(Number(expired)) ? "expired" : "process_died",
+  }));
+}
+
+/** Processes whose holds have all been ended need not be known any more. */
+async function forgetDead({ database, engine, writer, clock, bootId }: SweeperParts): Promise<void> {
+  let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);
+  if (engine === "postgres") dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
+  for (const { boot_id: boot } of await dead.limit(MAX_HOLDS).execute())
+    await writer.submit({ kind: "leave", boot });
+}

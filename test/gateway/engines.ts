@@ -1,0 +1,51 @@
+import { describe } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../src/db/engine.ts";
+import { sharedCluster } from "../postgres/cluster.ts";
+import { describeOnPostgres } from "../postgres/on-postgres.ts";
+
+/** An engine to keep books in. */
+export interface TestEngine {
+  readonly name: Engine;
+  /** A new and empty place for books. */
+  newPlace(): Promise<TestPlace>;
+}
+
+/** Where books of a test are kept. */
+export interface TestPlace {
+  /** As `openStore` takes it. */
+  readonly place: { readonly file: string } | { readonly url: string };
+  /** As a gateway takes it: SWITCHYARD_HOME or DATABASE_URL. */
+  readonly environment: Readonly<Record<string, string>>;
+  remove(): Promise<void>;
+}
+
+const SQLITE: TestEngine = {
+  name: "sqlite",
+  async newPlace() {
+    const home = mkdtempSync(join(tmpdir(), "switchyard-books-"));
+    return {
+      place: { file: join(home, "switchyard.db") },
+      environment: { SWITCHYARD_HOME: home },
+      async remove() {
+        rmSync(home, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+const POSTGRES: TestEngine = {
+  name: "postgres",
+  async newPlace() {
+    const { url, drop } = await (await sharedCluster()).database();
+    return { place: { url }, environment: { DATABASE_URL: url }, remove: drop };
+  },
+};
+
+/** The same tests on both engines; where there is no PostgreSQL, one line says so. */
+export function describeOnEngines(name: string, tests: (engine: TestEngine) => void): void {
+  describe(`${name} on sqlite`, () => tests(SQLITE));
+  describeOnPostgres(`${name} on postgres`, () => tests(POSTGRES));
+}

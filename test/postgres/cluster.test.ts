@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
@@ -149,32 +149,33 @@ describeOnOwnPostgres("nothing of a PostgreSQL is left when the process that sta
 });
 
 describe("the programs of PostgreSQL", () => {
-  const root = mkdtempSync(join(tmpdir(), "switchyard-programs-"));
+  let root = "";
+  beforeAll(() => {
+    root = mkdtempSync(join(tmpdir(), "switchyard-programs-"));
+    const server = ["initdb", "postgres", "pg_ctl"];
+    const installed = {
+      "debian/9.6/bin": server,
+      "debian/15/bin": server,
+      "debian/17/bin": ["psql"],
+      path: server,
+      other: ["pg_ctl"],
+    };
+    for (const [folder, programs] of Object.entries(installed)) {
+      mkdirSync(join(root, folder), { recursive: true });
+      for (const program of programs) writeFileSync(join(root, folder, program), "");
+    }
+  });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
-  const install = (folder: string, programs: readonly string[]): string => {
-    const bin = join(root, folder);
-    mkdirSync(bin, { recursive: true });
-    for (const program of programs) writeFileSync(join(bin, program), "");
-    return bin;
-  };
-  const server = ["initdb", "postgres", "pg_ctl"];
-  const [, newer, , path] = [
-    install("debian/9.6/bin", server),
-    install("debian/15/bin", server),
-    install("debian/17/bin", ["psql"]),
-    install("path", server),
-  ];
-  const partial = install("partial", ["pg_ctl"]);
-  const debian = join(root, "debian");
-  const none = join(root, "none");
 
   test("are the newest of Debian's that are all there", () => {
-    expect(findPostgres(debian, path)).toBe(newer);
+    expect(findPostgres(join(root, "debian"), join(root, "path"))).toBe(join(root, "debian/15/bin"));
   });
 
   test("are else those on the path", () => {
-    expect(findPostgres(none, `${partial}:${path}`)).toBe(path);
-    expect(findPostgres(none, partial)).toBeUndefined();
+    const none = join(root, "none");
+    const [other, path] = [join(root, "other"), join(root, "path")];
+    expect(findPostgres(none, `${other}:${path}`)).toBe(path);
+    expect(findPostgres(none, other)).toBeUndefined();
   });
 });
 

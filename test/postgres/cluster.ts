@@ -92,17 +92,14 @@ export function sharedCluster(): Promise<DatabaseServer> {
 }
 
 function createCluster(guard: Guard, url: string): Cluster {
-  const logFile = join(guard.folder, "log");
-  const log = (): string => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
+  const log = (): string => readIfThere(join(guard.folder, "log"));
   const processes = (): number[] => {
-    const pidFile = join(guard.folder, "data/postmaster.pid");
-    if (!existsSync(pidFile)) return [];
-    const postmaster = Number.parseInt(readFileSync(pidFile, "utf8"), 10);
+    const postmaster = Number.parseInt(readIfThere(join(guard.folder, "data/postmaster.pid")), 10);
     // The file outlives a postmaster that was killed.
     return existsSync(`/proc/${postmaster}`) ? [postmaster, ...childrenOf(postmaster)] : [];
   };
   const resume = (): void => {
-    for (const pid of processes()) process.kill(pid, "SIGCONT");
+    for (const pid of processes()) signal(pid, "SIGCONT");
   };
   return {
     url,
@@ -188,7 +185,7 @@ async function freePort(): Promise<number> {
 }
 
 function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+  return readIfThere(`/proc/${pid}/task/${pid}/children`)
     .split(" ")
     .filter((text) => text !== "")
     .map(Number);
@@ -196,12 +193,24 @@ function childrenOf(pid: number): number[] {
 
 /** Stops a process, and resolves when it no longer runs. */
 async function freeze(pid: number): Promise<void> {
-  const status = `/proc/${pid}/status`;
+  signal(pid, "SIGSTOP");
+  while (/^State:\s+[^TZX]/m.test(readIfThere(`/proc/${pid}/status`))) await Bun.sleep(1);
+}
+
+/** Sends a signal to a process that may have ended meanwhile, as backends do. */
+function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): void {
   try {
-    process.kill(pid, "SIGSTOP");
-    while (!/^State:\s+[TZX]/m.test(readFileSync(status, "utf8"))) await Bun.sleep(1);
+    process.kill(pid, name);
   } catch (error) {
-    // A backend that has ended meanwhile.
-    if (existsSync(status)) throw error;
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** The text of a file, or none when it is gone, as files of processes may be at any time. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
   }
 }

@@ -16,6 +16,7 @@ import type { PaidCall } from "./gateway/paid-call.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createKeys, type StoredKey } from "./keys/keys.ts";
+import { createAudit } from "./ledger/audit.ts";
 import { createLedger } from "./ledger/ledger.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
@@ -74,7 +75,7 @@ export async function buildServices({
   const offers = createOffers(() => readSettings(config.settingsFile, environment, PROVIDERS), files);
   const failpoint = readFailpoint(config.failpoint);
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
-  const { engine, database, executor } = await openStore({
+  const { engine, database, executor, auditor } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
     failpoint,
     writerFailpoint: config.writerFailpoint,
@@ -88,7 +89,8 @@ export async function buildServices({
   await sweeper.start();
   const ledger = createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs: HOLD_LIFETIME_MS });
   const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
-  const admin = createAdmin({ database, writer, keys, clock, random });
+  const audit = createAudit(auditor, writer, clock);
+  const admin = createAdmin({ database, writer, keys, audit, clock, random });
   const tokenHash = createKeyedHash(pepper);
   const earlierTokenHash = home?.adminTokenHash;
   const installation = createInstallation({

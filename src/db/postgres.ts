@@ -42,8 +42,8 @@ export function openPostgres(url: string): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
 
-/** Opens one connection without limits on time, for the migrations of a start. */
-export function openForMigration(url: string): Database {
+/** Opens one connection without limits on time, for migrations and audits. */
+export function openUnhurried(url: string): Database {
   const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: ANSWER_MS, types });
   pool.on("error", () => undefined);
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });

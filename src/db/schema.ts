@@ -132,11 +132,11 @@ export interface InstallationTable {
   value: string;
 }
 
-/** How far the audit has found each account right. */
+/** How far the audit has found each account and each key right, and what it had come to: its balance, or what it had spent. */
 export interface AuditMarksTable {
-  account_id: string;
+  subject_id: string;
   ledger_seq: bigint;
-  balance: bigint;
+  amount: bigint;
   request_seq: bigint;
   checked_at_ms: bigint;
 }

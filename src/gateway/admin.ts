@@ -5,6 +5,7 @@ import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import type { Database } from "../db/schema.ts";
 import type { Keys } from "../keys/keys.ts";
+import type { Audit, AuditReport } from "../ledger/audit.ts";
 import type { Writer } from "../ledger/writer.ts";
 
 /** An account as the admin interface shows it; money in credits. */
@@ -90,6 +91,8 @@ export interface Admin {
     },
   ): Promise<KeyView>;
   revokeKey(id: string): Promise<void>;
+  /** Whether the books are right: what is new since the last audit, or everything when `full`. */
+  audit(full: boolean): Promise<AuditReport>;
 }
 
 /** What the admin use cases are made of. */
@@ -97,12 +100,13 @@ export interface AdminParts {
   readonly database: Database;
   readonly writer: Writer;
   readonly keys: Keys;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /** Admin use cases over the store and the one writer. */
-export function createAdmin({ database, writer, keys, clock, random }: AdminParts): Admin {
+export function createAdmin({ database, writer, keys, audit, clock, random }: AdminParts): Admin {
   const account = async (id: string): Promise<AccountView> => {
     const row = await database
       .selectFrom("accounts")
@@ -120,6 +124,7 @@ export function createAdmin({ database, writer, keys, clock, random }: AdminPart
 
   return {
     account,
+    audit: (full) => audit.run(full),
 
     async createAccount(name) {
       const id = newId("acct", random);

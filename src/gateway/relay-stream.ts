@@ -128,6 +128,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
     if (upstream !== undefined && reader !== undefined) void readToEnd(reader, call, clock);
     const metered = stream.metered();
     const credit = await call.settle(metered);
+    failpoint("answer.before_end");
     return stream.tail(metered, credit);
   };
 

@@ -40,6 +40,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  */
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
   const { caller, protocol, record } = input;
+  services.failpoint("request.authenticated");
   const request = protocol.readRequest(input.body);
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
@@ -130,6 +131,7 @@ async function relayPlain(
     const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered);
+    services.failpoint("answer.before_end");
     return answer.encode(credit);
   } catch (error) {
     call.abort(error as Error);

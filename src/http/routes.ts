@@ -1,5 +1,6 @@
 import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
+import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -11,5 +12,6 @@ export const ROUTES: readonly Route[] = [
   ...modelRoutes,
   ...accountRoutes,
   ...keyRoutes,
+  auditRoute,
   ...serviceRoutes(() => ROUTES),
 ];

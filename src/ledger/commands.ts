@@ -185,11 +185,12 @@ export interface MarkAudited {
   readonly marks: readonly AuditMark[];
 }
 
-/** An account whose entries and requests up to here were found right. */
+/** An account or a key whose entries and requests up to here were found right. */
 export interface AuditMark {
-  readonly account: string;
+  readonly subject: string;
   readonly ledgerSeq: bigint;
-  readonly balance: MicroCredits;
+  /** The account's balance, or what the key had spent. */
+  readonly amount: MicroCredits;
   readonly requestSeq: bigint;
   readonly checkedAtMs: number;
 }

@@ -19,7 +19,7 @@ function createFickleWriter() {
       seen.push(command);
       if (state.refusing) throw new GatewayError("overloaded_error", "full");
       const answer =
-        command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n, lost: 0n };
+        command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n };
       return answer as AnswerTo<C>;
     },
     close: async () => {},
@@ -28,6 +28,14 @@ function createFickleWriter() {
 }
 
 const snapshot = { version: "v", prices: {}, pricedAtMs: 0 };
+const timeline = {
+  provider: "p",
+  admittedAtMs: 1,
+  heldAtMs: 2,
+  firstByteAtMs: null,
+  endedAtMs: 3,
+  attempts: [],
+};
 
 async function open() {
   const clock = createFakeClock();
@@ -47,6 +55,7 @@ async function open() {
     model: { id: "m" } as Model,
     snapshot,
     amount: 7n,
+    expectedCost: 3n,
   })) as Hold;
   return { clock, ledger, hold, ...fickle };
 }
@@ -57,8 +66,8 @@ for (const kind of ["settle", "void"] as const) {
     state.refusing = true;
     const ending =
       kind === "void"
-        ? ledger.void(hold, "refused")
-        : ledger.settle(hold, { used: 5n, usage: NO_USAGE, flags: [], reason: "completed" });
+        ? ledger.void(hold, { outcome: "refused", timeline })
+        : ledger.settle(hold, { used: 5n, usage: NO_USAGE, flags: [], outcome: "completed", timeline });
     const failure: unknown = await ending.then(
       () => undefined,
       (error: unknown) => error,
@@ -90,6 +99,7 @@ test("ids of one run's holds share 128 random bits and count up in order", async
     model: { id: "m" } as Model,
     snapshot,
     amount: 1n,
+    expectedCost: 1n,
   })) as Hold;
   expect(hold.id).toMatch(/^hold_[0-9a-f]{32}\.0000000001$/);
   expect(next.id.split(".")).toEqual([hold.id.split(".")[0] as string, "0000000002"]);

@@ -54,17 +54,17 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         .insertInto("audit_marks")
         .values(
           command.marks.map((mark) => ({
-            account_id: mark.account,
+            subject_id: mark.subject,
             ledger_seq: mark.ledgerSeq,
-            balance: mark.balance,
+            amount: mark.amount,
             request_seq: mark.requestSeq,
             checked_at_ms: BigInt(mark.checkedAtMs),
           })),
         )
         .onConflict((conflict) =>
-          conflict.column("account_id").doUpdateSet((row) => ({
+          conflict.column("subject_id").doUpdateSet((row) => ({
             ledger_seq: row.ref("excluded.ledger_seq"),
-            balance: row.ref("excluded.balance"),
+            amount: row.ref("excluded.amount"),
             request_seq: row.ref("excluded.request_seq"),
             checked_at_ms: row.ref("excluded.checked_at_ms"),
           })),

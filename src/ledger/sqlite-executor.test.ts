@@ -32,7 +32,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "switchyard-executor-"));
   file = join(folder, "switchyard.db");
   const database = kyselyOver(openForWriting(file));
-  await migrate(database);
+  await migrate(database, "sqlite");
   await database.destroy();
 });
 

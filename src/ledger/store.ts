@@ -2,9 +2,10 @@ import type { Failpoint } from "../core/failpoint.ts";
 import { parseFailpoint, noFailpoint } from "../core/failpoint.ts";
 import type { Engine } from "../db/engine.ts";
 import { migrate } from "../db/migrate.ts";
-import { openForMigration, openPostgres } from "../db/postgres.ts";
+import { openUnhurried, openPostgres } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
 import { kyselyOver, openForReading, openForWriting } from "../db/sqlite.ts";
+import { type Auditor, postgresAuditor, sqliteAuditor } from "./audit.ts";
 import { createPostgresExecutor } from "./postgres-executor.ts";
 import { createSqliteExecutor } from "./sqlite-executor.ts";
 import type { Executor } from "./writer.ts";
@@ -14,6 +15,7 @@ export interface Store {
   readonly engine: Engine;
   readonly database: Database;
   readonly executor: Executor;
+  readonly auditor: Auditor;
 }
 
 /** What a store is opened with. */
@@ -36,9 +38,10 @@ export async function openStore({ place, failpoint, writerFailpoint, kill }: Sto
       engine: "sqlite",
       database: openForReading(place.file),
       executor: createSqliteExecutor({ databaseFile: place.file, failpoint: writerFailpoint ?? null }),
+      auditor: sqliteAuditor(place.file),
     };
   }
-  await migrating(openForMigration(place.url), "postgres", failpoint);
+  await migrating(openUnhurried(place.url), "postgres", failpoint);
   return {
     engine: "postgres",
     database: openPostgres(place.url),
@@ -46,6 +49,7 @@ export async function openStore({ place, failpoint, writerFailpoint, kill }: Sto
       place.url,
       writerFailpoint === undefined ? noFailpoint : parseFailpoint(writerFailpoint, kill),
     ),
+    auditor: postgresAuditor(place.url),
   };
 }
 

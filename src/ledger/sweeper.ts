@@ -136,10 +136,12 @@ async function findAbandoned({
     )
     .limit(MAX_HOLDS)
     .execute();
-  return rows.map(({ expired, ...hold }) => ({
-    ...hold,
+  return rows.map(({ hold, account, key, expired }) => ({
+    hold,
+    account,
+    key,
     // SQLite has numbers for truth.
-    outcome: Boolean(Number(expired)) ? "expired" : "process_died",
+    outcome: Number(expired) === 1 ? "expired" : "process_died",
   }));
 }
 

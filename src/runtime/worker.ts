@@ -45,11 +45,23 @@ declare const self: {
  * result goes back to the owner. What is thrown there ends the thread, so a handler answers errors as data.
  */
 export function serveThread<Settings, Message, Answer>(
-  open: (settings: Settings) => (message: Message) => Answer,
+  open: (settings: Settings) => (message: Message) => Answer | Promise<Answer>,
 ): void {
-  let handle: ((message: Message) => Answer) | undefined;
+  let handle: ((message: Message) => Answer | Promise<Answer>) | undefined;
   self.onmessage = (event) => {
-    if (handle === undefined) handle = open(event.data as Settings);
-    else self.postMessage(handle(event.data as Message));
+    if (handle === undefined) {
+      handle = open(event.data as Settings);
+      return;
+    }
+    const answer = handle(event.data as Message);
+    if (answer instanceof Promise) answer.then((late) => self.postMessage(late)).catch(endThread);
+    else self.postMessage(answer);
   };
+}
+
+/** A rejection ends the thread as an exception does. */
+function endThread(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -62,9 +62,9 @@ export const books = (words: SchemaWords): string[] => {
       value text not null
     ) ${keyedTable}`,
     `create table audit_marks (
-      account_id text primary key,
+      subject_id text primary key,
       ledger_seq ${integer} not null,
-      balance ${integer} not null,
+      amount ${integer} not null,
       request_seq ${integer} not null,
       checked_at_ms ${integer} not null
     ) ${keyedTable}`,

@@ -1,0 +1,9 @@
+import { openForReading } from "../db/sqlite.ts";
+import { serveThread } from "../runtime/worker.ts";
+import { type AuditRequest, checkSnapshot } from "./audit.ts";
+import type { Findings } from "./audit-checks.ts";
+
+serveThread<string, AuditRequest, Findings>((databaseFile) => {
+  const database = openForReading(databaseFile);
+  return (request) => checkSnapshot(database, "sqlite", request);
+});

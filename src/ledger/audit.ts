@@ -1,0 +1,102 @@
+import type { Clock } from "../core/clock.ts";
+import type { Engine } from "../db/engine.ts";
+import { openUnhurried } from "../db/postgres.ts";
+import type { Database } from "../db/schema.ts";
+import { openThread } from "../runtime/worker.ts";
+import { type Check, checkBooks, type Findings } from "./audit-checks.ts";
+import type { Writer } from "./writer.ts";
+
+/** What an audit says: whether every invariant of the books holds. */
+export interface AuditReport {
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Finds out whether the books are right, without being in the way of anybody who writes them. */
+export interface Audit {
+  /** Checks what is new since the last audit, or everything when `full`. Calls at the same time share one run. */
+  run(full: boolean): Promise<AuditReport>;
+}
+
+/** Looks at one snapshot of the store. */
+export type Auditor = (request: AuditRequest) => Promise<Findings>;
+
+/** What an auditor is asked. */
+export interface AuditRequest {
+  readonly full: boolean;
+  readonly nowMs: number;
+}
+
+/** Marks of one command at most. */
+const MAX_MARKS = 500;
+
+/** An audit by `auditor`; what it found right is written down, so that the next one can go on from there. */
+export function createAudit(auditor: Auditor, writer: Writer, clock: Clock): Audit {
+  const running = new Map<boolean, Promise<AuditReport>>();
+
+  const run = async (full: boolean): Promise<AuditReport> => {
+    const { checks, marks } = await auditor({ full, nowMs: clock.nowMs() });
+    // An account and its keys are marked by one command: marks that belong together stand or fall together.
+    let group: (typeof marks)[number][number][] = [];
+    const flush = async (): Promise<void> => {
+      if (group.length > 0) await writer.submit({ kind: "mark_audited", marks: group });
+      group = [];
+    };
+    for (const ofAccount of marks) {
+      if (group.length + ofAccount.length > MAX_MARKS) await flush();
+      group.push(...ofAccount);
+    }
+    await flush();
+    return { ok: checks.every((check) => check.ok), checks };
+  };
+
+  return {
+    run(full) {
+      const shared = running.get(full) ?? run(full).finally(() => running.delete(full));
+      running.set(full, shared);
+      return shared;
+    },
+  };
+}
+
+/** Audits a database file on a thread of its own, which ends with the audit. */
+export function sqliteAuditor(databaseFile: string): Auditor {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const thread = openThread<AuditRequest, Findings>(
+        new URL("./audit-thread.ts", import.meta.url),
+        databaseFile,
+        {
+          onMessage(findings) {
+            thread.stop();
+            resolve(findings);
+          },
+          onClose: (reason) => reject(new Error(`The audit's thread ended: ${reason}`)),
+        },
+      );
+      thread.post(request);
+    });
+}
+
+/** Audits a PostgreSQL database, over a connection of its own that is closed with the audit. */
+export function postgresAuditor(url: string): Auditor {
+  return async (request) => {
+    const database = openUnhurried(url);
+    try {
+      return await checkSnapshot(database, "postgres", request);
+    } finally {
+      await database.destroy();
+    }
+  };
+}
+
+/** Checks the books as they are at one moment, whatever is written meanwhile. */
+export function checkSnapshot(
+  database: Database,
+  engine: Engine,
+  { full, nowMs }: AuditRequest,
+): Promise<Findings> {
+  const transaction = database.transaction();
+  const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
+  return atOneMoment.execute((tx) => checkBooks(tx, full, nowMs));
+}

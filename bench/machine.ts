@@ -1,6 +1,6 @@
-import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
-import { join } from "node:path";
+import { measureSyncMs } from "./disk-sync.ts";
 import { spread } from "./rounds.ts";
 import type { Cores } from "./cores.ts";
 
@@ -11,7 +11,7 @@ const GIB = 2 ** 30;
 /** What the figures were taken on, one line each; the disk's speed is measured in the given folder. */
 export function describeMachine(folder: string, cores: Cores): string[] {
   const all = cpus();
-  const sync = measureSyncMs(folder);
+  const sync = spread(measureSyncMs({ folder, bytes: WRITTEN_BYTES, writes: SYNCED_WRITES }));
   const [oneMinute = 0] = loadavg();
   return [
     `CPU: ${all[0]?.model ?? "unknown"}, ${all.length} cores; ${cores.sentence}`,
@@ -19,21 +19,6 @@ export function describeMachine(folder: string, cores: Cores): string[] {
     `OS: ${systemName()}, ${type()} ${release()} ${process.arch}; Bun ${Bun.version}`,
     `Disk: write + fdatasync of ${WRITTEN_BYTES} bytes in ${folder}: median ${us(sync.median)}, ${us(sync.min)}–${us(sync.max)} (${SYNCED_WRITES} writes)`,
   ];
-}
-
-function measureSyncMs(folder: string) {
-  const path = join(folder, "sync-probe");
-  const file = openSync(path, "w");
-  const bytes = Buffer.alloc(WRITTEN_BYTES, "x");
-  const times = Array.from({ length: SYNCED_WRITES }, () => {
-    const startedAt = performance.now();
-    writeSync(file, bytes);
-    fdatasyncSync(file);
-    return performance.now() - startedAt;
-  });
-  closeSync(file);
-  rmSync(path);
-  return spread(times);
 }
 
 function systemName(): string {

@@ -1,8 +1,10 @@
-// `npm run bench [-- --quick] [-- --profile]`: what a request costs in our process, beside a bare proxy on the same runtime.
+// `npm run bench [-- --quick] [-- --profile] [-- --books]`: what a request costs in our process, beside a bare proxy on
+// the same runtime, and what its hold and settlement cost in the books, beside the disk's own sync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { booksTable, measureBooks } from "./books.ts";
 import { shareCores } from "./cores.ts";
 import { describeMachine } from "./machine.ts";
 import { profileRequestPath } from "./profile-run.ts";
@@ -17,11 +19,21 @@ const NOTES = [
   "Ours does it all: authentication, validation, hold, settlement, durable SQLite, access log to a file. The bare proxy gets the body that ours sends upstream.",
 ];
 
+const BOOKS_NOTES = [
+  "Each: a hold and its settlement, one after the other, by callers in the gateway's own process and nothing else in it; two transactions where one asks at a time, shared ones where several do.",
+  "CPU is user + system time of all threads of the gateway's process, and of all processes of the PostgreSQL server; medians of rounds in turns, in brackets the least and the most. Not pinned to cores.",
+  "A sync for each transaction; the disk's own is the median of a write of 4 KiB at a file's end and its fdatasync, measured between the rounds. PostgreSQL runs with fsync and its default settings, in the system's temporary folder.",
+];
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       quick: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
+      /** The books alone. */
+      books: { type: "boolean", default: false },
+      /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
+      beside: { type: "string" },
       /** The entry file of the gateway, to measure another checkout or a stand-in. */
       gateway: { type: "string", default: join(import.meta.dir, "../src/main.ts") },
       /** Where the temporary folder with the gateway's home is made: the disk that is measured. */
@@ -32,15 +44,24 @@ async function main(): Promise<void> {
   onTearDown(() => rmSync(folder, { recursive: true, force: true }));
   const cores = shareCores();
   const form: StageForm = { cores, folder, gatewayEntry: resolve(values.gateway), gatewayFlags: [] };
-  console.log(
-    describeMachine(folder, cores)
-      .map((line) => `- ${line}`)
-      .join("\n"),
-  );
+  console.log(listed(describeMachine(folder, cores)));
   if (values.profile) return console.log(`\n${await profileRequestPath(form)}`);
   const pace: Pace = values.quick ? "quick" : "full";
-  const rows = await measureRequestPath(form, pace, (line) => console.error(line));
-  console.log(`\n${requestPathTable(rows)}\n\n${NOTES.map((note) => `- ${note}`).join("\n")}`);
+  const report = (line: string): void => console.error(line);
+  if (!values.books) {
+    const rows = await measureRequestPath(form, pace, report);
+    console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);
+  }
+  const gatewayEntries = [values.gateway, ...(values.beside === undefined ? [] : [values.beside])];
+  const books = await measureBooks(
+    { folder, pace, gatewayEntries: gatewayEntries.map((entry) => resolve(entry)) },
+    report,
+  );
+  console.log(`\n${booksTable(books)}\n\n${listed(BOOKS_NOTES)}`);
+}
+
+function listed(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join("\n");
 }
 
 let stopping = false;

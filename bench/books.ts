@@ -1,0 +1,204 @@
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { findPostgres, startCluster } from "../test/postgres/cluster.ts";
+import { measureSyncMs } from "./disk-sync.ts";
+import { median } from "./percentile.ts";
+import { threadCpuSeconds } from "./process-cpu.ts";
+import { startServer } from "./processes.ts";
+import type { Pace } from "./request-path.ts";
+import { spread } from "./rounds.ts";
+import { onTearDown } from "./teardown.ts";
+
+/** What one load of a books server came to. A pair is a hold and its settlement. */
+export interface BooksLoad {
+  readonly pairs: number;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** CPU time of the process, all its threads. */
+  readonly cpuSeconds: number;
+  /** Transactions that were written, each of which is synced once. */
+  readonly commits: number;
+}
+
+/** What the stage needs to know. */
+export interface BooksForm {
+  /** A temporary folder on the disk that is measured. */
+  readonly folder: string;
+  /** Entry files of gateways whose books are measured in turns: one, or two to be compared. */
+  readonly gatewayEntries: readonly string[];
+  readonly pace: Pace;
+}
+
+/** One round of one row, and the disk's own syncs beside it. */
+interface BooksRound extends BooksLoad {
+  readonly serverCpuSeconds: number | undefined;
+  readonly syncMs: readonly number[];
+}
+
+/** One line of the table. */
+export interface BooksRow {
+  readonly store: string;
+  readonly accounts: number;
+  readonly callers: number;
+  readonly rounds: readonly BooksRound[];
+}
+
+interface Subject {
+  readonly name: string;
+  load(bounds: Bounds): Promise<BooksLoad>;
+  /** CPU time of the database's own server so far; undefined when it has none. */
+  serverCpuSeconds(): number | undefined;
+}
+
+interface Bounds {
+  readonly callers: number;
+  readonly accounts: number;
+  readonly seconds: number;
+}
+
+const CALLERS = [1, 8, 64];
+const ACCOUNTS = [1, 64];
+const PACES: Readonly<Record<Pace, { rounds: number; seconds: number; warmUpSeconds: number }>> = {
+  quick: { rounds: 2, seconds: 0.4, warmUpSeconds: 1 },
+  full: { rounds: 3, seconds: 1, warmUpSeconds: 2 },
+};
+const SYNCED_BYTES = 4_096;
+const SYNCS = 40;
+
+/**
+ * Measures a hold and its settlement in the gateway's own ledger over each store, by rounds in turns. `report` is told
+ * how far it has come, and of a store that is not there.
+ */
+export async function measureBooks(form: BooksForm, report: (line: string) => void): Promise<BooksRow[]> {
+  const { rounds, seconds, warmUpSeconds } = PACES[form.pace];
+  const subjects = await startSubjects(form, report);
+  for (const subject of subjects) {
+    report(`books on ${subject.name}: warm-up …`);
+    for (const callers of CALLERS)
+      await subject.load({ callers, accounts: 64, seconds: warmUpSeconds / CALLERS.length });
+  }
+  const rows = subjects.flatMap((subject) =>
+    ACCOUNTS.flatMap((accounts) =>
+      CALLERS.map((callers) => ({
+        subject,
+        store: subject.name,
+        accounts,
+        callers,
+        rounds: [] as BooksRound[],
+      })),
+    ),
+  );
+  // In turns, so that what changes on the machine meanwhile meets all stores alike.
+  const turns = rows.toSorted((a, b) => a.accounts - b.accounts || a.callers - b.callers);
+  for (let round = 1; round <= rounds; round++) {
+    report(`books: round ${round} of ${rounds} …`);
+    for (const { subject, accounts, callers, rounds: done } of turns)
+      done.push(await measureRound(form.folder, subject, { accounts, callers, seconds }));
+  }
+  return rows;
+}
+
+async function measureRound(folder: string, subject: Subject, bounds: Bounds): Promise<BooksRound> {
+  const syncMs = measureSyncMs({ folder, bytes: SYNCED_BYTES, writes: SYNCS });
+  const before = subject.serverCpuSeconds();
+  const load = await subject.load(bounds);
+  const after = subject.serverCpuSeconds();
+  const serverCpuSeconds = before === undefined || after === undefined ? undefined : after - before;
+  return { ...load, serverCpuSeconds, syncMs };
+}
+
+async function startSubjects(form: BooksForm, report: (line: string) => void): Promise<Subject[]> {
+  const postgres = findPostgres() === undefined ? undefined : await startPostgres();
+  if (postgres === undefined) report("books on PostgreSQL: skipped, it is not installed");
+  const subjects: Subject[] = [];
+  const several = form.gatewayEntries.length > 1;
+  for (const [index, entry] of form.gatewayEntries.entries()) {
+    const name = (store: string): string => (several ? `${store}, ${"AB"[index] ?? index}` : store);
+    const folder = join(form.folder, `books-${index}`);
+    mkdirSync(folder);
+    const file = join(folder, "switchyard.db");
+    subjects.push(await startSubject(entry, name("SQLite"), ["--file", file], () => undefined));
+    if (postgres === undefined) continue;
+    const { url } = await postgres.database();
+    // Autovacuum and writers of other databases count, too: all of them work for what is measured.
+    const cpu = () => postgres.processes().reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    subjects.push(await startSubject(entry, name("PostgreSQL"), ["--url", url], cpu));
+  }
+  return subjects;
+}
+
+async function startPostgres() {
+  // The server's own default; the tests' is smaller.
+  const cluster = await startCluster({ fsync: true, settings: { shared_buffers: "128MB" } });
+  onTearDown(() => cluster.remove());
+  return cluster;
+}
+
+async function startSubject(
+  gatewayEntry: string,
+  name: string,
+  place: readonly string[],
+  serverCpuSeconds: () => number | undefined,
+): Promise<Subject> {
+  // The one of that checkout, so that it loads that checkout's books.
+  const entry = join(dirname(gatewayEntry), "../bench/books-server.ts");
+  const server = await startServer({ on: [], args: [entry, ...place] });
+  return {
+    name,
+    serverCpuSeconds,
+    async load({ callers, accounts, seconds }) {
+      const question = `callers=${callers}&accounts=${accounts}&seconds=${seconds}`;
+      const answer = await fetch(`${server.url}/?${question}`, { timeout: false });
+      if (!answer.ok) throw new Error(`books on ${name}: ${await answer.text()}`);
+      return (await answer.json()) as BooksLoad;
+    },
+  };
+}
+
+/** A process that ends meanwhile has used nothing that matters. */
+function cpuSecondsOf(pid: number): number {
+  try {
+    return threadCpuSeconds(pid).reduce((sum, { seconds }) => sum + seconds, 0);
+  } catch {
+    return 0;
+  }
+}
+
+const HEAD = [
+  "store",
+  "accounts",
+  "at once",
+  "ms for each p50 / p99",
+  "each second",
+  "CPU µs gateway",
+  "CPU µs database server",
+  "syncs for each",
+  "disk's own sync µs",
+];
+
+/** The rows as a table in Markdown; "each" is a hold and its settlement. */
+export function booksTable(rows: readonly BooksRow[]): string {
+  const lines = [HEAD, HEAD.map(() => "---"), ...rows.map((row) => cells(row))];
+  return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
+}
+
+function cells({ store, accounts, callers, rounds }: BooksRow): string[] {
+  const middle = (figure: (round: BooksRound) => number): number => median(rounds.map(figure));
+  const micros = (figure: (round: BooksRound) => number): string => {
+    const { median: value, min, max } = spread(rounds.map((round) => (figure(round) * 1e6) / round.pairs));
+    return `${value.toFixed(0)} (${min.toFixed(0)}–${max.toFixed(0)})`;
+  };
+  const hasServer = rounds.every(({ serverCpuSeconds }) => serverCpuSeconds !== undefined);
+  return [
+    store,
+    String(accounts),
+    String(callers),
+    `${middle(({ p50Ms }) => p50Ms).toFixed(2)} / ${middle(({ p99Ms }) => p99Ms).toFixed(2)}`,
+    middle(({ pairs, seconds }) => pairs / seconds).toFixed(0),
+    micros(({ cpuSeconds }) => cpuSeconds),
+    hasServer ? micros(({ serverCpuSeconds }) => serverCpuSeconds ?? 0) : "–",
+    middle(({ commits, pairs }) => commits / pairs).toFixed(3),
+    (median(rounds.flatMap(({ syncMs }) => syncMs)) * 1_000).toFixed(0),
+  ];
+}

@@ -1,0 +1,169 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Client } from "pg";
+import type { Engine } from "../../src/db/engine.ts";
+import type { Database } from "../../src/db/schema.ts";
+import { kyselyOver } from "../../src/db/sqlite.ts";
+import { checkSnapshot } from "../../src/ledger/audit.ts";
+import type { Command, Outcome } from "../../src/ledger/commands.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite-store.ts";
+import { openStore } from "../../src/ledger/store.ts";
+import { sharedCluster } from "../postgres/cluster.ts";
+import { describeOnPostgres } from "../postgres/on-postgres.ts";
+import { type Ask, assertBooks, type BooksText, modelBooks, readBooks } from "./check-books.ts";
+import { commandsOf, histories } from "./histories.ts";
+import { createLedgerModel } from "./ledger-model.ts";
+import { createMemoryBooks } from "./memory-books.ts";
+import { openMemoryStore } from "./sqlite-memory.ts";
+
+const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
+const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
+
+/** Books under test. */
+interface Subject {
+  apply(commands: readonly Command[]): readonly Outcome[] | Promise<readonly Outcome[]>;
+  /** The books as text, after the rules were checked. */
+  read(): BooksText | Promise<BooksText>;
+  /** Called after the history. */
+  end?(): Promise<void>;
+}
+
+let rounds = 0;
+let batchesDone = 0;
+let commandsDone = 0;
+/** Kinds of answers that were given, so that a generator that no longer reaches one is noticed. */
+const seen = new Set<string>();
+
+/** Runs histories against the model: every answer and, after every batch, every row. */
+async function compare(open: () => Subject | Promise<Subject>, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(histories, async (steps) => {
+      rounds += 1;
+      const subject = await open();
+      const model = createLedgerModel();
+      for (const batch of commandsOf(steps, `h${rounds}`)) {
+        const outcomes = await subject.apply(batch);
+        expect(outcomes).toEqual(model.apply(batch));
+        expect(await subject.read()).toEqual(modelBooks(model));
+        for (const [i, outcome] of outcomes.entries()) seen.add(`${batch[i]!.kind} ${wordOf(outcome)}`);
+        batchesDone += 1;
+        commandsDone += batch.length;
+      }
+      await subject.end?.();
+    }),
+    { seed: SEED, numRuns },
+  );
+}
+
+afterAll(() => {
+  console.log(
+    `model: ${rounds} histories, ${batchesDone} batches, ${commandsDone} commands, SWITCHYARD_TEST_SEED=${SEED}`,
+  );
+});
+
+describe("any history in any batches comes to what the charging rules say", () => {
+  test("as the one decision decides it", async () => {
+    await compare(
+      () => {
+        const books = createMemoryBooks();
+        return { apply: (commands) => books.apply(commands), read: () => books.text() };
+      },
+      LONG ? 30_000 : 3_000,
+    );
+    expect([...seen].toSorted()).toEqual(ALL_ANSWERS.toSorted());
+  }, 600_000);
+
+  test("on sqlite", async () => {
+    await compare(
+      async () => {
+        const database = await openMemoryStore();
+        const store = openSqliteStore(database);
+        const ask: Ask = (sql) => database.prepare(sql).all();
+        return {
+          apply: (commands) => store.apply(commands),
+          read: () => readChecked(ask),
+          async end() {
+            await expectAudited(kyselyOver(database), "sqlite");
+            database.close();
+          },
+        };
+      },
+      LONG ? 4_000 : 300,
+    );
+  }, 600_000);
+
+  describeOnPostgres("on postgres", () => {
+    test("on postgres", async () => {
+      const { url, drop } = await (await sharedCluster()).database();
+      const { executor, database } = await openStore({
+        place: { url },
+        failpoint: () => {},
+        writerFailpoint: undefined,
+        kill: () => {},
+      });
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      try {
+        const name = (): string => `h${rounds}`;
+        await compare(
+          () => {
+            // All histories share one database, as accounts of one installation do.
+            const mine = (text: BooksText): BooksText =>
+              text.filter((line) => line.split(" ")[1]!.startsWith(`${name()}-`));
+            return {
+              apply: (commands) => executor.execute(commands),
+              read: async () => mine(await readChecked(async (sql) => (await client.query(sql)).rows)),
+            };
+          },
+          LONG ? 200 : 25,
+        );
+        await expectAudited(database, "postgres");
+      } finally {
+        await client.end();
+        executor.close();
+        await database.destroy();
+        await drop();
+      }
+    }, 600_000);
+  });
+});
+
+function wordOf(outcome: Outcome): string {
+  if ("failure" in outcome) return "failed";
+  return outcome.answer.ok ? "ok" : outcome.answer.reason;
+}
+
+const ALL_ANSWERS = [
+  "change_key ok",
+  "change_key unknown_key",
+  "create_account ok",
+  "grant below_held",
+  "grant ok",
+  "grant other_grant",
+  "grant too_large",
+  "grant unknown_account",
+  "hold budget_exceeded",
+  "hold insufficient_credits",
+  "hold key_not_live",
+  "hold ok",
+  "issue_key ok",
+  "issue_key unknown_account",
+  "revoke_key ok",
+  "revoke_key unknown_key",
+  "settle ok",
+  "settle unknown_hold",
+  "void ok",
+  "void settled",
+  "void unknown_hold",
+];
+
+/** The gateway's own audit agrees. */
+async function expectAudited(database: Database, engine: Engine): Promise<void> {
+  const { checks } = await checkSnapshot(database, engine, { full: true, nowMs: 0 });
+  expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+}
+
+async function readChecked(ask: Ask): Promise<BooksText> {
+  await assertBooks(ask);
+  return readBooks(ask);
+}

@@ -1,0 +1,112 @@
+import { decide } from "../../src/ledger/books.ts";
+import type { Changes, NewEntry } from "../../src/ledger/books-changes.ts";
+import { type BooksState, referencesOf } from "../../src/ledger/books-state.ts";
+import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
+import { recordAnswer } from "../../src/ledger/records.ts";
+import type { BooksText } from "./check-books.ts";
+
+/** Books that `decide` keeps in maps: all that a store does, without a store. */
+export interface MemoryBooks {
+  apply(commands: readonly Command[]): Outcome[];
+  /** Compares with `modelBooks`. */
+  text(): BooksText;
+}
+
+/** Empty books. */
+export function createMemoryBooks(): MemoryBooks {
+  const rows: BooksState = { accounts: new Map(), keys: new Map(), holds: new Map(), entries: new Map() };
+  const ledger: NewEntry[] = [];
+  return {
+    apply(commands) {
+      const outcomes = new Map<number, Outcome>();
+      for (const [i, command] of commands.entries())
+        if (!movesMoney(command)) outcomes.set(i, { answer: writeDown(rows, command) });
+      const money = commands.filter(movesMoney);
+      const decision = decide(readReferenced(rows, money), money);
+      save(rows, ledger, decision.changes);
+      const decided = decision.outcomes[Symbol.iterator]();
+      return commands.map((_, i) => outcomes.get(i) ?? decided.next().value!);
+    },
+    text: () => textOf(rows, ledger),
+  };
+}
+
+/** Only what a store would read: a reference that is missing there is missing here. */
+function readReferenced(rows: BooksState, money: Parameters<typeof referencesOf>[0]): BooksState {
+  const { accounts, keys, holds, causes } = referencesOf(money);
+  return {
+    accounts: pick(rows.accounts, accounts),
+    keys: pick(rows.keys, keys),
+    holds: pick(rows.holds, holds),
+    entries: pick(rows.entries, causes),
+  };
+}
+
+function pick<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Map<string, Row> {
+  return new Map([...ids].flatMap((id) => (rows.has(id) ? [[id, rows.get(id)!]] : [])));
+}
+
+function writeDown({ accounts, keys }: BooksState, command: RecordCommand) {
+  const found = [{}];
+  if (command.kind === "create_account" && !accounts.has(command.account))
+    accounts.set(command.account, { id: command.account, active: true, balance: 0n, held: 0n });
+  if (command.kind === "issue_key") {
+    if (!accounts.has(command.account)) return recordAnswer(command, []);
+    if (!keys.has(command.key)) {
+      const { key: id, account, budget, expiresAtMs } = command;
+      keys.set(id, { id, account, budget, expiresAtMs, revoked: false, spent: 0n, held: 0n });
+    }
+  }
+  if (command.kind === "change_key" || command.kind === "revoke_key") {
+    const key = keys.get(command.key);
+    if (key === undefined || (command.kind === "change_key" && key.revoked)) return recordAnswer(command, []);
+    if (command.kind === "revoke_key") keys.set(key.id, { ...key, revoked: true });
+    else keys.set(key.id, { ...key, budget: command.budget === undefined ? key.budget : command.budget });
+  }
+  return recordAnswer(command, found);
+}
+
+function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
+  for (const { id, balance, held } of changes.accounts.values()) {
+    const row = rows.accounts.get(id)!;
+    rows.accounts.set(id, { ...row, balance: row.balance + balance, held: row.held + held });
+  }
+  for (const { id, spent, held } of changes.keys.values()) {
+    const row = rows.keys.get(id)!;
+    rows.keys.set(id, { ...row, spent: row.spent + spent, held: row.held + held });
+  }
+  for (const { ending, ...made } of changes.newHolds.values()) {
+    if (rows.holds.has(made.id)) throw new Error(`The hold ${made.id} is made twice.`);
+    const open = { ...made, state: "held", settled: null, endReason: null } as const;
+    rows.holds.set(made.id, ending === null ? open : { ...open, ...ending });
+  }
+  for (const { endedAtMs: _, ...ending } of changes.endedHolds.values()) {
+    const row = rows.holds.get(ending.id);
+    if (row?.state !== "held") throw new Error(`The hold ${ending.id} is ended twice.`);
+    rows.holds.set(ending.id, { ...row, ...ending });
+  }
+  for (const entry of changes.entries) {
+    if (rows.entries.has(entry.cause)) throw new Error(`The entry ${entry.cause} is written twice.`);
+    rows.entries.set(entry.cause, entry);
+    ledger.push(entry);
+  }
+}
+
+function textOf({ accounts, keys, holds }: BooksState, ledger: readonly NewEntry[]): BooksText {
+  const lines: string[] = [];
+  for (const { id, balance, held } of accounts.values()) lines.push(`account ${id} ${balance} held ${held}`);
+  for (const { id, account, spent, held, budget, revoked } of keys.values())
+    lines.push(
+      `key ${id} of ${account} spent ${spent} held ${held} of ${budget ?? "any"}${revoked ? " revoked" : ""}`,
+    );
+  const lost = new Map<string, bigint>();
+  for (const entry of ledger) {
+    const [hold = ""] = entry.cause.split(":");
+    if (entry.kind === "loss") lost.set(hold, (lost.get(hold) ?? 0n) - entry.amount);
+    if (entry.kind === "grant")
+      lines.push(`grant ${entry.cause} ${entry.account} ${entry.amount} = ${entry.balanceAfter}`);
+  }
+  for (const { id, amount, state, settled } of holds.values())
+    lines.push(`hold ${id} ${amount} ${state} ${settled ?? 0n} lost ${lost.get(id) ?? 0n}`);
+  return lines.toSorted();
+}

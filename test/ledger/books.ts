@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, beforeEach, expect } from "bun:test";
+import { sql } from "kysely";
+import { noFailpoint } from "../../src/core/failpoint.ts";
+import { openUnhurried } from "../../src/db/postgres.ts";
+import type { Database, Tables } from "../../src/db/schema.ts";
+import { kyselyOver, openForWriting } from "../../src/db/sqlite.ts";
+import type {
+  AnswerTo,
+  Command,
+  Grant,
+  HoldCredit,
+  IssueKey,
+  Settle,
+  Void,
+} from "../../src/ledger/commands.ts";
+import type { Outcome } from "../../src/ledger/commands.ts";
+import { openStore, type Store } from "../../src/ledger/store.ts";
+import type { TestEngine, TestPlace } from "../gateway/engines.ts";
+
+/** How a property test runs: the seed is printed by fast-check when it fails. */
+export const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 300 : 20,
+};
+
+/** Books on one engine; each test has names of its own in them. */
+export interface TestBooks extends Commands {
+  readonly store: Store;
+  readonly place: TestPlace["place"];
+  /** `name` as it stands in the store, apart from that of other tests. */
+  id(name: string): string;
+  /** Runs the commands as one batch. */
+  apply(...commands: readonly Command[]): Promise<readonly Outcome[]>;
+  /** Runs one command alone and gives its answer; throws when it failed. */
+  run<C extends Command>(command: C): Promise<AnswerTo<C>>;
+  /** What the account has. */
+  account(name?: string): Promise<{ readonly balance: bigint; readonly held: bigint }>;
+  /** What the key has spent and holds. */
+  key(name?: string): Promise<{ readonly spent: bigint; readonly held: bigint }>;
+  /** The one row of `table` that has `id` in `column`. */
+  row<Name extends keyof Tables>(table: Name, column: string, id: string): Promise<Record<string, unknown>>;
+  /** Ledger entries of this test whose cause begins with `name`, oldest first. */
+  entries(name: string): Promise<readonly Record<string, unknown>[]>;
+  /** Runs a statement past the writer, as one may who has the store's password. */
+  execute(statement: string): Promise<void>;
+  /** Fails unless every sum of the store is right. */
+  audit(): Promise<void>;
+}
+
+/** Commands on the test's own account `a` and key `k`. */
+export interface Commands {
+  createAccount(name: string): Command;
+  issueKey(name: string, more?: Partial<IssueKey>): IssueKey;
+  grant(cause: string, amount: bigint, more?: Partial<Grant>): Grant;
+  hold(name: string, amount: bigint, more?: Partial<HoldCredit>): HoldCredit;
+  settle(name: string, used: bigint, more?: Partial<Settle>): Settle;
+  voided(name: string, more?: Partial<Void>): Void;
+}
+
+/** Books for all tests of a `describe`; each begins with an account `a` without credit and its key `k`. */
+export function useBooks(engine: TestEngine): TestBooks {
+  let opened: OpenedBooks | undefined;
+  beforeAll(async () => {
+    opened = await openBooks(engine);
+  });
+  beforeEach(async () => opened?.begin());
+  afterAll(async () => opened?.close());
+  // The tests are described before the store is open: what they ask for is looked up when they run.
+  return new Proxy({} as TestBooks, { get: (_, name) => opened?.books[name as keyof TestBooks] });
+}
+
+/** Books that a test opens by itself. */
+export interface OpenedBooks {
+  readonly books: TestBooks;
+  /** Names of their own for what comes, and the account and key that tests begin with. */
+  begin(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens books in a new place. */
+export async function openBooks(
+  engine: TestEngine,
+  options: { readonly writerFailpoint?: string } = {},
+): Promise<OpenedBooks> {
+  const place = await engine.newPlace();
+  const store = await openStore({
+    place: place.place,
+    failpoint: noFailpoint,
+    writerFailpoint: options.writerFailpoint,
+    kill: () => {
+      throw new Error("This test kills nothing.");
+    },
+  });
+  let test = 0;
+  const id = (name: string): string => `t${test}-${name}`;
+  const commands = commandsFor(id);
+  const apply = (...batch: readonly Command[]): Promise<readonly Outcome[]> => store.executor.execute(batch);
+  const books: TestBooks = {
+    ...commands,
+    ...readsOf(store.database, id),
+    store,
+    place: place.place,
+    id,
+    apply,
+    async run<C extends Command>(command: C) {
+      const [outcome] = await apply(command);
+      if (outcome === undefined || !("answer" in outcome)) throw new Error(outcome?.failure);
+      return outcome.answer as AnswerTo<C>;
+    },
+    execute: (statement) => executeAt(place.place, statement),
+  };
+  return {
+    books,
+    async begin() {
+      test += 1;
+      await apply(commands.createAccount("a"), commands.issueKey("k"));
+    },
+    async close() {
+      store.executor.close();
+      await store.database.destroy();
+      await place.remove();
+    },
+  };
+}
+
+/** Commands whose ids are made by `id`. */
+export function commandsFor(id: (name: string) => string): Commands {
+  const end = (name: string) =>
+    ({ hold: id(name), account: id("a"), key: id("k"), outcome: "completed", nowMs: 2 }) as const;
+  return {
+    createAccount: (name) => ({ kind: "create_account", account: id(name), name: "n", nowMs: 1 }),
+    issueKey: (name, more = {}) => ({
+      kind: "issue_key",
+      key: id(name),
+      account: id("a"),
+      name: "n",
+      hash: id(`hash-${name}`),
+      hint: "sk-…",
+      models: null,
+      budget: null,
+      expiresAtMs: null,
+      nowMs: 1,
+      ...more,
+    }),
+    grant: (cause, amount, more = {}) => ({
+      kind: "grant",
+      cause: id(cause),
+      account: id("a"),
+      amount,
+      reason: "r",
+      requestId: "req",
+      nowMs: 1,
+      ...more,
+    }),
+    hold: (name, amount, more = {}) => ({
+      kind: "hold",
+      hold: id(name),
+      account: id("a"),
+      key: id("k"),
+      requestId: id(`req-${name}`),
+      boot: "b1",
+      amount,
+      expectedCost: amount,
+      priceVersion: "v",
+      model: "m",
+      priceRules: "{}",
+      nowMs: 1,
+      expiresAtMs: 2,
+      ...more,
+    }),
+    settle: (name, used, more = {}) => ({
+      kind: "settle",
+      ...end(name),
+      used,
+      usage: "{}",
+      flags: [],
+      ...more,
+    }),
+    voided: (name, more = {}) => ({ kind: "void", ...end(name), outcome: "refused", ...more }),
+  };
+}
+
+/** Runs a statement in `place` over a connection of its own. */
+export async function executeAt(place: TestPlace["place"], statement: string): Promise<void> {
+  const database = "file" in place ? kyselyOver(openForWriting(place.file)) : openUnhurried(place.url);
+  try {
+    await sql.raw(statement).execute(database);
+  } finally {
+    await database.destroy();
+  }
+}
+
+type Reads = Pick<TestBooks, "account" | "key" | "row" | "entries" | "audit">;
+
+function readsOf(database: Database, id: (name: string) => string): Reads {
+  return {
+    account: (name = "a") =>
+      database
+        .selectFrom("accounts")
+        .select(["balance", "held"])
+        .where("id", "=", id(name))
+        .executeTakeFirstOrThrow(),
+    key: (name = "k") =>
+      database
+        .selectFrom("keys")
+        .select(["spent", "held"])
+        .where("id", "=", id(name))
+        .executeTakeFirstOrThrow(),
+    async row(table, column, value) {
+      const { rows } = await sql<
+        Record<string, unknown>
+      >`select * from ${sql.table(table)} where ${sql.ref(column)} = ${value}`.execute(database);
+      expect(rows).toHaveLength(1);
+      return rows[0] as Record<string, unknown>;
+    },
+    entries: (name) =>
+      database
+        .selectFrom("ledger")
+        .select(["cause", "account_id", "key_id", "counter", "amount", "balance_after", "kind"])
+        .where("cause", "like", `${id(name)}%`)
+        .orderBy("seq")
+        .execute(),
+    audit: () => auditBooks(database),
+  };
+}
+
+/** Fails with the names of what is wrong unless every sum of the books is right. */
+export async function auditBooks(database: Database): Promise<void> {
+  const { rows } = await sql<{ rule: string; id: string }>`${sql.raw(AUDIT)}`.execute(database);
+  expect(rows).toEqual([]);
+}
+
+/** Rows that break an invariant (I1 to I4 of balances, holds, keys and requests), with the name of what they break. */
+const AUDIT = `
+  select 'balance is the sum of entries' as rule, id from accounts
+    where balance <> (select coalesce(sum(amount), 0) from ledger where account_id = accounts.id)
+  union all
+  select 'held is the sum of open holds', id from accounts
+    where held <> (select coalesce(sum(amount), 0) from holds where account_id = accounts.id and state = 'held')
+  union all
+  select 'no more is held than there is', id from accounts where held < 0 or held > balance
+  union all
+  select 'balance_after is the running sum', cause from
+    (select cause, balance_after, sum(amount) over (partition by account_id order by seq) as running
+      from ledger where account_id <> 'operator') as entries where balance_after <> running
+  union all
+  select 'a settled hold has one charge of its amount', h.id
+    from holds h left join ledger l on l.cause = h.id || ':settle'
+    where (h.state = 'settled') <> (l.cause is not null)
+      or h.settled <> -l.amount or l.account_id <> h.account_id or l.key_id <> h.key_id
+  union all
+  select 'a charge has its hold', cause from ledger
+    where kind = 'settle' and not exists (select 1 from holds where holds.id || ':settle' = ledger.cause)
+  union all
+  select 'spent is the sum of charges', id from keys
+    where spent <> (select coalesce(-sum(amount), 0) from ledger where key_id = keys.id)
+  union all
+  select 'a key holds the sum of its open holds', id from keys
+    where held <> (select coalesce(sum(amount), 0) from holds where key_id = keys.id and state = 'held')
+  union all
+  select 'an ended hold has one request', h.id from holds h left join requests r on r.hold_id = h.id
+    where (h.state = 'held') = (r.id is not null)
+      or r.charge <> coalesce(h.settled, 0) or r.id <> h.request_id or r.outcome <> h.end_reason
+      or r.account_id <> h.account_id or r.key_id <> h.key_id`;

@@ -124,7 +124,8 @@ export function stateOf(row: LoadedRow): BooksState {
 
 /**
  * Writes what was decided, all of it in one statement. It fails, and with it the transaction, unless every account
- * covers its change and every row to be changed is as it was read.
+ * covers its change and every row to be changed is as it was read. An open hold is told by its missing end: asked by
+ * its state, the server might walk through the index of all open holds.
  */
 export function saveStatement(changes: Changes): Statement {
   return {
@@ -161,7 +162,7 @@ const SAVE = `with
       "expiresAtMs" bigint, state text, settled bigint, "endReason" text, "endedAtMs" bigint)),
   h as (update holds set state = t.state, settled = t.settled, end_reason = t."endReason", ended_at_ms = t."endedAtMs"
     from json_to_recordset($5::json) as t(id text, state text, settled bigint, "endReason" text, "endedAtMs" bigint)
-    where holds.id = t.id and holds.state = 'held' returning 1),
+    where holds.id = t.id and holds.ended_at_ms is null returning 1),
   l as (insert into ledger (cause, account_id, key_id, counter, amount, balance_after, kind, request_id, reason,
       created_at_ms)
     select * from json_to_recordset($6::json) as t(cause text, account text, key text, counter text, amount bigint,

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { migrate } from "../db/migrate.ts";
+import { connectWriter, openUnhurried } from "../db/postgres.ts";
+import { type Database, sharedCluster } from "../../test/postgres/cluster.ts";
+import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
+import { noChanges } from "./books-changes.ts";
+import { loadStatement, saveStatement, type Statement } from "./postgres-store.ts";
+
+describeOnPostgres("the statements of the books", () => {
+  let database: Database;
+  let client: Awaited<ReturnType<typeof connectWriter>>;
+  beforeAll(async () => {
+    database = await (await sharedCluster()).database();
+    const schema = openUnhurried(database.url);
+    await migrate(schema, "postgres");
+    await schema.destroy();
+    client = await connectWriter(database.url);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  /** The plan that the server keeps for a statement, made while the tables are empty. */
+  const keptPlan = async ({ name, text, values }: Statement): Promise<string> => {
+    await client.query("set plan_cache_mode = force_generic_plan");
+    await client.query(`prepare "${name}" as ${text}`);
+    const nulls = values.map(() => "null").join(", ");
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute "${name}"(${nulls})`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  };
+
+  const none = new Set<string>();
+  const cases = [
+    {
+      statement: loadStatement({ accounts: none, keys: none, holds: none, causes: none }),
+      lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "ledger_cause_key"],
+    },
+    { statement: saveStatement(noChanges()), lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey"] },
+  ];
+  for (const { statement, lookedUp } of cases) {
+    test(`${statement.name} finds its rows by their keys, even with a plan from when there were none`, async () => {
+      const plan = await keptPlan(statement);
+      expect(plan).not.toContain("Seq Scan");
+      const indexes = plan.matchAll(/Index Scan (?:using|on) (\w+)/g).map(([, index = ""]) => index);
+      expect(new Set(indexes)).toEqual(new Set(lookedUp));
+    });
+  }
+});

@@ -104,7 +104,7 @@ function grant(state: BooksState, command: Grant): Decided<Grant> {
 }
 
 function hold(state: BooksState, command: HoldCredit): Decided<HoldCredit> {
-  const made = state.holds.get(command.hold);
+  const made = holdOf(state, command);
   if (made !== undefined) return { answer: { ok: true, ...roomOf(command, made.amount) } };
   const account = state.accounts.get(command.account);
   const key = state.keys.get(command.key);
@@ -171,7 +171,7 @@ function roomOf(
 }
 
 function settle(state: BooksState, command: Settle): Decided<Settle> {
-  const made = state.holds.get(command.hold);
+  const made = holdOf(state, command);
   if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };
   if (made.state === "settled") return { answer: { ok: true, charged: made.settled ?? 0n } };
   if (made.state === "voided") return settleLate(state, command, made);
@@ -223,7 +223,7 @@ function settleLate(state: BooksState, command: Settle, made: HoldState): Decide
 }
 
 function voidHold(state: BooksState, command: Void): Decided<Void> {
-  const made = state.holds.get(command.hold);
+  const made = holdOf(state, command);
   if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };
   if (made.state === "settled") return { answer: { ok: false, reason: "settled" } };
   if (made.state === "voided") return { answer: { ok: true } };
@@ -313,14 +313,22 @@ function requestOf(
   };
 }
 
+/** The hold as it was made. A command that names another account or key than it did is a mistake, in any company. */
+function holdOf(state: BooksState, command: HoldCredit | Settle | Void): HoldState | undefined {
+  const made = state.holds.get(command.hold);
+  if (made !== undefined && (made.account !== command.account || made.key !== command.key))
+    throw new Error(`The hold ${made.id} belongs to another account or key.`);
+  return made;
+}
+
 function accountOf(state: BooksState, made: HoldState): AccountState {
   const account = state.accounts.get(made.account);
-  if (account === undefined) throw new Error(`The hold ${made.id} belongs to another account.`);
+  if (account === undefined) throw new Error(`The account ${made.account} is not there.`);
   return account;
 }
 
 function keyOf(state: BooksState, made: HoldState): KeyState {
   const key = state.keys.get(made.key);
-  if (key === undefined) throw new Error(`The hold ${made.id} belongs to another key.`);
+  if (key === undefined) throw new Error(`The key ${made.key} is not there.`);
   return key;
 }

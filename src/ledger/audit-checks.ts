@@ -102,11 +102,20 @@ function sum<Row>(rows: readonly Row[], of: (row: Row) => bigint): bigint {
 
 type Marks = RawBuilder<unknown>;
 
-/** The entries after each account's mark, read account by account through the statement's index. */
+/**
+ * The entries after each account's mark. A cross join keeps SQLite to this order: account by account, through the index
+ * of its statement.
+ */
 const newEntries = (marks: Marks): RawBuilder<unknown> => sql`
   (select l.*, coalesce(m.amount, 0) as marked
    from accounts a left join ${marks} m on m.subject_id = a.id
-   join ledger l on l.account_id = a.id and l.seq > coalesce(m.ledger_seq, 0))`;
+   cross join ledger l where l.account_id = a.id and l.seq > coalesce(m.ledger_seq, 0))`;
+
+/** The requests after each account's mark. */
+const newRequests = (marks: Marks): RawBuilder<unknown> => sql`
+  (select r.id, r.seq, r.account_id, r.hold_id, r.charge
+   from accounts a left join ${marks} m on m.subject_id = a.id
+   cross join requests r where r.account_id = a.id and r.seq > coalesce(m.request_seq, 0))`;
 
 interface AccountRow {
   readonly id: string;
@@ -140,10 +149,7 @@ async function accountsOf(tx: Database, marks: Marks): Promise<readonly AccountR
       group by account_id) n on n.account_id = a.id
     left join (select account_id, cast(sum(amount) as bigint) as open from holds where state = 'held'
       group by account_id) h on h.account_id = a.id
-    left join (select r.account_id, max(r.seq) as last_request
-      from accounts a left join ${marks} m on m.subject_id = a.id
-      join requests r on r.account_id = a.id and r.seq > coalesce(m.request_seq, 0)
-      group by r.account_id) q on q.account_id = a.id
+    left join (select account_id, max(seq) as last_request from ${newRequests(marks)} r group by account_id) q on q.account_id = a.id
     where n.last_seq is not null or q.last_request is not null or a.balance <> coalesce(m.amount, 0) or a.held <> coalesce(h.open, 0)`.execute(
     tx,
   );
@@ -200,8 +206,7 @@ async function entryFaults(
 async function requestFaults(tx: Database, marks: Marks): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select r.id
-    from accounts a left join ${marks} m on m.subject_id = a.id
-    join requests r on r.account_id = a.id and r.seq > coalesce(m.request_seq, 0)
+    from ${newRequests(marks)} r
     left join holds h on h.id = r.hold_id
     left join ledger l on l.cause = r.hold_id || ':settle'
     where h.id is null or h.state = 'held'
@@ -248,7 +253,7 @@ function marksOf(
     const ofKeys = keysOfAccount.get(account.id) ?? [];
     return [
       { subject: account.id, amount: account.balance, ...at },
-      ...ofKeys.map((key) => ({ subject: key.id, amount: key.spent, ...at })),
+      ...ofKeys.map(({ id, spent }) => Object.assign({ subject: id, amount: spent }, at)),
     ];
   });
 }

@@ -20,6 +20,9 @@ export interface AppParts {
   readonly log: Log;
 }
 
+/** More of a path than this is not logged. */
+const MAX_LOGGED_PATH = 512;
+
 /** The HTTP interface as one function; no socket is needed to try it. */
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
@@ -36,7 +39,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     const record = openRequestRecord(log, clock, {
       requestId,
       method: request.method,
-      path: redact(pathOf(request.url)),
+      path: redact(pathOf(request.url)).slice(0, MAX_LOGGED_PATH),
     });
     let streams = false;
     let response: Response;
@@ -121,7 +124,7 @@ function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   if (start === -1) return "/";
   const query = url.indexOf("?", start);
-  return url.slice(start, query === -1 ? undefined : query).slice(0, 512);
+  return url.slice(start, query === -1 ? undefined : query);
 }
 
 function errorOf(error: unknown, note: RouteContext["note"], signal: AbortSignal): GatewayError {

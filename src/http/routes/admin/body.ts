@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json-scan.ts";
-import { compileSchema, faultSentence } from "../../../core/schema.ts";
+import { compileSchema, faultSentence, type SchemaFault } from "../../../core/schema.ts";
 import type { PageRequest } from "../../../gateway/admin.ts";
 import type { RouteContext } from "../../route.ts";
 
@@ -10,14 +10,31 @@ export function bodyOf<S extends TSchema>(schema: S): (context: RouteContext) =>
   const checker = compileSchema(schema);
   return async (context) => {
     const value = parse(await context.readBody());
-    if (checker.accepts(value)) return value;
-    const fault = checker.faultOf(value);
-    throw new GatewayError(
-      "invalid_request_error",
-      faultSentence(fault),
-      fault.path === "" ? {} : { param: fault.path },
-    );
+    if (!checker.accepts(value)) throw refusal(checker.faultOf(value));
+    const fault = textFault(value, "");
+    if (fault !== undefined) throw refusal(fault);
+    return value;
   };
+}
+
+/** The first text within `value` that no store keeps as it is: a NUL, or half of a surrogate pair. */
+function textFault(value: unknown, path: string): SchemaFault | undefined {
+  if (typeof value === "string") {
+    if (value.includes("\0")) return { path, problem: "must not have a NUL in it" };
+    return value.isWellFormed() ? undefined : { path, problem: "must be whole Unicode characters" };
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
+    const fault = textFault(member, at);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function refusal(fault: SchemaFault): GatewayError {
+  const details = fault.path === "" ? {} : { param: fault.path };
+  return new GatewayError("invalid_request_error", faultSentence(fault), details);
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -197,7 +197,7 @@ describeOnEngines("ends of a hold", (engine) => {
   test("prices changed in mid-stream: what was held at the old price is charged at it, the next request at the new", async () => {
     const { gate, answer } = await underWay(unitBody(9, { stream: true }), ["a", "b"]);
     const response = await answer;
-    bank.change(bankSettings(bank.double, 7));
+    bank.change(bankSettings(bank.double, 700));
     const during = await bank.gateway.account();
     gate.release();
     expect(during).toMatchObject({ balance: START, held: 9 });

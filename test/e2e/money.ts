@@ -40,15 +40,15 @@ export const UNIT = "bank/unit";
 /** A model with a price on both sides: one credit a token of input, two a token of output. */
 export const BOTH = "bank/both";
 
-/** Settings with both models at the double. */
-export function bankSettings(double: UpstreamDouble, creditsPerToken = 1): string {
+/** Settings with both models at the double; the unit model's output at so many USD per million tokens. */
+export function bankSettings(double: UpstreamDouble, output = 100): string {
   return JSON.stringify({
     providers: {
       bank: {
         base_url: `${double.url}/v1`,
         dialect: "native",
         models: [
-          { id: UNIT, prices: { input: 0, output: 100 * creditsPerToken } },
+          { id: UNIT, prices: { input: 0, output } },
           { id: BOTH, prices: { input: 100, output: 200 } },
         ],
       },

@@ -20,6 +20,7 @@ export interface LogFields {
   readonly error?: string;
   readonly file?: string;
   readonly holds?: number;
+  readonly check?: string;
 }
 
 /** The one way to write a log line: structured JSON, one line each. */

@@ -1,0 +1,150 @@
+import type { Config } from "./config.ts";
+import { systemClock, type Clock, type Timer } from "./core/clock.ts";
+import type { Failpoint } from "./core/failpoint.ts";
+import { newId } from "./core/ids.ts";
+import { describeError, type Log } from "./core/log.ts";
+import type { Random } from "./core/random.ts";
+import { openHome, type Home } from "./db/home.ts";
+import type { Database } from "./db/schema.ts";
+import { createAdmin, type Admin } from "./gateway/admin.ts";
+import { createInstallation, type Installation } from "./gateway/installation.ts";
+import { createKeys, type Keys, type StoredKey } from "./keys/keys.ts";
+import { createAudit, type Audit } from "./ledger/audit.ts";
+import { createLedger, type Ledger } from "./ledger/ledger.ts";
+import { openStore } from "./ledger/store.ts";
+import { createSweeper } from "./ledger/sweeper.ts";
+import { createWriter, type Writer } from "./ledger/writer.ts";
+import { createKeyedHash } from "./runtime/hash.ts";
+
+/** Everything that stands on the store: accounts, keys and credit. */
+export interface Books {
+  readonly writer: Writer;
+  readonly ledger: Ledger;
+  readonly keys: Keys;
+  readonly admin: Admin;
+  readonly installation: Installation;
+  /** What a token is known by. */
+  tokenHash(token: string): string;
+  /** Waits for what is being written, and lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** What the books are opened with. */
+export interface BooksParts {
+  readonly config: Config;
+  /** A process that has not been heard of for so long is dead. */
+  readonly leaseMs: number;
+  readonly failpoint: Failpoint;
+  /** Ends this process at once, as a failpoint asks. */
+  readonly kill: () => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** A hold that outlives this was lost: no request lasts so long. */
+const HOLD_LIFETIME_MS = 2 * 60 * 60 * 1000;
+
+/** How often a running gateway looks at its books by itself. */
+const AUDIT_MS = 60 * 60 * 1000;
+
+/** Opens the store, brings it up to date, and ends what dead processes left in it. */
+export async function openBooks(parts: BooksParts): Promise<Books> {
+  const { config, leaseMs, failpoint, kill, clock, random, log } = parts;
+  const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
+  const { engine, database, executor, auditor } = await openStore({
+    place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
+    failpoint,
+    writerFailpoint: config.writerFailpoint,
+    kill,
+  });
+  const writer = createWriter(executor, log, systemClock);
+  const pepper = home?.pepper ?? (await sharedPepper(writer, random));
+  const bootId = newId("boot", random);
+  const sweeper = createSweeper({ database, engine, writer, clock, log, bootId, leaseMs });
+  await sweeper.start();
+  const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
+  const tokenHash = createKeyedHash(pepper);
+  const audit = createAudit(auditor, writer, clock);
+  const auditing = auditHourly(audit, clock, log);
+  const earlierTokenHash = home?.adminTokenHash;
+  return {
+    writer,
+    ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs: HOLD_LIFETIME_MS }),
+    keys,
+    admin: createAdmin({ database, writer, keys, audit, clock, random }),
+    installation: createInstallation({
+      database,
+      writer,
+      keys,
+      tokenHash,
+      earlierTokenHash,
+      clock,
+      random,
+    }),
+    tokenHash,
+    async close() {
+      auditing.cancel();
+      await sweeper.close();
+      await writer.close();
+      await database.destroy();
+      home?.close();
+    },
+  };
+}
+
+/** Says in the log when the books are wrong. */
+function auditHourly(audit: Audit, clock: Clock, log: Log): Timer {
+  const look = async (): Promise<void> => {
+    try {
+      const { ok, checks } = await audit.run(false);
+      if (!ok)
+        for (const check of checks.filter((each) => !each.ok))
+          log.error("the books are wrong", { check: check.id, error: check.detail });
+    } catch (error) {
+      log.error("the books could not be audited", { error: describeError(error) });
+    }
+  };
+  let timer = clock.setTimer(AUDIT_MS, next);
+  function next(): void {
+    void look();
+    timer = clock.setTimer(AUDIT_MS, next);
+  }
+  return { cancel: () => timer.cancel() };
+}
+
+function databaseFileOf(home: Home | undefined): string {
+  if (home === undefined) throw new Error("There is no home folder.");
+  return home.databaseFile;
+}
+
+/** Processes that share a store share the secret that keys are hashed with; the first of them makes it. */
+async function sharedPepper(writer: Writer, random: Random): Promise<string> {
+  const made = random.bytes(32).toHex();
+  return (await writer.submit({ kind: "remember", name: "pepper", value: made })).value;
+}
+
+async function findKey(database: Database, hash: string): Promise<StoredKey | undefined> {
+  const row = await database
+    .selectFrom("keys")
+    .innerJoin("accounts", "accounts.id", "keys.account_id")
+    .select([
+      "keys.id",
+      "keys.account_id",
+      "keys.models",
+      "keys.expires_at_ms",
+      "keys.revoked_at_ms",
+      "accounts.status",
+    ])
+    .where("keys.hash", "=", hash)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  return {
+    keyId: row.id,
+    accountId: row.account_id,
+    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    expiresAtMs: row.expires_at_ms === null ? null : Number(row.expires_at_ms),
+    revoked: row.revoked_at_ms !== null,
+    accountActive: row.status === "active",
+  };
+}

@@ -252,3 +252,19 @@ test("a version does not depend on how the same rules are written", () => {
   ].map(list);
   expect(new Set([...different, 1, 2].map(versionOf)).size).toBe(8);
 });
+
+describe("a price begins at one moment, wherever the gateway runs", () => {
+  const from = (text: string) =>
+    readPrices({ input: [{ when: { from: text }, price: 2 }, { price: 1 }], output: 1 }, "language");
+  for (const { text, at } of [
+    { text: "2027-01-01", at: Date.UTC(2027, 0, 1) },
+    { text: "2027-01-01T08:00:00+08:00", at: Date.UTC(2027, 0, 1) },
+    { text: "2028-02-29T12:30Z", at: Date.UTC(2028, 1, 29, 12, 30) },
+  ]) {
+    test(text, () => expect(from(text).prices.input?.[0]?.when.fromMs).toBe(at));
+  }
+  for (const text of ["2027-01-01T08:00:00", "2026-02-30", "March 7", "2027-13-01", "2027-01-01T25:00Z"]) {
+    test(`${text} is none`, () =>
+      expect(() => from(text)).toThrow("prices.input[0].when.from is no date or time"));
+  }
+});

@@ -103,8 +103,7 @@ function readRules(
 }
 
 function readCondition(path: string, when: ConditionData): PriceCondition {
-  const fromMs = when.from === undefined ? undefined : Date.parse(when.from);
-  if (fromMs !== undefined && Number.isNaN(fromMs)) throw new Error(`${path}.from is no date in ISO 8601`);
+  const fromMs = when.from === undefined ? undefined : readMoment(`${path}.from`, when.from);
   const hours = when.utc_hours?.map(([from, to]) => [from, to] as const);
   if (hours?.some(([from, to]) => from === undefined || to === undefined || from >= to) === true) {
     throw new Error(`${path}.utc_hours has a range that ends before it begins: write it as two ranges`);
@@ -126,4 +125,20 @@ function readCondition(path: string, when: ConditionData): PriceCondition {
 function readWords(words: string | readonly string[]): readonly string[] {
   const list = typeof words === "string" ? [words] : words;
   return [...new Set(list.map((word) => word.toLowerCase()))].sort();
+}
+
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A date, which begins at midnight UTC, or a time with its zone: the same moment wherever the gateway runs. */
+function readMoment(path: string, text: string): number {
+  const date = MOMENT.exec(text)?.[1];
+  const moment = date === undefined ? Number.NaN : Date.parse(text);
+  if (date === undefined || Number.isNaN(moment) || !isDay(date))
+    throw new Error(`${path} is no date or time with a zone in ISO 8601, such as 2027-01-01`);
+  return moment;
+}
+
+/** Whether the calendar has this day: one that it has not would be read as one of the next month. */
+function isDay(date: string): boolean {
+  return new Date(Date.parse(date)).toISOString().startsWith(date);
 }

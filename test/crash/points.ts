@@ -1,0 +1,117 @@
+import type { FailpointName } from "../../src/core/failpoint.ts";
+import type { GatewayProcess } from "../gateway/process.ts";
+import { openRawClient } from "../upstream/raw-client.ts";
+import type { Station } from "./station.ts";
+
+/** A moment to die at. */
+export interface KillPoint {
+  /** The rows of the crash list that it stands for. */
+  readonly rows: string;
+  readonly name: string;
+  /** What the gateway is started with to die at the n-th passing by itself. */
+  environment(nth: number): Readonly<Record<string, string>>;
+  /** Whether passings are counted from the start of the process on, and not from its first request. */
+  readonly countsStart: boolean;
+  /** Whether every run fires, however often the point was passed: such a lane needs another end. */
+  readonly always?: boolean;
+  /** Watches from outside and kills at the n-th passing; undefined where the gateway does so by itself. */
+  readonly watch?: (watched: Watched) => Watch;
+}
+
+/** What a watch sees of a run. */
+export interface Watched {
+  readonly station: Station;
+  readonly gateway: GatewayProcess;
+  readonly url: string;
+  readonly nth: number;
+  /** A number from 0 to 1, by the seed. */
+  readonly chance: number;
+}
+
+/** What a run tells a watch. */
+export interface Watch {
+  /** A client has read an answer to its end. */
+  answered?(): void;
+  /** The double has read a whole request. */
+  asked?(): void;
+  stop?(): void;
+}
+
+function failpoint(rows: string, name: FailpointName): KillPoint {
+  return {
+    rows,
+    name,
+    countsStart: false,
+    environment: (nth) => ({ SWITCHYARD_FAILPOINT: `${name}:kill:${nth}` }),
+  };
+}
+
+function writerFailpoint(rows: string, name: FailpointName): KillPoint {
+  return {
+    rows,
+    name,
+    countsStart: true,
+    environment: (nth) => ({ SWITCHYARD_WRITER_FAILPOINT: `${name}:kill:${nth}` }),
+  };
+}
+
+function fromOutside(rows: string, name: string, watch: (watched: Watched) => Watch): KillPoint {
+  return { rows, name, countsStart: false, environment: () => ({}), watch };
+}
+
+/** The longest that a workload takes on a machine that is not busy. */
+const WORKLOAD_MS = 150;
+
+/** A kill at no moment in particular. */
+const ANY_MOMENT: KillPoint = {
+  ...fromOutside("any", "a random moment", ({ gateway, chance }) => {
+    const timer = setTimeout(() => gateway.child.kill("SIGKILL"), chance * WORKLOAD_MS);
+    return { stop: () => clearTimeout(timer) };
+  }),
+  always: true,
+};
+
+/** Every moment of a request's life, in its order, and any other. */
+export const KILL_POINTS: readonly KillPoint[] = [
+  {
+    ...fromOutside("K1", "half a head sent", ({ gateway, url }) => {
+      void openRawClient(url)
+        .then((client) => {
+          client.send("POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bea");
+          gateway.child.kill("SIGKILL");
+        })
+        .catch(() => undefined);
+      return {};
+    }),
+    always: true,
+  },
+  failpoint("K2", "request.authenticated"),
+  failpoint("K2", "hold.before_submit"),
+  writerFailpoint("K3 K9 K29 K33 K34", "writer.before_commit"),
+  failpoint("K4", "hold.after_commit"),
+  fromOutside("K5", "request sent upstream", ({ gateway, nth }) => {
+    let left = nth;
+    return {
+      asked() {
+        left -= 1;
+        if (left === 0) gateway.child.kill("SIGKILL");
+      },
+    };
+  }),
+  failpoint("K6", "upstream.after_headers"),
+  failpoint("K7", "stream.after_chunk"),
+  failpoint("K8", "settle.before_submit"),
+  writerFailpoint("K9 K10 K33 K34", "writer.after_commit"),
+  failpoint("K10", "settle.after_commit"),
+  failpoint("K10", "answer.before_end"),
+  fromOutside("K11", "answer read", ({ gateway, nth }) => {
+    let left = nth;
+    return {
+      answered() {
+        left -= 1;
+        if (left === 0) gateway.child.kill("SIGKILL");
+      },
+    };
+  }),
+  ANY_MOMENT,
+];

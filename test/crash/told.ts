@@ -1,0 +1,104 @@
+import type { Books } from "./books.ts";
+
+/** The model that every chat asks for. */
+export const MODEL = "openai/gpt-5.6-luna";
+
+/** An account and a key of it. */
+export interface Tenant {
+  readonly account: string;
+  readonly key: string;
+}
+
+/** What one client did and was told. */
+export type Told = ToldChat | ToldGrant | ToldKey;
+
+export interface ToldChat {
+  readonly kind: "chat";
+  readonly account: string;
+  requestId: string | undefined;
+  status: number | undefined;
+  /** The charge that the client has read, in micro-credits. */
+  credit: bigint | undefined;
+  /** Whether the client has read its answer to the end. */
+  whole: boolean;
+  /** What a whole answer costs; undefined where that depends on when somebody broke off. */
+  readonly expected: bigint | undefined;
+}
+
+export interface ToldGrant {
+  readonly kind: "grant";
+  readonly account: string;
+  readonly key: string;
+  readonly amount: bigint;
+  acknowledged: boolean;
+}
+
+export interface ToldKey {
+  readonly kind: "key";
+  readonly name: string;
+  id: string | undefined;
+  text: string | undefined;
+  revoked: "no" | "asked" | "acknowledged";
+}
+
+/** Compares what clients were told with the books; one sentence for each thing that is not so. */
+export function faultsOfTold(books: Books, told: readonly Told[]): string[] {
+  const chats = told.filter((entry) => entry.kind === "chat");
+  const grants = told.filter((entry) => entry.kind === "grant");
+  const keys = told.filter((entry) => entry.kind === "key");
+  return [
+    ...chats.flatMap((chat) => faultsOfChat(books, chat)),
+    ...strangers(books, chats),
+    ...grants.flatMap((grant) => faultsOfGrant(books, grant)),
+    ...keys.flatMap((key) => faultsOfKey(books, key)),
+  ];
+}
+
+function faultsOfChat(books: Books, chat: ToldChat): string[] {
+  const { requestId, credit, whole, expected, status } = chat;
+  const faults: string[] = [];
+  if (whole && credit === undefined) faults.push(`the whole answer of ${requestId} has no credit`);
+  if (whole && expected !== undefined && credit !== expected)
+    faults.push(`${requestId} was told ${credit} and costs ${expected}`);
+  if (requestId === undefined) return faults;
+  const rows = books.requests.filter((row) => row.id === requestId);
+  if (rows.length > 1) faults.push(`${requestId} has ${rows.length} rows`);
+  const charged = rows[0]?.charge ?? 0n;
+  if (credit !== undefined && (rows.length === 0 || charged !== credit))
+    faults.push(`${requestId} was told ${credit} and was charged ${charged} (${rows[0]?.outcome})`);
+  if (status !== undefined && status !== 200 && charged !== 0n)
+    faults.push(`${requestId} was refused with ${status} and charged ${charged}`);
+  const charges = books.ledger.filter((row) => row.kind === "settle" && row.request_id === requestId);
+  if (charges.length > 1) faults.push(`${requestId} was charged ${charges.length} times`);
+  return faults;
+}
+
+/** Requests that no client knows the id of are those whose answer never began. */
+function strangers(books: Books, chats: readonly ToldChat[]): string[] {
+  const known = new Set(chats.map((chat) => chat.requestId));
+  const unknown = books.requests.filter((row) => !known.has(row.id)).length;
+  const nameless = chats.filter((chat) => chat.requestId === undefined).length;
+  return unknown > nameless ? [`${unknown} requests stand in the books for ${nameless} without answer`] : [];
+}
+
+function faultsOfGrant(books: Books, { account, key, amount, acknowledged }: ToldGrant): string[] {
+  const cause = `grant:${account}:${key}:grant`;
+  const rows = books.ledger.filter((row) => row.cause === cause);
+  const faults = rows
+    .filter((row) => row.amount !== amount || row.account_id !== account)
+    .map((row) => `${cause} stands with ${row.amount} instead of ${amount}`);
+  if (rows.length > 1) faults.push(`${cause} stands ${rows.length} times`);
+  if (acknowledged && rows.length === 0) faults.push(`${cause} was acknowledged and is lost`);
+  return faults;
+}
+
+function faultsOfKey(books: Books, { name, id, revoked }: ToldKey): string[] {
+  const rows = books.keys.filter((row) => (id === undefined ? row.name === name : row.id === id));
+  if (rows.length > 1) return [`the key ${name} stands ${rows.length} times`];
+  if (id === undefined) return [];
+  if (rows.length === 0) return [`the key ${id} was given out and is lost`];
+  const isRevoked = rows[0]?.revoked_at_ms !== null;
+  if (revoked === "acknowledged" && !isRevoked) return [`the key ${id} was revoked and is not`];
+  if (revoked === "no" && isRevoked) return [`the key ${id} is revoked and nobody asked for it`];
+  return [];
+}

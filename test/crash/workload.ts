@@ -1,0 +1,231 @@
+import { parseCredits } from "../../src/core/credits.ts";
+import type { Answer } from "../upstream/answer.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
+import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
+import { finAt } from "../upstream/faults.ts";
+import type { SeenRequest } from "../upstream/seen-request.ts";
+import { sseData } from "../upstream/sse-bytes.ts";
+import { MODEL, type Tenant, type Told, type ToldChat } from "./told.ts";
+
+/** What a chat asks of the double; it travels as the message's text, so that the answer follows from the request. */
+interface ChatPlan {
+  readonly stream: boolean;
+  readonly words: number;
+  readonly prompt: number;
+  readonly completion: number;
+  /** Between two events of a stream, or before a plain answer. */
+  readonly pauseMs: number;
+  readonly fault: "none" | "status" | "cut";
+  /** The client leaves: at once, or after the first bytes. */
+  readonly leaves: "never" | "at once" | "after first bytes";
+}
+
+/** Micro-credits for one token of input and of output of the model. */
+const INPUT_PRICE = 2_000n;
+const OUTPUT_PRICE = 12_000n;
+
+/** The answer of the double to a chat of a workload. */
+export function answerOf(request: SeenRequest): Answer {
+  const body = request.json() as { readonly messages: readonly { readonly content: string }[] };
+  const plan = JSON.parse(body.messages[0]?.content ?? "{}") as ChatPlan;
+  if (plan.fault === "status") return jsonAnswer(500, { error: { message: "broken", type: "server_error" } });
+  const form = {
+    words: Array.from({ length: plan.words }, (_, i) => `word${i} `),
+    usage: {
+      prompt_tokens: plan.prompt,
+      completion_tokens: plan.completion,
+      total_tokens: plan.prompt + plan.completion,
+    },
+  };
+  if (!plan.stream) {
+    const answer = chatAnswer(form, { marks: [{ at: "start", pauseMs: plan.pauseMs }] });
+    return plan.fault === "cut" ? finAt(answer, "head-end") : answer;
+  }
+  const answer = chatStreamAnswer(form, { pauseMs: plan.pauseMs });
+  return plan.fault === "cut" ? finAt(answer, 600) : answer;
+}
+
+/** A chat that ends well, if nobody is killed. */
+export function goodChat(stream: boolean): ChatPlan {
+  return { stream, words: 4, prompt: 21, completion: 7, pauseMs: 2, fault: "none", leaves: "never" };
+}
+
+/** What a workload runs with. */
+export interface Workload {
+  readonly url: string;
+  readonly adminToken: string;
+  readonly tenants: readonly Tenant[];
+  readonly random: () => number;
+  /** Where every client writes down what it was told; grows over the life of an installation. */
+  readonly told: Told[];
+  /** Called when a chat has been read to its end. */
+  readonly onAnswered?: () => void;
+}
+
+/** Up to twenty clients at once, each with a few requests after one another. Ends when all have ended, however. */
+export async function runWorkload(workload: Workload): Promise<void> {
+  const { random } = workload;
+  const clients = 1 + Math.floor(random() * 20);
+  const plans = Array.from({ length: clients }, () =>
+    Array.from({ length: 1 + Math.floor(random() * 3) }, () => planOne(workload)),
+  );
+  await Promise.all(
+    plans.map(async (steps) => {
+      for (const step of steps) await step();
+    }),
+  );
+}
+
+/** Chance is asked when the plan is made and never while it runs: a seed gives the same requests again. */
+function planOne(workload: Workload): () => Promise<void> {
+  const { random, tenants } = workload;
+  const tenant = pick(tenants, random);
+  const kind = random();
+  const label = Math.floor(random() * 1e15).toString(36);
+  const amount = BigInt(1 + Math.floor(random() * 5_000_000));
+  const plan = planChat(random);
+  if (kind < 0.7) return () => chat(workload, tenant, plan);
+  if (kind < 0.85) return () => grant(workload, tenant, `crash-${label}`, amount);
+  if (kind < 0.93) return () => issue(workload, tenant, label);
+  return () => revokeLatest(workload);
+}
+
+function planChat(random: () => number): ChatPlan {
+  const leaving = random();
+  const failing = random();
+  return {
+    stream: random() < 0.6,
+    words: 1 + Math.floor(random() * 8),
+    prompt: 5 + Math.floor(random() * 40),
+    completion: 1 + Math.floor(random() * 40),
+    pauseMs: Math.floor(random() * 4),
+    fault: failing < 0.08 ? "status" : failing < 0.16 ? "cut" : "none",
+    leaves: leaving < 0.1 ? "at once" : leaving < 0.2 ? "after first bytes" : "never",
+  };
+}
+
+function pick<Item>(items: readonly Item[], random: () => number): Item {
+  return items[Math.floor(random() * items.length)] as Item;
+}
+
+/** One chat: what it was told stands in the journal from before it was sent. */
+export async function chat(workload: Workload, tenant: Tenant, plan: ChatPlan): Promise<void> {
+  const told: ToldChat = {
+    kind: "chat",
+    account: tenant.account,
+    requestId: undefined,
+    status: undefined,
+    credit: undefined,
+    whole: false,
+    expected:
+      plan.fault === "none" && plan.leaves === "never"
+        ? BigInt(plan.prompt) * INPUT_PRICE + BigInt(plan.completion) * OUTPUT_PRICE
+        : undefined,
+  };
+  workload.told.push(told);
+  const controller = new AbortController();
+  if (plan.leaves === "at once") setTimeout(() => controller.abort(), 1 + plan.pauseMs);
+  try {
+    const response = await fetch(`${workload.url}/api/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${tenant.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: MODEL,
+        stream: plan.stream,
+        max_tokens: 64,
+        messages: [{ role: "user", content: JSON.stringify(plan) }],
+      }),
+      signal: controller.signal,
+    });
+    told.requestId = response.headers.get("x-request-id") ?? undefined;
+    told.status = response.status;
+    let text = "";
+    const decoder = new TextDecoder();
+    const reader = response.body?.getReader();
+    for (;;) {
+      const part = await reader?.read();
+      if (part === undefined || part.done) break;
+      text += decoder.decode(part.value, { stream: true });
+      told.credit = creditIn(text, plan.stream);
+      if (plan.leaves === "after first bytes") controller.abort();
+    }
+    told.whole = response.ok;
+    if (response.ok) workload.onAnswered?.();
+  } catch {
+    // Killed, or the client has left: what it was told until then stands in the journal.
+  }
+}
+
+/** The credit that the client has read by now. */
+function creditIn(text: string, stream: boolean): bigint | undefined {
+  const values = stream ? sseData(text).filter((data) => data !== "[DONE]") : [text];
+  for (const value of values) {
+    try {
+      const credit = (JSON.parse(value) as { readonly credit?: number }).credit;
+      if (credit !== undefined) return parseCredits(credit);
+    } catch {
+      // Not whole yet.
+    }
+  }
+  return undefined;
+}
+
+/** Gives credit under an idempotency key; `true` once it was acknowledged. */
+async function grant(workload: Workload, tenant: Tenant, key: string, amount: bigint): Promise<void> {
+  const told = { kind: "grant", account: tenant.account, key, amount, acknowledged: false } as const;
+  const entry: Told = { ...told };
+  workload.told.push(entry);
+  if (await sendGrant(workload, entry)) Object.assign(entry, { acknowledged: true });
+}
+
+/** Sends a grant, for the first time or again. */
+export async function sendGrant(
+  target: Pick<Workload, "url" | "adminToken">,
+  { account, key, amount }: { readonly account: string; readonly key: string; readonly amount: bigint },
+): Promise<boolean> {
+  const answer = await admin(target, "POST", `/accounts/${account}/credits`, {
+    amount: Number(amount) / 1e6,
+    reason: "crash test",
+    idempotency_key: key,
+  });
+  return answer?.status === 200;
+}
+
+async function issue(workload: Workload, tenant: Tenant, name: string): Promise<void> {
+  const entry: Told = { kind: "key", name, id: undefined, text: undefined, revoked: "no" };
+  workload.told.push(entry);
+  const answer = await admin(workload, "POST", "/keys", { account_id: tenant.account, name });
+  if (answer?.status !== 201) return;
+  const { id, key } = answer.json as { readonly id: string; readonly key: string };
+  Object.assign(entry, { id, text: key });
+}
+
+/** Revokes the latest key that a client knows of and nobody has tried to revoke. */
+async function revokeLatest(workload: Workload): Promise<void> {
+  const entry = workload.told.findLast(
+    (told) => told.kind === "key" && told.id !== undefined && told.revoked === "no",
+  );
+  if (entry?.kind !== "key") return;
+  entry.revoked = "asked";
+  const answer = await admin(workload, "DELETE", `/keys/${entry.id}`);
+  if (answer?.status === 200) entry.revoked = "acknowledged";
+}
+
+/** Calls the admin interface; undefined when no whole answer came. */
+export async function admin(
+  { url, adminToken }: Pick<Workload, "url" | "adminToken">,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly json: unknown } | undefined> {
+  try {
+    const response = await fetch(`${url}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: await response.json() };
+  } catch {
+    return undefined;
+  }
+}

@@ -173,10 +173,12 @@ export interface Heartbeat {
   readonly nowMs: number;
 }
 
-/** Says that the process ends in order. */
+/** Says that the process ends in order, or that another found it dead. */
 export interface Leave {
   readonly kind: "leave";
   readonly boot: string;
+  /** Set by another, by the time of the machine: then only a process whose lease has run out is forgotten. */
+  readonly deadAtMs?: number;
 }
 
 /** Writes down how far the audit has come. */

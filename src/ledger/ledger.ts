@@ -75,6 +75,7 @@ export function createLedger({
 }: LedgerParts): Ledger {
   const rules = new Map<string, string>();
   const nextHoldId = holdSeries(random);
+  const giveBack = createReturns(writer, clock);
 
   /** Ends a hold; what the store does not take is tried again until it does, whoever has stopped waiting for it. */
   const endHold = async <C extends Settle | Void>(command: C): Promise<AnswerTo<C>> => {
@@ -90,12 +91,11 @@ export function createLedger({
       const { snapshot } = request;
       const id = nextHoldId();
       const nowMs = clock.nowMs();
+      const named = { hold: id, account: request.accountId, key: request.keyId };
       failpoint("hold.before_submit");
-      const answer = await writer.submit({
+      const submitted = writer.submit({
         kind: "hold",
-        hold: id,
-        account: request.accountId,
-        key: request.keyId,
+        ...named,
         requestId: request.requestId,
         boot: bootId,
         amount: request.amount,
@@ -106,6 +106,10 @@ export function createLedger({
         priceRules: rulesText(rules, snapshot),
         nowMs,
         expiresAtMs: nowMs + holdLifetimeMs,
+      });
+      const answer = await submitted.catch((error: unknown) => {
+        giveBack({ kind: "void", ...named, outcome: "overloaded_error", nowMs: clock.nowMs() });
+        throw error;
       });
       failpoint("hold.after_commit");
       if (!answer.ok) return answer.reason;
@@ -150,6 +154,31 @@ export function createLedger({
       });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
     },
+  };
+}
+
+/**
+ * Voids holds of which nobody knows whether the store took them: it may have, and only its answer was lost. One is
+ * asked after at a time, so that a store that was away is not met by all of them at once.
+ */
+function createReturns(writer: Writer, clock: Clock): (command: Void) => void {
+  const waiting: Void[] = [];
+  let busy = false;
+  const next = async (): Promise<void> => {
+    const command = waiting.shift();
+    busy = command !== undefined;
+    if (command === undefined) return;
+    try {
+      await writer.submit(command);
+      void next();
+    } catch {
+      waiting.push(command);
+      clock.setTimer(RETRY_MS, () => void next());
+    }
+  };
+  return (command) => {
+    waiting.push(command);
+    if (!busy) void next();
   };
 }
 

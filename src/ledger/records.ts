@@ -47,8 +47,13 @@ export function recordStatement(build: Database, engine: Engine, command: Record
           conflict.column("boot_id").doUpdateSet({ lease_until_ms: leaseEnd(engine, command) }),
         )
         .compile();
-    case "leave":
-      return build.deleteFrom("processes").where("boot_id", "=", command.boot).compile();
+    case "leave": {
+      const left = build.deleteFrom("processes").where("boot_id", "=", command.boot);
+      // One that was found dead may have come back since, and its holds with it.
+      return command.deadAtMs === undefined
+        ? left.compile()
+        : left.where("lease_until_ms", "<", storeTime(engine, command.deadAtMs)).compile();
+    }
     case "mark_audited":
       return build
         .insertInto("audit_marks")

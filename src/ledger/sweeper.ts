@@ -147,8 +147,9 @@ async function findAbandoned({
 
 /** Processes whose holds have all been ended need not be known any more. */
 async function forgetDead({ database, engine, writer, clock, bootId }: SweeperParts): Promise<void> {
+  const isShared = engine === "postgres";
   let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);
-  if (engine === "postgres") dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
+  if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
   for (const { boot_id: boot } of await dead.limit(MAX_HOLDS).execute())
-    await writer.submit({ kind: "leave", boot });
+    await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.nowMs() } : {}) });
 }

@@ -169,7 +169,8 @@ function commandOf(world: World, next: Step, nowMs: number): Command {
     case "void":
       return endOf(world, next, nowMs);
     case "repeat":
-      return world.past.at(-1 - next.at) ?? world.account(0, nowMs);
+      // Equal, but not the same object: it was sent by another.
+      return { ...(world.past.at(-1 - next.at) ?? world.account(0, nowMs)) };
   }
 }
 

@@ -1,0 +1,168 @@
+import type { Engine } from "../../src/db/engine.ts";
+import type { Database } from "../../src/db/schema.ts";
+import { kyselyOver } from "../../src/db/sqlite.ts";
+import { checkSnapshot } from "../../src/ledger/audit.ts";
+import type { Command, Outcome, Void } from "../../src/ledger/commands.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite-store.ts";
+import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
+import { type Ask, assertBooks, modelBooks, readBooks } from "./check-books.ts";
+import { createLedgerModel, type LedgerModel } from "./ledger-model.ts";
+import { openMemoryStore } from "./sqlite-memory.ts";
+import type { World } from "./world.ts";
+
+/** The one store of a simulation: the real one over SQLite in memory, with a model that is told the same. */
+export interface SimulatedStore {
+  readonly engine: Engine;
+  readonly model: LedgerModel;
+  /** For the sweepers' reads. */
+  readonly database: Database;
+  /** Commits the batch, with `throws` failures of a commit on the way. Throws when the books or an answer are wrong. */
+  commit(commands: readonly Command[], throws: number): readonly Outcome[];
+  /** The process of this name has died. */
+  died(boot: string): void;
+  /** Checks everything at the end. */
+  check(): Promise<void>;
+  close(): void;
+  readonly counts: { batches: number; commands: number; abandoned: number; lateSettles: number };
+}
+
+/** How long a process counts as alive after it was heard of. */
+export const LEASE_MS = 30_000;
+
+/** As the sweeper asks a server for its time. */
+const SERVER_TIME = "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)";
+
+/** A process as its heartbeats show it. */
+interface Lease {
+  untilMs: number;
+  /** The step since when it has never run out. */
+  readonly since: number;
+}
+
+/** An empty store; `engine` says whether it is taken for one that several processes share. */
+export async function openSimulatedStore(world: World, engine: Engine): Promise<SimulatedStore> {
+  const database = await openMemoryStore();
+  let throwing = 0;
+  const store = openSqliteStore(database, (name) => {
+    if (name !== "writer.before_commit" || throwing === 0) return;
+    throwing -= 1;
+    throw new Error("the commit failed");
+  });
+  const model = createLedgerModel();
+  const dead = new Set<string>();
+  const watch = watchLeases(
+    world,
+    model,
+    (boot, isLeased) => !dead.has(boot) && (isLeased || engine === "sqlite"),
+  );
+  const counts = { batches: 0, commands: 0, abandoned: 0, lateSettles: 0 };
+  const ask: Ask = (sql) => database.prepare(sql).all();
+
+  const count = (commands: readonly Command[]): void => {
+    counts.batches += 1;
+    counts.commands += commands.length;
+    for (const command of commands)
+      if (command.kind === "settle" && model.holds.get(command.hold)?.state === "voided")
+        counts.lateSettles += 1;
+  };
+
+  return {
+    engine,
+    model,
+    counts,
+    database: kyselyOver(engine === "postgres" ? withServerTime(database, world) : database),
+    commit(sent, throws) {
+      const commands = sent.map((command) => byStoreTime(command, world.nowMs()));
+      count(commands);
+      for (const command of commands) counts.abandoned += Number(watch.before(command));
+      throwing = throws;
+      const outcomes = store.apply(commands);
+      const apart = throws > 0;
+      throwing = 0;
+      const done = commands.filter((_, i) => "answer" in outcomes[i]!);
+      if (!apart && done.length < commands.length)
+        throw new Error(`A command failed without a fault: ${JSON.stringify(outcomes)}`);
+      // A batch whose commit failed is done command by command.
+      const expected = apart ? done.flatMap((command) => model.apply([command])) : model.apply(done);
+      const answers = outcomes.filter((outcome) => "answer" in outcome);
+      if (!Bun.deepEquals(answers, expected))
+        throw new Error(`Answered ${textOf(answers)} where the model says ${textOf(expected)}.`);
+      for (const command of done) watch.after(command);
+      return outcomes;
+    },
+    died: (boot) => void dead.add(boot),
+    async check() {
+      await assertBooks(ask);
+      const [books, wanted] = [await readBooks(ask), modelBooks(model)];
+      const wrong = books.filter((line) => !wanted.includes(line));
+      if (wrong.length > 0 || books.length !== wanted.length)
+        throw new Error(
+          `The store has\n${wrong.join("\n")}\nand not\n${wanted.filter((line) => !books.includes(line)).join("\n")}`,
+        );
+      const { checks } = await checkSnapshot(kyselyOver(database), "sqlite", {
+        full: true,
+        nowMs: world.nowMs(),
+      });
+      const faults = checks.filter(({ ok }) => !ok);
+      if (faults.length > 0) throw new Error(`The audit finds ${JSON.stringify(faults)}.`);
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Leases run by the clock of the store. */
+function byStoreTime(command: Command, nowMs: number): Command {
+  if (command.kind === "heartbeat") return { ...command, nowMs };
+  return command.kind === "leave" && command.deadAtMs !== undefined
+    ? { ...command, deadAtMs: nowMs }
+    : command;
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part));
+}
+
+/** Takes the place of a server's clock in what is asked. */
+function withServerTime(database: SqliteDatabase, world: World): SqliteDatabase {
+  database.execute("create table simulated_time (now_ms integer not null)");
+  database.execute("insert into simulated_time values (0)");
+  const setTime = database.prepare("update simulated_time set now_ms = ?");
+  return {
+    ...database,
+    prepare(sql) {
+      if (!sql.includes(SERVER_TIME)) return database.prepare(sql);
+      setTime.run(BigInt(world.nowMs()));
+      return database.prepare(sql.replaceAll(SERVER_TIME, "(select now_ms from simulated_time)"));
+    },
+  };
+}
+
+/** Nobody may end the holds of a process that was heard of without a break since before it made them. */
+function watchLeases(world: World, model: LedgerModel, lives: (boot: string, isLeased: boolean) => boolean) {
+  const leases = new Map<string, Lease>();
+  const madeAt = new Map<string, number>();
+
+  const abandons = (command: Void): boolean => {
+    const hold = model.holds.get(command.hold);
+    if (hold?.state !== "held" || command.outcome !== "process_died") return false;
+    const lease = leases.get(hold.boot);
+    const isLeased =
+      lease !== undefined && lease.untilMs > world.nowMs() && lease.since <= madeAt.get(command.hold)!;
+    if (lives(hold.boot, isLeased))
+      throw new Error(`The hold ${command.hold} was taken from ${hold.boot}, which lives.`);
+    return true;
+  };
+  return {
+    /** Whether the command gives a hold up that another process made. */
+    before: (command: Command): boolean => command.kind === "void" && abandons(command),
+    after(command: Command): void {
+      if (command.kind === "hold" && model.holds.has(command.hold) && !madeAt.has(command.hold))
+        madeAt.set(command.hold, world.stepNumber());
+      if (command.kind !== "heartbeat") return;
+      const lease = leases.get(command.boot);
+      const untilMs = world.nowMs() + command.leaseMs;
+      if (lease !== undefined && lease.untilMs > world.nowMs()) lease.untilMs = untilMs;
+      else leases.set(command.boot, { untilMs, since: world.stepNumber() });
+    },
+  };
+}

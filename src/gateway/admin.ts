@@ -7,6 +7,8 @@ import type { Database } from "../db/schema.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Audit, AuditReport } from "../ledger/audit.ts";
 import type { Writer } from "../ledger/writer.ts";
+import { listRequests, type RequestFilter, type RequestView } from "./admin-requests.ts";
+import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 
 /** An account as the admin interface shows it; money in credits. */
 export interface AccountView {
@@ -44,18 +46,6 @@ export interface EntryView {
   readonly created_at: number;
 }
 
-/** A page of a list: hand `next` back as `after` for the page that follows; null on the last. */
-export interface Page<Item> {
-  readonly data: readonly Item[];
-  readonly next: string | null;
-}
-
-/** Where a page begins and how long it is. */
-export interface PageRequest {
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
 /** What is asked of a key. */
 export interface KeyRequest {
   readonly accountId: string;
@@ -91,6 +81,8 @@ export interface Admin {
     },
   ): Promise<KeyView>;
   revokeKey(id: string): Promise<void>;
+  /** Paid requests that have ended, the newest first. */
+  requests(filter: RequestFilter, page: PageRequest): Promise<Page<RequestView>>;
   /** Whether the books are right: what is new since the last audit, or everything when `full`. */
   audit(full: boolean): Promise<AuditReport>;
 }
@@ -108,16 +100,18 @@ export interface AdminParts {
 /** Admin use cases over the store and the one writer. */
 export function createAdmin({ database, writer, keys, audit, clock, random }: AdminParts): Admin {
   const account = async (id: string): Promise<AccountView> => {
-    const row = await database
-      .selectFrom("accounts")
-      .select(["id", "name", "balance", "held"])
-      .where("id", "=", id)
-      .executeTakeFirst();
+    const row = await asked(
+      database
+        .selectFrom("accounts")
+        .select(["id", "name", "balance", "held"])
+        .where("id", "=", id)
+        .executeTakeFirst(),
+    );
     if (row === undefined) throw notFound("account", id);
     return accountView(row);
   };
   const key = async (id: string): Promise<KeyView> => {
-    const row = await database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst();
+    const row = await asked(database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst());
     if (row === undefined) throw notFound("key", id);
     return keyView(row);
   };
@@ -125,6 +119,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
   return {
     account,
     audit: (full) => audit.run(full),
+    requests: (filter, page) => listRequests(database, filter, page),
 
     async createAccount(name) {
       const id = newId("acct", random);
@@ -133,13 +128,15 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async accounts({ after, limit }) {
-      const rows = await database
-        .selectFrom("accounts")
-        .select(["seq", "id", "name", "balance", "held"])
-        .where("seq", ">", readCursor(after))
-        .orderBy("seq")
-        .limit(limit + 1)
-        .execute();
+      const rows = await asked(
+        database
+          .selectFrom("accounts")
+          .select(["seq", "id", "name", "balance", "held"])
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
       return toPage(rows, limit, accountView);
     },
 
@@ -170,14 +167,16 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
 
     async ledger(accountId, { after, limit }) {
       await account(accountId);
-      const rows = await database
-        .selectFrom("ledger")
-        .selectAll()
-        .where("account_id", "=", accountId)
-        .where("seq", ">", readCursor(after))
-        .orderBy("seq")
-        .limit(limit + 1)
-        .execute();
+      const rows = await asked(
+        database
+          .selectFrom("ledger")
+          .selectAll()
+          .where("account_id", "=", accountId)
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
       return toPage(rows, limit, (row) => ({
         id: row.cause,
         kind: row.kind,
@@ -208,13 +207,15 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async keys({ after, limit }) {
-      const rows = await database
-        .selectFrom("keys")
-        .selectAll()
-        .where("seq", ">", readCursor(after))
-        .orderBy("seq")
-        .limit(limit + 1)
-        .execute();
+      const rows = await asked(
+        database
+          .selectFrom("keys")
+          .selectAll()
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
       return toPage(rows, limit, keyView);
     },
 
@@ -240,6 +241,18 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
       keys.forget();
     },
   };
+}
+
+/** A store that cannot be asked now is not the caller's fault, and may be asked again. */
+async function asked<Rows>(rows: Promise<Rows>): Promise<Rows> {
+  try {
+    return await rows;
+  } catch (cause) {
+    throw new GatewayError("overloaded_error", "The store cannot be read now. Try again shortly.", {
+      cause,
+      retryAfterSec: 2,
+    });
+  }
 }
 
 function accountView(row: {
@@ -294,25 +307,6 @@ function readBudget(budget: number | null): MicroCredits | null {
 
 function toSeconds(ms: bigint): number {
   return Math.floor(Number(ms) / 1000);
-}
-
-function toPage<Row extends { readonly seq: bigint }, Item>(
-  rows: readonly Row[],
-  limit: number,
-  view: (row: Row) => Item,
-): Page<Item> {
-  const shown = rows.slice(0, limit);
-  return { data: shown.map(view), next: rows.length > limit ? String(shown.at(-1)?.seq) : null };
-}
-
-function readCursor(after: string | undefined): bigint {
-  if (after === undefined) return 0n;
-  if (!/^\d{1,18}$/.test(after)) {
-    throw new GatewayError("invalid_request_error", "after must be the next of an earlier page.", {
-      param: "after",
-    });
-  }
-  return BigInt(after);
 }
 
 function notFound(what: string, id: string): GatewayError {

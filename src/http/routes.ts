@@ -2,6 +2,7 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
+import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
@@ -12,6 +13,7 @@ export const ROUTES: readonly Route[] = [
   ...modelRoutes,
   ...accountRoutes,
   ...keyRoutes,
+  requestsRoute,
   auditRoute,
   ...serviceRoutes(() => ROUTES),
 ];

@@ -71,21 +71,30 @@ const NOT_FOR_THE_WRITER = ["enable_seqscan", "enable_hashjoin", "enable_mergejo
 /**
  * A connection for the writer: statements are sent without waiting for the answer to the one before. A commit is on
  * the disk when it is answered, whatever the server's default is, and a process that freezes in the middle of a
- * transaction does not keep its locks.
+ * transaction does not keep its locks. `onLost` is called when the connection has ended, whoever ended it, and may be
+ * called more than once.
  */
-export async function connectWriter(url: string): Promise<pg.Client> {
+export async function connectWriter(url: string, onLost = (): void => undefined): Promise<pg.Client> {
   const client = new pg.Client({
     ...settings,
     connectionString: url,
     pipeline: true,
     idle_in_transaction_session_timeout: ANSWER_MS,
   });
-  await client.connect();
-  await client.query(
-    "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
-  );
-  await client.query("select set_config(name, 'off', false) from unnest($1::text[]) as t (name)", [
-    NOT_FOR_THE_WRITER,
-  ]);
-  return client;
+  // Before anything is asked: a server that goes away while nobody listens would end the process.
+  client.on("error", onLost);
+  client.on("end", onLost);
+  try {
+    await client.connect();
+    await client.query(
+      "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+    );
+    await client.query("select set_config(name, 'off', false) from unnest($1::text[]) as t (name)", [
+      NOT_FOR_THE_WRITER,
+    ]);
+    return client;
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
+  }
 }

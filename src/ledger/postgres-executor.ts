@@ -18,22 +18,30 @@ const MAX_RACES = 3;
 export function createPostgresExecutor(url: string, failpoint: Failpoint = noFailpoint): Executor {
   let connected: Promise<pg.Client> | undefined;
 
+  /** One that was made in its place meanwhile stays. */
+  const forget = (lost: Promise<pg.Client>): void => {
+    if (connected === lost) connected = undefined;
+  };
+
   const connection = (): Promise<pg.Client> => {
-    connected ??= connect(url, () => {
-      connected = undefined;
-    });
-    return connected;
+    if (connected !== undefined) return connected;
+    const made = connectWriter(url, () => forget(made));
+    made.catch(() => forget(made));
+    connected = made;
+    return made;
   };
 
   /** Throws when the batch as a whole could not be run; whether it was committed may then be unknown. */
   const run = async (commands: readonly Command[]): Promise<readonly Outcome[]> => {
     for (let races = 1; ; races += 1) {
-      const client = await connection();
+      const current = connection();
+      const client = await current;
       try {
         return await transaction(client, commands, failpoint);
       } catch (error) {
         if (isConnectionFault(error)) {
-          drop(client);
+          forget(current);
+          client.end().catch(() => undefined);
           throw error;
         }
         if (isRace(error) && races < MAX_RACES) continue;
@@ -51,11 +59,6 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
     return outcomes;
   };
 
-  const drop = (client: pg.Client): void => {
-    connected = undefined;
-    client.end().catch(() => undefined);
-  };
-
   return {
     execute: run,
     close() {
@@ -63,18 +66,6 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
       connected = undefined;
     },
   };
-}
-
-async function connect(url: string, onLost: () => void): Promise<pg.Client> {
-  try {
-    const client = await connectWriter(url);
-    client.on("error", onLost);
-    client.on("end", onLost);
-    return client;
-  } catch (error) {
-    onLost();
-    throw error;
-  }
 }
 
 async function transaction(

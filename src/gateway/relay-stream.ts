@@ -164,9 +164,10 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
       const whole = stream.isComplete && stream.failure === undefined;
       give(whole ? await finish() : await breakOff(error ?? cutOff()));
     } catch (storeError) {
-      // The charge could not be written: the answer must not look finished.
+      // The charge is not written yet: the answer must not look finished, nor tell a credit that the ledger lacks.
       record.note({ error: describeError(storeError) });
-      give(stream.failureTail(toGatewayError(storeError), { usage: stream.metered().usage, flags: [] }, 0n));
+      const metered = { usage: stream.metered().usage, flags: [] };
+      give(stream.failureTail(toGatewayError(storeError), metered, undefined));
     }
   };
 

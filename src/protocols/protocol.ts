@@ -118,8 +118,8 @@ export interface RelayStream {
   metered(): Metered;
   /** The end of a good answer. */
   tail(metered: Metered, credit: MicroCredits): Uint8Array;
-  /** The end of an answer that broke: never looks complete. */
-  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits): Uint8Array;
+  /** The end of an answer that broke: never looks complete. Without `credit` its charge is not known yet. */
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
   /** Bytes that say nothing, to keep the connection open. */
   readonly keepAlive: Uint8Array;
 }

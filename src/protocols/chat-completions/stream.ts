@@ -224,7 +224,7 @@ export function openStream(context: AnswerContext): RelayStream {
       return joinBytes([
         finishChunks(state, context, openChoices, "error"),
         tailChunk(state, context, usage),
-        tailChunk(state, context, usage, credit),
+        ...(credit === undefined ? [] : [tailChunk(state, context, usage, credit)]),
         encoder.encode(`data: ${JSON.stringify(inStreamError(error))}\n\ndata: [DONE]\n\n`),
       ]);
     },

@@ -42,7 +42,7 @@ async function open(store: Store) {
     random: systemRandom,
     failpoint: noFailpoint,
     bootId: newId("boot", systemRandom),
-    holdLifetimeMs: 60_000,
+    holdLifetimeMs: () => 60_000,
   });
   const payers = await Promise.all(Array.from({ length: ACCOUNTS }, () => createPayer(writer)));
   return { writer, payers, pair: createPair(ledger), commits: () => commits };

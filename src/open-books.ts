@@ -8,6 +8,7 @@ import { openHome, type Home } from "./db/home.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
+import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys, type StoredKey } from "./keys/keys.ts";
 import { createAudit, type Audit } from "./ledger/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
@@ -32,8 +33,8 @@ export interface Books {
 /** What the books are opened with. */
 export interface BooksParts {
   readonly config: Config;
-  /** A process that has not been heard of for so long is dead. */
-  readonly leaseMs: number;
+  /** How long things may take, as the settings now say. */
+  readonly timeouts: () => Timeouts;
   readonly failpoint: Failpoint;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
@@ -42,15 +43,15 @@ export interface BooksParts {
   readonly log: Log;
 }
 
-/** A hold that outlives this was lost: no request lasts so long. */
-const HOLD_LIFETIME_MS = 2 * 60 * 60 * 1000;
+/** A hold lives for as long as its request may take, and then for what its end may have to wait for the store. */
+const END_MS = 10 * 60 * 1000;
 
 /** How often a running gateway looks at its books by itself. */
 const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, leaseMs, failpoint, kill, clock, random, log } = parts;
+  const { config, timeouts, failpoint, kill, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
   const { engine, database, executor, auditor } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
@@ -61,16 +62,25 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const writer = createWriter(executor, log, systemClock);
   const pepper = home?.pepper ?? (await sharedPepper(writer, random));
   const bootId = newId("boot", random);
-  const sweeper = createSweeper({ database, engine, writer, clock, log, bootId, leaseMs });
+  const sweeper = createSweeper({
+    database,
+    engine,
+    writer,
+    clock,
+    log,
+    bootId,
+    leaseMs: timeouts().processLeaseMs,
+  });
   await sweeper.start();
   const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
   const tokenHash = createKeyedHash(pepper);
   const audit = createAudit(auditor, writer, clock);
+  const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;
   const auditing = auditHourly(audit, clock, log);
   const earlierTokenHash = home?.adminTokenHash;
   return {
     writer,
-    ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs: HOLD_LIFETIME_MS }),
+    ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
     admin: createAdmin({ database, writer, keys, audit, clock, random }),
     installation: createInstallation({

@@ -63,7 +63,7 @@ export async function buildServices({
   const failpoint = readFailpoint(config.failpoint);
   const books = await openBooks({
     config,
-    leaseMs: offers.current().settings.timeouts.processLeaseMs,
+    timeouts: () => offers.current().settings.timeouts,
     failpoint,
     kill,
     clock,

@@ -46,7 +46,7 @@ async function open() {
     random: systemRandom,
     failpoint: noFailpoint,
     bootId: "boot_1",
-    holdLifetimeMs: 1_000,
+    holdLifetimeMs: () => 1_000,
   });
   const hold = (await ledger.hold({
     accountId: "a",

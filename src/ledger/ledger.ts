@@ -7,7 +7,8 @@ import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
-import type { AnswerTo, ElasticOutput, HoldRefusal, RequestTimeline, Settle, Void } from "./commands.ts";
+import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline } from "./commands.ts";
+import { createEnds } from "./ends.ts";
 import type { Writer } from "./writer.ts";
 
 /** What a request wants set aside. */
@@ -57,12 +58,9 @@ export interface LedgerParts {
   readonly failpoint: Failpoint;
   /** Names this run of the process: its holds die with it. */
   readonly bootId: string;
-  /** A hold that has not ended by then was lost. */
-  readonly holdLifetimeMs: number;
+  /** A hold that has not ended by then was lost: longer than any request may take now. */
+  readonly holdLifetimeMs: () => number;
 }
-
-/** How long an end of a hold waits before the store is asked again. */
-const RETRY_MS = 1_000;
 
 /** The ledger over the one writer. */
 export function createLedger({
@@ -75,57 +73,53 @@ export function createLedger({
 }: LedgerParts): Ledger {
   const rules = new Map<string, string>();
   const nextHoldId = holdSeries(random);
-  const giveBack = createReturns(writer, clock);
+  const { end, giveBack } = createEnds(writer, clock);
 
-  /** Ends a hold; what the store does not take is tried again until it does, whoever has stopped waiting for it. */
-  const endHold = async <C extends Settle | Void>(command: C): Promise<AnswerTo<C>> => {
-    try {
-      return await writer.submit(command);
-    } catch (error) {
-      clock.setTimer(RETRY_MS, () => void endHold(command).catch(() => undefined));
-      throw error;
-    }
+  const holdCommand = (request: HoldRequest, hold: string): HoldCredit => {
+    const nowMs = clock.nowMs();
+    return {
+      kind: "hold",
+      hold,
+      account: request.accountId,
+      key: request.keyId,
+      requestId: request.requestId,
+      boot: bootId,
+      amount: request.amount,
+      ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
+      expectedCost: request.expectedCost,
+      priceVersion: request.snapshot.version,
+      model: request.model.id,
+      priceRules: rulesText(rules, request.snapshot),
+      nowMs,
+      expiresAtMs: nowMs + holdLifetimeMs(),
+    };
   };
+
   return {
     async hold(request) {
-      const { snapshot } = request;
-      const id = nextHoldId();
-      const nowMs = clock.nowMs();
-      const named = { hold: id, account: request.accountId, key: request.keyId };
+      const command = holdCommand(request, nextHoldId());
+      const { hold: id, account, key } = command;
       failpoint("hold.before_submit");
-      const submitted = writer.submit({
-        kind: "hold",
-        ...named,
-        requestId: request.requestId,
-        boot: bootId,
-        amount: request.amount,
-        ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
-        expectedCost: request.expectedCost,
-        priceVersion: snapshot.version,
-        model: request.model.id,
-        priceRules: rulesText(rules, snapshot),
-        nowMs,
-        expiresAtMs: nowMs + holdLifetimeMs,
-      });
-      const answer = await submitted.catch((error: unknown) => {
-        giveBack({ kind: "void", ...named, outcome: "overloaded_error", nowMs: clock.nowMs() });
+      const answer = await writer.submit(command).catch((error: unknown) => {
+        const nowMs = clock.nowMs();
+        giveBack({ kind: "void", hold: id, account, key, outcome: "overloaded_error", nowMs });
         throw error;
       });
       failpoint("hold.after_commit");
       if (!answer.ok) return answer.reason;
       return {
         id,
-        accountId: request.accountId,
-        keyId: request.keyId,
+        accountId: account,
+        keyId: key,
         amount: answer.amount,
-        snapshot,
+        snapshot: request.snapshot,
         ...(answer.outputTokens === undefined ? {} : { outputTokens: answer.outputTokens }),
       } as Hold;
     },
 
     async settle(hold, { used, usage, flags, outcome, timeline }) {
       failpoint("settle.before_submit");
-      const answer = await endHold({
+      const answer = await end({
         kind: "settle",
         hold: hold.id,
         account: hold.accountId,
@@ -143,7 +137,7 @@ export function createLedger({
     },
 
     async void(hold, { outcome, timeline }) {
-      const answer = await endHold({
+      const answer = await end({
         kind: "void",
         hold: hold.id,
         account: hold.accountId,
@@ -154,31 +148,6 @@ export function createLedger({
       });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
     },
-  };
-}
-
-/**
- * Voids holds of which nobody knows whether the store took them: it may have, and only its answer was lost. One is
- * asked after at a time, so that a store that was away is not met by all of them at once.
- */
-function createReturns(writer: Writer, clock: Clock): (command: Void) => void {
-  const waiting: Void[] = [];
-  let busy = false;
-  const next = async (): Promise<void> => {
-    const command = waiting.shift();
-    busy = command !== undefined;
-    if (command === undefined) return;
-    try {
-      await writer.submit(command);
-      void next();
-    } catch {
-      waiting.push(command);
-      clock.setTimer(RETRY_MS, () => void next());
-    }
-  };
-  return (command) => {
-    waiting.push(command);
-    if (!busy) void next();
   };
 }
 

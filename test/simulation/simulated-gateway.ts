@@ -72,7 +72,7 @@ export function startGateway(
       random,
       failpoint: noFailpoint,
       bootId,
-      holdLifetimeMs: HOLD_LIFETIME_MS,
+      holdLifetimeMs: () => HOLD_LIFETIME_MS,
     }),
     sweeper: createSweeper({
       database: store.database,

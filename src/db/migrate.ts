@@ -28,13 +28,28 @@ export async function migrate(
   });
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
-  const reason = error instanceof Error ? error.message : "unknown";
+  const reason = (await madeByNewer(database)) ?? (error instanceof Error ? error.message : "unknown");
   throw new Error(
     engine === "postgres"
       ? `The database of DATABASE_URL cannot be used: ${reason}`
       : `The database could not be brought up to date: ${reason}`,
     { cause: error },
   );
+}
+
+/** What to say when the store has had a migration that this version does not know. */
+async function madeByNewer(database: Database): Promise<string | undefined> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
+      database,
+    );
+    const unknown = rows.find(({ name }) => !(name in MIGRATIONS));
+    if (unknown === undefined) return undefined;
+    return `It was made by a newer version of Switchyard, which knows the migration ${unknown.name}. Start that version.`;
+  } catch {
+    // The store cannot be asked: the first error says more.
+    return undefined;
+  }
 }
 
 function migrationsFor(words: SchemaWords, failpoint: Failpoint): Record<string, Migration> {

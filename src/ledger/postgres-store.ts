@@ -124,22 +124,25 @@ export function stateOf(row: LoadedRow): BooksState {
 
 /**
  * Writes what was decided, all of it in one statement. It fails, and with it the transaction, unless every account
- * covers its change and every row to be changed is as it was read. An open hold is told by its missing end: asked by
- * its state, the server might walk through the index of all open holds.
+ * covers its change and every row to be changed is as it was read. Rows to be changed come as arrays: the server
+ * takes those to be short and looks each row up, where it takes JSON to be long and reads the table instead.
  */
 export function saveStatement(changes: Changes): Statement {
+  const accounts = [...changes.accounts.values()];
+  const keys = [...changes.keys.values()];
+  const ended = [...changes.endedHolds.values()];
   return {
     name: "books-save",
     text: SAVE,
     values: [
       toJson([...changes.prices.values()]),
-      toJson([...changes.accounts.values()]),
-      toJson([...changes.keys.values()]),
       toJson([...changes.newHolds.values()].map(holdRow)),
-      toJson([...changes.endedHolds.values()]),
       toJson(changes.entries),
       toJson(changes.requests),
-      changes.accounts.size + changes.keys.size + changes.endedHolds.size,
+      ...columns(accounts, ["id", "balance", "held"]),
+      ...columns(keys, ["id", "spent", "held"]),
+      ...columns(ended, ["id", "state", "settled", "endReason", "endedAtMs"]),
+      accounts.length + keys.length + ended.length,
     ],
   };
 }
@@ -148,32 +151,37 @@ const SAVE = `with
   p as (insert into price_versions (version, model, rules, created_at_ms)
     select * from json_to_recordset($1::json) as t(version text, model text, rules text, "createdAtMs" bigint)
     on conflict do nothing),
-  a as (update accounts set balance = accounts.balance + t.balance, held = accounts.held + t.held
-    from json_to_recordset($2::json) as t(id text, balance bigint, held bigint)
-    where accounts.id = t.id and accounts.held + t.held >= 0
-      and accounts.balance + t.balance >= accounts.held + t.held returning 1),
-  k as (update keys set spent = keys.spent + t.spent, held = keys.held + t.held
-    from json_to_recordset($3::json) as t(id text, spent bigint, held bigint)
-    where keys.id = t.id returning 1),
   n as (insert into holds (id, account_id, key_id, request_id, boot_id, model, amount, expected_cost, price_version,
       created_at_ms, expires_at_ms, state, settled, end_reason, ended_at_ms)
-    select * from json_to_recordset($4::json) as t(id text, account text, key text, "requestId" text, boot text,
+    select * from json_to_recordset($2::json) as t(id text, account text, key text, "requestId" text, boot text,
       model text, amount bigint, "expectedCost" bigint, "priceVersion" text, "createdAtMs" bigint,
       "expiresAtMs" bigint, state text, settled bigint, "endReason" text, "endedAtMs" bigint)),
-  h as (update holds set state = t.state, settled = t.settled, end_reason = t."endReason", ended_at_ms = t."endedAtMs"
-    from json_to_recordset($5::json) as t(id text, state text, settled bigint, "endReason" text, "endedAtMs" bigint)
-    where holds.id = t.id and holds.ended_at_ms is null returning 1),
   l as (insert into ledger (cause, account_id, key_id, counter, amount, balance_after, kind, request_id, reason,
       created_at_ms)
-    select * from json_to_recordset($6::json) as t(cause text, account text, key text, counter text, amount bigint,
+    select * from json_to_recordset($3::json) as t(cause text, account text, key text, counter text, amount bigint,
       "balanceAfter" bigint, kind text, "requestId" text, reason text, "createdAtMs" bigint)),
   r as (insert into requests (id, account_id, key_id, hold_id, model, provider, outcome, charge, price_version, usage,
       flags, attempts, admitted_at_ms, held_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms)
-    select * from json_to_recordset($7::json) as t(id text, account text, key text, hold text, model text,
+    select * from json_to_recordset($4::json) as t(id text, account text, key text, hold text, model text,
       provider text, outcome text, charge bigint, "priceVersion" text, usage text, flags text, attempts text,
-      "admittedAtMs" bigint, "heldAtMs" bigint, "firstByteAtMs" bigint, "endedAtMs" bigint, "settledAtMs" bigint))
-select 1 / (case when (select count(*) from a) + (select count(*) from k) + (select count(*) from h) = $8::bigint
+      "admittedAtMs" bigint, "heldAtMs" bigint, "firstByteAtMs" bigint, "endedAtMs" bigint, "settledAtMs" bigint)),
+  a as (update accounts set balance = accounts.balance + t.balance, held = accounts.held + t.held
+    from unnest($5::text[], $6::bigint[], $7::bigint[]) as t(id, balance, held)
+    where accounts.id = t.id and accounts.held + t.held >= 0
+      and accounts.balance + t.balance >= accounts.held + t.held returning 1),
+  k as (update keys set spent = keys.spent + t.spent, held = keys.held + t.held
+    from unnest($8::text[], $9::bigint[], $10::bigint[]) as t(id, spent, held)
+    where keys.id = t.id returning 1),
+  h as (update holds set state = t.state, settled = t.settled, end_reason = t.reason, ended_at_ms = t.at
+    from unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::bigint[]) as t(id, state, settled, reason, at)
+    where holds.id = t.id and holds.ended_at_ms is null returning 1)
+select 1 / (case when (select count(*) from a) + (select count(*) from k) + (select count(*) from h) = $16::bigint
   then 1 else 0 end) as written`;
+
+/** One array for each of the members, in the order of the rows. */
+function columns<Row>(rows: readonly Row[], members: readonly (keyof Row)[]): unknown[][] {
+  return members.map((member) => rows.map((row) => row[member]));
+}
 
 function holdRow({ ending, ...made }: NewHold): object {
   const ended: Partial<HoldEnding> = ending ?? {};

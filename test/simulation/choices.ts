@@ -4,6 +4,8 @@ import { seededRandom } from "../upstream/cuts.ts";
 export interface Choices {
   /** A whole number from 0 up to and without `below`. */
   choose(below: number): number;
+  /** Whether what is left is only quiet. */
+  isOver(): boolean;
   /** What was chosen so far. */
   readonly taken: readonly number[];
 }
@@ -11,23 +13,30 @@ export interface Choices {
 /** Choices that follow from a seed. */
 export function seededChoices(seed: number): Choices {
   const random = seededRandom(Math.imul(seed, 0x9e3779b1));
-  return recording((below) => Math.floor(random() * below));
+  return recording(
+    (below) => Math.floor(random() * below),
+    () => false,
+  );
 }
 
 /** Choices as they were taken before; after the last one always 0, which is the quietest. */
 export function repeatedChoices(list: readonly number[]): Choices {
   let at = 0;
-  return recording((below) => {
-    const value = list[at] ?? 0;
-    at += 1;
-    return value % below;
-  });
+  return recording(
+    (below) => {
+      const value = list[at] ?? 0;
+      at += 1;
+      return value % below;
+    },
+    () => at >= list.length,
+  );
 }
 
-function recording(next: (below: number) => number): Choices {
+function recording(next: (below: number) => number, isOver: () => boolean): Choices {
   const taken: number[] = [];
   return {
     taken,
+    isOver,
     choose(below) {
       const value = next(below);
       taken.push(value);
@@ -53,15 +62,14 @@ export async function shorten(
     best = candidate;
     return true;
   };
-  for (let size = best.length; size >= 1; size = Math.floor(size / 2)) {
-    for (let at = best.length - size; at >= 0;) {
-      const without = [...best.slice(0, at), ...best.slice(at + size)];
-      const calm = best.map((value, i) => (i >= at && i < at + size ? 0 : value));
-      const smaller =
-        (await better(without)) || (best.slice(at, at + size).some(Boolean) && (await better(calm)));
-      at = smaller ? Math.min(at, best.length - size) - (best.length < at + size ? 0 : 1) : at - size;
-      if (runs >= MAX_RUNS) return best;
+  // The end first: what comes after the fault is never needed.
+  for (let size = best.length >> 1; size >= 1; size >>= 1)
+    while (size < best.length && (await better(best.slice(0, best.length - size)))) continue;
+  for (let size = best.length >> 2; size >= 1; size >>= 1)
+    for (let at = Math.max(0, best.length - size); at >= 0; at -= size) {
+      if (await better([...best.slice(0, at), ...best.slice(at + size)])) continue;
+      const isLoud = best.slice(at, at + size).some((value) => value !== 0);
+      if (isLoud) await better(best.map((value, i) => (i >= at && i < at + size ? 0 : value)));
     }
-  }
   return best;
 }

@@ -65,7 +65,7 @@ export async function simulate(choices: Choices): Promise<Run> {
   try {
     open(stage);
     stage.faults.enabled = true;
-    for (let i = 0; i < TROUBLED_STEPS; i += 1) await happen(stage);
+    for (let i = 0; i < TROUBLED_STEPS && !choices.isOver(); i += 1) await happen(stage);
     stage.faults.enabled = false;
     await comeToRest(stage);
     await store.check();
@@ -201,10 +201,8 @@ function order({ world, granted, counts }: Stage, gateway: SimulatedGateway): vo
 
 /** Nothing goes wrong any more: everybody ends what they do, and the dead are found. */
 async function comeToRest(stage: Stage): Promise<void> {
-  const { world, store, gateways, faults } = stage;
+  const { world, store, faults } = stage;
   world.note("from here on nothing goes wrong");
-  if (!gateways.some((gateway) => gateway.alive))
-    gateways.push(startGateway(world, store, faults, gateways.length + 1));
   await rest(stage);
   for (const [id, hold] of openHolds(store))
     if (!faults.late.has(id))
@@ -219,9 +217,12 @@ async function comeToRest(stage: Stage): Promise<void> {
 const openHolds = ({ model }: SimulatedStore) => [...model.holds].filter(([, { state }]) => state === "held");
 
 /** Goes on until nobody has anything to do, and everything that is done from time to time was done since. */
-async function rest({ world, gateways }: Stage): Promise<void> {
+async function rest({ world, store, gateways, faults }: Stage): Promise<void> {
   let quietUntilMs = Infinity;
   for (let i = 0; i < CALM_STEPS; i += 1) {
+    // What one hears at its start may be of the time when things went wrong.
+    if (!gateways.some((gateway) => gateway.alive))
+      gateways.push(startGateway(world, store, faults, gateways.length + 1));
     const living = gateways.filter((gateway) => gateway.alive);
     const busy = living.some((gateway) => gateway.busy > 0 || !gateway.ready);
     if (busy) quietUntilMs = Infinity;

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { describeOnEngines, type TestEngine } from "../gateway/engines.ts";
-import { KILL_POINTS } from "./points.ts";
-import { LONG, type RunCount, runLane, SEED, tableOf } from "./runs.ts";
+import { KILL_POINTS, type KillPoint } from "./points.ts";
+import { LONG, type RunCount, runLane, SEED, type Step, tableOf } from "./runs.ts";
 
 // The gateway is killed at every step of a request, and at any moment, and started again on the same store; each time
 // the books must be right and must say what clients were told. Records of Idempotency-Key (in K5, K10 and K12) are
@@ -13,38 +13,61 @@ afterAll(() => {
   if (LONG || process.env.SWITCHYARD_TEST_TABLE === "1") console.log(tableOf(counts));
 });
 
-/**
- * Passings to die at: all of them, one lane taking what the others leave, until a run passes none; or the first ones
- * and then ever fewer. `most` ends a lane in any case.
- */
-function* passings(lane: number, lanes: number, most: number): Generator<number> {
-  let nth = 1;
-  for (let i = 0; i < most * lanes; i += 1) {
-    if (i % lanes === lane) yield nth;
-    nth += LONG ? 1 : Math.ceil(nth / 2);
-  }
+/** Two lanes are as many as two cores take; those on PostgreSQL wait for leases most of the time. */
+const LANES = { sqlite: 2, postgres: 4 } as const;
+
+/** How often each lane comes to each point where the large counts are not asked for. */
+const ROUNDS = { sqlite: 4, postgres: 1 } as const;
+
+/** Runs of a long lane at most; of one that always fires exactly so many. */
+const MOST = 50;
+
+async function runLanes(
+  engine: TestEngine,
+  points: readonly KillPoint[],
+  lanes: readonly { readonly steps: Iterable<Step>; readonly endsQuiet: boolean }[],
+): Promise<void> {
+  const own = points.map((point) => ({ point, engine: engine.name, runs: 0, fired: 0, broken: 0 }));
+  counts.push(...own);
+  const countOf = (point: KillPoint): RunCount => own.find((count) => count.point === point) as RunCount;
+  const running = lanes.map((lane, i) => runLane({ ...lane, engine, seed: SEED * 100 + i, countOf }));
+  const broken = (await Promise.all(running)).flat();
+  if (broken.length > 0) broken.push(`Replay with SWITCHYARD_TEST_SEED=${SEED}.`);
+  expect(broken).toEqual([]);
+  expect(own.filter((count) => count.fired === 0).map((count) => count.point.name)).toEqual([]);
 }
 
-/** Runs of a lane at most; of one that always fires exactly so many. */
-const MOST = LONG ? 60 : 8;
+/** Every passing of one point, a lane taking those that the others leave. */
+function* passings(point: KillPoint, lane: number, lanes: number): Generator<Step> {
+  for (let i = 0; i < MOST; i += 1) yield { point, nth: 1 + lane + i * lanes };
+}
 
-/** Two lanes are as many as two cores take; those on PostgreSQL wait for leases most of the time. */
-const LANES = { sqlite: 2, postgres: 3 } as const;
+/** Every point, at first passings, and then at ever later ones. */
+function* rounds(lane: number, lanes: number, count: number): Generator<Step> {
+  for (let round = 0; round < count; round += 1)
+    for (const point of KILL_POINTS) yield { point, nth: NTH[(lane + round * lanes) % NTH.length] as number };
+}
+const NTH = [1, 2, 3, 5, 8, 12, 4, 6];
 
 describeOnEngines("a gateway killed", (engine: TestEngine) => {
-  const lanes = LANES[engine.name];
+  const lanes = Array.from({ length: LANES[engine.name] }, (_, lane) => lane);
+  if (!LONG) {
+    test("at every point", async () => {
+      const mixed = lanes.map((lane) => ({
+        steps: rounds(lane, lanes.length, ROUNDS[engine.name]),
+        endsQuiet: false,
+      }));
+      await runLanes(engine, KILL_POINTS, mixed);
+    }, 600_000);
+    return;
+  }
   for (const point of KILL_POINTS) {
-    test(`at ${point.name} (${point.rows})`, async () => {
-      const count: RunCount = { point, engine: engine.name, runs: 0, fired: 0, broken: 0 };
-      counts.push(count);
-      const most = point.always === true && LONG ? 100 : MOST;
-      const runs = Array.from({ length: lanes }, (_, lane) =>
-        runLane({ engine, point, passings: passings(lane, lanes, most), seed: SEED * 100 + lane }, count),
-      );
-      const broken = (await Promise.all(runs)).flat();
-      if (broken.length > 0) broken.push(`Replay with SWITCHYARD_TEST_SEED=${SEED}.`);
-      expect(broken).toEqual([]);
-      expect(count.fired).toBeGreaterThan(0);
+    test(`at every passing of ${point.name} (${point.rows})`, async () => {
+      const own = lanes.map((lane) => ({
+        steps: passings(point, lane, lanes.length),
+        endsQuiet: point.always !== true,
+      }));
+      await runLanes(engine, [point], own);
     }, 600_000);
   }
 });

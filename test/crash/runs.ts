@@ -1,7 +1,7 @@
 import type { TestEngine } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import type { KillPoint, Watch } from "./points.ts";
-import { ADMIN_TOKEN, kill, openStation, type Station } from "./station.ts";
+import { ADMIN_TOKEN, kill, KILLED, openStation, type Station, urlUnlessKilled } from "./station.ts";
 import { answerOf, runWorkload } from "./workload.ts";
 
 /** The seed of all runs; a failure names it. */
@@ -19,45 +19,54 @@ export interface RunCount {
   broken: number;
 }
 
-/** One lane of runs at a point: an installation that dies at the first, then at the next passing, and so on. */
+/** A run: the point to die at, and at which of its passings. */
+export interface Step {
+  readonly point: KillPoint;
+  readonly nth: number;
+}
+
+/** One installation that dies at one step after the other. */
 export interface Lane {
   readonly engine: TestEngine;
-  readonly point: KillPoint;
-  /** The passings to die at, in order; the lane ends at those that no run comes to. */
-  readonly passings: Iterable<number>;
+  readonly steps: Iterable<Step>;
   readonly seed: number;
+  /** Whether the lane ends when some runs in a row did not come to their passing. */
+  readonly endsQuiet: boolean;
+  /** Where runs at a point are counted. */
+  countOf(point: KillPoint): RunCount;
 }
 
 /** Workloads differ in length: so many in a row that do not come to a passing end the lane. */
-const QUIET_RUNS = LONG ? 4 : 2;
+const QUIET_RUNS = 4;
 
-/** Runs a lane; returns what was broken, each with the run it was seen after. */
-export async function runLane(lane: Lane, count: RunCount): Promise<string[]> {
+/** Runs a lane until something is broken; returns that, each with the run it was seen after. */
+export async function runLane(lane: Lane): Promise<string[]> {
   const station = await openStation(lane.engine);
   const broken: string[] = [];
-  let last = "the start";
+  let last: { readonly name: string; readonly count: RunCount } | undefined;
   const look = async (gateway: ReturnType<Station["start"]>): Promise<void> => {
     const faults = await station.verify(gateway);
-    if (faults.length > 0) count.broken += 1;
-    broken.push(...faults.map((fault) => `${fault} (after ${last})`));
+    if (faults.length > 0 && last !== undefined) last.count.broken += 1;
+    broken.push(...faults.map((fault) => `${fault} (after ${last?.name ?? "the start"})`));
   };
   try {
     let run = 0;
     let quiet = 0;
-    for (const nth of lane.passings) {
+    for (const { point, nth } of lane.steps) {
       run += 1;
-      const gateway = station.start(lane.point.environment(nth));
+      const gateway = station.start(point.environment(nth));
       // A gateway that counts from its start is looked at by another one, so that looking is not counted.
-      if (!lane.point.countsStart) await look(gateway);
-      last = `${lane.point.name}:${nth} of run ${run}, seed ${lane.seed}`;
-      const fired = await runOnce(station, lane, gateway, nth, run);
+      if (!point.countsStart) await look(gateway);
+      const count = lane.countOf(point);
+      last = { name: `${point.name}:${nth} of run ${run}, lane ${lane.seed}`, count };
+      const fired = await runOnce(station, point, gateway, { nth, run, seed: lane.seed });
       count.runs += 1;
       if (fired) count.fired += 1;
-      if (lane.point.countsStart) await lookAgain(station, look);
+      if (point.countsStart) await lookAgain(station, look);
       quiet = fired ? 0 : quiet + 1;
-      if (broken.length > 0 || (quiet === QUIET_RUNS && lane.point.always !== true)) break;
+      if (broken.length > 0 || (lane.endsQuiet && quiet === QUIET_RUNS)) break;
     }
-    if (!lane.point.countsStart) await lookAgain(station, look);
+    if (broken.length === 0) await lookAgain(station, look);
     return broken;
   } finally {
     await station.remove();
@@ -76,26 +85,20 @@ async function lookAgain(
 /** One workload on one process; `true` when the process died of its point. It is dead afterwards in any case. */
 async function runOnce(
   station: Station,
-  { point, seed }: Lane,
+  point: KillPoint,
   gateway: ReturnType<Station["start"]>,
-  nth: number,
-  run: number,
+  { nth, run, seed }: { readonly nth: number; readonly run: number; readonly seed: number },
 ): Promise<boolean> {
   const random = seededRandom(seed * 1_000_003 + run);
-  const url = await gateway.ready().catch(() => undefined);
-  if (url === undefined) {
-    // Only a point that counts from the start may end a start.
-    if (!point.countsStart) throw new Error(`The gateway did not start: ${gateway.output()}`);
-    await gateway.exited();
-    return true;
-  }
+  const url = await urlUnlessKilled(gateway);
+  if (url === undefined) return true;
   const watch: Watch = point.watch?.({ station, gateway, url, nth, chance: random() }) ?? {};
   station.double.handle((request) => {
     watch.asked?.();
     return answerOf(request);
   });
-  let ended = false;
-  void gateway.exited().then(() => (ended = true));
+  let code: number | undefined;
+  void gateway.exited().then((exitCode) => (code = exitCode));
   await runWorkload({
     url,
     adminToken: ADMIN_TOKEN,
@@ -105,7 +108,8 @@ async function runOnce(
     onAnswered: () => watch.answered?.(),
   });
   watch.stop?.();
-  const fired = ended || gateway.child.killed;
+  const fired = code === KILLED || gateway.child.killed;
+  if (code !== undefined && !fired) throw new Error(`The gateway ended by itself: ${gateway.output()}`);
   await kill(gateway);
   return fired;
 }

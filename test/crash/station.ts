@@ -79,6 +79,19 @@ export async function kill(gateway: GatewayProcess): Promise<void> {
   await gateway.exited();
 }
 
+/** The URL of a gateway that came up; undefined when it was killed before. Throws when it ended by itself. */
+export async function urlUnlessKilled(gateway: GatewayProcess): Promise<string | undefined> {
+  try {
+    return await gateway.ready();
+  } catch (error) {
+    if ((await gateway.exited()) !== KILLED) throw error;
+    return undefined;
+  }
+}
+
+/** What `exited` says of a process that a signal has ended. */
+export const KILLED = 128;
+
 async function openAccounts(url: string): Promise<Tenant[]> {
   const target = { url, adminToken: ADMIN_TOKEN };
   const must = async <Answer>(method: string, path: string, body: unknown): Promise<Answer> => {

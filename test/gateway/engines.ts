@@ -22,7 +22,8 @@ export interface TestPlace {
   remove(): Promise<void>;
 }
 
-const SQLITE: TestEngine = {
+/** Books in a file of their own. */
+export const SQLITE: TestEngine = {
   name: "sqlite",
   async newPlace() {
     const home = mkdtempSync(join(tmpdir(), "switchyard-books-"));

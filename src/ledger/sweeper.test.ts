@@ -1,0 +1,127 @@
+import { expect, test } from "bun:test";
+import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { describeOnEngines } from "../../test/gateway/engines.ts";
+import { openBooks, type TestBooks } from "../../test/ledger/books.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { HoldCredit } from "./commands.ts";
+import { createSweeper, type Sweeper } from "./sweeper.ts";
+import { createWriter } from "./writer.ts";
+
+const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+describeOnEngines("a sweeper", (engine) => {
+  /** Runs `body` over new books with 1000 credits, whose clock stands far before the time of the holds' end. */
+  async function onBooks(
+    body: (parts: { books: TestBooks; sweeperOf(boot: string): Sweeper }) => Promise<void>,
+  ): Promise<void> {
+    const { books, begin, close } = await openBooks(engine);
+    try {
+      await begin();
+      await books.run(books.grant("g", 1_000n));
+      const { database, executor } = books.store;
+      const writer = createWriter(executor, quiet, systemClock);
+      const clock = createFakeClock(Date.now());
+      await body({
+        books,
+        sweeperOf: (bootId) =>
+          createSweeper({
+            database,
+            engine: engine.name,
+            writer,
+            clock,
+            log: quiet,
+            bootId,
+            leaseMs: 600_000,
+          }),
+      });
+      await books.audit();
+    } finally {
+      await close();
+    }
+  }
+
+  const lasting = (books: TestBooks, name: string, more: Partial<HoldCredit>): HoldCredit =>
+    books.hold(name, 10n, { expectedCost: 4n, expiresAtMs: Date.now() + 3_600_000, ...more });
+
+  test("ends at its start what other runs left behind, and leaves its own", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      await books.apply(
+        lasting(books, "orphan", { boot: "dead" }),
+        lasting(books, "own", { boot: "mine" }),
+        lasting(books, "ended", { boot: "dead" }),
+        books.settle("ended", 3n),
+      );
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      expect(await books.row("holds", "id", books.id("orphan"))).toMatchObject({
+        state: "voided",
+        end_reason: "process_died",
+      });
+      expect(await books.row("holds", "id", books.id("own"))).toMatchObject({ state: "held" });
+      expect(await books.row("holds", "id", books.id("ended"))).toMatchObject({ end_reason: "completed" });
+      expect(await books.account()).toEqual({ balance: 997n, held: 10n });
+      expect(await books.entries("orphan")).toMatchObject([{ amount: -4n, kind: "loss" }]);
+      expect(await sweeper.sweep()).toBe(0);
+      await sweeper.close();
+    });
+  });
+
+  test("ends holds whose time is over, its own too", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      await books.apply(
+        lasting(books, "late", { boot: "mine", expiresAtMs: Date.now() - 60_000 }),
+        lasting(books, "own", { boot: "mine" }),
+      );
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      expect(await books.row("holds", "id", books.id("late"))).toMatchObject({ end_reason: "expired" });
+      expect(await books.account()).toEqual({ balance: 1_000n, held: 10n });
+      await sweeper.close();
+    });
+  });
+
+  test("ends more holds than it looks at in one go", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      const orphans = Array.from({ length: 1_003 }, (_, i) =>
+        books.hold(`orphan-${i}`, 0n, { boot: "dead", expectedCost: 0n }),
+      );
+      await books.apply(...orphans);
+      const sweeper = sweeperOf("mine");
+      // Without a sign of life of its own, nothing of the sweeper's is alive on a shared store.
+      await books.run({ kind: "heartbeat", boot: "mine", leaseMs: 600_000, nowMs: Date.now() });
+      expect(await sweeper.sweep()).toBe(1_003);
+      expect(await sweeper.sweep()).toBe(0);
+    });
+  });
+
+  if (engine.name === "postgres") {
+    test("leaves what belongs to another process whose lease lasts, until it ends", async () => {
+      await onBooks(async ({ books, sweeperOf }) => {
+        const other = sweeperOf("other");
+        await other.start();
+        await books.run(lasting(books, "theirs", { boot: "other" }));
+        const sweeper = sweeperOf("mine");
+        await sweeper.start();
+        expect(await sweeper.sweep()).toBe(0);
+        await other.close();
+        expect(await sweeper.sweep()).toBe(1);
+        expect(await books.account()).toEqual({ balance: 1_000n, held: 0n });
+        await sweeper.close();
+      });
+    });
+
+    test("of two that find the same, each hold is ended once", async () => {
+      await onBooks(async ({ books, sweeperOf }) => {
+        const orphans = Array.from({ length: 50 }, (_, i) => lasting(books, `orphan-${i}`, { boot: "dead" }));
+        await books.apply(...orphans);
+        const sweepers = [sweeperOf("mine"), sweeperOf("other")];
+        await Promise.all(sweepers.map((sweeper) => sweeper.start()));
+        expect(await books.account()).toEqual({ balance: 1_000n, held: 0n });
+        const losses = await books.entries("orphan");
+        expect(losses.map(({ amount }) => amount)).toEqual(Array.from({ length: 50 }, () => -4n));
+        await Promise.all(sweepers.map((sweeper) => sweeper.close()));
+      });
+    });
+  }
+});

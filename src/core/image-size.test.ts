@@ -1,0 +1,209 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { imageSizeOf } from "./image-size.ts";
+
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 50_000 : 1_000,
+};
+
+type Bytes = readonly number[];
+
+const text = (value: string): Bytes => [...value].map((character) => character.charCodeAt(0));
+const big16 = (n: number): Bytes => [n >> 8, n & 255];
+const little16 = (n: number): Bytes => [n & 255, n >> 8];
+const uri = (bytes: Bytes, type = "image/png"): string =>
+  `data:${type};base64,${Buffer.from(bytes).toString("base64")}`;
+
+function png(width: number, height: number): Bytes {
+  const head = Buffer.alloc(26);
+  head.writeUInt32BE(13, 8);
+  head.write("IHDR", 12);
+  head.writeUInt32BE(width, 16);
+  head.writeUInt32BE(height, 20);
+  return [0x89, ...text("PNG\r\n\u001a\n"), ...head.subarray(8), 0, 0, 0];
+}
+
+/** A frame header of `marker` after segments of the given lengths, which hold another frame header to trip over. */
+function jpeg(width: number, height: number, segments: readonly number[] = [], marker = 0xc0): Bytes {
+  const frame = [...big16(17), 8, ...big16(height), ...big16(width), 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1];
+  const skipped = segments.flatMap((length, i) => {
+    const thumbnail = [0xff, 0xd8, 0xff, 0xc0, ...big16(17), 8, 0, 1, 0, 1];
+    const content = Array.from({ length: length - 2 }, (_, at) => thumbnail[at] ?? 0xff);
+    return [0xff, 0xe0 + (i % 16), ...big16(length), ...content];
+  });
+  return [0xff, 0xd8, ...skipped, 0xff, marker, ...frame, 0xff, 0xda];
+}
+
+function gif(
+  width: number,
+  height: number,
+  more: { colours?: number; frame?: [number, number] } = {},
+): Bytes {
+  const flags = more.colours === undefined ? 0 : 0x80 + more.colours;
+  const table = more.colours === undefined ? 0 : 3 * 2 ** (more.colours + 1);
+  const [frameWidth, frameHeight] = more.frame ?? [1, 1];
+  const comment = [0x21, 0xfe, 3, 0x2c, 9, 9, 2, 0x2c, 9, 0];
+  return [
+    ...[...text("GIF89a"), ...little16(width), ...little16(height), flags, 0, 0],
+    ...Array.from({ length: table }, () => 0x2c),
+    ...comment,
+    ...[0x2c, 0, 0, 0, 0, ...little16(frameWidth), ...little16(frameHeight), 0],
+  ];
+}
+
+const webp = (chunk: string, content: Bytes): Bytes => [
+  ...[...text("RIFF"), 0, 0, 0, 0, ...text("WEBP"), ...text(chunk), 0, 0, 0, 0],
+  ...content,
+];
+const lossy = (width: number, height: number, scale = 0): Bytes =>
+  webp("VP8 ", [0, 0, 0, 0x9d, 1, 0x2a, ...little16(width + scale), ...little16(height + scale)]);
+const lossless = (width: number, height: number): Bytes => {
+  const bits = width - 1 + (height - 1) * 16_384;
+  return webp("VP8L", [0x2f, ...little16(bits % 65_536), ...little16(Math.floor(bits / 65_536))]);
+};
+const extended = (width: number, height: number): Bytes => {
+  const canvas = (n: number): Bytes => [...little16((n - 1) % 65_536), (n - 1) >> 16];
+  return webp("VP8X", [0, 0, 0, 0, ...canvas(width), ...canvas(height)]);
+};
+
+const side = (most: number) => fc.integer({ min: 1, max: most });
+const sized = (name: string, most: number, make: (width: number, height: number) => Bytes) => ({
+  name,
+  picture: fc
+    .tuple(side(most), side(most))
+    .map(([width, height]) => ({ bytes: make(width, height), size: { width, height } })),
+});
+const lengths = fc.array(fc.integer({ min: 2, max: 3_000 }), { maxLength: 6 });
+const KINDS = [
+  sized("PNG", 2 ** 31 - 1, png),
+  {
+    name: "JPEG behind segments, of any coding",
+    picture: fc
+      .record({
+        width: side(65_535),
+        height: side(65_535),
+        segments: lengths,
+        marker: fc.constantFrom(0xc0, 0xc1, 0xc2, 0xc3, 0xc9, 0xcf),
+      })
+      .map(({ width, height, segments, marker }) => ({
+        bytes: jpeg(width, height, segments, marker),
+        size: { width, height },
+      })),
+  },
+  sized("GIF", 65_535, gif),
+  sized("GIF with a colour table", 65_535, (width, height) => gif(width, height, { colours: 7 })),
+  sized("lossy WebP", 16_383, lossy),
+  sized("lossy WebP, scaled for display", 16_383, (width, height) => lossy(width, height, 0x4000)),
+  sized("lossless WebP", 16_384, lossless),
+  sized("extended WebP", 2 ** 24, extended),
+];
+
+describe("the size of a picture is read from its head", () => {
+  for (const { name, picture } of KINDS) {
+    test(`${name}: of any size`, () => {
+      fc.assert(
+        fc.property(picture, ({ bytes, size }) => {
+          expect(imageSizeOf(uri(bytes))).toEqual(size);
+        }),
+        RUNS,
+      );
+    });
+
+    test(`${name}: cut anywhere, it is the same size or none`, () => {
+      fc.assert(
+        fc.property(picture, fc.double({ min: 0, max: 1, noNaN: true }), ({ bytes, size }, part) => {
+          const whole = uri(bytes);
+          const cut = imageSizeOf(whole.slice(0, Math.floor(whole.length * part)));
+          expect(cut === undefined || (cut.width === size.width && cut.height === size.height)).toBe(true);
+        }),
+        RUNS,
+      );
+    });
+
+    test(`${name}: with bytes overwritten, nothing is thrown and a size is whole and positive`, () => {
+      const spoiled = fc.tuple(picture, fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 5 }));
+      fc.assert(
+        fc.property(spoiled, ([{ bytes }, changes]) => {
+          const changed = [...bytes];
+          for (const [at, byte] of changes) if (at < changed.length) changed[at] = byte;
+          const size = imageSizeOf(uri(changed));
+          if (size === undefined) return;
+          expect(Number.isInteger(size.width) && Number.isInteger(size.height)).toBe(true);
+          expect(Math.min(size.width, size.height)).toBeGreaterThan(0);
+        }),
+        RUNS,
+      );
+    });
+  }
+
+  test("the media type may be wrong, in capitals, or carry a long parameter", () => {
+    const bytes = jpeg(640, 480, [40_000, 65_535, 65_535]);
+    for (const type of ["image/png", "IMAGE/WEBP", `image/jpeg;thought_signature=${"a".repeat(60_000)}`])
+      expect(imageSizeOf(uri(bytes, type))).toEqual({ width: 640, height: 480 });
+    expect(imageSizeOf(uri(bytes).replace("data:", "DATA:").replace(";base64", ";BASE64"))).toBeDefined();
+  });
+
+  test("fill bytes before a JPEG's marker are stepped over", () => {
+    const bytes = [0xff, 0xd8, 0xff, 0xff, 0xff, ...jpeg(7, 5).slice(3)];
+    expect(imageSizeOf(uri(bytes))).toEqual({ width: 7, height: 5 });
+  });
+
+  test("a GIF whose first picture is larger than its screen is as large as that", () => {
+    expect(imageSizeOf(uri(gif(2, 900, { frame: [800, 600] })))).toEqual({ width: 800, height: 900 });
+  });
+});
+
+describe("what is no such picture has no size", () => {
+  const whole = uri(png(3, 2));
+  const cases: readonly (readonly [string, string])[] = [
+    ["a link", "https://example.com/a.png"],
+    ["nothing", ""],
+    ["no content", "data:image/png;base64,"],
+    ["no base64", whole.replace(";base64", "")],
+    ["no comma", whole.replace(",", "")],
+    ["a header without end", `data:image/png;x=${"a".repeat(70_000)}${whole.slice(14)}`],
+    ["line breaks in the head", whole.replace("iVBOR", "iVB\nOR")],
+    ["escapes in the head", whole.replace("iVBOR", "iVB%4FR")],
+    ["characters beyond ASCII", whole.replace("iVBOR", "iVBÖR")],
+    ["another format", uri(text("BM000000000000000000000000"))],
+    ["a picture of drawings", uri(text("<svg width='9' height='9'/>"))],
+    ["a PNG of no width", uri(png(0, 2))],
+    ["a JPEG whose height comes later", uri(jpeg(9, 0))],
+    ["a JPEG whose scan comes first", uri([0xff, 0xd8, 0xff, 0xda, 0, 2, ...jpeg(9, 9).slice(2)])],
+    ["a JPEG with a segment of no length", uri([0xff, 0xd8, 0xff, 0xe0, 0, 0, ...jpeg(9, 9).slice(2)])],
+    ["a GIF without a picture", uri([...gif(9, 9).slice(0, 13), 0x3b])],
+    ["a WebP of an unknown chunk", uri(webp("ALPH", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))],
+  ];
+  for (const [name, url] of cases) test(name, () => expect(imageSizeOf(url)).toBeUndefined());
+
+  test("any text and any bytes are taken without throwing", () => {
+    const start = fc.constantFrom([], [0x89], [0xff, 0xd8], [0xff, 0xd8, 0xff], text("GIF89a"), text("RIFF"));
+    const bytes = fc.tuple(start, fc.uint8Array({ maxLength: 80 })).map(([a, b]) => uri([...a, ...b]));
+    fc.assert(
+      fc.property(fc.oneof(bytes, fc.string({ unit: "binary" }), fc.string()), (url) => {
+        imageSizeOf(url);
+        imageSizeOf(`data:;base64,${url}`);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe("the search for a size is bounded", () => {
+  const small = (count: number): readonly number[] => Array.from({ length: count }, () => 2);
+  test("a JPEG's frame header is found behind a thousand segments, and not looked for behind more", () => {
+    expect(imageSizeOf(uri(jpeg(9, 8, small(1_000))))).toEqual({ width: 9, height: 8 });
+    expect(imageSizeOf(uri(jpeg(9, 8, small(1_100))))).toBeUndefined();
+  });
+
+  test("twenty megabytes that never come to a point are given up", () => {
+    const endless = [
+      Buffer.alloc(20_000_000, 0xff).fill(0xd8, 1, 2),
+      Buffer.concat([Buffer.from(gif(9, 9).slice(0, 13)), Buffer.alloc(20_000_000, "\u0021\u0001\u0001")]),
+    ];
+    for (const bytes of endless)
+      expect(imageSizeOf(`data:image/x;base64,${bytes.toString("base64")}`)).toBeUndefined();
+    expect(imageSizeOf(`data:${"a".repeat(20_000_000)}`)).toBeUndefined();
+  });
+});

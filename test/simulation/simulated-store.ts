@@ -81,7 +81,7 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
       throwing = 0;
       const done = commands.filter((_, i) => "answer" in outcomes[i]!);
       if (!apart && done.length < commands.length)
-        throw new Error(`A command failed without a fault: ${JSON.stringify(outcomes)}`);
+        throw new Error(`A command failed without a fault: ${textOf(outcomes)}`);
       // A batch whose commit failed is done command by command.
       const expected = apart ? done.flatMap((command) => model.apply([command])) : model.apply(done);
       const answers = outcomes.filter((outcome) => "answer" in outcome);

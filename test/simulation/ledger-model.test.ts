@@ -2,12 +2,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Client } from "pg";
 import type { Engine } from "../../src/db/engine.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { openForMigration, openPostgres } from "../../src/db/postgres.ts";
 import type { Database } from "../../src/db/schema.ts";
 import { kyselyOver } from "../../src/db/sqlite.ts";
 import { checkSnapshot } from "../../src/ledger/audit.ts";
 import type { Command, Outcome } from "../../src/ledger/commands.ts";
+import { createPostgresExecutor } from "../../src/ledger/postgres-executor.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite-store.ts";
-import { openStore } from "../../src/ledger/store.ts";
 import { sharedCluster } from "../postgres/cluster.ts";
 import { describeOnPostgres } from "../postgres/on-postgres.ts";
 import { type Ask, assertBooks, type BooksText, modelBooks, readBooks } from "./check-books.ts";
@@ -101,12 +103,10 @@ describe("any history in any batches comes to what the charging rules say", () =
 /** Histories that share one database, as the accounts of one installation do. */
 async function compareOnPostgres(seed: number): Promise<void> {
   const { url, drop } = await (await sharedCluster()).database();
-  const { executor, database } = await openStore({
-    place: { url },
-    failpoint: () => {},
-    writerFailpoint: undefined,
-    kill: () => {},
-  });
+  const migrating = openForMigration(url);
+  await migrate(migrating, "postgres");
+  await migrating.destroy();
+  const [executor, database] = [createPostgresExecutor(url), openPostgres(url)];
   const client = new Client({ connectionString: url });
   await client.connect();
   const isMine = (line: string): boolean => line.split(" ")[1]!.startsWith(`h${rounds}-`);

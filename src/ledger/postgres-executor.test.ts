@@ -7,7 +7,7 @@ import { describeOnOwnPostgres } from "../../test/postgres/on-postgres.ts";
 import { auditBooks, commandsFor, RUNS } from "../../test/ledger/books.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import { type Failpoint, noFailpoint, parseFailpoint } from "../core/failpoint.ts";
+import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
 import type { Log } from "../core/log.ts";
 import { migrate } from "../db/migrate.ts";
 import { openUnhurried } from "../db/postgres.ts";
@@ -211,14 +211,19 @@ describeOnOwnPostgres("the executor over PostgreSQL", () => {
 
   test("has one connection, however often it broke, and none when it is closed", async () => {
     open.splice(0).forEach((each) => each.close());
-    const executor = openExecutor(parseFailpoint("writer.before_commit:throw:2", () => {}));
-    await executor.execute([{ kind: "ping" }]);
+    let breaks = false;
+    const executor = openExecutor((name) => {
+      if (breaks && name === "writer.before_commit") throw new Error("broken");
+    });
     for (let i = 0; i < 3; i += 1) {
-      await executor.execute([grant("g", 1n)]).catch(() => undefined);
+      breaks = true;
+      const broken = await executor.execute([grant("g", 1n)]).catch((error: unknown) => String(error));
+      expect(broken as string).toBe("Error: broken");
+      breaks = false;
+      // At once: the end of the old connection is then noticed while the new one is made.
+      await executor.execute([grant("g", 1n)]);
       await terminate();
       await executor.execute([grant("g", 1n)]).catch(() => undefined);
-      // The end of an old connection may be noticed at any time: after the new one is made, too.
-      await Bun.sleep(20);
     }
     await executor.execute([grant("g", 1n)]);
     await becomes(backends, 1);

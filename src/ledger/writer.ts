@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 3;
 const GIVE_UP_MS = 4_000;
 
 /** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
-const GATHER_MS = 2;
+const GATHER_MS = 1;
 
 interface Waiting {
   readonly command: Command;

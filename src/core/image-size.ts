@@ -11,7 +11,7 @@ type ByteAt = (offset: number) => number;
 const MAX_HEADER = 64 * 1024;
 
 /** Segments or blocks that are stepped over in search of the size; enough for 32 MiB of JPEG segments. */
-const MAX_STEPS = 1_024;
+const MAX_STEPS = 512;
 
 /**
  * The size of the PNG, JPEG, GIF or WebP picture in a data URI, `undefined` when it holds none of these or a broken

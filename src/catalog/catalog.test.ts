@@ -76,6 +76,26 @@ describe("a file that cannot be used is refused by name, with the reason", () =>
     { name: "a negative price", data: { ...GOOD, prices: { input: -1, output: 1 } }, says: "prices.input" },
     { name: "no route", data: { ...GOOD, routes: [] }, says: "routes must not be empty" },
     {
+      name: "a formula for pictures without the most of one",
+      data: { ...GOOD, image_tokens: { patch: 32 } },
+      says: "image_tokens needs media_token_ceiling.image",
+    },
+    {
+      name: "a detail above the most of a picture",
+      data: { ...GOOD, media_token_ceiling: { image: 9 }, image_tokens: { patch: 32, high: 10 } },
+      says: "more for low or high detail than media_token_ceiling.image",
+    },
+    {
+      name: "a formula with squares of no size",
+      data: { ...GOOD, media_token_ceiling: { image: 9 }, image_tokens: { patch: 0 } },
+      says: "image_tokens.patch",
+    },
+    {
+      name: "a formula with an unknown key",
+      data: { ...GOOD, media_token_ceiling: { image: 9 }, image_tokens: { patch: 9, tile: 5 } },
+      says: "tile",
+    },
+    {
       name: "an unknown protocol",
       data: { ...GOOD, supported_protocols: ["x"] },
       says: "supported_protocols[0]",
@@ -131,6 +151,16 @@ describe("rules", () => {
     const all = Object.fromEntries(TOKEN_BUCKETS.map((bucket, i) => [bucket, i + 1]));
     expect(Object.keys(readPrices(all as never, "language").prices)).toEqual([...TOKEN_BUCKETS]);
   });
+});
+
+test("a formula for pictures counts a token for a square and none beside, unless it says so", () => {
+  const facts = { ...GOOD, media_token_ceiling: { image: 1_600 } };
+  const [short, long] = load({
+    "language/a/b.json": { ...facts, image_tokens: { patch: 28 } },
+    "language/a/c.json": { ...facts, image_tokens: { patch: 9, per_patch: 1.5, base: 2, low: 3, high: 4 } },
+  });
+  expect(short?.imageTokens).toEqual({ patch: 28, perPatch: 1, base: 0 });
+  expect(long?.imageTokens).toEqual({ patch: 9, perPatch: 1.5, base: 2, low: 3, high: 4 });
 });
 
 test("the parameters of a model leave out what it ignores and bound its output", () => {

@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CATEGORIES, type Category, type Model, type ProtocolId, type Route } from "../core/model.ts";
+import {
+  CATEGORIES,
+  type Category,
+  type ImageTokens,
+  type Model,
+  type ProtocolId,
+  type Route,
+} from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
 import { readPrices } from "./prices.ts";
@@ -48,7 +55,7 @@ export function loadModelFiles(folder: string): Model[] {
 /** Tokens that one medium can come to when a model's data does not say. */
 const MEDIA_TOKEN_CEILING = { image: 3_000, audio: 20_000, video: 200_000, pdf: 200_000 } as const;
 
-/** A model of the facts as written. Throws a sentence when its prices cannot be read. */
+/** A model of the facts as written. Throws a sentence when they cannot be used. */
 export function buildModel(
   id: string,
   category: Category,
@@ -70,11 +77,32 @@ export function buildModel(
     ignoredParameters: facts.ignored_parameters ?? [],
     maxTokensField: facts.max_tokens_field ?? "max_tokens",
     mediaTokenCeiling: { ...MEDIA_TOKEN_CEILING, ...facts.media_token_ceiling },
+    ...(facts.image_tokens === undefined
+      ? {}
+      : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+/** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
+function readImageTokens(
+  { patch, per_patch = 1, base = 0, low, high }: NonNullable<ModelFacts["image_tokens"]>,
+  most: number | undefined,
+): ImageTokens {
+  if (most === undefined)
+    throw new Error("image_tokens needs media_token_ceiling.image: the most that a picture comes to");
+  if (Math.max(low ?? 0, high ?? 0) > most)
+    throw new Error("image_tokens has more for low or high detail than media_token_ceiling.image");
+  return {
+    patch,
+    perPatch: per_patch,
+    base,
+    ...(low === undefined ? {} : { low }),
+    ...(high === undefined ? {} : { high }),
+  };
 }
 
 /** A model as the interface shows it. */

@@ -58,6 +58,17 @@ export const PricesSchema = Type.Object(
   closed,
 );
 
+const ImageTokensSchema = Type.Object(
+  {
+    patch: Type.Integer({ minimum: 1, description: "Side in pixels of the squares that cover a picture" }),
+    per_patch: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Tokens of a square" })),
+    base: Type.Optional(Type.Integer({ minimum: 0, description: "Tokens of any picture" })),
+    low: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens of a picture of low detail" })),
+    high: Type.Optional(Type.Integer({ minimum: 1, description: "The most of a picture of high detail" })),
+  },
+  closed,
+);
+
 const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueItems: true });
 
 /** What is said of a model wherever it is said: in a file of the catalogue or in switchyard.yaml. */
@@ -81,6 +92,7 @@ export const ModelFactsSchema = Type.Object(
         closed,
       ),
     ),
+    image_tokens: Type.Optional(ImageTokensSchema),
     prices: PricesSchema,
   },
   closed,

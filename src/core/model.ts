@@ -18,6 +18,23 @@ export interface Route {
   readonly upstreamId: string;
 }
 
+/**
+ * How a model counts a picture: the squares that cover it, each at a price in tokens. The vendors' words for it are
+ * patches and tiles. A picture too large is scaled down or refused, so that the model's ceiling for images holds.
+ */
+export interface ImageTokens {
+  /** The side of a square in pixels. */
+  readonly patch: number;
+  /** Tokens of one square. */
+  readonly perPatch: number;
+  /** Tokens of any picture, beside its squares. */
+  readonly base: number;
+  /** What a picture of `detail: low` comes to, whatever its size; absent where that says nothing. */
+  readonly low?: number;
+  /** The most that a picture of `detail: high` comes to; absent where that is the most of any. */
+  readonly high?: number;
+}
+
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
   readonly id: string;
@@ -37,6 +54,8 @@ export interface Model {
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */
   readonly mediaTokenCeiling: Readonly<Partial<Record<Modality, number>>>;
+  /** How pictures of known size are counted; without it each counts as the ceiling. */
+  readonly imageTokens?: ImageTokens;
   readonly prices: Prices;
   /** Names `prices` by content. */
   readonly priceVersion: string;

@@ -14,6 +14,7 @@ const FACTS: ModelFacts = { total_context: 10_000, max_output: 500, prices: { in
 const PLAIN: Demand = {
   textTokens: { expected: 100, ceiling: 200 },
   media: {},
+  images: [],
   mediaBytes: 0,
   choices: 1,
   buckets: [],
@@ -104,9 +105,23 @@ describe("what is held is the dearest that the request can come to", () => {
     },
     {
       name: "media at the model's ceiling",
-      demand: { maxOutputTokens: 1, media: { image: 2 } },
+      demand: { maxOutputTokens: 1, media: { image: 2 }, images: [{}, { size: { width: 10, height: 10 } }] },
       facts: { input_modalities: ["text", "image"], media_token_ceiling: { image: 1_000 } },
       amount: 2_200n * IN + OUT,
+    },
+    {
+      name: "pictures by the model's formula",
+      demand: {
+        maxOutputTokens: 1,
+        media: { image: 2 },
+        images: [{ size: { width: 21, height: 10 } }, { detail: "low" }],
+      },
+      facts: {
+        input_modalities: ["text", "image"],
+        media_token_ceiling: { image: 1_000 },
+        image_tokens: { patch: 10, per_patch: 2, base: 1, low: 50 },
+      },
+      amount: 257n * IN + OUT,
     },
     {
       name: "sound at its own price",
@@ -166,8 +181,8 @@ describe("what is held is the dearest that the request can come to", () => {
 
 test("the first route with a live provider serves, and prices are fixed at the moment", () => {
   const { provider, upstreamId, snapshot, expectedInput } = ask(
-    { media: { image: 1 }, mediaBytes: 5_000 },
-    { input_modalities: ["text", "image"], media_token_ceiling: { image: 30 } },
+    { media: { audio: 1 }, mediaBytes: 5_000 },
+    { input_modalities: ["text", "audio"], media_token_ceiling: { audio: 30 } },
   );
   expect([provider, upstreamId, snapshot.pricedAtMs, expectedInput]).toEqual([PROVIDER, "up", NOON, 110]);
 });

@@ -7,6 +7,7 @@ import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
 import type { Demand, RelayRequest } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
+import { mediaTokens } from "./admit-media.ts";
 
 /** A request that may be served: by which model, through which provider, for at most how much. */
 export interface Admission {
@@ -37,9 +38,6 @@ const DEFAULT_MAX_OUTPUT = 32_768;
 /** A caller who sets no bound gets room for this much output, or a 402. */
 const FLOOR_OUTPUT = 1_024;
 
-/** Bytes of a picture, sound or document behind one token of it, as a guess for charges that nobody else counted. */
-const BYTES_PER_MEDIA_TOKEN = 50;
-
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
 
@@ -59,9 +57,6 @@ export function admit(
   const { demand } = request;
   checkModalities(model, demand);
   const media = mediaTokens(model, demand);
-  const expectedInput =
-    demand.textTokens.expected +
-    Math.min(Math.ceil(media / 3), Math.ceil(demand.mediaBytes / BYTES_PER_MEDIA_TOKEN));
   checkContext(model, demand.textTokens.expected);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
@@ -71,9 +66,9 @@ export function admit(
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
-    expectedInput,
+    expectedInput: demand.textTokens.expected + media.expected,
     admittedAtMs: nowMs,
-    ...quote(model, demand, media, snapshot),
+    ...quote(model, demand, media.ceiling, snapshot),
   };
 }
 
@@ -134,14 +129,6 @@ function checkModalities(model: Model, demand: Demand): void {
   }
 }
 
-function mediaTokens(model: Model, demand: Demand): number {
-  let tokens = 0;
-  for (const [kind, count] of Object.entries(demand.media) as [Modality, number][]) {
-    tokens += (model.mediaTokenCeiling[kind] ?? 0) * count;
-  }
-  return tokens;
-}
-
 function checkContext(model: Model, expected: number): void {
   if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
   throw new GatewayError(
@@ -155,10 +142,10 @@ function checkContext(model: Model, expected: number): void {
 function quote(
   model: Model,
   demand: Demand,
-  media: number,
+  mediaCeiling: number,
   snapshot: PriceSnapshot,
 ): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
-  const input = Math.min(demand.textTokens.ceiling + media, model.totalContext ?? Infinity);
+  const input = Math.min(demand.textTokens.ceiling + mediaCeiling, model.totalContext ?? Infinity);
   const dearest = (buckets: readonly TokenBucket[]): MicroCredits =>
     buckets
       .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)

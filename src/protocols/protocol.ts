@@ -1,5 +1,6 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
+import type { ImageSize } from "../core/image-size.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { TokenBucket } from "../core/price.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
@@ -36,9 +37,11 @@ export interface RelayRequest {
 export interface Demand {
   /** Input tokens of the text as a good guess, and as a bound that it very probably stays under. */
   readonly textTokens: { readonly expected: number; readonly ceiling: number };
-  /** Input media by kind. */
+  /** How many input media there are of each kind. */
   readonly media: Readonly<Partial<Record<Modality, number>>>;
-  /** Bytes of the media that came in the request itself. */
+  /** The pictures among them. */
+  readonly images: readonly ImageInput[];
+  /** Bytes of the other media that came in the request itself. */
   readonly mediaBytes: number;
   /** Output tokens the caller set as the most, per choice. */
   readonly maxOutputTokens?: number;
@@ -47,6 +50,14 @@ export interface Demand {
   readonly buckets: readonly TokenBucket[];
   /** Modalities asked for in the answer. */
   readonly outputModalities: readonly Modality[];
+}
+
+/** A picture in a request, as far as its tokens depend on it. */
+export interface ImageInput {
+  /** Absent when it is behind a link, or of a format that we do not read. */
+  readonly size?: ImageSize;
+  /** How closely the model shall look, in the vendor's word. */
+  readonly detail?: string;
 }
 
 /** Where a request goes. */

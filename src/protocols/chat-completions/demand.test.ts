@@ -35,6 +35,54 @@ const ADDED: readonly {
   },
 ];
 
+/** A picture of one pixel, and of nine by four. */
+const PIXEL =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+const GIF = "data:image/gif;base64,R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
+
+function demandOf(messages: readonly unknown[]) {
+  return readRequest(new TextEncoder().encode(JSON.stringify({ model: "v/m", messages }))).demand;
+}
+
+const image = (url: string, more: object = {}) => ({ type: "image_url", image_url: { url, ...more } });
+
+describe("pictures of a request", () => {
+  test("are known by size and detail, wherever they stand", () => {
+    const demand = demandOf([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          image(PIXEL, { detail: "low" }),
+          image("https://example.com/a.png", { detail: "high" }),
+          { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
+        ],
+      },
+      { role: "assistant", content: "done", images: [image(GIF)] },
+      { role: "tool", tool_call_id: "c", content: [image("data:image/avif;base64,AAAA", { detail: 3 })] },
+    ]);
+    expect(demand.images).toEqual([
+      { size: { width: 1, height: 1 }, detail: "low" },
+      { detail: "high" },
+      { size: { width: 9, height: 4 } },
+      {},
+    ]);
+    expect(demand.media).toEqual({ image: 4, audio: 1 });
+    expect(demand.mediaBytes).toBe(4);
+  });
+
+  test("add nothing to the bound of the text but what stands around them", () => {
+    const ceilingOf = (url: string) => demandOf([{ role: "user", content: [image(url)] }]).textTokens.ceiling;
+    expect(ceilingOf(GIF + "A".repeat(100_000))).toBe(ceilingOf("data:image/gif;base64,AAAA"));
+  });
+
+  test("beyond the number that any vendor takes count as of unknown size", () => {
+    const content = Array.from({ length: 1_501 }, () => image(GIF));
+    const { images } = demandOf([{ role: "user", content }]);
+    expect([images.length, images[1_499]?.size?.width, images[1_500]]).toEqual([1_501, 9, {}]);
+  });
+});
+
 const isAvailable = recordingsAvailable();
 if (!isAvailable) console.log("calibration of input is skipped: there are no recordings on this machine");
 

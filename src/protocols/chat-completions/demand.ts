@@ -1,7 +1,8 @@
+import { imageSizeOf } from "../../core/image-size.ts";
 import type { Modality } from "../../core/model.ts";
 import type { TokenBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
-import type { Demand } from "../protocol.ts";
+import type { Demand, ImageInput } from "../protocol.ts";
 import type { ChatMessage, ChatRequestBody } from "./schema.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
@@ -20,11 +21,14 @@ const PER_TOOL = { expected: 8, ceiling: 200 };
  */
 export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes: number): Demand {
   const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
-  const media: Partial<Record<Modality, number>> = {};
-  for (const message of body.messages) measureMessage(message, size, media);
+  const media: Media = { counts: {}, images: [], imageBytes: 0, otherBytes: 0 };
+  for (const message of body.messages) {
+    measureMessage(message, size);
+    measureMedia(message, media);
+  }
   const text = estimateTokens(size);
-  const mediaBytes = measureMedia(body);
-  const ceiling = Math.max(text.ceiling, Math.ceil((bodyBytes - mediaBytes) / 2));
+  const textBytes = bodyBytes - media.imageBytes - media.otherBytes;
+  const ceiling = Math.max(text.ceiling, Math.ceil(textBytes / 2));
   const messages = body.messages.length;
   const tools = body.tools?.length ?? 0;
   const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens;
@@ -39,11 +43,12 @@ export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes
         (tools > 0 ? ANY_TOOL_CEILING : 0) +
         PER_REQUEST.ceiling,
     },
-    media,
-    mediaBytes,
+    media: media.counts,
+    images: media.images,
+    mediaBytes: media.otherBytes,
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     choices: body.n ?? 1,
-    buckets: pricedBuckets(body, media),
+    buckets: pricedBuckets(body, media.counts),
     outputModalities: body.modalities ?? ["text"],
   };
 }
@@ -59,24 +64,12 @@ function pricedBuckets(
   return buckets;
 }
 
-function measureMessage(
-  message: ChatMessage,
-  size: TextSize,
-  media: Partial<Record<Modality, number>>,
-): void {
-  const add = (kind: Modality): void => {
-    media[kind] = (media[kind] ?? 0) + 1;
-  };
+function measureMessage(message: ChatMessage, size: TextSize): void {
   if (typeof message.content === "string") measureText(message.content, size);
   else if (Array.isArray(message.content)) {
     for (const part of message.content) {
       if (isGiven(part.text)) measureText(part.text, size);
       if (isGiven(part.refusal)) measureText(part.refusal, size);
-      if (isGiven(part.image_url)) add("image");
-      if (isGiven(part.video_url)) add("video");
-      if (isGiven(part.audio_url) || isGiven(part.input_audio)) add("audio");
-      // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
-      if (isGiven(part.file) || part.type === "document_url") add("pdf");
     }
   }
   // Calls are read by the model as JSON, whatever their kind.
@@ -87,29 +80,52 @@ function measureMessage(
     if (value !== undefined && value !== null)
       measureText(typeof value === "string" ? value : JSON.stringify(value), size);
   }
-  for (const _ of message.images ?? []) add("image");
 }
 
 function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** Bytes of media that stand in the body itself. */
-function measureMedia(body: ChatRequestBody): number {
-  let bytes = 0;
-  const add = (url: string | undefined): void => {
-    if (url?.startsWith("data:") === true) bytes += url.length;
-  };
-  for (const message of body.messages) {
-    for (const image of message.images ?? []) add(image.image_url.url);
-    if (!Array.isArray(message.content)) continue;
-    for (const part of message.content) {
-      add(part.image_url?.url);
-      add(part.video_url?.url);
-      add(part.audio_url?.url);
-      add(part.file?.file_data);
-      bytes += part.input_audio?.data.length ?? 0;
-    }
+/** The media of a request. Bytes are of those that stand in the body itself. */
+interface Media {
+  readonly counts: Partial<Record<Modality, number>>;
+  readonly images: ImageInput[];
+  imageBytes: number;
+  otherBytes: number;
+}
+
+/** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
+const MAX_SIZED_IMAGES = 1_500;
+
+function measureMedia(message: ChatMessage, media: Media): void {
+  for (const image of message.images ?? []) addImage(image.image_url, media);
+  if (!Array.isArray(message.content)) return;
+  for (const part of message.content) {
+    if (isGiven(part.image_url)) addImage(part.image_url, media);
+    if (isGiven(part.video_url)) count("video", media);
+    if (isGiven(part.audio_url) || isGiven(part.input_audio)) count("audio", media);
+    // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
+    if (isGiven(part.file) || part.type === "document_url") count("pdf", media);
+    media.otherBytes +=
+      inlineBytes(part.video_url?.url) +
+      inlineBytes(part.audio_url?.url) +
+      inlineBytes(part.file?.file_data) +
+      (part.input_audio?.data.length ?? 0);
   }
-  return bytes;
+}
+
+function addImage(link: { readonly url: string }, media: Media): void {
+  count("image", media);
+  media.imageBytes += inlineBytes(link.url);
+  const size = media.images.length < MAX_SIZED_IMAGES ? imageSizeOf(link.url) : undefined;
+  const detail = "detail" in link && typeof link.detail === "string" ? link.detail : undefined;
+  media.images.push({ ...(size === undefined ? {} : { size }), ...(detail === undefined ? {} : { detail }) });
+}
+
+function count(kind: Modality, { counts }: Media): void {
+  counts[kind] = (counts[kind] ?? 0) + 1;
+}
+
+function inlineBytes(url: string | undefined): number {
+  return url?.startsWith("data:") === true ? url.length : 0;
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Client } from "pg";
 import type { Engine } from "../../src/db/engine.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { openForMigration, openPostgres } from "../../src/db/postgres.ts";
+import { openUnhurried, openPostgres } from "../../src/db/postgres.ts";
 import type { Database } from "../../src/db/schema.ts";
 import { kyselyOver } from "../../src/db/sqlite.ts";
 import { checkSnapshot } from "../../src/ledger/audit.ts";
@@ -103,7 +103,7 @@ describe("any history in any batches comes to what the charging rules say", () =
 /** Histories that share one database, as the accounts of one installation do. */
 async function compareOnPostgres(seed: number): Promise<void> {
   const { url, drop } = await (await sharedCluster()).database();
-  const migrating = openForMigration(url);
+  const migrating = openUnhurried(url);
   await migrate(migrating, "postgres");
   await migrating.destroy();
   const [executor, database] = [createPostgresExecutor(url), openPostgres(url)];

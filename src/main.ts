@@ -14,6 +14,9 @@ const DRAIN_MS = 60_000;
 /** Calls that are ended then have this long to say so. */
 const GOODBYE_MS = 2_000;
 
+/** A process that can keep nothing any more has this long to refuse what is under way. */
+const LAST_WORDS_MS = 1_000;
+
 /** Above the gateway's own limit, so that the gateway gives the answer. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
@@ -39,6 +42,18 @@ async function main(): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     log,
+    onLost(reason) {
+      log.error(
+        "the disk has failed to keep what was written: this process ends, what was acknowledged before stands",
+        {
+          error: reason,
+        },
+      );
+      systemClock.setTimer(LAST_WORDS_MS, () => {
+        log.flush();
+        process.exit(1);
+      });
+    },
   });
   const listener = listen(config, services);
   services.listensAt(listener.url);

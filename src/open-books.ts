@@ -38,6 +38,8 @@ export interface BooksParts {
   readonly failpoint: Failpoint;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
+  /** Told when the disk has failed to keep what was written: nothing is written any more. */
+  readonly onLost: (reason: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -51,13 +53,14 @@ const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, timeouts, failpoint, kill, clock, random, log } = parts;
+  const { config, timeouts, failpoint, kill, onLost, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
   const { engine, database, executor, auditor } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
     failpoint,
     writerFailpoint: config.writerFailpoint,
     kill,
+    onLost,
   });
   const writer = createWriter(executor, log, systemClock);
   const pepper = home?.pepper ?? (await sharedPepper(writer, random));

@@ -21,6 +21,8 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Told when the disk has failed to keep what was written; paid work is refused from then on. */
+  readonly onLost?: (reason: string) => void;
 }
 
 /** A built gateway that does not listen yet. */
@@ -57,6 +59,7 @@ export async function buildServices({
   clock,
   random,
   log,
+  onLost,
 }: ServiceParts): Promise<Services> {
   const files = loadModelFiles(MODELS_FOLDER);
   const offers = createOffers(() => readSettings(config.settingsFile, environment, PROVIDERS), files);
@@ -66,6 +69,7 @@ export async function buildServices({
     timeouts: () => offers.current().settings.timeouts,
     failpoint,
     kill,
+    onLost: onLost ?? (() => {}),
     clock,
     random,
     log,

@@ -9,11 +9,18 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Runs batches on a SQLite thread of its own. A thread that died is replaced at the next batch. */
-export function createSqliteExecutor(settings: ThreadSettings): Executor {
+/**
+ * Runs batches on a SQLite thread of its own. A thread that died is replaced at the next batch. Once the disk has
+ * failed to keep what was written, `onLost` is called and nothing is written any more.
+ */
+export function createSqliteExecutor(
+  settings: ThreadSettings,
+  onLost: (reason: string) => void = () => {},
+): Executor {
   let thread: Thread<Batch> | undefined;
   let pending: Pending | undefined;
   let number = 0;
+  let lost: string | undefined;
 
   const open = (): Thread<Batch> => {
     const opened = openThread<Batch, BatchOutcomes>(
@@ -24,6 +31,10 @@ export function createSqliteExecutor(settings: ThreadSettings): Executor {
           if (pending?.number !== answer.number) return;
           const { resolve } = pending;
           pending = undefined;
+          if (answer.lost !== undefined && lost === undefined) {
+            lost = answer.lost;
+            onLost(lost);
+          }
           resolve(answer.outcomes);
         },
         onClose(reason) {
@@ -39,6 +50,8 @@ export function createSqliteExecutor(settings: ThreadSettings): Executor {
 
   return {
     execute(commands) {
+      const failure = lost;
+      if (failure !== undefined) return Promise.resolve(commands.map(() => ({ failure })));
       thread ??= open();
       number += 1;
       const batch: Batch = { number, commands };

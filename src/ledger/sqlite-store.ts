@@ -23,8 +23,15 @@ export interface SqliteStore {
   apply(commands: readonly Command[]): readonly Outcome[];
 }
 
-/** Books over `database`, which must have the current schema. */
-export function openSqliteStore(database: SqliteDatabase, failpoint: Failpoint = noFailpoint): SqliteStore {
+/**
+ * Books over `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
+ * was written: what a sync has dropped, no later one brings back, so that nothing after it can be trusted.
+ */
+export function openSqliteStore(
+  database: SqliteDatabase,
+  failpoint: Failpoint = noFailpoint,
+  onLost: (reason: string) => void = () => {},
+): SqliteStore {
   const statements = prepareStatements(database);
   const record = createRecorder(database);
   const work = (commands: readonly Command[]): Outcome[] => {
@@ -48,6 +55,7 @@ export function openSqliteStore(database: SqliteDatabase, failpoint: Failpoint =
       failpoint("writer.after_commit");
       return outcomes;
     } catch (error) {
+      if (isLostSync(error)) onLost((error as Error).message);
       rollback(database);
       throw error;
     }
@@ -73,6 +81,12 @@ export function openSqliteStore(database: SqliteDatabase, failpoint: Failpoint =
       }
     },
   };
+}
+
+/** A sync has failed: whether what was written is on the disk is not known, and asking again does not tell. */
+function isLostSync(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code);
 }
 
 /** Faults of the file and not of a command: locked, full, unreadable, read-only. */

@@ -21,6 +21,8 @@ export interface Batch {
 export interface BatchOutcomes {
   readonly number: number;
   readonly outcomes: readonly Outcome[];
+  /** Why nothing that is written from now on can be trusted; absent while it can. */
+  readonly lost?: string;
 }
 
 serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
@@ -28,6 +30,14 @@ serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
     settings.failpoint === null
       ? noFailpoint
       : parseFailpoint(settings.failpoint, () => process.kill(process.pid, "SIGKILL"));
-  const store = openSqliteStore(openForWriting(settings.databaseFile), failpoint);
-  return ({ number, commands }) => ({ number, outcomes: store.apply(commands) });
+  let lost: string | undefined;
+  const store = openSqliteStore(
+    openForWriting(settings.databaseFile),
+    failpoint,
+    (reason) => (lost = reason),
+  );
+  return ({ number, commands }) => {
+    const outcomes = store.apply(commands);
+    return lost === undefined ? { number, outcomes } : { number, outcomes, lost };
+  };
 });

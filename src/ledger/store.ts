@@ -28,16 +28,27 @@ export interface StoreSettings {
   readonly writerFailpoint: string | undefined;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
+  /** Told when the disk has failed to keep what was written: nothing is written any more. */
+  readonly onLost?: (reason: string) => void;
 }
 
 /** Brings the schema up to date and opens the store. Throws one sentence when it cannot be used. */
-export async function openStore({ place, failpoint, writerFailpoint, kill }: StoreSettings): Promise<Store> {
+export async function openStore({
+  place,
+  failpoint,
+  writerFailpoint,
+  kill,
+  onLost,
+}: StoreSettings): Promise<Store> {
   if ("file" in place) {
     await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
     return {
       engine: "sqlite",
       database: openForReading(place.file),
-      executor: createSqliteExecutor({ databaseFile: place.file, failpoint: writerFailpoint ?? null }),
+      executor: createSqliteExecutor(
+        { databaseFile: place.file, failpoint: writerFailpoint ?? null },
+        onLost,
+      ),
       auditor: sqliteAuditor(place.file),
     };
   }

@@ -8,7 +8,7 @@ import type { Writer } from "./writer.ts";
 
 /** Keeps this process known as alive, and ends the holds of those that are not. */
 export interface Sweeper {
-  /** Says that this process lives and ends what dead ones left behind, then goes on doing so. */
+  /** Says that this process lives, then goes on doing so and ends what dead ones left behind: in a store of its own at once. */
   start(): Promise<void>;
   /** Ends what can be ended now; returns how many holds. */
   sweep(): Promise<number>;
@@ -88,7 +88,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     sweep,
     async start() {
       await heartbeat();
-      await sweep();
+      // Where others share the store they are given the time to be heard again: it may have been away for all of them.
+      if (parts.engine === "sqlite") await sweep();
       next();
     },
     async close() {

@@ -90,6 +90,9 @@ export async function openBooks(
     kill: () => {
       throw new Error("This test kills nothing.");
     },
+    onLost: (reason) => {
+      throw new Error(`The disk of this test failed: ${reason}`);
+    },
   });
   let test = 0;
   const id = (name: string): string => `t${test}-${name}`;

@@ -51,15 +51,18 @@ describeOnEngines("a start killed", (engine) => {
   for (const point of ["writer.before_commit", "writer.after_commit"]) {
     test(`at any commit (${point}) shows a key and a token that work, and opens one account (K32)`, async () => {
       let shown = false;
-      for (let nth = 1; !shown; nth += 1) {
+      const dieAt = async (nth: number): Promise<void> => {
         const place = await engine.newPlace();
         const first = begin(place, { SWITCHYARD_WRITER_FAILPOINT: `${point}:kill:${nth}` });
         const url = await urlUnlessKilled(first);
-        shown = url !== undefined && (await survives(first));
+        if (url !== undefined && (await survives(first))) shown = true;
         await kill(first);
         await checkInstallation(place, begin(place), first.output());
         await place.remove();
+      };
+      for (let nth = 1; !shown; nth += 2) {
         expect(nth).toBeLessThan(40);
+        await Promise.all([dieAt(nth), dieAt(nth + 1)]);
       }
     }, 240_000);
   }

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Command } from "../../src/ledger/commands.ts";
 import { describeOnEngines } from "../gateway/engines.ts";
-import { createFakeClock } from "../gateway/fake-clock.ts";
 import { type Json, streamEvents } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
@@ -22,6 +21,7 @@ import {
   statement,
   unitBody,
   usageOf,
+  stoppedClock,
 } from "./money.ts";
 
 // Whoever ends a hold, and however often, it has one end: rows C4, C5, C7, C20 and C22 of the concurrency list.
@@ -33,7 +33,7 @@ describeOnEngines("ends of a hold", (engine) => {
   let other: OtherProcess;
   beforeEach(async () => {
     // Time stands still, so that only what a test does ends a hold.
-    bank = await openBank(engine, { credits: START, clock: createFakeClock() });
+    bank = await openBank(engine, { credits: START, clock: stoppedClock() });
     other = await openOtherProcess(bank.place);
   });
   afterEach(async () => {

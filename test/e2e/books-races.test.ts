@@ -88,7 +88,9 @@ describeOnEngines("races for one balance", (engine) => {
       waiting.set(mark, { gate: createGate(), used });
       const answer = gateway.chat(marked(mark, most));
       if (most > balance - held) {
-        expect((await answer).status).toBe(402);
+        const refused = await answer;
+        expect(refused.status).toBe(402);
+        expect(((await refused.json()) as Json).error.message).toContain("The account");
         return;
       }
       sent += 1;

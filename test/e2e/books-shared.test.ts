@@ -2,7 +2,6 @@ import { afterEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestEngine } from "../gateway/engines.ts";
-import { createFakeClock } from "../gateway/fake-clock.ts";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { sharedCluster } from "../postgres/cluster.ts";
@@ -19,6 +18,7 @@ import {
   openBooks,
   unitBody,
   watchAccount,
+  stoppedClock,
 } from "./money.ts";
 
 // Several gateways on one PostgreSQL: rows C2 and C21.
@@ -103,7 +103,7 @@ describeOnPostgres("several gateways on one store", () => {
   });
 
   test("a key that one gateway revokes cannot pay at the other at once, and is nobody's there within five seconds", async () => {
-    const clock = createFakeClock();
+    const clock = stoppedClock();
     const bank: Bank = await openBank(POSTGRES, { credits: 100, clock });
     const other = await bank.another({ clock });
     const { gateway, double } = bank;
@@ -130,7 +130,7 @@ describeOnPostgres("several gateways on one store", () => {
     { what: "expiry", change: { expires_at: 1 } },
   ]) {
     test(`a change of a key's ${what} at one gateway is in force at the other within five seconds`, async () => {
-      const clock = createFakeClock();
+      const clock = stoppedClock();
       const bank = await openBank(POSTGRES, { credits: 100, clock });
       const other = await bank.another({ clock });
       const { gateway } = bank;

@@ -11,6 +11,7 @@ import { createSweeper } from "../../src/ledger/sweeper.ts";
 import { createWriter, type Writer } from "../../src/ledger/writer.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
+import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway, type TestGatewayOptions } from "../gateway/gateway.ts";
 import { temporaryFolder } from "../gateway/process.ts";
 import type { Answer } from "../upstream/answer.ts";
@@ -70,6 +71,14 @@ export function usageOf(input: number, output: number): Json {
 export function inFull(request: SeenRequest): Answer {
   const { max_tokens: tokens, max_completion_tokens: other } = request.json() as Json;
   return chatAnswer({ words: ["a"], usage: usageOf(3, tokens ?? other ?? 1) });
+}
+
+/**
+ * A clock that stands still at this moment: a store with a clock of its own must not find that all which is written
+ * expired long ago.
+ */
+export function stoppedClock(): FakeClock {
+  return createFakeClock(Date.now());
 }
 
 /** A store, the double, and one gateway or several on them. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngines } from "../gateway/engines.ts";
-import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
+import type { FakeClock } from "../gateway/fake-clock.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
@@ -8,7 +8,7 @@ import { afterEvent } from "../upstream/cuts.ts";
 import { finAt, gateAt, resetAt, stallAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { openRawClient, postBytes } from "../upstream/raw-client.ts";
-import { type Bank, BOTH, openBank } from "./money.ts";
+import { type Bank, BOTH, openBank, stoppedClock } from "./money.ts";
 
 // The row that each paid request leaves, however it ended.
 
@@ -29,7 +29,7 @@ describeOnEngines("the row of a request", (engine) => {
   let clock: FakeClock;
   let began: bigint;
   beforeEach(async () => {
-    clock = createFakeClock();
+    clock = stoppedClock();
     bank = await openBank(engine, { credits: 1_000, clock });
     began = BigInt(clock.nowMs());
   });

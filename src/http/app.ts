@@ -1,7 +1,7 @@
 import { Hono, type Context } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
-import { newId } from "../core/ids.ts";
+import { newRequestId } from "../core/ids.ts";
 import { describeError, type Log, redact } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
 import { openRequestRecord } from "../gateway/request-record.ts";
@@ -35,7 +35,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
   const router = createRouter(routes);
 
   return async (request, connection) => {
-    const requestId = newId("req", random);
+    const requestId = newRequestId(clock.nowMs(), random);
     const record = openRequestRecord(log, clock, {
       requestId,
       method: request.method,

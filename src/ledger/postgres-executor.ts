@@ -4,7 +4,14 @@ import { connectWriter, postgresCompiler } from "../db/postgres.ts";
 import { decide } from "./books.ts";
 import { referencesOf } from "./books-state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "./commands.ts";
-import { type LoadedRow, loadStatement, saveStatement, stateOf, type Statement } from "./postgres-store.ts";
+import {
+  type LoadedRow,
+  loadStatement,
+  lockStatement,
+  saveStatement,
+  stateOf,
+  type Statement,
+} from "./postgres-store.ts";
 import { recordAnswer, recordStatement } from "./records.ts";
 import type { Executor } from "./writer.ts";
 
@@ -77,19 +84,22 @@ async function transaction(
   const money = commands.filter(movesMoney);
   const outcomes = new Map<Command, Outcome>();
   try {
-    // Sent together; an answer is awaited only where the next statement depends on it.
-    const [, ...answers] = await all([
-      client.query("begin isolation level read committed"),
-      ...records.map((command) => record(client, command)),
-    ]);
-    records.forEach((command, i) =>
-      outcomes.set(command, {
-        answer: recordAnswer(command, (answers[i] as pg.QueryResult<Record<string, unknown>>).rows),
-      }),
-    );
+    // Sent together: nothing of it depends on an answer. The accounts are locked before a record locks its row, so that
+    // a batch with both does not wait in a circle with one of money alone.
+    const references = referencesOf(money);
+    const isMoney = money.length > 0;
+    const begun = client.query("begin isolation level read committed");
+    const locked = isMoney ? send(client, lockStatement(references)) : undefined;
+    const recorded = records.map((command) => record(client, command));
+    const loaded = isMoney ? send<LoadedRow>(client, loadStatement(references)) : undefined;
+    await all([begun, locked, ...recorded, loaded]);
+    for (const [i, command] of records.entries()) {
+      const { rows } = (await recorded[i]) as pg.QueryResult<Record<string, unknown>>;
+      outcomes.set(command, { answer: recordAnswer(command, rows) });
+    }
     let save: Statement | undefined;
-    if (money.length > 0) {
-      const { rows } = await send<LoadedRow>(client, loadStatement(referencesOf(money)));
+    if (loaded !== undefined) {
+      const { rows } = await loaded;
       const { outcomes: decided, changes } = decide(stateOf(rows[0] as LoadedRow), money);
       money.forEach((command, i) => outcomes.set(command, decided[i] as Outcome));
       // Without a change of an account nothing was decided that has to be written.
@@ -102,7 +112,8 @@ async function transaction(
     failpoint("writer.after_commit");
     return commands.map((command) => outcomes.get(command) as Outcome);
   } catch (error) {
-    await client.query("rollback").catch(() => undefined);
+    // A server that says nothing would be waited for once more.
+    if (!isConnectionFault(error)) await client.query("rollback").catch(() => undefined);
     throw error;
   }
 }
@@ -122,12 +133,11 @@ function send<Row extends pg.QueryResultRow>(
 }
 
 /** Waits for every answer, so that none is left over for the next batch, then throws the first error. */
-async function all<Result>(sent: readonly Promise<Result>[]): Promise<Result[]> {
-  const settled = await Promise.allSettled(sent);
-  return settled.map((result) => {
-    if (result.status === "rejected") throw result.reason;
-    return result.value;
-  });
+async function all<Sent extends readonly unknown[]>(
+  sent: readonly [...Sent],
+): Promise<{ -readonly [Place in keyof Sent]: Awaited<Sent[Place]> }> {
+  for (const result of await Promise.allSettled(sent)) if (result.status === "rejected") throw result.reason;
+  return await Promise.all(sent);
 }
 
 /** The error's SQLSTATE; none when it did not come from the server. */

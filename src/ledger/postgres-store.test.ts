@@ -4,7 +4,7 @@ import { connectWriter, openUnhurried } from "../db/postgres.ts";
 import { type Database, sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
 import { noChanges } from "./books-changes.ts";
-import { loadStatement, saveStatement, type Statement } from "./postgres-store.ts";
+import { loadStatement, lockStatement, saveStatement, type Statement } from "./postgres-store.ts";
 
 describeOnPostgres("the statements of the books", () => {
   let database: Database;
@@ -31,9 +31,11 @@ describeOnPostgres("the statements of the books", () => {
   };
 
   const none = new Set<string>();
+  const references = { accounts: none, keys: none, holds: none, causes: none };
   const cases = [
+    { statement: lockStatement(references), lookedUp: ["accounts_id_key"] },
     {
-      statement: loadStatement({ accounts: none, keys: none, holds: none, causes: none }),
+      statement: loadStatement(references),
       lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "ledger_cause_key"],
     },
     { statement: saveStatement(noChanges()), lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey"] },

@@ -9,8 +9,20 @@ export interface Statement {
 }
 
 /**
- * Reads what a batch refers to and locks it: accounts first and in the order of their ids, so that two writers never
- * wait for each other in a circle. Everything that changes a key's or a hold's money holds its account's lock too.
+ * Locks the accounts of a batch, in the order of their ids, so that two writers never wait for each other in a circle.
+ * Everything that changes a key's or a hold's money holds its account's lock.
+ */
+export function lockStatement({ accounts }: References): Statement {
+  return {
+    name: "books-lock",
+    text: "select id from accounts where id = any($1::text[]) order by id for update",
+    values: [[...accounts]],
+  };
+}
+
+/**
+ * Reads what a batch refers to, once its accounts are locked. Both in one would not do: a statement sees the rows that
+ * stood when it began, not those that were made while it waited for the locks.
  */
 export function loadStatement({ accounts, keys, holds, causes }: References): Statement {
   return {
@@ -22,14 +34,14 @@ export function loadStatement({ accounts, keys, holds, causes }: References): St
 
 const LOAD = `with
   a as materialized (
-    select id, status, balance, held from accounts where id = any($1::text[]) order by id for update),
+    select id, status, balance, held from accounts where id = any($1::text[])),
   k as materialized (
     select id, account_id, revoked_at_ms, expires_at_ms, budget, spent, held from keys
-    where id = any($2::text[]) order by id for update),
+    where id = any($2::text[])),
   h as materialized (
     select id, account_id, key_id, request_id, model, price_version, amount, expected_cost, state, settled,
       end_reason, created_at_ms
-    from holds where id = any($3::text[]) order by id for update),
+    from holds where id = any($3::text[])),
   e as materialized (
     select cause, account_id, amount, balance_after from ledger where cause = any($4::text[]))
 select

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
-import type { AnswerTo, ChangeKey, Heartbeat, IssueKey, RecordCommand } from "./commands.ts";
+import type { AnswerTo, ChangeKey, Heartbeat, IssueKey, MarkAudited, RecordCommand } from "./commands.ts";
 
 /** The one statement that a record command is, for the engine that `build` compiles for. */
 export function recordStatement(build: Database, engine: Engine, command: RecordCommand): CompiledQuery {
@@ -55,26 +55,7 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         : left.where("lease_until_ms", "<", storeTime(engine, command.deadAtMs)).compile();
     }
     case "mark_audited":
-      return build
-        .insertInto("audit_marks")
-        .values(
-          command.marks.map((mark) => ({
-            subject_id: mark.subject,
-            ledger_seq: mark.ledgerSeq,
-            amount: mark.amount,
-            request_seq: mark.requestSeq,
-            checked_at_ms: BigInt(mark.checkedAtMs),
-          })),
-        )
-        .onConflict((conflict) =>
-          conflict.column("subject_id").doUpdateSet((row) => ({
-            ledger_seq: row.ref("excluded.ledger_seq"),
-            amount: row.ref("excluded.amount"),
-            request_seq: row.ref("excluded.request_seq"),
-            checked_at_ms: row.ref("excluded.checked_at_ms"),
-          })),
-        )
-        .compile();
+      return markAudited(engine, command).compile(build);
     case "ping":
       return build
         .updateTable("store_health")
@@ -162,6 +143,26 @@ function changeKey(build: Database, { key, name, models, budget, expiresAtMs }: 
     .where("revoked_at_ms", "is", null)
     .returning("id")
     .compile();
+}
+
+/**
+ * Marks as one value, since there may be more of them than a statement takes values. A mark moves forward only: of two
+ * audits at the same time the later may be about the earlier snapshot, and knows nothing of the keys that were used since.
+ */
+function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown> {
+  const rows = JSON.stringify(marks, (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+  const fromRows =
+    engine === "postgres"
+      ? sql`select * from json_to_recordset(${rows}::json) as t(subject text, "ledgerSeq" bigint, amount bigint,
+          "requestSeq" bigint, "checkedAtMs" bigint) order by subject`
+      : sql`select value ->> 'subject', cast(value ->> 'ledgerSeq' as integer), cast(value ->> 'amount' as integer),
+          cast(value ->> 'requestSeq' as integer), value ->> 'checkedAtMs' from json_each(${rows}) where true`;
+  return sql`insert into audit_marks (subject_id, ledger_seq, amount, request_seq, checked_at_ms) ${fromRows}
+    on conflict (subject_id) do update set ledger_seq = excluded.ledger_seq, amount = excluded.amount,
+      request_seq = excluded.request_seq, checked_at_ms = excluded.checked_at_ms
+    where excluded.ledger_seq >= audit_marks.ledger_seq and excluded.request_seq >= audit_marks.request_seq`;
 }
 
 function bigintOrNull(value: number | null): bigint | null {

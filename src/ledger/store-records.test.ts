@@ -107,6 +107,30 @@ describeOnEngines("a mark of the audit", (engine) => {
     });
     expect(await books.row("audit_marks", "subject_id", books.id("two"))).toMatchObject({ amount: 31n });
   });
+
+  test("moves forward only: an audit of an earlier snapshot may end later", async () => {
+    await books.run({ kind: "mark_audited", marks: [mark("one", 10n)] });
+    await books.run({ kind: "mark_audited", marks: [mark("one", 9n), mark("other", 9n)] });
+    await books.run({ kind: "mark_audited", marks: [{ ...mark("one", 10n), requestSeq: 11n }] });
+    expect(await books.row("audit_marks", "subject_id", books.id("one"))).toMatchObject({
+      ledger_seq: 10n,
+      amount: 11n,
+      request_seq: 12n,
+    });
+    expect(await books.row("audit_marks", "subject_id", books.id("other"))).toMatchObject({ amount: 10n });
+  });
+
+  test("is exact to the last digit, and does not count against what a statement can take", async () => {
+    const most = 2n ** 53n - 1n;
+    const marks = Array.from({ length: 15_000 }, (_, i) => ({ ...mark(`key-${i}`, 1n), amount: most }));
+    expect(await books.apply(books.grant("g", 5n), { kind: "mark_audited", marks })).toEqual([
+      { answer: { ok: true, balance: 5n } },
+      { answer: { ok: true } },
+    ]);
+    expect(await books.row("audit_marks", "subject_id", books.id("key-14999"))).toMatchObject({
+      amount: most,
+    });
+  });
 });
 
 describeOnEngines("a ping", (engine) => {

@@ -10,9 +10,10 @@ export const books = (words: SchemaWords): string[] => {
     `alter table keys add column budget ${integer} check (budget >= 0)`,
     `alter table keys add column spent ${integer} not null default 0 check (spent >= 0)`,
     `alter table keys add column held ${integer} not null default 0 check (held >= 0)`,
-    `update keys set
-      spent = (select coalesce(sum(settled), 0) from holds where key_id = keys.id),
-      held = (select coalesce(sum(amount), 0) from holds where key_id = keys.id and state = 'held')`,
+    `update keys set spent = of_key.spent, held = of_key.held
+     from (select key_id, coalesce(sum(settled), 0) as spent, sum(case state when 'held' then amount else 0 end) as held
+       from holds group by key_id) as of_key
+     where of_key.key_id = keys.id`,
 
     `create table requests (
       seq ${sequence},
@@ -50,7 +51,10 @@ export const books = (words: SchemaWords): string[] => {
 
     ...words.unprotectLedger,
     `alter table ledger add column key_id text`,
-    `update ledger set key_id = (select key_id from holds where holds.id || ':settle' = ledger.cause)`,
+    // By the hold's id, not by the cause that is made of it: each hold is then looked up instead of all of them.
+    `update ledger set key_id = (select key_id from holds
+       where holds.id = substr(ledger.cause, 1, length(ledger.cause) - length(':settle')))
+     where kind = 'settle'`,
     ...words.protectLedger,
 
     `create table processes (

@@ -118,8 +118,8 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
 
   return {
     account,
-    audit: (full) => audit.run(full),
-    requests: (filter, page) => listRequests(database, filter, page),
+    audit: (full) => asked(audit.run(full)),
+    requests: (filter, page) => asked(listRequests(database, filter, page)),
 
     async createAccount(name) {
       const id = newId("acct", random);
@@ -248,6 +248,7 @@ async function asked<Rows>(rows: Promise<Rows>): Promise<Rows> {
   try {
     return await rows;
   } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("overloaded_error", "The store cannot be read now. Try again shortly.", {
       cause,
       retryAfterSec: 2,

@@ -82,11 +82,13 @@ describeOnOwnPostgres("PostgreSQL cannot be asked", () => {
       const { gateway, double } = bank;
       expect((await gateway.chat(unitBody(1))).status).toBe(200);
       await begin();
-      const [ready, healthy, opening, reading, ...refused] = await Promise.all([
+      const [ready, healthy, opening, reading, listing, auditing, ...refused] = await Promise.all([
         status(gateway, "/readyz"),
         status(gateway, "/healthz"),
         gateway.admin("POST", "/accounts", { name: "a" }),
         gateway.admin("GET", `/accounts/${gateway.accountId}`),
+        gateway.admin("GET", "/requests"),
+        gateway.admin("GET", "/audit"),
         gateway.chat(unitBody(1)),
         gateway.chat(unitBody(1), UNKNOWN),
         gateway.chat(unitBody(1, { stream: true })),
@@ -94,7 +96,7 @@ describeOnOwnPostgres("PostgreSQL cannot be asked", () => {
       for (const answer of refused) await expectBusy(answer);
       expect([ready, healthy]).toEqual([503, 200]);
       expect(opening.status).toBe(503);
-      expect(reading.status).toBe(503);
+      expect([reading.status, listing.status, auditing.status]).toEqual([503, 503, 503]);
       expect(double.requests.length).toBe(1);
       await end();
       await recovered(gateway);

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { loadModelFiles } from "../src/catalog/catalog.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { noFailpoint } from "../src/core/failpoint.ts";
-import { newId } from "../src/core/ids.ts";
+import { newId, newRequestId } from "../src/core/ids.ts";
 import { costOf } from "../src/core/price.ts";
 import { systemRandom } from "../src/core/random.ts";
 import { NO_USAGE } from "../src/core/usage.ts";
@@ -57,7 +57,13 @@ async function createPayer(writer: Writer): Promise<Payer> {
   const account = newId("acct", systemRandom);
   const key = newId("key", systemRandom);
   const nowMs = Date.now();
-  const grant = { account, amount: GRANT, reason: "benchmark", requestId: newId("req", systemRandom), nowMs };
+  const grant = {
+    account,
+    amount: GRANT,
+    reason: "benchmark",
+    requestId: newRequestId(Date.now(), systemRandom),
+    nowMs,
+  };
   await writer.submit({ kind: "create_account", account, name: "benchmark", nowMs });
   await writer.submit({ kind: "grant", cause: newId("grant", systemRandom), ...grant });
   const limits = { models: null, budget: null, expiresAtMs: null };
@@ -76,14 +82,14 @@ function createPair(ledger: ReturnType<typeof createLedger>): (payer: Payer) => 
     const snapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: admittedAtMs };
     const used = costOf(USAGE, snapshot);
     const money = { amount: used * 4n, expectedCost: used };
-    const requestId = newId("req", systemRandom);
+    const requestId = newRequestId(Date.now(), systemRandom);
     const hold = await ledger.hold({ ...payer, requestId, model, snapshot, ...money });
     if (typeof hold === "string") throw new Error(`a hold was refused: ${hold}`);
     const nowMs = Date.now();
     const attempt = { provider: "openai", upstream_id: "gpt-5.6-luna", sent_at_ms: nowMs, status: 200 };
     const times = { admittedAtMs, heldAtMs: nowMs, firstByteAtMs: nowMs, endedAtMs: nowMs };
     const timeline = { provider: "openai", ...times, attempts: [attempt] };
-    const settlement = { used, usage: USAGE, flags: [], outcome: "completed", timeline };
+    const settlement = { delivered: true, used, usage: USAGE, flags: [], outcome: "completed", timeline };
     const charged = await ledger.settle(hold, settlement);
     if (charged !== used) throw new Error(`${charged} was charged for ${used}`);
   };

@@ -44,8 +44,8 @@ export interface PaidCall {
   sawByte(): void;
   /** Stops upstream for `reason`, unless the call has ended. */
   abort(reason: Error): void;
-  /** Charges a whole answer. */
-  settle(metered: Metered): Promise<MicroCredits>;
+  /** Charges a whole answer; one that the client has not been given yet is charged now or never. */
+  settle(metered: Metered, delivered: boolean): Promise<MicroCredits>;
   /** Charges what was delivered of an answer that broke: nothing where no content came. */
   settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits>;
   /** Charges what a client that left has used by then; the input where nothing had been answered. */
@@ -62,6 +62,17 @@ export interface CallParts {
   readonly record: RequestRecord;
 }
 
+/** How a call ends. */
+interface Ending {
+  readonly outcome: string;
+  /** What was used; without it nothing is charged. */
+  readonly metered: Metered | undefined;
+  /** The charge is no more than this. */
+  readonly most?: MicroCredits;
+  /** Whether the client has what it is charged for. */
+  readonly delivered: boolean;
+}
+
 /** What becomes known of a call while it runs. */
 interface Progress {
   readonly attempts: Attempt[];
@@ -70,8 +81,8 @@ interface Progress {
 
 /** Takes charge of a hold. */
 export function openPaidCall(parts: CallParts): PaidCall {
-  const { services, protocol, admission, hold, record } = parts;
-  const { clock, failpoint } = services;
+  const { services, admission, hold, record } = parts;
+  const { clock } = services;
   const controller = new AbortController();
   const context: AnswerContext = {
     model: admission.model.id,
@@ -86,44 +97,16 @@ export function openPaidCall(parts: CallParts): PaidCall {
   const progress: Progress = { attempts: [], firstByteAtMs: null };
   let ending: Promise<MicroCredits> | undefined;
 
-  const end = (outcome: string, metered: Metered | undefined, most?: MicroCredits): Promise<MicroCredits> => {
-    ending ??= conclude(parts, progress, outcome, metered, most).finally(() => services.live.delete(call));
+  const end = (how: Ending): Promise<MicroCredits> => {
+    ending ??= conclude(parts, progress, how).finally(() => services.live.delete(call));
     return ending;
   };
 
   const call: PaidCall = {
     context,
     async send(body, stream) {
-      const { provider } = admission;
       controller.signal.throwIfAborted();
-      const attempt = {
-        provider: provider.id,
-        upstream_id: admission.upstreamId,
-        sent_at_ms: clock.nowMs(),
-        status: null,
-      };
-      progress.attempts.push(attempt);
-      const answer = await callUpstream(hold, {
-        provider,
-        path: protocol.path,
-        body,
-        stream,
-        signal: controller.signal,
-      });
-      failpoint("upstream.after_headers");
-      progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
-      record.note({ upstream_status: answer.status });
-      await checkAnswer(answer, stream, async () =>
-        protocol.readRefusal(
-          {
-            status: answer.status,
-            body: await answer.readAll(MAX_REFUSAL_BYTES),
-            retryAfter: answer.retryAfter,
-          },
-          context,
-        ),
-      );
-      return answer;
+      return sendCall(parts, progress, context, { body, stream, signal: controller.signal });
     },
     sawByte() {
       progress.firstByteAtMs ??= clock.nowMs();
@@ -131,37 +114,71 @@ export function openPaidCall(parts: CallParts): PaidCall {
     abort(reason) {
       controller.abort(reason);
     },
-    settle: (metered) =>
+    settle: (metered, delivered) =>
       isPlausible(metered, admission, hold)
-        ? end("completed", metered)
+        ? end({ outcome: "completed", metered, delivered })
         : // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
-          end("completed", withFlag(metered, "clamped"), hold.amount),
+          end({
+            outcome: "completed",
+            metered: withFlag(metered, "clamped"),
+            most: hold.amount,
+            delivered,
+          }),
     settleBroken(metered, error) {
       noteUpstreamError(record, error);
       const partial = metered === undefined ? undefined : withFlag(metered, "partial");
-      return end(toGatewayError(error).kind, partial, hold.amount);
+      const outcome = toGatewayError(error).kind;
+      return end({ outcome, metered: partial, most: hold.amount, delivered: true });
     },
     settleLeft(metered) {
       // Nothing went out yet, so nothing was used.
-      if (progress.attempts.length === 0) return end("client_gone", undefined);
+      if (progress.attempts.length === 0)
+        return end({ outcome: "client_gone", metered: undefined, delivered: true });
       const seen = metered ?? {
         usage: { ...NO_USAGE, input: admission.expectedInput },
         flags: ["estimated"] as const,
       };
-      return end("client_gone", withFlag(seen, "partial"), hold.amount);
+      const partial = withFlag(seen, "partial");
+      return end({ outcome: "client_gone", metered: partial, most: hold.amount, delivered: true });
     },
   };
   services.live.add(call);
   return call;
 }
 
-/** Writes the end of a hold to the ledger and to the record: a charge of at most `most`, or none without usage. */
+/** Sends the request and notes the attempt. Rejects with the refusal as the client is to see it. */
+async function sendCall(
+  { services, protocol, admission, hold, record }: CallParts,
+  progress: Progress,
+  context: AnswerContext,
+  request: { readonly body: Uint8Array; readonly stream: boolean; readonly signal: AbortSignal },
+): Promise<UpstreamAnswer> {
+  const { provider, upstreamId } = admission;
+  const attempt = {
+    provider: provider.id,
+    upstream_id: upstreamId,
+    sent_at_ms: services.clock.nowMs(),
+    status: null,
+  };
+  progress.attempts.push(attempt);
+  const answer = await callUpstream(hold, { provider, path: protocol.path, ...request });
+  services.failpoint("upstream.after_headers");
+  progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
+  record.note({ upstream_status: answer.status });
+  await checkAnswer(answer, request.stream, async () =>
+    protocol.readRefusal(
+      { status: answer.status, body: await answer.readAll(MAX_REFUSAL_BYTES), retryAfter: answer.retryAfter },
+      context,
+    ),
+  );
+  return answer;
+}
+
+/** Writes the end of a hold to the ledger and to the record. */
 async function conclude(
   { services, admission, hold, heldAtMs, record }: CallParts,
   { attempts, firstByteAtMs }: Progress,
-  outcome: string,
-  metered: Metered | undefined,
-  most?: MicroCredits,
+  { outcome, metered, most, delivered }: Ending,
 ): Promise<MicroCredits> {
   const timeline = {
     provider: admission.provider.id,
@@ -180,6 +197,7 @@ async function conclude(
   const cost = costOf(usage, admission.snapshot);
   const used = most !== undefined && cost > most ? most : cost;
   const charged = await services.ledger.settle(hold, {
+    delivered,
     used,
     usage,
     flags: metered.flags,

@@ -127,7 +127,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
   const finish = async (): Promise<Uint8Array> => {
     if (upstream !== undefined && reader !== undefined) void readToEnd(reader, call, clock);
     const metered = stream.metered();
-    const credit = await call.settle(metered);
+    const credit = await call.settle(metered, true);
     failpoint("answer.before_end");
     return stream.tail(metered, credit);
   };

@@ -130,7 +130,7 @@ async function relayPlain(
     call.sawByte();
     const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
-    const credit = await call.settle(answer.metered);
+    const credit = await call.settle(answer.metered, false);
     services.failpoint("answer.before_end");
     return answer.encode(credit);
   } catch (error) {

@@ -81,10 +81,11 @@ export interface Void extends HoldEnd {
 }
 
 /**
- * Outcomes of holds that another ended than their request, of which nobody knows what became: the expected cost is
- * booked as the operator's loss.
+ * Outcomes of holds that were given up before their request could settle: the process died, the hold's time was over,
+ * or the charge could not be written and the client was told an error. The expected cost is booked as the operator's
+ * loss, until a late settlement tells it exactly.
  */
-export const ABANDONED = ["process_died", "expired"] as const;
+export const ABANDONED = ["process_died", "expired", "unwritten"] as const;
 export type Abandonment = (typeof ABANDONED)[number];
 
 interface HoldEnd {

@@ -7,6 +7,12 @@ export interface Ends {
   /** Ends a hold. Rejects when the store does not take it now; it is then tried again until it does. */
   end<C extends Settle | Void>(command: C): Promise<AnswerTo<C>>;
   /**
+   * Charges a client that gets its answer only once the charge is written. Rejects when the store does not take it
+   * now: the client then gets an error instead of the answer, so the hold is voided as soon as the store can, and what
+   * was used is booked as lost. Only a charge that the store had taken already, and whose answer was lost, stands.
+   */
+  charge(command: Settle): Promise<AnswerTo<Settle>>;
+  /**
    * Voids a hold of which nobody knows whether the store took it: it may have, and only its answer was lost. One is
    * asked after at a time, so that a store that was away is not met by all of them at once.
    */
@@ -21,13 +27,11 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
   const waiting: Void[] = [];
   let busy = false;
 
-  const end = async <C extends Settle | Void>(command: C): Promise<AnswerTo<C>> => {
-    try {
-      return await writer.submit(command);
-    } catch (error) {
-      clock.setTimer(RETRY_MS, () => void end(command).catch(() => undefined));
-      throw error;
-    }
+  const later = (): Promise<void> => new Promise((resolve) => clock.setTimer(RETRY_MS, resolve));
+
+  /** Resolves once the store has taken the command, however long that takes. */
+  const insist = async (command: Settle | Void): Promise<void> => {
+    while (!(await isTaken(writer, command))) await later();
   };
 
   const next = async (): Promise<void> => {
@@ -39,15 +43,43 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
       void next();
     } catch {
       waiting.push(command);
-      clock.setTimer(RETRY_MS, () => void next());
+      void later().then(next);
     }
   };
 
   return {
-    end,
+    async end(command) {
+      try {
+        return await writer.submit(command);
+      } catch (error) {
+        void later().then(() => insist(command));
+        throw error;
+      }
+    },
+    async charge(command) {
+      try {
+        return await writer.submit(command);
+      } catch (error) {
+        const { hold, account, key, nowMs } = command;
+        // A settlement after a void charges nothing and books what was used.
+        void later()
+          .then(() => insist({ kind: "void", hold, account, key, outcome: "unwritten", nowMs }))
+          .then(() => insist(command));
+        throw error;
+      }
+    },
     giveBack(command) {
       waiting.push(command);
       if (!busy) void next();
     },
   };
+}
+
+async function isTaken(writer: Writer, command: Settle | Void): Promise<boolean> {
+  try {
+    await writer.submit(command);
+    return true;
+  } catch {
+    return false;
+  }
 }

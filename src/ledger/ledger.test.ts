@@ -67,7 +67,14 @@ for (const kind of ["settle", "void"] as const) {
     const ending =
       kind === "void"
         ? ledger.void(hold, { outcome: "refused", timeline })
-        : ledger.settle(hold, { used: 5n, usage: NO_USAGE, flags: [], outcome: "completed", timeline });
+        : ledger.settle(hold, {
+            delivered: true,
+            used: 5n,
+            usage: NO_USAGE,
+            flags: [],
+            outcome: "completed",
+            timeline,
+          });
     const failure: unknown = await ending.then(
       () => undefined,
       (error: unknown) => error,
@@ -89,6 +96,35 @@ for (const kind of ["settle", "void"] as const) {
     expect(seen.filter((command) => command.kind === kind).length).toBe(5);
   });
 }
+
+test("a charge that the store refuses, of an answer that was not given yet, is not made later but booked as lost", async () => {
+  const { clock, ledger, hold, seen, state } = await open();
+  state.refusing = true;
+  const failure: unknown = await ledger
+    .settle(hold, {
+      delivered: false,
+      used: 5n,
+      usage: NO_USAGE,
+      flags: [],
+      outcome: "completed",
+      timeline,
+    })
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(GatewayError);
+  await clock.advance(2_000);
+  state.refusing = false;
+  await clock.advance(1_000);
+  const ends = seen.filter((command) => command.kind !== "hold");
+  expect(ends.map((command) => ("outcome" in command ? `${command.kind} ${command.outcome}` : ""))).toEqual([
+    "settle completed",
+    "void unwritten",
+    "void unwritten",
+    "void unwritten",
+    "settle completed",
+  ]);
+  await clock.advance(10_000);
+  expect(seen.filter((command) => command.kind !== "hold").length).toBe(5);
+});
 
 test("ids of one run's holds share 128 random bits and count up in order", async () => {
   const { ledger, hold } = await open();

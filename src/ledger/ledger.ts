@@ -7,7 +7,7 @@ import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
-import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline } from "./commands.ts";
+import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline, Settle } from "./commands.ts";
 import { createEnds } from "./ends.ts";
 import type { Writer } from "./writer.ts";
 
@@ -32,6 +32,8 @@ export interface RequestEnd {
 
 /** What a request used, and how it ended. */
 export interface Settlement extends RequestEnd {
+  /** Whether the client has the answer already; one that has not is charged now or never. */
+  readonly delivered: boolean;
   readonly used: MicroCredits;
   readonly usage: TokenUsage;
   readonly flags: readonly UsageFlag[];
@@ -43,7 +45,7 @@ export interface Ledger {
   hold(request: HoldRequest): Promise<Hold | HoldRefusal>;
   /**
    * Charges what was used and frees the rest; returns what was charged. Twice is once. A hold that was given up in
-   * the meantime is charged nothing.
+   * the meantime is charged nothing. Rejects when the store does not take it now.
    */
   settle(hold: Hold, settlement: Settlement): Promise<MicroCredits>;
   /** Frees the hold without a charge. */
@@ -73,7 +75,7 @@ export function createLedger({
 }: LedgerParts): Ledger {
   const rules = new Map<string, string>();
   const nextHoldId = holdSeries(random);
-  const { end, giveBack } = createEnds(writer, clock);
+  const { end, charge, giveBack } = createEnds(writer, clock);
 
   const holdCommand = (request: HoldRequest, hold: string): HoldCredit => {
     const nowMs = clock.nowMs();
@@ -117,9 +119,9 @@ export function createLedger({
       } as Hold;
     },
 
-    async settle(hold, { used, usage, flags, outcome, timeline }) {
+    async settle(hold, { delivered, used, usage, flags, outcome, timeline }) {
       failpoint("settle.before_submit");
-      const answer = await end({
+      const settlement: Settle = {
         kind: "settle",
         hold: hold.id,
         account: hold.accountId,
@@ -130,7 +132,8 @@ export function createLedger({
         outcome,
         timeline,
         nowMs: clock.nowMs(),
-      });
+      };
+      const answer = await (delivered ? end(settlement) : charge(settlement));
       failpoint("settle.after_commit");
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be settled: ${answer.reason}.`);
       return answer.charged;

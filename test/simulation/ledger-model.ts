@@ -10,6 +10,9 @@ import type {
   Void,
 } from "../../src/ledger/commands.ts";
 
+/** Outcomes of holds that were given up before their request could settle. */
+const GIVEN_UP = ["process_died", "expired", "unwritten"];
+
 /** An account of the model. */
 export interface ModelAccount {
   balance: bigint;
@@ -184,7 +187,7 @@ export function createLedgerModel(): LedgerModel {
       release(held);
       held.state = "voided";
       // Nobody knows what became of it: the operator bears what it was expected to cost.
-      if (command.outcome === "process_died" || command.outcome === "expired") held.lost = held.expectedCost;
+      if (GIVEN_UP.includes(command.outcome)) held.lost = held.expectedCost;
     }
     return { ok: true };
   };

@@ -256,6 +256,8 @@ export async function serve(world: World, request: Request): Promise<void> {
     request.credit = 0n;
   } else {
     request.credit = await gateway.ledger.settle(hold, {
+      // Streams have been delivered when they settle, plain answers have not.
+      delivered: plan.used % 2n === 0n,
       outcome: "completed",
       timeline,
       used: plan.used,

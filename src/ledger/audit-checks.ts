@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../db/schema.ts";
-import type { AuditMark } from "./commands.ts";
+import { ABANDONED, type AuditMark } from "./commands.ts";
 
 /** An invariant of the books, and whether it holds. */
 export interface Check {
@@ -33,6 +33,7 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
   const entries = await entryFaults(tx, marks);
   const requests = await requestFaults(tx, marks);
   const overdue = await overdueHolds(tx, nowMs);
+  const strays = full ? await strayRows(tx) : [];
   const checks = [
     check(
       "I1",
@@ -53,9 +54,9 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
     ),
     check(
       "I3",
-      [...entries.unmatched, ...overdue],
+      [...entries.unmatched, ...overdue, ...strays],
       "every charge belongs to a settled hold of the same amount, above the hold only where that is flagged",
-      "the charge does not fit its hold, or the hold was never ended",
+      "the charge does not fit its hold, the hold was never ended, or a row stands without those that explain it",
     ),
     check(
       "I4",
@@ -72,8 +73,8 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
     check(
       "I12",
       requests,
-      "what each request was told that it costs is its charge in the ledger",
-      "the request's charge is not the ledger's",
+      "what each request was told that it costs is its charge in the ledger, and what was given up is booked as lost",
+      "the request's charge or its loss is not the ledger's",
     ),
     check(
       "spent",
@@ -113,7 +114,7 @@ const newEntries = (marks: Marks): RawBuilder<unknown> => sql`
 
 /** The requests after each account's mark. */
 const newRequests = (marks: Marks): RawBuilder<unknown> => sql`
-  (select r.id, r.seq, r.account_id, r.hold_id, r.charge
+  (select r.id, r.seq, r.account_id, r.hold_id, r.charge, r.outcome
    from accounts a left join ${marks} m on m.subject_id = a.id
    cross join requests r where r.account_id = a.id and r.seq > coalesce(m.request_seq, 0))`;
 
@@ -202,16 +203,31 @@ async function entryFaults(
   };
 }
 
-/** New requests whose charge is not what their hold was settled with and the ledger says. */
+/** New requests that do not fit their hold, or whose charge or loss is not what the ledger says. */
 async function requestFaults(tx: Database, marks: Marks): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select r.id
     from ${newRequests(marks)} r
     left join holds h on h.id = r.hold_id
     left join ledger l on l.cause = r.hold_id || ':settle'
-    where h.id is null or h.state = 'held'
+    left join ledger loss on loss.cause = r.hold_id || ':loss'
+    where h.id is null or h.state = 'held' or r.id <> h.request_id or r.outcome <> h.end_reason
+      or (h.state = 'voided' and coalesce(-loss.amount, 0) <> case when h.end_reason in (${sql.join([...ABANDONED])})
+        then h.expected_cost else 0 end)
       or (h.state = 'voided' and (r.charge <> 0 or l.cause is not null))
       or (h.state = 'settled' and (l.cause is null or r.charge <> h.settled or r.charge <> -l.amount))
+    limit 1000`.execute(tx);
+  return rows.map((row) => row.id);
+}
+
+/** Rows that are found only by reading all: ended holds without their request, entries of accounts that are not there. */
+async function strayRows(tx: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select h.id from holds h left join requests r on r.id = h.request_id
+    where h.state <> 'held' and (r.hold_id is null or r.hold_id <> h.id)
+    union all
+    select l.cause from ledger l left join accounts a on a.id = l.account_id
+    where a.id is null and l.account_id <> 'operator'
     limit 1000`.execute(tx);
   return rows.map((row) => row.id);
 }

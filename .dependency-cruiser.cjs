@@ -19,7 +19,9 @@ const upward = LAYERS.map((layer, i) => ({
   name: `${layer}-imports-upward`,
   severity: "error",
   from: { path: `^src/${layer}/` },
-  to: { path: `^src/(${[...LAYERS.slice(i + 1), "services", "open-books", "main", "config"].join("|")})(/|\\.ts$)` },
+  to: {
+    path: `^src/(${[...LAYERS.slice(i + 1), "services", "open-books", "main", "config"].join("|")})(/|\\.ts$)`,
+  },
 }));
 
 module.exports = {

@@ -132,8 +132,9 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
 /** Without the password that the address may carry. */
 function whereDataIs(config: Config): string {
   if (config.databaseUrl === undefined) return `Its data is in ${config.home}.`;
-  const { host, pathname } = new URL(config.databaseUrl);
-  return `Its data is in the PostgreSQL database ${host}${pathname}.`;
+  // The form for sockets, without a host, is no URL to the letter.
+  const url = URL.parse(config.databaseUrl);
+  return `Its data is in the PostgreSQL database ${url === null ? "of DATABASE_URL" : `${url.host}${url.pathname}`}.`;
 }
 
 /** Looks at the file now and then; a look costs less than a watch that some file systems do not serve. */

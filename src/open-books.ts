@@ -91,6 +91,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       writer,
       keys,
       tokenHash,
+      isAlone: sweeper.isAlone,
       earlierTokenHash,
       clock,
       random,

@@ -44,7 +44,13 @@ export function openPostgres(url: string): Database {
 
 /** Opens one connection without limits on time, for migrations and audits. */
 export function openUnhurried(url: string): Database {
-  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: ANSWER_MS, types });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: ANSWER_MS,
+    keepAlive: true,
+    types,
+  });
   pool.on("error", () => undefined);
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }

@@ -9,6 +9,9 @@ import type { Writer } from "../ledger/writer.ts";
 /** The first account of a new installation begins with this much. */
 export const FIRST_CREDITS = 100_000;
 
+/** How often it is looked whether another process has shown what it made. */
+const LOOK_MS = 200;
+
 /** What an installation makes once, on its first start, and shows once. */
 export interface Installation {
   /** The admin token: its text when this start made it, and what it is known by. */
@@ -27,6 +30,8 @@ export interface InstallationParts {
   readonly writer: Writer;
   readonly keys: Keys;
   readonly tokenHash: (token: string) => string;
+  /** Whether no other process that shares the store lives. */
+  readonly isAlone: () => Promise<boolean>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -36,7 +41,7 @@ export interface InstallationParts {
  * next start makes the secret again, and the one that nobody saw stops working or is never used.
  */
 export function createInstallation(parts: InstallationParts): Installation {
-  const { database, writer, keys, tokenHash, clock, random, earlierTokenHash } = parts;
+  const { database, writer, keys, tokenHash, isAlone, clock, random, earlierTokenHash } = parts;
 
   const known = async (name: string): Promise<string | undefined> => {
     const row = await database
@@ -52,12 +57,21 @@ export function createInstallation(parts: InstallationParts): Installation {
     return stands;
   };
 
+  /** Whether the secret was shown. Another process that lives may be about to show it: it is given the time. */
+  const isShown = async (name: string): Promise<boolean> => {
+    for (;;) {
+      const alone = await isAlone();
+      if ((await known(`${name}_shown`)) !== undefined) return true;
+      if (alone) return false;
+      await new Promise<void>((resolve) => clock.setTimer(LOOK_MS, resolve));
+    }
+  };
+
   return {
     async adminToken() {
       if (earlierTokenHash !== undefined) return { text: undefined, hash: earlierTokenHash };
       const stands = await known("admin_token");
-      if (stands !== undefined && (await known("admin_token_shown")) !== undefined)
-        return { text: undefined, hash: stands };
+      if (stands !== undefined && (await isShown("admin_token"))) return { text: undefined, hash: stands };
       const text = `adm-${random.bytes(24).toHex()}`;
       const hash = await remember("admin_token", tokenHash(text), stands);
       return { text: hash === tokenHash(text) ? text : undefined, hash };

@@ -34,16 +34,16 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
     while (!(await isTaken(writer, command))) await later();
   };
 
-  const next = async (): Promise<void> => {
+  const giveNext = async (): Promise<void> => {
     const command = waiting.shift();
     busy = command !== undefined;
     if (command === undefined) return;
     try {
       await writer.submit(command);
-      void next();
+      void giveNext();
     } catch {
       waiting.push(command);
-      void later().then(next);
+      void later().then(() => giveNext());
     }
   };
 
@@ -70,7 +70,7 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
     },
     giveBack(command) {
       waiting.push(command);
-      if (!busy) void next();
+      if (!busy) void giveNext();
     },
   };
 }

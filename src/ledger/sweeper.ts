@@ -12,6 +12,8 @@ export interface Sweeper {
   start(): Promise<void>;
   /** Ends what can be ended now; returns how many holds. */
   sweep(): Promise<number>;
+  /** Whether no other process that shares the store lives. */
+  isAlone(): Promise<boolean>;
   /** Stops, and says that this process ends in order. */
   close(): Promise<void>;
 }
@@ -86,6 +88,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
   return {
     sweep,
+    isAlone: () => isAlone(parts),
     async start() {
       await heartbeat();
       // Where others share the store they are given the time to be heard again: it may have been away for all of them.
@@ -153,4 +156,16 @@ async function forgetDead({ database, engine, writer, clock, bootId }: SweeperPa
   if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
   for (const { boot_id: boot } of await dead.limit(MAX_HOLDS).execute())
     await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.nowMs() } : {}) });
+}
+
+async function isAlone({ database, engine, clock, bootId }: SweeperParts): Promise<boolean> {
+  if (engine === "sqlite") return true;
+  const other = await database
+    .selectFrom("processes")
+    .select("boot_id")
+    .where("boot_id", "<>", bootId)
+    .where("lease_until_ms", ">", storeTime(engine, clock.nowMs()))
+    .limit(1)
+    .executeTakeFirst();
+  return other === undefined;
 }

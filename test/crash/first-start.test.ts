@@ -1,4 +1,6 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { type Migration, Migrator } from "kysely/migration";
 import { SCHEMA_WORDS } from "../../src/db/engine.ts";
@@ -7,7 +9,7 @@ import { openUnhurried } from "../../src/db/postgres.ts";
 import type { Database } from "../../src/db/schema.ts";
 import { kyselyOver, openForWriting } from "../../src/db/sqlite.ts";
 import { describeOnEngines, type TestEngine, type TestPlace } from "../gateway/engines.ts";
-import { type GatewayProcess, startProcess } from "../gateway/process.ts";
+import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { faultsOfBooks, readBooks, withBooks } from "./books.ts";
 import { LONG } from "./runs.ts";
 import { kill, urlUnlessKilled } from "./station.ts";
@@ -15,8 +17,13 @@ import { kill, urlUnlessKilled } from "./station.ts";
 // A first start that dies, at every statement of the schema and at every commit, and the start after it.
 
 describeOnEngines("a start killed", (engine) => {
+  const folder = temporaryFolder();
+  const settings = join(folder.path, "switchyard.yaml");
+  // The start after it waits until the one before cannot be alive any more, before it makes anything anew.
+  writeFileSync(settings, "timeouts: { process_lease_seconds: 1 }\n");
+  afterAll(folder.remove);
   const begin = (place: TestPlace, environment: Readonly<Record<string, string>> = {}): GatewayProcess =>
-    startProcess({ ...place.environment, SWITCHYARD_CONFIG: "/nonexistent/switchyard.yaml", ...environment });
+    startProcess({ ...place.environment, SWITCHYARD_CONFIG: settings, ...environment });
 
   for (const older of [false, true]) {
     const from = older ? "a database of the version before" : "a new database";

@@ -11,7 +11,7 @@ import type {
 } from "../../src/ledger/commands.ts";
 
 /** Outcomes of holds that were given up before their request could settle. */
-const GIVEN_UP = ["process_died", "expired", "unwritten"];
+const GIVEN_UP = new Set(["process_died", "expired", "unwritten"]);
 
 /** An account of the model. */
 export interface ModelAccount {
@@ -187,7 +187,7 @@ export function createLedgerModel(): LedgerModel {
       release(held);
       held.state = "voided";
       // Nobody knows what became of it: the operator bears what it was expected to cost.
-      if (GIVEN_UP.includes(command.outcome)) held.lost = held.expectedCost;
+      if (GIVEN_UP.has(command.outcome)) held.lost = held.expectedCost;
     }
     return { ok: true };
   };

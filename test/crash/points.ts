@@ -12,8 +12,6 @@ export interface KillPoint {
   environment(nth: number): Readonly<Record<string, string>>;
   /** Whether passings are counted from the start of the process on, and not from its first request. */
   readonly countsStart: boolean;
-  /** Whether every run fires, however often the point was passed: such a lane needs another end. */
-  readonly always?: boolean;
   /** Watches from outside and kills at the n-th passing; undefined where the gateway does so by itself. */
   readonly watch?: (watched: Watched) => Watch;
 }
@@ -68,7 +66,6 @@ const ANY_MOMENT: KillPoint = {
     const timer = setTimeout(() => gateway.child.kill("SIGKILL"), chance * WORKLOAD_MS);
     return { stop: () => clearTimeout(timer) };
   }),
-  always: true,
 };
 
 /** Every moment of a request's life, in its order, and any other. */
@@ -83,7 +80,6 @@ export const KILL_POINTS: readonly KillPoint[] = [
         .catch(() => undefined);
       return {};
     }),
-    always: true,
   },
   failpoint("K2", "request.authenticated"),
   failpoint("K2", "hold.before_submit"),

@@ -25,19 +25,18 @@ export interface Step {
   readonly nth: number;
 }
 
+/** Steps of a lane, each chosen when it is known whether the process died at the one before. */
+export type Steps = Generator<Step, void, boolean>;
+
 /** One installation that dies at one step after the other. */
 export interface Lane {
   readonly engine: TestEngine;
-  readonly steps: Iterable<Step>;
+  /** What to die at next; told whether the step before it came to its passing. */
+  readonly steps: Steps;
   readonly seed: number;
-  /** Whether the lane ends when some runs in a row did not come to their passing. */
-  readonly endsQuiet: boolean;
   /** Where runs at a point are counted. */
   countOf(point: KillPoint): RunCount;
 }
-
-/** Workloads differ in length: so many in a row that do not come to a passing end the lane. */
-const QUIET_RUNS = 4;
 
 /** Runs a lane until something is broken; returns that, each with the run it was seen after. */
 export async function runLane(lane: Lane): Promise<string[]> {
@@ -51,8 +50,8 @@ export async function runLane(lane: Lane): Promise<string[]> {
   };
   try {
     let run = 0;
-    let quiet = 0;
-    for (const { point, nth } of lane.steps) {
+    for (let step = lane.steps.next(); !step.done && broken.length === 0;) {
+      const { point, nth } = step.value;
       run += 1;
       const gateway = station.start(point.environment(nth));
       // A gateway that counts from its start is looked at by another one, so that looking is not counted.
@@ -63,8 +62,7 @@ export async function runLane(lane: Lane): Promise<string[]> {
       count.runs += 1;
       if (fired) count.fired += 1;
       if (point.countsStart) await lookAgain(station, look);
-      quiet = fired ? 0 : quiet + 1;
-      if (broken.length > 0 || (lane.endsQuiet && quiet === QUIET_RUNS)) break;
+      step = lane.steps.next(fired);
     }
     if (broken.length === 0) await lookAgain(station, look);
     return broken;

@@ -19,7 +19,7 @@ export interface ToldChat {
   status: number | undefined;
   /** The charge that the client has read, in micro-credits. */
   credit: bigint | undefined;
-  /** Whether the client has read its answer to the end. */
+  /** Whether the client has read its answer to the end, and was told of no error in it. */
   whole: boolean;
   /** What a whole answer costs; undefined where that depends on when somebody broke off. */
   readonly expected: bigint | undefined;

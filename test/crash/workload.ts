@@ -149,7 +149,8 @@ export async function chat(workload: Workload, tenant: Tenant, plan: ChatPlan): 
       told.credit = creditIn(text, plan.stream);
       if (plan.leaves === "after first bytes") controller.abort();
     }
-    told.whole = response.ok;
+    // A stream that broke says so before its end mark.
+    told.whole = response.ok && !text.includes('data: {"error":');
     if (response.ok) workload.onAnswered?.();
   } catch {
     // Killed, or the client has left: what it was told until then stands in the journal.

@@ -110,8 +110,7 @@ function hold(state: BooksState, command: HoldCredit): Decided<HoldCredit> {
   const key = state.keys.get(command.key);
   if (account === undefined || key === undefined || !isLive(account, key, command.nowMs))
     return { answer: { ok: false, reason: "key_not_live" } };
-  const free = account.balance - account.held;
-  const room = key.budget === null ? free : key.budget - key.spent - key.held;
+  const { free, room } = roomIn(account, key);
   const amount = amountOf(command, free < room ? free : room);
   if (amount > free) return { answer: { ok: false, reason: "insufficient_credits" } };
   if (amount > room) return { answer: { ok: false, reason: "budget_exceeded" } };
@@ -142,6 +141,15 @@ function hold(state: BooksState, command: HoldCredit): Decided<HoldCredit> {
       },
     },
   };
+}
+
+/** What the account has free, and what the key's budget leaves: as much, where the key has none. */
+function roomIn(
+  account: AccountState,
+  key: KeyState,
+): { readonly free: MicroCredits; readonly room: MicroCredits } {
+  const free = account.balance - account.held;
+  return { free, room: key.budget === null ? free : key.budget - key.spent - key.held };
 }
 
 function isLive(account: AccountState, key: KeyState, nowMs: number): boolean {
@@ -198,12 +206,9 @@ function settle(state: BooksState, command: Settle): Decided<Settle> {
 /** Up to the hold in any case; above it what the account has free and the key's budget still allows. */
 function chargeOf(state: BooksState, made: HoldState, used: MicroCredits): MicroCredits {
   if (used <= made.amount) return used;
-  const account = accountOf(state, made);
-  const key = keyOf(state, made);
-  const free = account.balance - account.held;
-  const budgetRoom = key.budget === null ? free : key.budget - key.spent - key.held;
-  const room = free < budgetRoom ? free : budgetRoom;
-  const most = room > 0n ? made.amount + room : made.amount;
+  const { free, room } = roomIn(accountOf(state, made), keyOf(state, made));
+  const more = free < room ? free : room;
+  const most = more > 0n ? made.amount + more : made.amount;
   return used < most ? used : most;
 }
 

@@ -85,14 +85,16 @@ export function openSqliteStore(
 
 /** A sync has failed: whether what was written is on the disk is not known, and asking again does not tell. */
 function isLostSync(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code);
+  return /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(codeOf(error));
 }
 
 /** Faults of the file and not of a command: locked, full, unreadable, read-only. */
 function isStoreFault(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|CANTOPEN|NOTADB)/.test(code);
+  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|CANTOPEN|NOTADB)/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** A failed commit may have ended the transaction already. */

@@ -38,7 +38,7 @@ export const accountRoutes: readonly Route[] = [
     tag: "admin",
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(AccountSchema) } },
-    errors: [400],
+    errors: [400, 503],
     handle: async ({ services, query }) => respondJson(await services.admin.accounts(pageOf(query))),
   },
   {
@@ -48,7 +48,7 @@ export const accountRoutes: readonly Route[] = [
     summary: "One account",
     tag: "admin",
     answers: { 200: { description: "The account", schema: AccountSchema } },
-    errors: [404],
+    errors: [404, 503],
     handle: async ({ services, params }) => respondJson(await services.admin.account(params.id ?? "")),
   },
   {
@@ -82,7 +82,7 @@ export const accountRoutes: readonly Route[] = [
     tag: "admin",
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(EntrySchema) } },
-    errors: [400, 404],
+    errors: [400, 404, 503],
     handle: async ({ services, params, query }) =>
       respondJson(await services.admin.ledger(params.id ?? "", pageOf(query))),
   },

@@ -45,7 +45,7 @@ export const keyRoutes: readonly Route[] = [
     tag: "admin",
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(KeySchema) } },
-    errors: [400],
+    errors: [400, 503],
     handle: async ({ services, query }) => respondJson(await services.admin.keys(pageOf(query))),
   },
   {

@@ -14,7 +14,9 @@ const RequestSchema = Type.Object(
     key_id: Type.String(),
     model: Type.String(),
     provider: NullableText,
-    outcome: Type.String({ description: "completed, client_gone, process_died, or the type of the error" }),
+    outcome: Type.String({
+      description: "completed, client_gone, process_died, expired, unwritten, or the type of the error",
+    }),
     credit: Type.Number({ description: "What was charged" }),
     price_version: Type.String({ description: "Names the prices it was charged by" }),
     usage: Type.Record(Type.String(), Type.Number(), {
@@ -49,7 +51,7 @@ export const requestsRoute: Route = {
   tag: "admin",
   query: { ...PAGE_QUERY, ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])) },
   answers: { 200: { description: "A page", schema: pageSchema(RequestSchema) } },
-  errors: [400],
+  errors: [400, 503],
   async handle({ services, query }) {
     const filter: { -readonly [Name in (typeof FILTERS)[number]]?: string } = {};
     for (const name of FILTERS) {

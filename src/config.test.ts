@@ -104,7 +104,7 @@ describe("switchyard.yaml", () => {
     const { providers, models } = settings(PROVIDER);
     expect(providers.get("local")).toMatchObject({
       baseUrl: "http://127.0.0.1:11434/v1",
-      credentials: {},
+      headers: {},
       dialect: { kind: "compatible", unknownFields: "remove" },
     });
     expect(models.map(({ uniqueId, routes }) => [uniqueId, routes])).toEqual([
@@ -114,12 +114,11 @@ describe("switchyard.yaml", () => {
 
   const key = (line: string): string => PROVIDER.replace("    models:", `    ${line}\n    models:`);
   test("takes a credential from the file or from the environment it names", () => {
-    expect(settings(key("api_key: abc")).providers.get("local")?.credentials).toEqual({
+    expect(settings(key("api_key: abc")).providers.get("local")?.headers).toEqual({
       authorization: "Bearer abc",
     });
-    const { credentials, secrets } =
-      settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
-    expect([credentials, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
+    const { headers, secrets } = settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
+    expect([headers, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
   });
 
   test("reads seconds as milliseconds", () => {
@@ -214,6 +213,6 @@ test("a provider is live only with its key, at the address it is given", () => {
   const { providers } = settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://a/v1/" });
   expect(providers.get("openai")).toMatchObject({
     baseUrl: "http://a/v1",
-    credentials: { authorization: "Bearer k" },
+    headers: { authorization: "Bearer k" },
   });
 });

@@ -207,7 +207,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
     id: definition.id,
     protocol: definition.protocol,
     baseUrl: baseUrl.replace(/\/+$/, ""),
-    credentials: definition.credentials(apiKey),
+    headers: definition.headers(apiKey),
     secrets: [apiKey],
     dialect: definition.dialect,
   };
@@ -227,9 +227,9 @@ function configured(
   if (!isHttpUrl(settings.base_url)) throw new Error(`${file}: providers.${id}.base_url is no URL.`);
   return {
     id,
-    protocol: "chat_completions",
+    protocol: "compat_chat_completions",
     baseUrl: settings.base_url.replace(/\/+$/, ""),
-    credentials: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     secrets: apiKey === undefined ? [] : [apiKey],
     dialect: {
       kind: settings.dialect ?? "compatible",

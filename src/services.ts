@@ -5,6 +5,7 @@ import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import type { Log } from "./core/log.ts";
+import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
@@ -129,6 +130,15 @@ export async function buildServices({
   };
 }
 
+/** The model with the formats that a live route of it speaks. */
+function servedNow(model: Model, providers: Settings["providers"]): Model {
+  const spoken = new Set(model.routes.map((route) => providers.get(route.provider)?.protocol));
+  return {
+    ...model,
+    supportedProtocols: model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
+  };
+}
+
 interface CurrentOffer {
   readonly offer: Offer;
   readonly settings: Settings;
@@ -138,9 +148,9 @@ interface CurrentOffer {
 function createOffers(read: () => Settings, files: ReturnType<typeof loadModelFiles>) {
   const build = (): CurrentOffer => {
     const settings = read();
-    const enabled = [...files, ...settings.models].filter((model) =>
-      model.routes.some((route) => settings.providers.has(route.provider)),
-    );
+    const enabled = [...files, ...settings.models]
+      .map((model) => servedNow(model, settings.providers))
+      .filter((model) => model.supportedProtocols.length > 0);
     const twice = enabled.find(
       (model, i) => enabled.findIndex((other) => other.uniqueId === model.uniqueId) !== i,
     );

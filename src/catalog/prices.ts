@@ -60,10 +60,13 @@ function checkSold(prices: Prices, category: Category): void {
   if (category === "language") checkLanguage(prices);
 }
 
-/** Nothing counts units of a language model or asks for its facts: such prices would promise what is never charged. */
+/**
+ * Nothing counts units of a language model but its searches, or asks for its facts: such prices would promise what is
+ * never charged.
+ */
 function checkLanguage(prices: Prices): void {
   for (const bucket of UNIT_BUCKETS) {
-    if (prices[bucket] !== undefined)
+    if (bucket !== "web_search" && prices[bucket] !== undefined)
       throw new Error(`prices.${bucket} is of no use: language models are sold by the token`);
   }
   for (const [bucket, rules] of Object.entries(prices)) {

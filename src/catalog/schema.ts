@@ -41,7 +41,7 @@ const PriceRules = (description: string) => {
 type OptionalRules = ReturnType<typeof Type.Optional<ReturnType<typeof PriceRules>>>;
 
 const TokenRules = PriceRules("USD per million tokens");
-const UnitRules = PriceRules("USD per second of video, or per image");
+const UnitRules = PriceRules("USD per second of video, per image, or per web search");
 
 /** Prices by bucket: one number, or rules of which the first that holds counts. */
 export const PricesSchema = Type.Object(

@@ -113,7 +113,7 @@ const rising = fc
 const everyPrice = fc.record(
   Object.fromEntries(PRICE_BUCKETS.map((bucket) => [bucket, rising])),
 ) as fc.Arbitrary<Prices>;
-const NOTHING: Required<Usage> = { ...NO_USAGE, seconds: 0, images: 0 };
+const NOTHING: Required<Usage> = { ...NO_USAGE, seconds: 0, images: 0, webSearches: 0 };
 const FIELDS = Object.keys(NOTHING) as (keyof Usage)[];
 const anyUsage = fc.record(
   Object.fromEntries(FIELDS.map((field) => [field, fc.nat(20)])),

@@ -18,8 +18,8 @@ export const TOKEN_BUCKETS = [
 
 export type TokenBucket = (typeof TOKEN_BUCKETS)[number];
 
-/** What is sold by the piece: a second of video, an image; each as it was delivered. */
-export const UNIT_BUCKETS = ["second", "image"] as const;
+/** What is sold by the piece: a second of video, an image, each as it was delivered; a web search that a provider made. */
+export const UNIT_BUCKETS = ["second", "image", "web_search"] as const;
 
 export type UnitBucket = (typeof UNIT_BUCKETS)[number];
 
@@ -98,6 +98,7 @@ const PARENT: Readonly<Record<PriceBucket, PriceBucket | undefined>> = {
   audio_output: undefined,
   second: undefined,
   image: undefined,
+  web_search: undefined,
 };
 
 const FIELD: Readonly<Record<PriceBucket, keyof Usage>> = {
@@ -113,6 +114,7 @@ const FIELD: Readonly<Record<PriceBucket, keyof Usage>> = {
   audio_output: "audioOutput",
   second: "seconds",
   image: "images",
+  web_search: "webSearches",
 };
 
 /** The output side, the plainest first. */

@@ -19,7 +19,7 @@ export interface TokenUsage {
 
 /**
  * What a request used: tokens, and what was delivered by the piece. A count that is absent is none, so that the usage
- * of a language model is a `TokenUsage` and nothing more.
+ * of most language requests is a `TokenUsage` and nothing more.
  */
 export interface Usage extends TokenUsage {
   /**
@@ -29,6 +29,8 @@ export interface Usage extends TokenUsage {
   readonly seconds?: number;
   /** Delivered images. */
   readonly images?: number;
+  /** Searches that the provider made for the model. */
+  readonly webSearches?: number;
 }
 
 /** How a usage was arrived at, when it is not simply what the provider said. */

@@ -1,3 +1,4 @@
+import { wireRequest } from "../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { loadRecordings, type Recording, recordingsAvailable } from "../../test/upstream/recordings.ts";
@@ -224,7 +225,7 @@ function compared(recording: Recording) {
       },
     ],
   };
-  const { demand } = readRequest(new TextEncoder().encode(JSON.stringify(body)));
+  const { demand } = readRequest(wireRequest(body));
   const facts = FAMILIES.find(([pattern]) => pattern.test(name.replace(/^.*\//, "")))?.[1] ?? {};
   const media = mediaTokens(modelOf(facts), demand);
   return [

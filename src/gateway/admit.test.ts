@@ -8,7 +8,7 @@ import type { Provider } from "../providers/provider.ts";
 import { admit, type Offer } from "./admit.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
-const PROVIDER = { id: "p" } as Provider;
+const PROVIDER = { id: "p", protocol: "compat_chat_completions" } as Provider;
 const CALLER = { keyId: "k", accountId: "a", models: null };
 const FACTS: ModelFacts = { total_context: 10_000, max_output: 500, prices: { input: 1, output: 5 } };
 const PLAIN: Demand = {
@@ -17,6 +17,7 @@ const PLAIN: Demand = {
   images: [],
   mediaBytes: 0,
   choices: 1,
+  webSearches: 0,
   buckets: [],
   outputModalities: ["text"],
 };

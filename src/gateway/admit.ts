@@ -2,7 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../core/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
-import { dearestPrice, type PriceSnapshot, rulesFor, type TokenBucket } from "../core/price.ts";
+import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../core/price.ts";
 import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
 import type { Demand, RelayRequest } from "../protocols/protocol.ts";
@@ -38,6 +38,9 @@ const DEFAULT_MAX_OUTPUT = 32_768;
 /** A caller who sets no bound gets room for this much output, or a 402. */
 const FLOOR_OUTPUT = 1_024;
 
+/** Input that the results of one web search come to, at most. */
+const TOKENS_PER_SEARCH = 20_000;
+
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
 
@@ -53,7 +56,7 @@ export function admit(
   nowMs: number,
 ): Admission {
   const model = findModel(offer, caller, protocol, request.model);
-  const { provider, upstreamId } = findRoute(offer, model);
+  const { provider, upstreamId } = findRoute(offer, model, protocol);
   const { demand } = request;
   checkModalities(model, demand);
   const media = mediaTokens(model, demand);
@@ -91,10 +94,14 @@ function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: strin
   );
 }
 
-function findRoute(offer: Offer, model: Model): { provider: Provider; upstreamId: string } {
+function findRoute(
+  offer: Offer,
+  model: Model,
+  protocol: ProtocolId,
+): { provider: Provider; upstreamId: string } {
   for (const route of model.routes) {
     const provider = offer.providers.get(route.provider);
-    if (provider !== undefined) return { provider, upstreamId: route.upstreamId };
+    if (provider?.protocol === protocol) return { provider, upstreamId: route.upstreamId };
   }
   throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
     retryAfterSec: 30,
@@ -124,7 +131,7 @@ function checkModalities(model: Model, demand: Demand): void {
     if (rulesFor(model.prices, bucket) !== undefined) continue;
     throw new GatewayError(
       "invalid_request_error",
-      `${model.id} has no price for ${bucket.replace("_", " ")}, so it cannot be used.`,
+      `${model.id} has no price for ${bucket.replaceAll("_", " ")}, so it cannot be used.`,
     );
   }
 }
@@ -145,8 +152,9 @@ function quote(
   mediaCeiling: number,
   snapshot: PriceSnapshot,
 ): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
-  const input = Math.min(demand.textTokens.ceiling + mediaCeiling, model.totalContext ?? Infinity);
-  const dearest = (buckets: readonly TokenBucket[]): MicroCredits =>
+  const found = demand.webSearches * TOKENS_PER_SEARCH;
+  const input = Math.min(demand.textTokens.ceiling + mediaCeiling + found, model.totalContext ?? Infinity);
+  const dearest = (buckets: readonly PriceBucket[]): MicroCredits =>
     buckets
       .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
       .map((bucket) => dearestPrice(snapshot, bucket, input))
@@ -163,7 +171,8 @@ function quote(
     "reasoning",
     ...demand.buckets.filter((bucket) => bucket === "audio_output" || bucket === "image_output"),
   ]);
-  const inputCost = BigInt(input) * inputPrice;
+  const searches = BigInt(demand.webSearches) * dearest(["web_search"]);
+  const inputCost = BigInt(input) * inputPrice + searches;
   const perToken = outputPrice * BigInt(demand.choices);
   const most = model.maxOutput ?? DEFAULT_MAX_OUTPUT;
   if (demand.maxOutputTokens !== undefined) {

@@ -8,8 +8,8 @@ import { costOf, foldUnpriced } from "../core/price.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../core/usage.ts";
 import type { Attempt } from "../ledger/commands.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { AnswerContext, Metered, RelayProtocol } from "../protocols/protocol.ts";
-import { callUpstream, type UpstreamAnswer } from "../providers/upstream.ts";
+import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../protocols/protocol.ts";
+import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -39,7 +39,7 @@ export class ClientGone extends Error {
 export interface PaidCall {
   readonly context: AnswerContext;
   /** Sends the request. Rejects with the refusal as the client is to see it. */
-  send(body: Uint8Array, stream: boolean): Promise<UpstreamAnswer>;
+  send(request: UpstreamBody, stream: boolean): Promise<UpstreamAnswer>;
   /** The first byte of the provider's answer has come. */
   sawByte(): void;
   /** Stops upstream for `reason`, unless the call has ended. */
@@ -104,9 +104,9 @@ export function openPaidCall(parts: CallParts): PaidCall {
 
   const call: PaidCall = {
     context,
-    async send(body, stream) {
+    async send({ body, headers = {} }, stream) {
       controller.signal.throwIfAborted();
-      return sendCall(parts, progress, context, { body, stream, signal: controller.signal });
+      return sendCall(parts, progress, context, { body, headers, stream, signal: controller.signal });
     },
     sawByte() {
       progress.firstByteAtMs ??= clock.nowMs();
@@ -151,7 +151,7 @@ async function sendCall(
   { services, protocol, admission, hold, record }: CallParts,
   progress: Progress,
   context: AnswerContext,
-  request: { readonly body: Uint8Array; readonly stream: boolean; readonly signal: AbortSignal },
+  request: Omit<UpstreamCall, "provider" | "path">,
 ): Promise<UpstreamAnswer> {
   const { provider, upstreamId } = admission;
   const attempt = {
@@ -161,7 +161,8 @@ async function sendCall(
     status: null,
   };
   progress.attempts.push(attempt);
-  const answer = await callUpstream(hold, { provider, path: protocol.path, ...request });
+  const path = protocol.upstreamPath(upstreamId, request.stream);
+  const answer = await callUpstream(hold, { provider, path, ...request });
   services.failpoint("upstream.after_headers");
   progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
   record.note({ upstream_status: answer.status });

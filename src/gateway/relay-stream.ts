@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
 import { describeError } from "../core/log.ts";
 import { NO_USAGE } from "../core/usage.ts";
-import type { Metered, RelayProtocol } from "../protocols/protocol.ts";
+import type { Metered, RelayProtocol, UpstreamBody } from "../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../providers/upstream.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -29,7 +29,7 @@ export interface StreamParts {
   readonly call: PaidCall;
   readonly protocol: RelayProtocol;
   readonly record: RequestRecord;
-  readonly body: Uint8Array;
+  readonly body: UpstreamBody;
 }
 
 /**

@@ -2,7 +2,7 @@ import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import type { Caller } from "../core/caller.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
-import type { RelayProtocol, RelayTarget } from "../protocols/protocol.ts";
+import type { RelayProtocol, RelayTarget, UpstreamBody, WireRequest } from "../protocols/protocol.ts";
 import { costOf } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
@@ -20,7 +20,7 @@ export interface RelayServices extends CallServices {
 export interface RelayInput {
   readonly caller: Caller;
   readonly protocol: RelayProtocol;
-  readonly body: Uint8Array;
+  readonly wire: WireRequest;
   /** Ends when the client has gone. */
   readonly signal: AbortSignal;
   readonly record: RequestRecord;
@@ -41,7 +41,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
   const { caller, protocol, record } = input;
   services.failpoint("request.authenticated");
-  const request = protocol.readRequest(input.body);
+  const request = protocol.readRequest(input.wire);
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
   const target = targetOf(admission);
@@ -49,13 +49,14 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const asked = protocol.upstreamBody(request, target);
   const hold = await holdFor(services, caller, admission, record);
   const bounded = outputBound(hold, admission);
-  const { body, warnings } =
+  const body =
     bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
   const heldAtMs = services.clock.nowMs();
   const call = openPaidCall({ services, protocol, admission, hold, heldAtMs, record });
   const leave = (): void => call.abort(new ClientGone());
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
+  const { warnings } = body;
   if (!request.stream)
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
   const answer = await openStreamAnswer({ services, call, protocol, record, body });
@@ -120,7 +121,7 @@ async function relayPlain(
   services: RelayServices,
   call: PaidCall,
   { protocol, record }: RelayInput,
-  body: Uint8Array,
+  body: UpstreamBody,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
     call.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),

@@ -27,7 +27,11 @@ const MAX_LOGGED_PATH = 512;
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
 interface Edge {
-  readonly Bindings: { readonly run: (route: Route, context: Context<Edge>) => Promise<Response> };
+  readonly Bindings: {
+    readonly run: (route: Route, context: Context<Edge>) => Promise<Response>;
+    /** The path is that of `route`, whatever the method. */
+    readonly at: (route: Route | undefined) => void;
+  };
 }
 
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
@@ -43,10 +47,13 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     });
     let streams = false;
     let response: Response;
+    let at: Route | undefined;
     try {
       refuseOddRequests(request);
       response = await router.fetch(request, {
+        at: (route) => (at = route),
         run: async (route, hono) => {
+          at = route;
           const caller = await authenticate(services, route.access, request.headers);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
           const context: RouteContext = {
@@ -69,7 +76,11 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
       });
       streams = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     } catch (error) {
-      response = respondError(errorOf(error, record.note, request.signal));
+      response = respondError(
+        errorOf(error, record.note, request.signal),
+        requestId,
+        at?.protocol?.encodeError,
+      );
     }
     decorate(response.headers, requestId);
     if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
@@ -87,7 +98,8 @@ function createRouter(routes: readonly Route[]): Hono<Edge> {
     router.on(route.method.toUpperCase(), route.path, (context) => context.env.run(route, context));
   for (const [path, same] of paths) {
     const allow = same.map((route) => route.method.toUpperCase()).join(", ");
-    router.all(path, () => {
+    router.all(path, (context) => {
+      context.env.at(same[0]);
       throw new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
     });
   }

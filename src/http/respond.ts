@@ -1,6 +1,7 @@
 import type { StreamAnswer } from "../gateway/relay-stream.ts";
 import { streamBody } from "../runtime/stream-body.ts";
 import type { GatewayError } from "../core/errors.ts";
+import type { RelayProtocol } from "../protocols/protocol.ts";
 
 /** A JSON answer of a value. */
 export function respondJson(
@@ -34,16 +35,21 @@ export function respondStream(
   );
 }
 
+/** Encodes an error where the endpoint has no format of its own. */
+const encodePlainly: RelayProtocol["encodeError"] = (error) => ({
+  error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type },
+});
+
 /** An error in the one shape, with what clients of this endpoint read besides. */
-export function respondError(error: GatewayError): Response {
+export function respondError(
+  error: GatewayError,
+  requestId: string,
+  encode: RelayProtocol["encodeError"] = encodePlainly,
+): Response {
   const headers: Record<string, string> = { ...error.headers };
   if (error.retryAfterSec !== undefined) headers["retry-after"] = String(error.retryAfterSec);
   if (error.kind === "conflict_error") headers["x-should-retry"] = "false";
-  return respondJson(
-    { error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type } },
-    error.status,
-    headers,
-  );
+  return respondJson(encode(error, requestId), error.status, headers);
 }
 
 /** The `warning` header that names what was left out or changed; none for none. */

@@ -4,6 +4,7 @@ import type { Admin } from "../gateway/admin.ts";
 import type { RelayServices } from "../gateway/relay.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
 import type { Caller } from "../core/caller.ts";
+import type { RelayProtocol } from "../protocols/protocol.ts";
 
 /** What routes use; built once by the composition root. */
 export interface EdgeServices {
@@ -57,6 +58,8 @@ export interface Route {
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly answers: Readonly<Record<number, RouteAnswer>>;
+  /** The format whose clients call this; its errors have the shape that they read. */
+  readonly protocol?: RelayProtocol;
   /** Error statuses beside 401 (where a credential is asked for), 404 of the path and 500. */
   readonly errors: readonly number[];
   handle(context: RouteContext): Promise<Response> | Response;

@@ -1,9 +1,10 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { ImageSize } from "../core/image-size.ts";
+import type { JsonObject } from "../core/json-value.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
-import type { TokenBucket } from "../core/price.ts";
-import type { TokenUsage, UsageFlag } from "../core/usage.ts";
+import type { PriceBucket } from "../core/price.ts";
+import type { Usage, UsageFlag } from "../core/usage.ts";
 
 /**
  * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
@@ -12,9 +13,9 @@ import type { TokenUsage, UsageFlag } from "../core/usage.ts";
 export interface RelayProtocol {
   readonly id: ProtocolId;
   /** Path under a provider's base address. */
-  readonly path: string;
-  /** Parses and checks a request body. Throws a `GatewayError` that names the field at fault. */
-  readRequest(body: Uint8Array): RelayRequest;
+  upstreamPath(upstreamId: string, stream: boolean): string;
+  /** Parses and checks a request. Throws a `GatewayError` that names the field at fault. */
+  readRequest(wire: WireRequest): RelayRequest;
   /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
   upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
   /** Reads a whole answer. Throws `upstream_error` when it is none. */
@@ -23,6 +24,16 @@ export interface RelayProtocol {
   openStream(context: AnswerContext): RelayStream;
   /** The error a client is given for a refusal of the provider. */
   readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError;
+  /** The body of an error answer, as the clients of this format read it. */
+  encodeError(error: GatewayError, requestId: string): JsonObject;
+}
+
+/** What a client sent. */
+export interface WireRequest {
+  readonly body: Uint8Array;
+  readonly headers: Headers;
+  /** What the path said, in the format whose path names the model and the verb. */
+  readonly address?: { readonly model: string; readonly stream: boolean };
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
@@ -46,8 +57,10 @@ export interface Demand {
   /** Output tokens the caller set as the most, per choice. */
   readonly maxOutputTokens?: number;
   readonly choices: number;
+  /** Web searches that the provider may make for it. */
+  readonly webSearches: number;
   /** Buckets with no parent that the answer or the input will use. */
-  readonly buckets: readonly TokenBucket[];
+  readonly buckets: readonly PriceBucket[];
   /** Modalities asked for in the answer. */
   readonly outputModalities: readonly Modality[];
 }
@@ -73,6 +86,8 @@ export interface RelayTarget {
 
 export interface UpstreamBody {
   readonly body: Uint8Array;
+  /** Headers of the call beside the provider's own. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What was left out or changed, one sentence each, for the `warning` header. */
   readonly warnings: readonly string[];
 }
@@ -96,7 +111,7 @@ export interface AnswerContext {
 
 /** Usage as the answer told it, or as we counted it. */
 export interface Metered {
-  readonly usage: TokenUsage;
+  readonly usage: Usage;
   readonly flags: readonly UsageFlag[];
 }
 

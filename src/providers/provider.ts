@@ -1,3 +1,5 @@
+import type { ProtocolId } from "../core/model.ts";
+
 /**
  * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
  * its dialect as data. No code forks by provider.
@@ -5,17 +7,17 @@
 export interface Provider {
   readonly id: string;
   /** The wire format it speaks. */
-  readonly protocol: "chat_completions";
-  /** Address with the version segment, no slash at the end: `https://api.openai.com/v1`. */
+  readonly protocol: ProtocolId;
+  /** Address as the vendor's own SDK takes it, no slash at the end: `https://api.openai.com/v1`. */
   readonly baseUrl: string;
-  /** Headers that carry the credential. */
-  readonly credentials: Readonly<Record<string, string>>;
+  /** Headers of every call: the credential, and the version that some vendors ask for. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Texts that must never be shown to anybody: the credential itself. */
   readonly secrets: readonly string[];
   readonly dialect: Dialect;
 }
 
-/** How a provider's chat completions differ from the reference. */
+/** How a provider's format differs from the reference. */
 export interface Dialect {
   /** `native`: bytes pass as they are. `compatible`: each event passes the named repairs. */
   readonly kind: "native" | "compatible";
@@ -35,5 +37,5 @@ export interface ProviderDefinition {
   readonly defaultBaseUrl: string;
   readonly protocol: Provider["protocol"];
   readonly dialect: Dialect;
-  credentials(apiKey: string): Readonly<Record<string, string>>;
+  headers(apiKey: string): Readonly<Record<string, string>>;
 }

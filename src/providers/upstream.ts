@@ -9,6 +9,8 @@ export interface UpstreamCall {
   readonly provider: Provider;
   /** Path under the provider's base address. */
   readonly path: string;
+  /** Headers beside the provider's own. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly stream: boolean;
   readonly signal: AbortSignal;
@@ -39,7 +41,8 @@ export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<U
     response = await fetchOnce(`${provider.baseUrl}${call.path}`, {
       method: "POST",
       headers: {
-        ...provider.credentials,
+        ...call.headers,
+        ...provider.headers,
         "content-type": "application/json",
         accept: call.stream ? "text/event-stream" : "application/json",
         "accept-encoding": "identity",

@@ -6,7 +6,7 @@ import { spliceObject } from "../../core/json-splice.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
-import { errorWithin, readErrorObject } from "./refusal.ts";
+import { errorWithin, readErrorObject } from "../refusal.ts";
 import { repairAnswer, type RepairName } from "./repairs.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 

@@ -1,3 +1,4 @@
+import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { loadRecordings, type Recording, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { readRequest } from "./request.ts";
@@ -41,7 +42,7 @@ const PIXEL =
 const GIF = "data:image/gif;base64,R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
 
 function demandOf(messages: readonly unknown[]) {
-  return readRequest(new TextEncoder().encode(JSON.stringify({ model: "v/m", messages }))).demand;
+  return readRequest(wireRequest({ model: "v/m", messages })).demand;
 }
 
 const image = (url: string, more: object = {}) => ({ type: "image_url", image_url: { url, ...more } });
@@ -110,7 +111,7 @@ function knownInput(): { known: Known[]; added: Map<string, number>; unread: num
     const body = request.body as Json;
     let demand;
     try {
-      ({ demand } = readRequest(new TextEncoder().encode(JSON.stringify(body))));
+      ({ demand } = readRequest(wireRequest(body as object)));
     } catch {
       unread += 1;
       continue;

@@ -48,6 +48,7 @@ export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes
     mediaBytes: media.otherBytes,
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     choices: body.n ?? 1,
+    webSearches: 0,
     buckets: pricedBuckets(body, media.counts),
     outputModalities: body.modalities ?? ["text"],
   };

@@ -1,6 +1,7 @@
 import type { RelayProtocol } from "../protocol.ts";
+import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
-import { readRefusal } from "./refusal.ts";
+import { encodeError } from "./error-body.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
 import { openStream } from "./stream.ts";
 import { upstreamBody } from "./upstream-body.ts";
@@ -8,11 +9,12 @@ import { upstreamBody } from "./upstream-body.ts";
 /** Chat completions, as a format that is relayed. */
 export const chatCompletions: RelayProtocol = {
   id: "compat_chat_completions",
-  path: "/chat/completions",
+  upstreamPath: () => "/chat/completions",
   readRequest,
   // A request only ever comes back to the protocol that read it.
   upstreamBody: (request, target) => upstreamBody(request as ChatRequest, target),
   readAnswer,
   openStream,
   readRefusal,
+  encodeError,
 };

@@ -1,3 +1,4 @@
+import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
 import type { Model } from "../../core/model.ts";
@@ -14,7 +15,7 @@ const image = (url: string): string =>
 
 function refusalOf(text: string | Uint8Array): GatewayError | undefined {
   try {
-    readRequest(typeof text === "string" ? encoder.encode(text) : text);
+    readRequest(wireRequest(text));
     return undefined;
   } catch (error) {
     if (error instanceof GatewayError) return error;
@@ -278,7 +279,7 @@ describe("what is odd and allowed goes up unchanged, byte for byte", () => {
   for (const { name, text } of cases) {
     test(name, () => {
       const bytes = encoder.encode(text);
-      const sent = upstreamBody(readRequest(bytes), TARGET);
+      const sent = upstreamBody(readRequest(wireRequest(bytes)), TARGET);
       expect(new TextDecoder().decode(sent.body)).toBe(text);
       expect(({} as { admin?: unknown }).admin).toBeUndefined();
     });
@@ -286,7 +287,7 @@ describe("what is odd and allowed goes up unchanged, byte for byte", () => {
 });
 
 describe("demand", () => {
-  const demand = (text: string) => readRequest(encoder.encode(text)).demand;
+  const demand = (text: string) => readRequest(wireRequest(text)).demand;
 
   test("counts media by kind and asks for the buckets that have no parent", () => {
     const parts = [

@@ -1,43 +1,36 @@
-import { GatewayError } from "../../core/errors.ts";
-import {
-  findDuplicateKey,
-  type JsonScan,
-  type Member,
-  memberName,
-  openScan,
-  readMembers,
-} from "../../core/json-scan.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import { compileSchema, faultSentence } from "../../core/schema.ts";
-import type { RelayRequest } from "../protocol.ts";
+import { checkMediaUrl } from "../links.ts";
+import type { RelayRequest, WireRequest } from "../protocol.ts";
+import {
+  invalid,
+  readRequestJson,
+  refuseTwiceWithin,
+  type RequestJson,
+  spanLength,
+  withoutNulls,
+} from "../request-json.ts";
 import { readDemand } from "./demand.ts";
 import { type ChatMessage, type ChatRequestBody, ChatRequestSchema, PART_TYPES } from "./schema.ts";
 
-/** A chat completions request: its value, its bytes, and where its members stand in them. */
+/** A chat completions request: its value, and its bytes with where its members stand in them. */
 export interface ChatRequest extends RelayRequest {
   readonly body: ChatRequestBody;
-  readonly bytes: Uint8Array;
-  readonly members: readonly Member[];
-  readonly byName: ReadonlyMap<string, Member>;
+  readonly json: RequestJson;
 }
 
-/** Nesting that any request needs, with room; deeper is an attack on whoever serialises it next. */
-const MAX_DEPTH = 64;
+/** Levels of `messages` that are read: message, content, part, and what the part holds. */
+const MESSAGE_LEVELS = 4;
 
-/** Values in one body: parsing cost grows with these, not with bytes. */
-const MAX_VALUES = 200_000;
+const REQUIRED: ReadonlySet<string> = new Set(["model", "messages"]);
 
 const checker = compileSchema(ChatRequestSchema);
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
-export function readRequest(bytes: Uint8Array): ChatRequest {
-  const scan = openScan(bytes, bytes.length, MAX_DEPTH, MAX_VALUES);
-  const members = readMembers(scan);
-  if (members === undefined) throw unreadable(scan);
-  const byName = indexMembers(bytes, members);
-  checkMessageKeys(bytes, byName.get("messages"));
-  const value = withoutNulls(parse(bytes));
+export function readRequest(wire: WireRequest): ChatRequest {
+  const json = readRequestJson(wire.body);
+  refuseTwiceWithin(json, "messages", MESSAGE_LEVELS);
+  const value: JsonObject = withoutNulls(json.value, REQUIRED);
   if (!checker.accepts(value)) {
     const fault = checker.faultOf(value);
     throw invalid(faultSentence(fault), fault.path);
@@ -55,83 +48,12 @@ export function readRequest(bytes: Uint8Array): ChatRequest {
     stream: value.stream === true,
     demand: readDemand(
       value,
-      bytes.length,
-      spanLength(byName, "tools") + spanLength(byName, "functions") + spanLength(byName, "response_format"),
+      json.bytes.length,
+      spanLength(json, "tools") + spanLength(json, "functions") + spanLength(json, "response_format"),
     ),
     body: value,
-    bytes,
-    members,
-    byName,
+    json,
   };
-}
-
-/** A 400 that names a field. */
-export function invalid(message: string, param?: string): GatewayError {
-  return new GatewayError("invalid_request_error", message, param === undefined ? {} : { param });
-}
-
-/**
- * Members by name. A name that stands twice is refused: two readers of the same bytes could see two different
- * requests, and we charge by what we read.
- */
-export function indexMembers(bytes: Uint8Array, members: readonly Member[]): ReadonlyMap<string, Member> {
-  const byName = new Map<string, Member>();
-  for (const member of members) {
-    const name = memberName(bytes, member.keyStart, member.keyEnd);
-    if (byName.has(name))
-      throw invalid(`${name.slice(0, 64)} stands twice in the body: send it once.`, name.slice(0, 64));
-    byName.set(name, member);
-  }
-  return byName;
-}
-
-/** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
-function withoutNulls(value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).filter(([name, field]) => field !== null || REQUIRED.has(name)),
-  );
-}
-
-const REQUIRED: ReadonlySet<string> = new Set(["model", "messages"]);
-
-/** Levels of `messages` that are read: message, content, part, and what the part holds. */
-const MESSAGE_LEVELS = 4;
-
-/** The input is charged by what the messages say, so nothing in them may be said twice either. */
-function checkMessageKeys(bytes: Uint8Array, messages: Member | undefined): void {
-  if (messages === undefined) return;
-  const twice = findDuplicateKey(openScan(bytes, messages.valueEnd), messages.valueStart, MESSAGE_LEVELS);
-  if (twice === undefined) return;
-  throw invalid(`${twice.slice(0, 64)} stands twice in one object of messages: send it once.`, "messages");
-}
-
-function parse(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch {
-    throw invalid("The body is not valid UTF-8.");
-  }
-  return JSON.parse(text);
-}
-
-function unreadable(scan: JsonScan): GatewayError {
-  switch (scan.failure) {
-    case "depth":
-      return invalid(`The body nests deeper than ${MAX_DEPTH} levels.`);
-    case "values":
-      return new GatewayError("input_too_large", `The body has more than ${MAX_VALUES} JSON values.`);
-    case "syntax":
-      return invalid("The body is not valid JSON.");
-    case "":
-      return invalid("The body must be a JSON object.");
-  }
-}
-
-function spanLength(byName: ReadonlyMap<string, Member>, name: string): number {
-  const member = byName.get(name);
-  return member === undefined ? 0 : member.valueEnd - member.valueStart;
 }
 
 function checkMessage(message: ChatMessage, path: string): void {
@@ -154,7 +76,7 @@ function checkMessage(message: ChatMessage, path: string): void {
   }
   if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
   message.images?.forEach((image, i) =>
-    checkUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
+    checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
   );
 }
 
@@ -184,30 +106,7 @@ function checkPart(part: Part, path: string): void {
   const link = { image_url: part.image_url, video_url: part.video_url, audio_url: part.audio_url };
   for (const [name, value] of Object.entries(link)) {
     if (value !== undefined && value !== null)
-      checkUrl(value.url, name.slice(0, -"_url".length), `${path}.${name}.url`);
-  }
-}
-
-/** Links go to the provider as they are; only the schemes that a provider may be asked to fetch are let through. */
-function checkUrl(url: string, kind: string, path: string): void {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url.slice(0, 32))?.[1]?.toLowerCase();
-  if (scheme === "https" || scheme === "http") {
-    if (/[\s\\]/.test(url) || !URL.canParse(url)) throw invalid(`${path} is not a valid URL.`, path);
-    return;
-  }
-  if (scheme !== "data") throw invalid(`${path} must be an http, https or data URL.`, path);
-  const comma = url.indexOf(",");
-  if (comma === -1) throw invalid(`${path} is a data URL without a comma.`, path);
-  if (
-    !url
-      .slice(5, 5 + kind.length + 1)
-      .toLowerCase()
-      .startsWith(`${kind}/`)
-  ) {
-    throw invalid(
-      `${path} must hold ${kind === "image" ? "an" : "a"} ${kind}: its media type says otherwise.`,
-      path,
-    );
+      checkMediaUrl(value.url, name.slice(0, -"_url".length), `${path}.${name}.url`);
   }
 }
 

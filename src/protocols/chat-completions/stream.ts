@@ -6,10 +6,11 @@ import { createSseLines } from "../../core/sse-lines.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
-import { createEventJoiner } from "./event-joiner.ts";
+import { createEventJoiner } from "../event-joiner.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
+import { encodeError } from "./error-body.ts";
 import { createChunkRepairs } from "./repairs.ts";
-import { readErrorObject } from "./refusal.ts";
+import { readErrorObject } from "../refusal.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
 /** A line, and an event of several, that is longer than this is a fault of the provider. */
@@ -225,7 +226,7 @@ export function openStream(context: AnswerContext): RelayStream {
         finishChunks(state, context, openChoices, "error"),
         tailChunk(state, context, usage),
         ...(credit === undefined ? [] : [tailChunk(state, context, usage, credit)]),
-        encoder.encode(`data: ${JSON.stringify(inStreamError(error))}\n\ndata: [DONE]\n\n`),
+        encoder.encode(`data: ${JSON.stringify(encodeError(error))}\n\ndata: [DONE]\n\n`),
       ]);
     },
     keepAlive: KEEP_ALIVE,
@@ -350,10 +351,4 @@ function finishChunks(
       `data: ${chunkHead(state, context)},"choices":[{"index":${index},"delta":${choices.size === 0 ? '{"role":"assistant"}' : "{}"},"finish_reason":"${reason}"}]}\n\n`,
   );
   return encoder.encode(chunks.join(""));
-}
-
-function inStreamError(error: GatewayError): object {
-  return {
-    error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type },
-  };
 }

@@ -1,9 +1,10 @@
+import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
 import type { Model } from "../../core/model.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { FIELDS } from "./fields.ts";
+import { CHAT_FIELDS } from "./fields.ts";
 import { readRequest } from "./request.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
@@ -11,7 +12,6 @@ const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
   numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 300,
 };
-const encoder = new TextEncoder();
 const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 
 interface Aim {
@@ -27,7 +27,7 @@ function send(text: string, { model = {}, target = {} }: Aim = {}) {
     maxOutput: 100,
     ...model,
   };
-  const { body, warnings } = upstreamBody(readRequest(encoder.encode(text)), {
+  const { body, warnings } = upstreamBody(readRequest(wireRequest(text)), {
     model: whole as unknown as Model,
     upstreamId: "up",
     unknownFields: "remove",
@@ -236,7 +236,7 @@ describe("what the target cannot express is a 400 that names it", () => {
 });
 
 test("every field of the table is free, or priced with free values, or our own", () => {
-  for (const field of Object.values(FIELDS)) {
+  for (const field of Object.values(CHAT_FIELDS.fields)) {
     expect(["free", "priced", "gateway"]).toContain(field.rule);
     if (field.rule === "priced") expect(field.freeValues).toContain(null);
   }

@@ -1,18 +1,10 @@
-import type { Member } from "../../core/json-scan.ts";
-import { openScan, readMembers } from "../../core/json-scan.ts";
+import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { FIELDS } from "./fields.ts";
-import { type ChatRequest, indexMembers, invalid, unknownPart } from "./request.ts";
-
-/** Changes gathered for one body. */
-interface Rewrite {
-  readonly remove: Set<Member>;
-  readonly replace: Map<Member, string>;
-  readonly rename: Map<Member, string>;
-  readonly append: string[];
-  readonly warnings: string[];
-}
+import { indexMembers, invalid } from "../request-json.ts";
+import { checkFields, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { CHAT_FIELDS } from "./fields.ts";
+import { type ChatRequest, unknownPart } from "./request.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
@@ -21,55 +13,25 @@ interface Rewrite {
  * Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
-  const rewrite: Rewrite = {
-    remove: new Set(),
-    replace: new Map(),
-    rename: new Map(),
-    append: [],
-    warnings: [],
-  };
+  const rewrite = openRewrite();
   rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
-  for (const [name, at] of request.byName) checkField(request, target, name, at, rewrite);
+  checkFields(request.json, target, CHAT_FIELDS, rewrite, (name, at) =>
+    inTargetsWords(request, target, name, at, rewrite),
+  );
   checkParts(request, target);
   boundOutput(request, target, rewrite);
   if (request.stream && target.streamUsageOption) askForUsage(request, rewrite);
-  return { body: spliceObject(request.bytes, request.members, rewrite), warnings: rewrite.warnings };
+  return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
 }
 
 function member(request: ChatRequest, name: string): Member {
-  const found = request.byName.get(name);
+  const found = request.json.byName.get(name);
   if (found === undefined) throw new Error(`The request has no ${name}.`);
   return found;
 }
 
 function valueOf(request: ChatRequest, name: string): unknown {
   return (request.body as Readonly<Record<string, unknown>>)[name];
-}
-
-function checkField(
-  request: ChatRequest,
-  target: RelayTarget,
-  name: string,
-  at: Member,
-  rewrite: Rewrite,
-): void {
-  // Own members only: a field named after what every object inherits is a field that nobody knows.
-  const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
-  if (ignores(target, name)) {
-    rewrite.remove.add(at);
-    rewrite.warnings.push(`${name} was left out: ${target.model.id} does not take it`);
-  } else if (field === undefined) {
-    if (target.unknownFields === "pass") return;
-    rewrite.remove.add(at);
-    rewrite.warnings.push(`${printable(name)} was left out: it is not a field of chat completions`);
-  } else if (field.rule === "priced" && !field.freeValues.includes(valueOf(request, name))) {
-    throw invalid(
-      `${name} changes the price, and ${target.model.id} has no price for it: leave it out.`,
-      name,
-    );
-  } else if (field.rule === "gateway" && target.unknownFields === "remove") {
-    inTargetsWords(request, target, name, at, rewrite);
-  }
 }
 
 /** `reasoning`, `thinking` and `image_config` for a target that has only `reasoning_effort`. */
@@ -84,7 +46,7 @@ function inTargetsWords(
   const effort = name === "reasoning" ? request.body.reasoning?.effort : undefined;
   if (
     typeof effort === "string" &&
-    !request.byName.has("reasoning_effort") &&
+    !request.json.byName.has("reasoning_effort") &&
     !ignores(target, "reasoning_effort")
   ) {
     rewrite.append.push(`"reasoning_effort":${JSON.stringify(effort)}`);
@@ -105,7 +67,7 @@ function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite
   const field = target.model.maxTokensField;
   const name = MAX_FIELDS.find((candidate) => valueOf(request, candidate) !== undefined);
   const others = MAX_FIELDS.filter((candidate) => candidate !== name).map((other) =>
-    request.byName.get(other),
+    request.json.byName.get(other),
   );
   if (name === undefined) {
     if (target.outputBound === undefined) return;
@@ -133,7 +95,7 @@ function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): 
 
 /** Without usage in the stream there would be nothing to bill by. */
 function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
-  const options = request.byName.get("stream_options");
+  const options = request.json.byName.get("stream_options");
   if (options === undefined) {
     rewrite.append.push('"stream_options":{"include_usage":true}');
     return;
@@ -142,7 +104,7 @@ function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
     rewrite.replace.set(options, '{"include_usage":true}');
     return;
   }
-  const bytes = request.bytes.subarray(options.valueStart, options.valueEnd);
+  const bytes = request.json.bytes.subarray(options.valueStart, options.valueEnd);
   const members = readMembers(openScan(bytes)) ?? [];
   const byName = indexMembers(bytes, members);
   if (request.body.stream_options?.include_usage === true) return;
@@ -151,13 +113,4 @@ function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
     include === undefined ? { append: ['"include_usage":true'] } : { replace: new Map([[include, "true"]]) };
   const spliced = spliceObject(bytes, members, changes);
   rewrite.replace.set(options, new TextDecoder().decode(spliced));
-}
-
-/** A name as it can stand in a header. */
-function printable(name: string): string {
-  return name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 64);
-}
-
-function ignores(target: RelayTarget, name: string): boolean {
-  return target.model.ignoredParameters.includes(name);
 }

@@ -6,7 +6,7 @@ export const openai: ProviderDefinition = {
   keyVariable: "OPENAI_API_KEY",
   baseUrlVariable: "OPENAI_BASE_URL",
   defaultBaseUrl: "https://api.openai.com/v1",
-  protocol: "chat_completions",
+  protocol: "compat_chat_completions",
   dialect: {
     kind: "native",
     unknownFields: "remove",
@@ -14,5 +14,5 @@ export const openai: ProviderDefinition = {
     // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
     padding: ["obfuscation"],
   },
-  credentials: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
 };

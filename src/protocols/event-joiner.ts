@@ -1,5 +1,5 @@
-import { joinBytes } from "../../core/bytes.ts";
-import type { SseVisitor } from "../../core/sse-lines.ts";
+import { joinBytes } from "../core/bytes.ts";
+import type { SseVisitor } from "../core/sse-lines.ts";
 
 /** Told of bytes that are good during the call only. */
 type Span = (bytes: Uint8Array, start: number, end: number) => void;

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { type ErrorKind, GatewayError } from "../../core/errors.ts";
-import type { AnswerContext, UpstreamRefusal } from "../protocol.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { type ErrorKind, GatewayError } from "../core/errors.ts";
+import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 
 /** What a provider said went wrong, whatever the shape it said it in. */
 interface Said {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { AnswerContext } from "../protocol.ts";
+import type { AnswerContext } from "./protocol.ts";
 import { errorWithin, readErrorObject, readRefusal } from "./refusal.ts";
 
 const SECRET = "very-secret-credential-0815";

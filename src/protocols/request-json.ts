@@ -1,0 +1,105 @@
+import { GatewayError } from "../core/errors.ts";
+import {
+  findDuplicateKey,
+  type JsonScan,
+  type Member,
+  memberName,
+  openScan,
+  readMembers,
+} from "../core/json-scan.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+
+/** A body that is a JSON object: its value, its bytes, and where its members stand in them. */
+export interface RequestJson {
+  readonly value: JsonObject;
+  readonly bytes: Uint8Array;
+  readonly members: readonly Member[];
+  readonly byName: ReadonlyMap<string, Member>;
+}
+
+/** Nesting that any request needs, with room; deeper is an attack on whoever serialises it next. */
+const MAX_DEPTH = 64;
+
+/** Values in one body: parsing cost grows with these, not with bytes. */
+const MAX_VALUES = 200_000;
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Scans the body once, within limits, and parses it once. Throws a `GatewayError` for what is no JSON object, or
+ * has a member twice.
+ */
+export function readRequestJson(bytes: Uint8Array): RequestJson {
+  const scan = openScan(bytes, bytes.length, MAX_DEPTH, MAX_VALUES);
+  const members = readMembers(scan);
+  if (members === undefined) throw unreadable(scan);
+  const byName = indexMembers(bytes, members);
+  const value = parse(bytes);
+  if (!isJsonObject(value)) throw invalid("The body must be a JSON object.");
+  return { value, bytes, members, byName };
+}
+
+/** A 400 that names a field. */
+export function invalid(message: string, param?: string): GatewayError {
+  return new GatewayError("invalid_request_error", message, param === undefined ? {} : { param });
+}
+
+/**
+ * Members by name. A name that stands twice is refused: two readers of the same bytes could see two different
+ * requests, and we charge by what we read.
+ */
+export function indexMembers(bytes: Uint8Array, members: readonly Member[]): ReadonlyMap<string, Member> {
+  const byName = new Map<string, Member>();
+  for (const member of members) {
+    const name = memberName(bytes, member.keyStart, member.keyEnd);
+    if (byName.has(name))
+      throw invalid(`${name.slice(0, 64)} stands twice in the body: send it once.`, name.slice(0, 64));
+    byName.set(name, member);
+  }
+  return byName;
+}
+
+/** Refuses a key that stands twice in an object of the member `name`, looking `levels` deep: the input is charged by what is read there. */
+export function refuseTwiceWithin(json: RequestJson, name: string, levels: number): void {
+  const at = json.byName.get(name);
+  if (at === undefined) return;
+  const twice = findDuplicateKey(openScan(json.bytes, at.valueEnd), at.valueStart, levels);
+  if (twice === undefined) return;
+  throw invalid(`${twice.slice(0, 64)} stands twice in one object of ${name}: send it once.`, name);
+}
+
+/** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
+export function withoutNulls(value: JsonObject, required: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, field]) => field !== null || required.has(name)),
+  );
+}
+
+/** Bytes of a member's value; 0 when it is not there. */
+export function spanLength({ byName }: RequestJson, name: string): number {
+  const member = byName.get(name);
+  return member === undefined ? 0 : member.valueEnd - member.valueStart;
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw invalid("The body is not valid UTF-8.");
+  }
+  return JSON.parse(text);
+}
+
+function unreadable(scan: JsonScan): GatewayError {
+  switch (scan.failure) {
+    case "depth":
+      return invalid(`The body nests deeper than ${MAX_DEPTH} levels.`);
+    case "values":
+      return new GatewayError("input_too_large", `The body has more than ${MAX_VALUES} JSON values.`);
+    case "syntax":
+      return invalid("The body is not valid JSON.");
+    case "":
+      return invalid("The body must be a JSON object.");
+  }
+}

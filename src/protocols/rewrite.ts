@@ -1,0 +1,83 @@
+import type { Member } from "../core/json-scan.ts";
+import { spliceObject } from "../core/json-splice.ts";
+import type { RelayTarget } from "./protocol.ts";
+import { invalid, type RequestJson } from "./request-json.ts";
+
+/**
+ * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its
+ * format; one that is not is removed with a warning, unless the provider takes unknown fields.
+ *
+ * - `free`: does not change the price of the tokens it leads to.
+ * - `priced`: changes the price; refused unless its value is one of the free ones.
+ * - `gateway`: a field of our interface that the reference does not have; a native provider is sent its meaning.
+ */
+export type FieldRule =
+  | { readonly rule: "free" }
+  | { readonly rule: "priced"; readonly freeValues: readonly unknown[] }
+  | { readonly rule: "gateway" };
+
+/** The fields of one format. */
+export interface FieldTable {
+  /** As a sentence names the format: `it is not a field of chat completions`. */
+  readonly format: string;
+  readonly fields: Readonly<Record<string, FieldRule>>;
+}
+
+/** Changes gathered for one body. */
+export interface Rewrite {
+  readonly remove: Set<Member>;
+  readonly replace: Map<Member, string>;
+  readonly rename: Map<Member, string>;
+  readonly append: string[];
+  readonly warnings: string[];
+}
+
+/** A rewrite that changes nothing yet. */
+export function openRewrite(): Rewrite {
+  return { remove: new Set(), replace: new Map(), rename: new Map(), append: [], warnings: [] };
+}
+
+/** The bytes with the changes made. */
+export function rewritten(json: RequestJson, rewrite: Rewrite): Uint8Array {
+  return spliceObject(json.bytes, json.members, rewrite);
+}
+
+/**
+ * Goes over the members by the format's table: what the model ignores and what nobody knows is left out with a
+ * warning; a priced field is a 400; `ours` is told of the gateway's own fields where the target does not take all.
+ */
+export function checkFields(
+  json: RequestJson,
+  target: RelayTarget,
+  { format, fields }: FieldTable,
+  rewrite: Rewrite,
+  ours: (name: string, at: Member) => void = () => {},
+): void {
+  for (const [name, at] of json.byName) {
+    // Own members only: a field named after what every object inherits is a field that nobody knows.
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (ignores(target, name)) {
+      rewrite.remove.add(at);
+      rewrite.warnings.push(`${name} was left out: ${target.model.id} does not take it`);
+    } else if (field === undefined) {
+      if (target.unknownFields === "pass") continue;
+      rewrite.remove.add(at);
+      rewrite.warnings.push(`${printable(name)} was left out: it is not a field of ${format}`);
+    } else if (field.rule === "priced" && !field.freeValues.includes(json.value[name])) {
+      throw invalid(
+        `${name} changes the price, and ${target.model.id} has no price for it: leave it out.`,
+        name,
+      );
+    } else if (field.rule === "gateway" && target.unknownFields === "remove") ours(name, at);
+  }
+}
+
+/** Whether the model's data says that it does not take this field. */
+export function ignores(target: RelayTarget, name: string): boolean {
+  return target.model.ignoredParameters.includes(name);
+}
+
+/** A name as it can stand in a header. */
+export function printable(name: string): string {
+  return name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 64);
+}

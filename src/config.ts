@@ -5,9 +5,10 @@ import { parse as parseYaml } from "yaml";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
-import type { Model } from "./core/model.ts";
+import type { Model, ProtocolId } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { credentialHeaders } from "./providers/credentials.ts";
 import type { Provider, ProviderDefinition } from "./providers/provider.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
@@ -83,11 +84,16 @@ function checkFailpoint(name: string, text: string | undefined): void {
 
 const closed = { additionalProperties: false };
 
+/** The formats that a configured provider can speak; the words are those of the interface without its prefix. */
+const SPOKEN = ["chat_completions", "messages", "generate_content"] as const;
+
 const ProviderSettings = Type.Object(
   {
+    protocol: Type.Optional(Type.Enum([...SPOKEN])),
     base_url: Type.String({
       pattern: "^https?://",
-      description: "With the version segment: http://127.0.0.1:11434/v1",
+      description:
+        "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
     }),
     api_key: Type.Optional(Type.String({ minLength: 1, description: "The credential itself" })),
     api_key_env: Type.Optional(
@@ -135,6 +141,7 @@ const SettingsSchema = Type.Object(
 );
 
 type SettingsData = Static<typeof SettingsSchema>;
+type ProviderData = Static<typeof ProviderSettings>;
 const settingsChecker = compileSchema(SettingsSchema);
 
 /** What `switchyard.yaml` and the providers' variables come to; replaced whole when the file changes. */
@@ -167,7 +174,7 @@ export function readSettings(
       try {
         models.push(
           buildModel(modelId, "language", facts, {
-            supportedProtocols: ["compat_chat_completions"],
+            supportedProtocols: [protocolOf(settings)],
             routes: [{ provider: id, upstreamId: upstream_id ?? modelId }],
           }),
         );
@@ -207,29 +214,25 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
     id: definition.id,
     protocol: definition.protocol,
     baseUrl: baseUrl.replace(/\/+$/, ""),
-    headers: definition.headers(apiKey),
+    headers: credentialHeaders(definition.protocol, apiKey),
     secrets: [apiKey],
     dialect: definition.dialect,
   };
 }
 
-function configured(
-  file: string,
-  id: string,
-  settings: NonNullable<SettingsData["providers"]>[string],
-  environment: Environment,
-): Provider {
+function configured(file: string, id: string, settings: ProviderData, environment: Environment): Provider {
   const apiKey =
     settings.api_key ?? (settings.api_key_env === undefined ? undefined : environment[settings.api_key_env]);
   if (settings.api_key_env !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
     throw new Error(`${file}: providers.${id}.api_key_env names ${settings.api_key_env}, which is not set.`);
   }
   if (!isHttpUrl(settings.base_url)) throw new Error(`${file}: providers.${id}.base_url is no URL.`);
+  const protocol = protocolOf(settings);
   return {
     id,
-    protocol: "compat_chat_completions",
+    protocol,
     baseUrl: settings.base_url.replace(/\/+$/, ""),
-    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: credentialHeaders(protocol, apiKey),
     secrets: apiKey === undefined ? [] : [apiKey],
     dialect: {
       kind: settings.dialect ?? "compatible",
@@ -238,6 +241,10 @@ function configured(
       padding: settings.padding ?? [],
     },
   };
+}
+
+function protocolOf({ protocol = "chat_completions" }: ProviderData): ProtocolId {
+  return `compat_${protocol}`;
 }
 
 function readTimeouts(data: NonNullable<SettingsData["timeouts"]>): Timeouts {

@@ -3,6 +3,7 @@ import type { GatewayError } from "../core/errors.ts";
 import type { ImageSize } from "../core/image-size.ts";
 import type { JsonObject } from "../core/json-value.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
+import type { LimitState } from "../core/rate-limits.ts";
 import type { PriceBucket } from "../core/price.ts";
 import type { Usage, UsageFlag } from "../core/usage.ts";
 
@@ -26,6 +27,8 @@ export interface RelayProtocol {
   readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError;
   /** The body of an error answer, as the clients of this format read it. */
   encodeError(error: GatewayError, requestId: string): JsonObject;
+  /** The headers by which clients of this format see how their key stands against its limits. */
+  limitHeaders(state: LimitState, nowMs: number): Readonly<Record<string, string>>;
 }
 
 /** What a client sent. */

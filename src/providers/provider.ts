@@ -37,5 +37,4 @@ export interface ProviderDefinition {
   readonly defaultBaseUrl: string;
   readonly protocol: Provider["protocol"];
   readonly dialect: Dialect;
-  headers(apiKey: string): Readonly<Record<string, string>>;
 }

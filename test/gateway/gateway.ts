@@ -38,6 +38,8 @@ export interface TestGateway {
   ): Promise<{ readonly status: number; readonly json: Json }>;
   /** Posts to the chat completions endpoint with the key. */
   chat(body: unknown, init?: RequestInit): Promise<Response>;
+  /** Posts to a path that begins with `/api/v1`, with the key. */
+  post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   /** The account as the store has it now. */
   account(): Promise<{ readonly balance: number; readonly held: number }>;
   /** Resolves when nothing is held any more: every request has settled. */
@@ -106,6 +108,17 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     await admin("POST", `/accounts/${account.id}/credits`, { amount: credits, reason: "test" });
   const { json: key } = await admin("POST", "/keys", { account_id: account.id, name: "test" });
 
+  const post: TestGateway["post"] = (path, body, init = {}) =>
+    fetch(`${listener.url}${path}`, {
+      method: "POST",
+      body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+      ...init,
+      headers: {
+        authorization: `Bearer ${key.key}`,
+        "content-type": "application/json",
+        ...(init.headers as Record<string, string> | undefined),
+      },
+    });
   const readAccount = () => services.admin.account(account.id as string);
   return {
     url: listener.url,
@@ -116,17 +129,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     services,
     logs,
     admin,
-    chat: (body, init = {}) =>
-      fetch(`${listener.url}/api/v1/chat/completions`, {
-        method: "POST",
-        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
-        ...init,
-        headers: {
-          authorization: `Bearer ${key.key}`,
-          "content-type": "application/json",
-          ...(init.headers as Record<string, string> | undefined),
-        },
-      }),
+    chat: (body, init) => post("/api/v1/chat/completions", body, init),
+    post,
     account: readAccount,
     async settled() {
       while ((await readAccount()).held !== 0) await new Promise((resolve) => setImmediate(resolve));

@@ -2,6 +2,7 @@ import type { RelayProtocol } from "../protocol.ts";
 import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
 import { encodeError } from "./error-body.ts";
+import { limitHeaders } from "./limit-headers.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
 import { openStream } from "./stream.ts";
 import { upstreamBody } from "./upstream-body.ts";
@@ -17,4 +18,5 @@ export const chatCompletions: RelayProtocol = {
   openStream,
   readRefusal,
   encodeError,
+  limitHeaders,
 };

@@ -14,5 +14,4 @@ export const openai: ProviderDefinition = {
     // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
     padding: ["obfuscation"],
   },
-  headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
 };

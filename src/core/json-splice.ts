@@ -12,7 +12,8 @@ export interface MemberChanges {
   readonly append?: readonly string[];
 }
 
-interface Edit {
+/** A span of a text and what stands there instead. */
+export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
@@ -29,8 +30,20 @@ export function spliceObject(
   members: readonly Member[],
   changes: MemberChanges,
 ): Uint8Array {
-  const edits = [...memberEdits(members, changes), ...appendEdits(bytes, members, changes)];
-  return edits.length === 0 ? bytes : applyEdits(bytes, edits);
+  return applyEdits(bytes, objectEdits(bytes, members, changes));
+}
+
+/**
+ * The same as edits, for an object that stands inside a larger text: `members` are all of its members, at offsets of
+ * `bytes`, and `from` is the offset of its brace.
+ */
+export function objectEdits(
+  bytes: Uint8Array,
+  members: readonly Member[],
+  changes: MemberChanges,
+  from = 0,
+): Edit[] {
+  return [...memberEdits(members, changes), ...appendEdits(bytes, members, changes, from)];
 }
 
 function memberEdits(members: readonly Member[], changes: MemberChanges): Edit[] {
@@ -61,20 +74,26 @@ function memberEdits(members: readonly Member[], changes: MemberChanges): Edit[]
   return edits;
 }
 
-function appendEdits(bytes: Uint8Array, members: readonly Member[], changes: MemberChanges): Edit[] {
+function appendEdits(
+  bytes: Uint8Array,
+  members: readonly Member[],
+  changes: MemberChanges,
+  from: number,
+): Edit[] {
   if (changes.append === undefined || changes.append.length === 0) return [];
   const text = changes.append.join(",");
   const last = members.at(-1);
   if (last === undefined) {
-    const open = bytes.indexOf(0x7b);
+    const open = bytes.indexOf(0x7b, from);
     return [{ start: open + 1, end: open + 1, text }];
   }
   const anyKept = members.some((member) => changes.remove?.has(member) !== true);
   return [{ start: last.valueEnd, end: last.valueEnd, text: anyKept ? `,${text}` : text }];
 }
 
-/** Replaces spans of `bytes`; `edits` are in order and do not overlap. */
-function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+/** Replaces spans of `bytes`; `edits` are in order and do not overlap. The bytes themselves when there are none. */
+export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+  if (edits.length === 0) return bytes;
   const texts = edits.map((edit) => encoder.encode(edit.text));
   let length = bytes.length;
   edits.forEach((edit, i) => {

@@ -144,9 +144,10 @@ test("what is used within a bound never costs more than the bound at the dearest
   fc.assert(
     fc.property(everyRule, anyUsage, facts, fc.nat(50), (prices, usage, asked, spare) => {
       const snapshot = at(prices, asked);
-      const { seconds, images, output, reasoning, imageOutput, audioOutput, ...inputs } = usage;
+      const { seconds, images, webSearches, output, reasoning, imageOutput, audioOutput, ...inputs } = usage;
       const most = Object.values(inputs).reduce((sum, count) => sum + count, spare);
-      const counts = [...Object.values(inputs), output, reasoning, imageOutput, audioOutput, seconds, images];
+      const units = [seconds, images, webSearches];
+      const counts = [...Object.values(inputs), output, reasoning, imageOutput, audioOutput, ...units];
       const ceiling = PRICE_BUCKETS.reduce(
         (sum, bucket, i) => sum + BigInt(counts[i]!) * dearestPrice(snapshot, bucket, most),
         0n,

@@ -1,5 +1,5 @@
 import type { Member } from "../core/json-scan.ts";
-import { spliceObject } from "../core/json-splice.ts";
+import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
 import type { RelayTarget } from "./protocol.ts";
 import { invalid, type RequestJson } from "./request-json.ts";
 
@@ -29,17 +29,23 @@ export interface Rewrite {
   readonly replace: Map<Member, string>;
   readonly rename: Map<Member, string>;
   readonly append: string[];
+  /** Spans inside members that stay as they are otherwise: parts of messages, of tools. */
+  readonly within: Edit[];
   readonly warnings: string[];
 }
 
 /** A rewrite that changes nothing yet. */
 export function openRewrite(): Rewrite {
-  return { remove: new Set(), replace: new Map(), rename: new Map(), append: [], warnings: [] };
+  return { remove: new Set(), replace: new Map(), rename: new Map(), append: [], within: [], warnings: [] };
 }
 
 /** The bytes with the changes made. */
 export function rewritten(json: RequestJson, rewrite: Rewrite): Uint8Array {
-  return spliceObject(json.bytes, json.members, rewrite);
+  const edits = [...objectEdits(json.bytes, json.members, rewrite), ...rewrite.within];
+  return applyEdits(
+    json.bytes,
+    edits.sort((a, b) => a.start - b.start),
+  );
 }
 
 /**

@@ -236,7 +236,7 @@ function testMigrations(engine: TestEngine): void {
     await migrate(database, engine.name);
     const limits = { requests_per_minute: null, tokens_per_minute: null, concurrency: null };
     expect(await database.selectFrom("keys").selectAll().execute()).toEqual(
-      before.map((row) => ({ ...row, ...limits })),
+      before.map((row) => Object.assign(row, limits)),
     );
     for (const column of Object.keys(limits)) {
       await sql.raw(`update keys set ${column} = 1`).execute(database);

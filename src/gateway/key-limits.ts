@@ -56,7 +56,10 @@ const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly 
 function rateLimitError(
   { limit, retryAfterMs }: LimitRefusal,
   limits: KeyLimits,
-  { expectedInput, headers }: { readonly expectedInput: number; readonly headers: KeyPassHeaders },
+  {
+    expectedInput,
+    headers,
+  }: { readonly expectedInput: number; readonly headers: Readonly<Record<string, string>> },
 ): GatewayError {
   const { name, unit } = WORDS[limit];
   const most = `This key is limited to ${limits[limit]} ${unit} (${name}).`;
@@ -72,5 +75,3 @@ function rateLimitError(
     headers: { ...headers, "retry-after-ms": String(retryAfterMs) },
   });
 }
-
-type KeyPassHeaders = ReturnType<KeyPass["headers"]>;

@@ -14,6 +14,8 @@ export interface Limiter {
   admit(request: LimitedRequest): Pass | LimitRefusal;
   /** How a key stands now against those of its limits that are by the minute. */
   stateOf(keyId: string, limits: KeyLimits): LimitState;
+  /** How many keys something is known of. */
+  readonly size: number;
 }
 
 /** A request of a key that has limits. */
@@ -115,6 +117,10 @@ export function createLimiter(clock: Clock): Limiter {
           if (used.output > 0) use.tokens.add(use.lastUsedMs, used.output);
         },
       };
+    },
+
+    get size() {
+      return uses.size;
     },
 
     stateOf(keyId, limits) {

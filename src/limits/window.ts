@@ -10,6 +10,8 @@ export interface SlidingWindow {
   freeAtMs(nowMs: number, most: number): number;
   /** The moment at which all of it will have left. */
   emptyAtMs(nowMs: number): number;
+  /** How many moments it remembers. */
+  readonly size: number;
 }
 
 /** What was used at one moment. */
@@ -57,6 +59,9 @@ export function createSlidingWindow(): SlidingWindow {
       const entry = { atMs: nowMs, amount };
       entries.push(entry);
       return entry;
+    },
+    get size() {
+      return entries.length;
     },
     correct(entry, amount) {
       entry.amount += amount;

@@ -1,6 +1,6 @@
 import type { Caller } from "../core/caller.ts";
 import type { Clock } from "../core/clock.ts";
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, withHeaders } from "../core/errors.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Limiter, LimitRefusal, Pass } from "../limits/limiter.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
@@ -44,7 +44,8 @@ export function passKeyLimits(
     protocol.limitHeaders(limiter.stateOf(keyId, limits), clock.nowMs());
   if (decision.ok) return { pass: decision, headers };
   record.note({ limit: WORDS[decision.limit].name });
-  throw rateLimitError(decision, limits, { expectedInput, headers: headers() });
+  const error = rateLimitError(decision, limits, expectedInput);
+  throw withHeaders(error, headers());
 }
 
 const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly unit: string }>> = {
@@ -56,10 +57,7 @@ const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly 
 function rateLimitError(
   { limit, retryAfterMs }: LimitRefusal,
   limits: KeyLimits,
-  {
-    expectedInput,
-    headers,
-  }: { readonly expectedInput: number; readonly headers: Readonly<Record<string, string>> },
+  expectedInput: number,
 ): GatewayError {
   const { name, unit } = WORDS[limit];
   const most = `This key is limited to ${limits[limit]} ${unit} (${name}).`;
@@ -67,11 +65,11 @@ function rateLimitError(
     return new GatewayError(
       "rate_limit_error",
       `${most} The input of this request alone is about ${expectedInput} tokens, so waiting does not help: send less, or have the limit raised.`,
-      { headers: { ...headers, "x-should-retry": "false" } },
+      { headers: { "x-should-retry": "false" } },
     );
   const retryAfterSec = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return new GatewayError("rate_limit_error", `${most} Try again in ${retryAfterSec} s.`, {
     retryAfterSec,
-    headers: { ...headers, "retry-after-ms": String(retryAfterMs) },
+    headers: { "retry-after-ms": String(retryAfterMs) },
   });
 }

@@ -4,6 +4,11 @@ import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { type KeyLimits, type LimitState, NO_LIMITS } from "../core/rate-limits.ts";
 import { createLimiter, type LimitRefusal, type Pass, type UsedTokens } from "./limiter.ts";
 
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 50_000 : 3_000,
+};
+
 const START = Date.UTC(2026, 10, 21, 12);
 
 /** A limiter whose clock is set by hand, also back. */
@@ -392,6 +397,6 @@ test("any history: admitted and refused as by plain counting, with the same wait
           expect(plain.counted(admittedMs)).toBeLessThanOrEqual(limits.requestsPerMinute ?? Infinity);
       },
     ),
-    { numRuns: 3_000 },
+    RUNS,
   );
 });

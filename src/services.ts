@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
+import { createCatalog, loadModelFiles, servedIn } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
@@ -133,10 +133,10 @@ export async function buildServices({
 /** The model with the formats that a live route of it speaks. */
 function servedNow(model: Model, providers: Settings["providers"]): Model {
   const spoken = new Set(model.routes.map((route) => providers.get(route.provider)?.protocol));
-  return {
-    ...model,
-    supportedProtocols: model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
-  };
+  return servedIn(
+    model,
+    model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
+  );
 }
 
 interface CurrentOffer {

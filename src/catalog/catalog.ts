@@ -69,6 +69,8 @@ export function buildModel(
     category,
     displayName: facts.display_name ?? id,
     vendor: id.split("/")[0] ?? id,
+    summary: facts.summary ?? "",
+    notes: facts.notes ?? [],
     supportedProtocols: reach.supportedProtocols,
     inputModalities: facts.input_modalities ?? ["text"],
     outputModalities: facts.output_modalities ?? ["text"],
@@ -85,6 +87,12 @@ export function buildModel(
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+/** The model as it is while only `protocols` can be served: what it shows of itself is of these alone. */
+export function servedIn(model: Model, protocols: readonly ProtocolId[]): Model {
+  const served = { ...model, supportedProtocols: protocols };
+  return { ...served, parameterSchema: parameterSchema(served) };
 }
 
 /** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
@@ -105,6 +113,11 @@ function readImageTokens(
   };
 }
 
+/** Where a model's page is. */
+export function pageUrl({ uniqueId }: Pick<Model, "uniqueId">, publicUrl: string): string {
+  return `${publicUrl}/docs/${uniqueId}/llms.txt`;
+}
+
 /** A model as the interface shows it. */
 export function publicModel(model: Model, publicUrl: string): PublicModel {
   return {
@@ -120,6 +133,6 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     total_context: model.totalContext,
     max_output: model.maxOutput,
     parameter_schema: model.parameterSchema,
-    documentation_url: `${publicUrl}/docs/${model.category}/${model.id}/llms.txt`,
+    documentation_url: pageUrl(model, publicUrl),
   };
 }

@@ -75,6 +75,10 @@ const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueI
 export const ModelFactsSchema = Type.Object(
   {
     display_name: Type.Optional(Type.String({ minLength: 1 })),
+    summary: Type.Optional(Type.String({ minLength: 1, description: "What it is, in one line" })),
+    notes: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { description: "What its users must know; a sentence each" }),
+    ),
     input_modalities: Type.Optional(Modalities),
     output_modalities: Type.Optional(Modalities),
     total_context: Type.Optional(Type.Integer({ minimum: 1 })),

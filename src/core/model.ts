@@ -43,6 +43,10 @@ export interface Model {
   readonly category: Category;
   readonly displayName: string;
   readonly vendor: string;
+  /** What it is, in one line; empty when its data does not say. */
+  readonly summary: string;
+  /** What its users must know beside its parameters and prices, a sentence each. */
+  readonly notes: readonly string[];
   readonly supportedProtocols: readonly ProtocolId[];
   readonly inputModalities: readonly Modality[];
   readonly outputModalities: readonly Modality[];

@@ -4,6 +4,7 @@ import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
+import { docsRoutes } from "./routes/docs.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 
@@ -11,6 +12,7 @@ import { serviceRoutes } from "./routes/service.ts";
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...modelRoutes,
+  ...docsRoutes,
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,

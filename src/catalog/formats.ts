@@ -11,7 +11,6 @@ export interface Format {
   readonly paths: (id: string) => readonly string[];
   /** The vendor's own client for JavaScript, and where it is pointed. */
   readonly sdk: {
-    readonly name: string;
     readonly packageName: string;
     readonly options: (origin: string) => string;
   };
@@ -27,7 +26,6 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
     name: "Chat completions",
     paths: () => ["/api/v1/chat/completions"],
     sdk: {
-      name: "OpenAI",
       packageName: "openai",
       options: (origin) => `baseURL: "${origin}/api/v1"`,
     },
@@ -39,7 +37,6 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
     name: "Messages",
     paths: () => ["/api/v1/messages"],
     sdk: {
-      name: "Anthropic",
       packageName: "@anthropic-ai/sdk",
       options: (origin) => `baseURL: "${origin}/api"`,
     },
@@ -59,7 +56,6 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       return [`${path}:generateContent`, `${path}:streamGenerateContent?alt=sse`];
     },
     sdk: {
-      name: "Google Gen AI",
       packageName: "@google/genai",
       options: (origin) => `httpOptions: { baseUrl: "${origin}/api", apiVersion: "v1" }`,
     },

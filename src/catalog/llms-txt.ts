@@ -31,19 +31,18 @@ interface Served {
 }
 
 function where(model: Model, formats: readonly Served[], origin: string): readonly string[] {
-  const endpoints = formats.flatMap(({ id, format }) =>
-    format.paths(model.id).map((path) => `| ${format.name} (\`${id}\`) | \`POST ${origin}${path}\` |`),
-  );
-  const sdks = formats.map(
-    ({ format: { name, sdk } }) =>
-      `| ${name} | ${sdk.name}: \`${sdk.packageName}\` | \`${sdk.options(origin)}\` |`,
+  const places = formats.map(({ id, format: { name, paths, sdk } }) =>
+    [
+      `- ${name} (\`${id}\`)`,
+      ...paths(model.id).map((path) => `  - \`POST ${origin}${path}\``),
+      `  - official SDK \`${sdk.packageName}\`: \`${sdk.options(origin)}\``,
+    ].join("\n"),
   );
   return [
     "## Where",
-    ["| Format | Endpoint |", "|---|---|", ...endpoints].join("\n"),
-    ["| Format | Official SDK | Where it is pointed |", "|---|---|---|", ...sdks].join("\n"),
-    "The API key goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`, as the SDKs do; never into the URL. Bodies are JSON. " +
-      `All models and how to get a key: ${origin}/llms.txt`,
+    places.join("\n"),
+    "The API key goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`, as the SDKs do; never into the URL. " +
+      `Bodies are JSON. What this service is and which other models it has: ${origin}/llms.txt`,
   ];
 }
 
@@ -112,7 +111,7 @@ function examples(model: Model, formats: readonly Served[], origin: string): rea
   const packages = formats.map(({ format }) => format.sdk.packageName).join(" ");
   return [
     "## Examples",
-    `Each runs as it stands once \`BASE_URL\` (here \`${origin}\`) and \`API_KEY\` are in its environment; the JavaScript ones as modules (\`example.mjs\`) after \`npm install ${packages}\`. In what they print, \`…\` is what varies.`,
+    `Each runs as it stands once \`BASE_URL\` (here \`${origin}\`) and \`API_KEY\` are in its environment; the JavaScript ones as modules (\`example.mjs\`) after \`npm install ${packages}\`. In what they print, \`…\` is text that varies and \`N\` a number.`,
     ...formats.flatMap(({ format }) =>
       format.examples(model).flatMap((example) => shownExample(format, example)),
     ),

@@ -26,6 +26,7 @@ const count = (maximum?: number | null): JsonSchema => ({
 });
 const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
 const object: JsonSchema = { type: "object" };
+const named: JsonSchema = { type: "object", required: ["type"], properties: { type: { type: "string" } } };
 const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 const text: JsonSchema = { type: "string" };
 const flag = (otherwise: boolean): JsonSchema => ({ type: "boolean", default: otherwise });
@@ -128,7 +129,7 @@ const CHAT_TOOLS: readonly Parameter[] = [
   },
   {
     name: "tool_choice",
-    schema: { anyOf: [oneOf("none", "auto", "required"), object] },
+    schema: { anyOf: [oneOf("none", "auto", "required"), named] },
     does: 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`',
   },
   { name: "parallel_tool_calls", schema: { type: "boolean" }, does: "Allow several calls in one turn" },

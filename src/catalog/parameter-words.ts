@@ -12,9 +12,7 @@ export function parameterTable(model: ParameterFacts, protocol: ProtocolId): str
       typeWords(schema),
       rangeWords(schema),
       required === true ? "required" : defaultWords(schema),
-      isIgnored(model, name)
-        ? "Ignored: this model does not take it; left out with a `warning` header"
-        : cell(does),
+      isIgnored(model, name) ? "Ignored by this model: left out, with a `warning` header" : cell(does),
       "",
     ]
       .join(" | ")

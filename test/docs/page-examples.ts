@@ -39,10 +39,21 @@ export function examplesOf(page: string): PageExample[] {
   });
 }
 
-/** Whether `output` is what a page says is printed; `…` stands for anything. */
+/**
+ * Whether `output` is what a page says is printed: `…` stands for any text, `N` for a number. A line that is nothing but
+ * `…` has something on it, and nothing that a program prints is undefined.
+ */
 export function printsAs(pattern: string, output: string): boolean {
-  const parts = pattern.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join("[\\s\\S]*?")}\\s*$`).test(output);
+  const source = pattern
+    .split(/(^…$|…|\bN\b)/m)
+    .map((part, i, parts) => {
+      if (part === "N") return "\\d+(\\.\\d+)?";
+      if (part !== "…") return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+      const isLine = /(^|\n)$/.test(parts[i - 1] ?? "") && /^(\n|$)/.test(parts[i + 1] ?? "");
+      return isLine ? "[\\s\\S]*?\\S[\\s\\S]*?" : "[\\s\\S]*?";
+    })
+    .join("");
+  return new RegExp(`^${source}\\s*$`).test(output) && !output.includes("undefined");
 }
 
 /** Runs a program as a reader would: pasted into a shell, or saved as a module beside the installed SDKs. */

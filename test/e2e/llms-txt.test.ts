@@ -13,6 +13,8 @@ beforeAll(async () => {
 afterAll(() => catalogue.close());
 
 const curlIsHere = Bun.which("curl") !== null;
+if (!curlIsHere && process.env.SWITCHYARD_REQUIRE_ALL === "1")
+  throw new Error("This machine has no curl, and SWITCHYARD_REQUIRE_ALL is set.");
 if (!curlIsHere) console.warn("skipped: the pages' curl examples, because this machine has no curl");
 
 const page = async (path: string): Promise<string> => {

@@ -24,7 +24,7 @@ function plainExamples({ id }: ExampleFacts): readonly Example[] {
         model: id,
         messages: [{ role: "user", content: "Say hello." }],
       }),
-      prints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":…}',
+      prints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":N}',
     },
     {
       title: "An answer, by the SDK",
@@ -37,7 +37,7 @@ const completion = await client.chat.completions.create({
 });
 console.log(completion.choices[0].message.content);
 console.log("credit:", completion.credit);`,
-      prints: "…\ncredit: …",
+      prints: "…\ncredit: N",
     },
   ];
 }
@@ -56,7 +56,7 @@ function streamExamples({ id }: ExampleFacts): readonly Example[] {
 …
 data: {…"choices":[]…"usage":{…}…}
 
-data: {…"choices":[]…"usage":{…}…"credit":…}
+data: {…"choices":[]…"usage":{…}…"credit":N}
 
 data: [DONE]`,
     },
@@ -76,7 +76,7 @@ for await (const chunk of stream) {
   credit = chunk.credit ?? credit;
 }
 console.log("\\ncredit:", credit);`,
-      prints: "…\ncredit: …",
+      prints: "…\ncredit: N",
     },
   ];
 }
@@ -167,6 +167,6 @@ const draw = async (file) => {
 await draw("day.png");
 messages.push({ role: "user", content: "The same by night." });
 await draw("night.png");`,
-    prints: "wrote day.png for …\nwrote night.png for …",
+    prints: "wrote day.png for N\nwrote night.png for N",
   };
 }

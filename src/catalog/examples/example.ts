@@ -6,7 +6,7 @@ export interface Example {
   /** What runs it: a shell with curl, or a JavaScript runtime with the official SDK installed. */
   readonly language: "sh" | "js";
   readonly code: string;
-  /** What it prints; `…` stands for what varies. */
+  /** What it prints; `…` stands for text that varies, `N` for a number. */
   readonly prints: string;
 }
 

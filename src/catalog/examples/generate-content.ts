@@ -30,7 +30,7 @@ function plainExamples(model: ExampleFacts): readonly Example[] {
       title: "An answer, by curl",
       language: "sh",
       code: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
-      prints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":…}',
+      prints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
     },
     {
       title: "An answer, by the SDK",
@@ -40,7 +40,7 @@ function plainExamples(model: ExampleFacts): readonly Example[] {
 const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
 console.log(response.text);
 console.log("tokens:", response.usageMetadata.totalTokenCount);`,
-      prints: "…\ntokens: …",
+      prints: "…\ntokens: N",
     },
   ];
 }
@@ -53,7 +53,7 @@ function streamExamples(model: ExampleFacts): readonly Example[] {
       code: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
       prints: `data: {"candidates":[{…"parts":[{"text":"…"…}]…}]…}
 …
-data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":…}`,
+data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
     },
     {
       title: "A stream, by the SDK",
@@ -67,7 +67,7 @@ for await (const chunk of stream) {
   usage = chunk.usageMetadata ?? usage;
 }
 console.log("\\ntokens:", usage.totalTokenCount);`,
-      prints: "…\ntokens: …",
+      prints: "…\ntokens: N",
     },
   ];
 }

@@ -27,7 +27,7 @@ function plainExamples(model: ExampleFacts): readonly Example[] {
       title: "An answer, by curl",
       language: "sh",
       code: curl("/api/v1/messages", { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO }),
-      prints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":…}',
+      prints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":N}',
     },
     {
       title: "An answer, by the SDK",
@@ -41,7 +41,7 @@ const message = await client.messages.create({
 });
 for (const block of message.content) if (block.type === "text") console.log(block.text);
 console.log("credit:", message.credit);`,
-      prints: "…\ncredit: …",
+      prints: "…\ncredit: N",
     },
   ];
 }
@@ -63,7 +63,7 @@ event: message_delta
 data: {…"usage":{…}…}
 
 event: credit
-data: {"type":"ping","credit":…}
+data: {"type":"ping","credit":N}
 
 event: message_stop
 data: {"type":"message_stop"}`,
@@ -84,7 +84,7 @@ for await (const event of stream) {
     process.stdout.write(event.delta.text);
   if (event.type === "message_delta") console.log("\\ncredit:", event.credit);
 }`,
-      prints: "…\ncredit: …",
+      prints: "…\ncredit: N",
     },
   ];
 }

@@ -40,7 +40,7 @@ function respondPage({ request }: RouteContext, text: string): Response {
   const etag = `"${contentHash(text).slice(0, 32)}"`;
   const headers = { etag, "cache-control": "public, max-age=60" };
   const known = request.headers.get("if-none-match")?.split(",") ?? [];
-  if (known.some((tag) => tag.trim().replace(/^W\//, "") === etag))
+  if (known.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag))
     return new Response(null, { status: 304, headers });
   return new Response(text, { headers: { ...headers, "content-type": "text/markdown; charset=utf-8" } });
 }

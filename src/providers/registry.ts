@@ -3,6 +3,7 @@ import { deepseek } from "./deepseek/index.ts";
 import { groq } from "./groq/index.ts";
 import { mistral } from "./mistral/index.ts";
 import { moonshot } from "./moonshot/index.ts";
+import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { openrouter } from "./openrouter/index.ts";
 import { xai } from "./xai/index.ts";
@@ -14,6 +15,7 @@ export const PROVIDERS: readonly ProviderDefinition[] = [
   openai,
   dashscope,
   deepseek,
+  google,
   groq,
   mistral,
   moonshot,

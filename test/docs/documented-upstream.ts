@@ -7,7 +7,7 @@ import type { Json } from "../gateway/gateway.ts";
 
 /** What must come back unchanged in the turn after the one that it was given in. */
 const SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBkb3VibGU=";
-const PICTURE = `data:image/png;thought_signature=${SIGNATURE};base64,${RED_SQUARE}`;
+const PICTURE = `data:image/png;base64,${RED_SQUARE}`;
 const CALL = { id: "call_1", name: "temperature_in", input: { city: "Oslo" } };
 
 /** What all providers together answer to the examples of the pages; what was to come back and did not is a 400. */

@@ -159,10 +159,10 @@ const draw = async (file) => {
     modalities: ["text", "image"],
   });
   const { message } = completion.choices[0];
-  const { url } = message.images[0].image_url; // data:image/png;…;base64,…
+  const { url } = message.images[0].image_url; // data:image/png;base64,…
   writeFileSync(file, Buffer.from(url.slice(url.indexOf(",") + 1), "base64"));
   console.log("wrote", file, "for", completion.credit);
-  messages.push(message); // the URL goes back byte for byte: it holds a signature that the next turn needs
+  messages.push(message); // its URL goes back byte for byte: it may hold a signature that the next turn needs
 };
 await draw("day.png");
 messages.push({ role: "user", content: "The same by night." });

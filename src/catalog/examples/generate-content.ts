@@ -51,8 +51,8 @@ function streamExamples(model: ExampleFacts): readonly Example[] {
       title: "A stream, by curl",
       language: "sh",
       code: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
-      prints: `data: {"candidates":[{…"parts":[{"text":"…"…}]…}]…}
-…
+      prints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
+
 data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
     },
     {

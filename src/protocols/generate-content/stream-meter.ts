@@ -1,5 +1,5 @@
-import { estimateTokens } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { countedTokens } from "../counted-text.ts";
 import type { AnswerContext, Metered } from "../protocol.ts";
 import { IMAGE_TOKENS, NOTHING_TOLD } from "./answer.ts";
 import type { ChunkFacts } from "./chunk-scan.ts";
@@ -95,15 +95,12 @@ function difference(all: Seen, before: Seen): Seen {
 }
 
 function counted(seen: Seen, context: AnswerContext, webSearches: number): Metered {
-  // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
-  const tokens = (ascii: number, wide: number): number =>
-    estimateTokens({ ascii, alphabetic: 0, ideographic: Math.ceil(wide / 3) }).expected;
   return {
     usage: {
       ...NO_USAGE,
       input: context.expectedInput,
-      output: tokens(seen.ascii, seen.wide),
-      reasoning: tokens(seen.thoughtAscii, seen.thoughtWide),
+      output: countedTokens(seen),
+      reasoning: countedTokens({ ascii: seen.thoughtAscii, wide: seen.thoughtWide }),
       imageOutput: seen.images * IMAGE_TOKENS,
       ...(webSearches === 0 ? {} : { webSearches }),
     },

@@ -114,6 +114,8 @@ const BANS: readonly Ban[] = [
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
+      "src/protocols/messages/stream.ts":
+        "the start, usage and error of a stream that the scanner has checked",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",

@@ -7,6 +7,7 @@ import {
   type Model,
   type ProtocolId,
   type Route,
+  type SamplingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -80,11 +81,24 @@ export function buildModel(
     ...(facts.image_tokens === undefined
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
+    ...(facts.thinking === undefined
+      ? {}
+      : { thinking: { style: facts.thinking.style, canBeOff: facts.thinking.always !== true } }),
+    ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
+  const { max_temperature, temperature_or_top_p = false, fixed_while_thinking = false } = facts;
+  return {
+    ...(max_temperature === undefined ? {} : { maxTemperature: max_temperature }),
+    eitherTemperatureOrTopP: temperature_or_top_p,
+    fixedWhileThinking: fixed_while_thinking,
+  };
 }
 
 /** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */

@@ -69,6 +69,27 @@ const ImageTokensSchema = Type.Object(
   closed,
 );
 
+const ThinkingSchema = Type.Object(
+  {
+    style: Type.Enum(["budget", "adaptive"], {
+      description: "How it is asked to think: by tokens or by effort",
+    }),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
+  },
+  closed,
+);
+
+const SamplingSchema = Type.Object(
+  {
+    max_temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    temperature_or_top_p: Type.Optional(Type.Boolean({ description: "It takes one of the two, not both" })),
+    fixed_while_thinking: Type.Optional(
+      Type.Boolean({ description: "It takes none while it thinks by a budget" }),
+    ),
+  },
+  closed,
+);
+
 const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueItems: true });
 
 /** What is said of a model wherever it is said: in a file of the catalogue or in switchyard.yaml. */
@@ -93,6 +114,8 @@ export const ModelFactsSchema = Type.Object(
       ),
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
+    thinking: Type.Optional(ThinkingSchema),
+    sampling: Type.Optional(SamplingSchema),
     prices: PricesSchema,
   },
   closed,

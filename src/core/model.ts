@@ -35,6 +35,24 @@ export interface ImageTokens {
   readonly high?: number;
 }
 
+/** How a model is asked to think. */
+export interface ThinkingFacts {
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. */
+  readonly style: "budget" | "adaptive";
+  /** Whether it can be kept from thinking. */
+  readonly canBeOff: boolean;
+}
+
+/** What a model refuses of the sampling fields that it takes. */
+export interface SamplingFacts {
+  /** Where its range ends, if before that of the interface. */
+  readonly maxTemperature?: number;
+  /** It takes `temperature` or `top_p`, not both. */
+  readonly eitherTemperatureOrTopP: boolean;
+  /** While it thinks by a budget its sampling is fixed. */
+  readonly fixedWhileThinking: boolean;
+}
+
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
   readonly id: string;
@@ -50,6 +68,10 @@ export interface Model {
   readonly maxOutput: number | null;
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
+  /** Absent where it does not think, or takes whatever way of asking the interface has. */
+  readonly thinking?: ThinkingFacts;
+  /** Absent where it takes sampling fields as the interface has them. */
+  readonly sampling?: SamplingFacts;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */

@@ -52,6 +52,8 @@ export interface Route {
   readonly method: "get" | "post" | "patch" | "delete";
   /** `:name` stands for one segment, `:name{.+}` for the rest of the path. */
   readonly path: string;
+  /** Another path of a route that is described already. */
+  readonly isAlias?: true;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
   readonly tag: "language" | "models" | "admin" | "service";

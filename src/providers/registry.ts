@@ -1,5 +1,6 @@
+import { anthropic } from "./anthropic/index.ts";
 import { openai } from "./openai/index.ts";
 import type { ProviderDefinition } from "./provider.ts";
 
 /** Every provider that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
-export const PROVIDERS: readonly ProviderDefinition[] = [openai];
+export const PROVIDERS: readonly ProviderDefinition[] = [openai, anthropic];

@@ -7,6 +7,7 @@ import {
   type Model,
   type ProtocolId,
   type Route,
+  type SamplingFacts,
   type Thinking,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
@@ -84,6 +85,7 @@ export function buildModel(
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
     ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
+    ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
@@ -95,6 +97,15 @@ export function buildModel(
 export function servedIn(model: Model, protocols: readonly ProtocolId[]): Model {
   const served = { ...model, supportedProtocols: protocols };
   return { ...served, parameterSchema: parameterSchema(served) };
+}
+
+function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
+  const { max_temperature, temperature_or_top_p = false, fixed_while_thinking = false } = facts;
+  return {
+    ...(max_temperature === undefined ? {} : { maxTemperature: max_temperature }),
+    eitherTemperatureOrTopP: temperature_or_top_p,
+    fixedWhileThinking: fixed_while_thinking,
+  };
 }
 
 /** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
@@ -124,12 +135,16 @@ function readThinking({
   efforts,
   toggle = true,
   streamed_only = false,
+  style,
+  always = false,
   reasoning_back_always = false,
 }: NonNullable<ModelFacts["thinking"]>): Thinking {
   return {
     ...(efforts === undefined ? {} : { efforts }),
     toggle,
     streamedOnly: streamed_only,
+    ...(style === undefined ? {} : { style }),
+    canBeOff: !always,
     reasoningBackAlways: reasoning_back_always,
   };
 }

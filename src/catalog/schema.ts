@@ -71,6 +71,10 @@ const ImageTokensSchema = Type.Object(
 
 const ThinkingSchema = Type.Object(
   {
+    style: Type.Optional(
+      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
+    ),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
     efforts: Type.Optional(
       Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
     ),
@@ -78,6 +82,17 @@ const ThinkingSchema = Type.Object(
     streamed_only: Type.Optional(Type.Boolean({ description: "Whether it thinks in streams only" })),
     reasoning_back_always: Type.Optional(
       Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),
+    ),
+  },
+  closed,
+);
+
+const SamplingSchema = Type.Object(
+  {
+    max_temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    temperature_or_top_p: Type.Optional(Type.Boolean({ description: "It takes one of the two, not both" })),
+    fixed_while_thinking: Type.Optional(
+      Type.Boolean({ description: "It takes none while it thinks by a budget" }),
     ),
   },
   closed,
@@ -112,6 +127,7 @@ export const ModelFactsSchema = Type.Object(
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
     thinking: Type.Optional(ThinkingSchema),
+    sampling: Type.Optional(SamplingSchema),
     prices: PricesSchema,
   },
   closed,

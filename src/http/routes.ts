@@ -6,6 +6,7 @@ import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
+import { messagesRoutes } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 
@@ -13,6 +14,7 @@ import { serviceRoutes } from "./routes/service.ts";
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
+  ...messagesRoutes,
   ...modelRoutes,
   ...docsRoutes,
   ...accountRoutes,

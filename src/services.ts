@@ -1,15 +1,15 @@
 import { join } from "node:path";
-import { createCatalog, loadModelFiles, servedIn } from "./catalog/catalog.ts";
+import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import type { Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
+import { servedNow } from "./gateway/served.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { openBooks } from "./open-books.ts";
@@ -128,15 +128,6 @@ export async function buildServices({
     },
     close: () => books.close(),
   };
-}
-
-/** The model with the formats that a live route of it speaks. */
-function servedNow(model: Model, providers: Settings["providers"]): Model {
-  const spoken = new Set(model.routes.map((route) => providers.get(route.provider)?.protocol));
-  return servedIn(
-    model,
-    model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
-  );
 }
 
 interface CurrentOffer {

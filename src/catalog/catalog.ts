@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   CATEGORIES,
   type Category,
+  type ChatLimits,
   type ImageTokens,
   type Model,
   type ProtocolId,
@@ -93,9 +94,13 @@ export function buildModel(
   return { ...model, parameterSchema: parameterSchema(model) };
 }
 
-/** The model as it is while only `protocols` can be served: what it shows of itself is of these alone. */
-export function servedIn(model: Model, protocols: readonly ProtocolId[]): Model {
-  const served = { ...model, supportedProtocols: protocols };
+/** The model as it is while only `protocols` can be served, by such a server: what it shows of itself is of these alone. */
+export function servedIn(model: Model, protocols: readonly ProtocolId[], chatLimits?: ChatLimits): Model {
+  const served = {
+    ...model,
+    supportedProtocols: protocols,
+    ...(chatLimits === undefined ? {} : { chatLimits }),
+  };
   return { ...served, parameterSchema: parameterSchema(served) };
 }
 

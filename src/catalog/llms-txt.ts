@@ -5,7 +5,7 @@ import { NO_USAGE } from "../core/usage.ts";
 import { errorTable } from "./error-words.ts";
 import type { Example } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";
-import { MEDIA_PARTS } from "./parameter-tables.ts";
+import { MEDIA_PARTS } from "./media-parts.ts";
 import { parameterTable } from "./parameter-words.ts";
 import { grouped, priceNotes, priceTable } from "./price-words.ts";
 

@@ -1,5 +1,5 @@
 import type { ProtocolId } from "../core/model.ts";
-import type { JsonSchema, ParameterFacts } from "./parameter-tables.ts";
+import type { JsonSchema, ParameterFacts } from "./parameter-tables/parameter.ts";
 import { isIgnored, parametersOf } from "./parameters.ts";
 import { grouped } from "./price-words.ts";
 
@@ -12,7 +12,9 @@ export function parameterTable(model: ParameterFacts, protocol: ProtocolId): str
       typeWords(schema),
       rangeWords(schema),
       required === true ? "required" : defaultWords(schema),
-      isIgnored(model, name) ? "Ignored by this model: left out, with a `warning` header" : cell(does),
+      isIgnored(model, protocol, name)
+        ? "Ignored by this model: left out, with a `warning` header"
+        : cell(does),
       "",
     ]
       .join(" | ")

@@ -1,22 +1,35 @@
 import type { Model, ProtocolId } from "../core/model.ts";
-import {
-  type JsonSchema,
-  type Parameter,
-  type ParameterFacts,
-  PARAMETER_TABLES,
-} from "./parameter-tables.ts";
+import { chatParameters } from "./parameter-tables/chat-completions.ts";
+import { generateContentParameters } from "./parameter-tables/generate-content.ts";
+import { messagesParameters } from "./parameter-tables/messages.ts";
+import type { JsonSchema, Parameter, ParameterFacts } from "./parameter-tables/parameter.ts";
+
+const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
+  compat_chat_completions: chatParameters,
+  compat_messages: messagesParameters,
+  compat_generate_content: generateContentParameters,
+};
 
 /** The parameters of a model in a format, in the order in which they are told, those it does not take among them. */
 export function parametersOf(model: ParameterFacts, protocol: ProtocolId): readonly Parameter[] {
-  return PARAMETER_TABLES[protocol](model);
+  return TABLES[protocol](model);
 }
 
-/** Whether the model does not take a parameter: it is left out with a `warning` header. By the name in any format: `generationConfig.topP` is what other formats call `top_p`. */
-export function isIgnored(model: ParameterFacts, name: string): boolean {
-  const own = name.replace("generationConfig.", "");
-  const snake = own.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  if (own.startsWith("image_config") && !model.outputModalities.includes("image")) return true;
-  return [own, snake, own.split(".")[0]].some((form) => model.ignoredParameters.includes(form ?? ""));
+/** The parameters of chat completions, without those inside others. */
+export function chatParameterNames(model: ParameterFacts): readonly string[] {
+  return parametersOf(model, "compat_chat_completions")
+    .map(({ name }) => name)
+    .filter((name) => !name.includes("."));
+}
+
+/** Whether the model, or the server that it is reached at, does not take a parameter: it is left out with a warning. */
+export function isIgnored(model: ParameterFacts, protocol: ProtocolId, name: string): boolean {
+  const [own = "", inner] = name.replace("generationConfig.", "").split(".");
+  if (model.ignoredParameters.includes(own)) return true;
+  if (protocol !== "compat_chat_completions") return false;
+  // More than one answer is refused, not left out, so that it stays a parameter.
+  if (own === "n" && inner === undefined) return false;
+  return model.chatLimits?.untaken.includes(own) ?? false;
 }
 
 /**
@@ -40,7 +53,7 @@ const DIALECT = { $schema: "https://json-schema.org/draft/2020-12/schema" };
 
 function formatSchema(model: ParameterFacts, protocol: ProtocolId): JsonSchema {
   const all = parametersOf(model, protocol);
-  const taken = all.filter(({ name }) => !isIgnored(model, name));
+  const taken = all.filter(({ name }) => !isIgnored(model, protocol, name));
   const properties: Record<string, JsonSchema> = {};
   for (const { name, schema, does } of taken.filter((parameter) => !parameter.name.includes("."))) {
     const inner = taken.filter((parameter) => parameter.name.startsWith(`${name}.`));
@@ -59,6 +72,6 @@ function formatSchema(model: ParameterFacts, protocol: ProtocolId): JsonSchema {
     type: "object",
     required: taken.filter(({ required }) => required).map(({ name }) => name),
     properties,
-    "x-ignored": all.filter(({ name }) => isIgnored(model, name)).map(({ name }) => name),
+    "x-ignored": all.filter(({ name }) => isIgnored(model, protocol, name)).map(({ name }) => name),
   };
 }

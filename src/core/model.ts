@@ -65,6 +65,18 @@ export interface SamplingFacts {
   readonly fixedWhileThinking: boolean;
 }
 
+/** What of chat completions the server that a model is reached at can do, where that is not all of it. */
+export interface ChatLimits {
+  /** Parameters that it does not take: they are left out with a warning, or refused where the answer would be another. */
+  readonly untaken: readonly string[];
+  /** Words of `tool_choice`. */
+  readonly toolWords: readonly string[];
+  /** Whether `tool_choice` may name a tool. */
+  readonly namedTool: boolean;
+  /** Types of `response_format`. */
+  readonly responseFormats: readonly string[];
+}
+
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
   readonly id: string;
@@ -98,5 +110,7 @@ export interface Model {
   /** Names `prices` by content. */
   readonly priceVersion: string;
   readonly routes: readonly Route[];
+  /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
+  readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
 }

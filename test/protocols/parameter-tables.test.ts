@@ -2,12 +2,21 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { TSchema } from "typebox";
 import { loadModelFiles, servedIn } from "../../src/catalog/catalog.ts";
-import { PARAMETER_TABLES } from "../../src/catalog/parameter-tables.ts";
-import { isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
+import { chatParameterNames, isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
 import type { ProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { CHAT_FIELDS } from "../../src/protocols/chat-completions/fields.ts";
 import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
+import { CONFIG_FIELDS, REQUEST_FIELDS } from "../../src/protocols/generate-content/fields.ts";
+import { GenerateContentRequestSchema } from "../../src/protocols/generate-content/schema.ts";
+import { MESSAGES_FIELDS } from "../../src/protocols/messages/fields.ts";
+import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
+import { servedNow } from "../../src/gateway/served.ts";
+import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
+import type { RelayTarget } from "../../src/protocols/protocol.ts";
+import type { Provider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { wireRequest } from "./wire-request.ts";
 import type { FieldTable } from "../../src/protocols/rewrite.ts";
 
 // What is documented is what is checked: the tables of the catalogue against the schemas of requests, in both ways.
@@ -26,7 +35,7 @@ const ROWS: Readonly<Record<ProtocolId, string>> = {
 
 for (const [protocol, rows] of Object.entries(ROWS) as [ProtocolId, string][]) {
   test(`${protocol}: every row of the interface is a parameter`, () => {
-    const names = PARAMETER_TABLES[protocol](model).map(({ name }) => name);
+    const names = parametersOf(model, protocol).map(({ name }) => name);
     expect(rows.split(/\s+/).filter((row) => !names.includes(row))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -46,11 +55,26 @@ const CHECKED: readonly {
     fields: CHAT_FIELDS,
     good: { model: model.id, messages: [{ role: "user", content: "x" }] },
   },
+  {
+    protocol: "compat_messages",
+    schema: MessagesRequestSchema,
+    fields: MESSAGES_FIELDS,
+    good: { model: model.id, max_tokens: 1, messages: [{ role: "user", content: "x" }] },
+  },
+  {
+    protocol: "compat_generate_content",
+    schema: GenerateContentRequestSchema,
+    fields: REQUEST_FIELDS,
+    good: { contents: [{ role: "user", parts: [{ text: "x" }] }] },
+  },
 ];
+
+/** Free-form in the interface, so that they are not checked: what is documented is what providers take. */
+const FREE = ["image_config.aspect_ratio", "image_config.image_size", "generationConfig.responseJsonSchema"];
 
 /** Values at and beyond every bound, and of every wrong type. */
 const NUMBERS = [-3, -2, -1, 0, 0.5, 1, 1.5, 2, 2.1, 128, 129, 1_000];
-const WORDS = ["x", "", "auto", "enabled", "text", "image", "sideways"];
+const WORDS = ["x", "", "auto", "enabled", "text", "image", "sideways", "low", "1K"];
 const LISTS = [[], ["x"], [""], [1], ["text"], ["text", "text"], ["image"], [{}]];
 const OBJECTS = [
   {},
@@ -62,6 +86,7 @@ const OBJECTS = [
   { budget_tokens: 5 },
   { effort: "low" },
   { include_usage: true },
+  { parts: [{ text: "x" }] },
 ];
 const VALUES: readonly unknown[] = [true, false, ...NUMBERS, ...WORDS, ...LISTS, ...OBJECTS];
 
@@ -82,21 +107,109 @@ for (const { protocol, schema, fields, good } of CHECKED) {
 
     const names = parametersOf(model, protocol)
       .map(({ name }) => name)
-      .filter((name) => !name.includes(".") && !(name in good) && !isIgnored(model, name));
+      .filter((name) => !(name in good) && !isIgnored(model, protocol, name));
+    /** The good request with one field more, or one member of a field. */
+    const withField = (name: string, value: unknown): object => {
+      const [field = "", member] = name.split(".");
+      const outer = field === "thinking" ? { type: "enabled" } : {};
+      return { ...good, [field]: member === undefined ? value : { ...outer, [member]: value } };
+    };
     test.each(names)("%s: what is documented as good is accepted", (name) => {
-      expect(Object.hasOwn(fields.fields, name)).toBe(true);
-      const values = VALUES.filter((value) => documented.accepts({ ...good, [name]: value }));
+      const [field = "", member = ""] = name.split(".");
+      const known = field === "generationConfig" && member !== "" ? CONFIG_FIELDS : fields;
+      expect(Object.hasOwn(known.fields, known === fields ? field : member)).toBe(true);
+      const values = VALUES.filter((value) => documented.accepts(withField(name, value)));
       expect(values.length, "no value was documented as good").toBeGreaterThan(0);
-      const refused = values.filter((value) => !checked.accepts({ ...good, [name]: value }));
+      const refused = values.filter((value) => !checked.accepts(withField(name, value)));
       expect(refused).toEqual([]);
     });
-    test.each(names)("%s: what is documented as bad is refused", (name) => {
-      const values = VALUES.filter((value) => !documented.accepts({ ...good, [name]: value }));
-      const accepted = values.filter((value) => checked.accepts({ ...good, [name]: value }));
-      expect(accepted).toEqual([]);
-    });
+    test.each(names.filter((name) => !FREE.includes(name)))(
+      "%s: what is documented as bad is refused",
+      (name) => {
+        const values = VALUES.filter((value) => !documented.accepts(withField(name, value)));
+        const accepted = values.filter((value) => checked.accepts(withField(name, value)));
+        expect(accepted).toEqual([]);
+      },
+    );
   });
 }
+
+/** Every chat completions server that a model can be reached at. */
+const REACHED = models.flatMap((each) =>
+  each.routes.flatMap(({ provider, upstreamId }) =>
+    PROVIDERS.filter(({ id, protocol }) => id === provider && protocol === "compat_chat_completions").map(
+      ({ id, dialect }) => ({ name: `${each.id} at ${id}`, each, id, upstreamId, dialect }),
+    ),
+  ),
+);
+
+const checkedChat = compileSchema(ChatRequestSchema);
+
+/** A value of each parameter that says something, so that leaving it out is worth a warning. */
+const VALUE_OF: Readonly<Record<string, unknown>> = {
+  temperature: 0.5,
+  top_p: 0.5,
+  stop: "x",
+  presence_penalty: 1,
+  frequency_penalty: 1,
+  parallel_tool_calls: true,
+  modalities: ["text"],
+  image_config: { image_size: "1K" },
+  reasoning: { effort: "low" },
+  reasoning_effort: "low",
+  thinking: { type: "enabled" },
+};
+
+/** What goes up under its own name wherever it is taken. */
+const KEPT: Readonly<Record<string, unknown>> = {
+  temperature: 0.5,
+  top_p: 0.5,
+  stop: "x",
+  presence_penalty: 1,
+  frequency_penalty: 1,
+  parallel_tool_calls: true,
+  tool_choice: "auto",
+};
+
+describe("what a server is documented to take is what it is sent", () => {
+  test.each(REACHED)("$name", ({ each, id, upstreamId, dialect }) => {
+    const provider = { id, protocol: "compat_chat_completions", dialect } as unknown as Provider;
+    const served = servedNow(each, new Map([[id, provider]]));
+    const documented = compileSchema(served.parameterSchema as TSchema);
+    const target: RelayTarget = {
+      model: served,
+      upstreamId,
+      unknownFields: dialect.unknownFields,
+      native: dialect.kind === "native",
+      streamUsageOption: dialect.streamUsageOption,
+      ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
+    };
+    const tools = [{ type: "function", function: { name: "f" } }];
+    const good = { model: each.id, messages: [{ role: "user", content: "x" }], tools };
+    const sent = (name: string, value: unknown) => {
+      const request = chatCompletions.readRequest(wireRequest({ ...good, [name]: value }));
+      const { body, warnings } = chatCompletions.upstreamBody(request, target);
+      return { body: JSON.parse(new TextDecoder().decode(body)) as object, warnings: warnings.join("\n") };
+    };
+    for (const name of chatParameterNames(served)) {
+      if (name in good || name.startsWith("max_")) continue;
+      for (const value of VALUES.filter((one) => checkedChat.accepts({ ...good, [name]: one }))) {
+        // That the answer of a model can be no picture is decided before, by its modalities.
+        if (name === "modalities" && JSON.stringify(value) !== '["text"]') continue;
+        const told = `${name}: ${JSON.stringify(value)}`;
+        if (!documented.accepts({ ...good, [name]: value }))
+          expect(() => sent(name, value), told).toThrow(name);
+        else if (isIgnored(served, "compat_chat_completions", name) && VALUE_OF[name] !== undefined) {
+          const { body, warnings } = sent(name, VALUE_OF[name]);
+          expect(body, told).not.toHaveProperty([name]);
+          expect(warnings, told).toMatch(/left out|not switched/);
+        } else expect(() => sent(name, value), told).not.toThrow();
+      }
+      if (name in KEPT && !isIgnored(served, "compat_chat_completions", name))
+        expect(sent(name, KEPT[name]).body, name).toHaveProperty([name], KEPT[name]);
+    }
+  });
+});
 
 describe("what a model does not take is no property, and is listed", () => {
   for (const each of models) {
@@ -108,7 +221,7 @@ describe("what a model does not take is no property, and is listed", () => {
         };
         for (const name of schema["x-ignored"]) expect(properties).not.toHaveProperty([name]);
         for (const { name } of parametersOf(each, protocol).filter(({ name }) => !name.includes(".")))
-          expect(name in properties).toBe(!isIgnored(each, name));
+          expect(name in properties).toBe(!isIgnored(each, protocol, name));
         expect(schema).toMatchObject({ "x-protocol": protocol, type: "object" });
         expect(JSON.stringify(properties)).toContain(`"maximum":${each.maxOutput}`);
       });

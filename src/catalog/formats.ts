@@ -44,13 +44,14 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       'A stream has the format\'s own events. Before `message_stop` comes one more, `event: credit` with `data: {"type":"ping","credit":N}`; `credit` stands on `message_delta` too, which is where the SDK shows it.',
       "Thinking blocks carry a `signature`. Send the assistant's turn back with every block unchanged and in its order, or the next request is refused.",
       "Every `tool_use` is answered in the next user message by a `tool_result` with the same `tool_use_id`, all of them in that one message and before any text.",
+      "The SDK refuses by itself to send a large `max_tokens` without `stream`.",
       "A stream that fails ends with `event: error` and without `message_stop`. `ping` events may come at any time.",
     ],
     errorBody: '{"type":"error","error":{"type":"…","message":"…"},"request_id":"…"}',
     examples: messagesExamples,
   },
   compat_generate_content: {
-    name: "GenerateContent",
+    name: "generateContent",
     paths: (id) => {
       const path = `/api/v1/models/${encodeURIComponent(id)}`;
       return [`${path}:generateContent`, `${path}:streamGenerateContent?alt=sse`];

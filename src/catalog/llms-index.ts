@@ -51,7 +51,7 @@ export function servicePage(models: readonly Model[], origin: string): string {
 }
 
 function modelLine(model: Model, origin: string): string {
-  const formats = model.supportedProtocols.map((id) => FORMATS[id].name.toLowerCase()).join(", ");
+  const formats = model.supportedProtocols.map((id) => FORMATS[id].name).join(", ");
   const about = [model.summary, formats].filter((text) => text !== "").join(" · ");
   return `- [${model.displayName}](${pageUrl(model, origin)}): \`${model.id}\`${about === "" ? "" : ` · ${about}`}`;
 }

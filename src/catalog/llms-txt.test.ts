@@ -23,7 +23,7 @@ describe("every model's page is whole", () => {
         "## Where",
         "## Limits",
         "## Prices",
-        ...model.supportedProtocols.map((id) => `## Parameters: ${FORMATS[id].name.toLowerCase()}`),
+        ...model.supportedProtocols.map((id) => `## Parameters: ${FORMATS[id].name}`),
         "## What to know",
         "## Examples",
         "## Errors",
@@ -35,7 +35,7 @@ describe("every model's page is whole", () => {
 
     test(`${model.uniqueId}: a row for each parameter of each format, the ignored ones marked`, () => {
       for (const protocol of model.supportedProtocols) {
-        const start = page.indexOf(`## Parameters: ${FORMATS[protocol].name.toLowerCase()}`);
+        const start = page.indexOf(`## Parameters: ${FORMATS[protocol].name}`);
         const section = page.slice(start, page.indexOf("\n## ", start + 1));
         for (const { name, required } of parametersOf(model, protocol)) {
           const row = section.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";

@@ -75,7 +75,7 @@ function prices(model: Model): readonly string[] {
   const cost = costOf({ ...NO_USAGE, input: 1_000, output: 500 }, plain);
   const ruled = Object.values(model.prices).some((rules) => rules.length > 1);
   const notes = [
-    ...priceNotes(model.prices),
+    ...priceNotes(model.prices, model.inputModalities),
     `So 1,000 tokens of input and 500 of output cost ${creditsText(cost)} credits${ruled ? ' by the rows "otherwise"' : ""}.`,
     "1 USD is 10,000 credits. `credit` in the answer is what the request cost, to the sixth decimal, as it is booked. The most it can cost is held before it is sent on; a failed request without output costs nothing.",
   ];
@@ -87,12 +87,7 @@ function parameters(model: Model, id: ProtocolId, format: Format): readonly stri
     const part = MEDIA_PARTS[id][kind];
     return part === undefined ? [] : [`${kind}: \`${part}\``];
   });
-  return [
-    `## Parameters: ${format.name.toLowerCase()}`,
-    parameterTable(model, id),
-    "Parts of a message:",
-    bullets(parts),
-  ];
+  return [`## Parameters: ${format.name}`, parameterTable(model, id), "Parts of a message:", bullets(parts)];
 }
 
 function quirks(model: Model, formats: readonly Served[]): readonly string[] {

@@ -64,7 +64,7 @@ describe("what a table of prices does not show is said", () => {
     {
       name: "nothing but input and output",
       prices: plain,
-      says: ["cache costs as", "Reasoning", "no price for sound", "web search"],
+      says: ["cache costs as", "Reasoning", "Images count", "web search"],
     },
     {
       name: "rules by the clock",
@@ -79,7 +79,7 @@ describe("what a table of prices does not show is said", () => {
   ];
   for (const { name, prices, says } of cases) {
     test(name, () => {
-      const notes = priceNotes(prices).join("\n");
+      const notes = priceNotes(prices, ["text", "image"]).join("\n");
       for (const words of says) expect(notes).toContain(words);
     });
   }
@@ -93,6 +93,6 @@ describe("what a table of prices does not show is said", () => {
       audio_input: always(1n),
       web_search: always(1n),
     };
-    expect(priceNotes(all)).toEqual([]);
+    expect(priceNotes(all, ["text", "image"])).toEqual([]);
   });
 });

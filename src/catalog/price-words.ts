@@ -1,11 +1,11 @@
 import { creditsText } from "../core/credits.ts";
+import type { Modality } from "../core/model.ts";
 import {
   type PriceBucket,
   type PriceCondition,
   type PriceRule,
   PRICE_BUCKETS,
   type Prices,
-  rulesFor,
   UNIT_BUCKETS,
   type UnitBucket,
   WORD_FACTS,
@@ -72,7 +72,7 @@ export function conditionWords(when: PriceCondition): string {
 }
 
 /** What the table does not show: how its rules are read, and what is charged for what has no row. */
-export function priceNotes(prices: Prices): readonly string[] {
+export function priceNotes(prices: Prices, inputs: readonly Modality[]): readonly string[] {
   const rules = Object.values(prices).flat();
   const has = (test: (when: PriceCondition) => boolean): boolean => rules.some(({ when }) => test(when));
   const notes: string[] = [];
@@ -87,10 +87,10 @@ export function priceNotes(prices: Prices): readonly string[] {
   if (prices.cache_read === undefined) notes.push("Input that comes from a cache costs as other input.");
   if (prices.output !== undefined && prices.reasoning === undefined)
     notes.push("Reasoning (thinking) is output and costs as such, whether it is shown or not.");
-  if (prices.input !== undefined && prices.image_input === undefined)
-    notes.push("Images and documents in the input count in tokens, at the price of input.");
-  if (prices.input !== undefined && rulesFor(prices, "audio_input") === undefined)
-    notes.push("There is no price for sound, so sound is refused.");
+  if (inputs.includes("image") && prices.image_input === undefined)
+    notes.push(
+      "Images count in tokens, at the price of input, and so do documents where the model takes them.",
+    );
   if (prices.output !== undefined && prices.web_search === undefined)
     notes.push("There is no price for the provider's web search, so it is refused.");
   return notes;

@@ -100,6 +100,7 @@ function chatSampling({ maxOutput, chatLimits }: ParameterFacts): readonly Param
 function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
   const words = chatLimits?.toolWords ?? ["none", "auto", "required"];
   const choice = oneOf(...words);
+  const formats = chatLimits?.responseFormats ?? ["text", "json_object", "json_schema"];
   const byName = chatLimits?.namedTool !== false;
   return [
     {
@@ -110,20 +111,19 @@ function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
     {
       name: "tool_choice",
       schema: byName ? { anyOf: [choice, named] } : choice,
-      does: 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`',
+      does: byName
+        ? 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`'
+        : "Whether it may call one; another choice is refused",
     },
     { name: "parallel_tool_calls", schema: { type: "boolean" }, does: "Allow several calls in one turn" },
     {
       name: "response_format",
-      schema: {
-        type: "object",
-        required: ["type"],
-        properties: {
-          type: oneOf(...(chatLimits?.responseFormats ?? ["text", "json_object", "json_schema"])),
-        },
-      },
-      does: 'Ask for JSON: `{"type":"json_schema","json_schema":{name, schema}}`',
+      schema: { type: "object", required: ["type"] },
+      does: formats.includes("json_schema")
+        ? 'Ask for JSON: `{"type":"json_schema","json_schema":{name, schema}}`'
+        : 'Ask for JSON: `{"type":"json_object"}`; there is no way to give its schema',
     },
+    { name: "response_format.type", schema: oneOf(...formats), does: "What the answer is" },
   ];
 }
 
@@ -135,7 +135,7 @@ function chatReasoning({ thinking }: ParameterFacts): readonly Parameter[] {
     {
       name: "reasoning.effort",
       schema: text,
-      does: `How much, in a word: ${words}; another word becomes the nearest, with a warning`,
+      does: `How much, in a word: ${words}${efforts === undefined ? " and what else it knows" : "; another becomes the nearest, with a warning"}`,
     },
     { name: "reasoning_effort", schema: text, does: "The same as `reasoning.effort`" },
     {

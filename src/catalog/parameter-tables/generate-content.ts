@@ -35,7 +35,7 @@ export function generateContentParameters(model: ParameterFacts): readonly Param
     },
     {
       name: "systemInstruction",
-      schema: { type: "object", required: ["parts"] },
+      schema: object,
       does: 'The system prompt: `{"parts":[{"text":"…"}]}`',
     },
     { name: "generationConfig", schema: object, does: "How to answer" },
@@ -64,7 +64,7 @@ export function generateContentParameters(model: ParameterFacts): readonly Param
       {
         ...listOf(oneOf(...model.outputModalities.map((kind) => kind.toUpperCase()))),
         uniqueItems: true,
-        default: ["TEXT"],
+        default: model.outputModalities.map((kind) => kind.toUpperCase()),
       },
       "What the answer holds",
     ),

@@ -123,7 +123,7 @@ function messagesThinking({ thinking }: ParameterFacts): readonly Parameter[] {
 function thinkingWords(thinking: ParameterFacts["thinking"]): string {
   if (thinking?.style === "budget") return "`enabled` with a budget; `adaptive` is given one";
   if (thinking?.style !== "adaptive") return "Whether it thinks; `adaptive` leaves it to the model";
-  return thinking.canBeOff
+  return thinking.canBeOff !== false
     ? "`adaptive` leaves it to the model; `enabled` becomes that, with a warning"
     : "`adaptive` leaves it to the model; `enabled` becomes that and `disabled` is left out, with a warning";
 }

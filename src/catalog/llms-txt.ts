@@ -40,7 +40,7 @@ function where(model: Model, formats: readonly Served[], origin: string): readon
   );
   return [
     "## Where",
-    places.join("\n"),
+    ...(places.length === 0 ? [] : [places.join("\n")]),
     "The API key goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`, as the SDKs do; never into the URL. " +
       `Bodies are JSON. What this service is and which other models it has: ${origin}/llms.txt`,
   ];
@@ -65,21 +65,24 @@ function limits(model: Model): readonly string[] {
 }
 
 function prices(model: Model): readonly string[] {
-  const plain: PriceSnapshot = {
-    version: model.priceVersion,
-    prices: Object.fromEntries(
-      Object.entries(model.prices).map(([bucket, rules]) => [bucket, rules.slice(-1)]),
-    ),
-    pricedAtMs: 0,
-  };
-  const cost = costOf({ ...NO_USAGE, input: 1_000, output: 500 }, plain);
-  const ruled = Object.values(model.prices).some((rules) => rules.length > 1);
   const notes = [
     ...priceNotes(model.prices, model.inputModalities),
-    `So 1,000 tokens of input and 500 of output cost ${creditsText(cost)} credits${ruled ? ' by the rows "otherwise"' : ""}.`,
+    ...(model.category === "language" ? [workedPrice(model)] : []),
     "1 USD is 10,000 credits. `credit` in the answer is what the request cost, to the sixth decimal, as it is booked. The most it can cost is held before it is sent on; a failed request without output costs nothing.",
   ];
   return ["## Prices", priceTable(model.prices), bullets(notes)];
+}
+
+/** What a request costs by the rows that have no condition. */
+function workedPrice({ prices: rules, priceVersion }: Model): string {
+  const plain: PriceSnapshot = {
+    version: priceVersion,
+    prices: Object.fromEntries(Object.entries(rules).map(([bucket, list]) => [bucket, list.slice(-1)])),
+    pricedAtMs: 0,
+  };
+  const cost = costOf({ ...NO_USAGE, input: 1_000, output: 500 }, plain);
+  const ruled = Object.values(rules).some((list) => list.length > 1);
+  return `So 1,000 tokens of input and 500 of output cost ${creditsText(cost)} credits${ruled ? ' by the rows "otherwise"' : ""}.`;
 }
 
 function parameters(model: Model, id: ProtocolId, format: Format): readonly string[] {
@@ -103,6 +106,7 @@ function quirks(model: Model, formats: readonly Served[]): readonly string[] {
 }
 
 function examples(model: Model, formats: readonly Served[], origin: string): readonly string[] {
+  if (formats.length === 0) return [];
   const packages = formats.map(({ format }) => format.sdk.packageName).join(" ");
   return [
     "## Examples",
@@ -122,6 +126,7 @@ function shownExample(format: Format, { title, language, code, prints }: Example
 }
 
 function errors(formats: readonly Served[]): readonly string[] {
+  if (formats.length === 0) return ["## Errors", errorTable()];
   const bodies = formats.map(({ format }) => `${format.name}: \`${format.errorBody}\``);
   return ["## Errors", errorTable(), "The body of an error:", bullets(bodies)];
 }

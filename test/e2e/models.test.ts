@@ -3,7 +3,7 @@ import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import { PublicModelSchema } from "../../src/catalog/schema.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
-import type { Json } from "../gateway/gateway.ts";
+import { type Json, startGateway } from "../gateway/gateway.ts";
 
 // The catalogue as its readers see it: the list, one model, and the pages, from a gateway whose providers are all live.
 
@@ -209,4 +209,35 @@ describe("a model's page by its path", () => {
       expect(links).toContain(`${catalogue.gateway.url}/docs/language/${id}/llms.txt`);
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
   });
+});
+
+test("a model is shown in the formats that its live providers speak, on its page too", async () => {
+  const native = await startWholeCatalogue();
+  try {
+    const ask = async (path: string): Promise<Response> =>
+      fetch(`${native.gateway.url}${path}`, { headers: { authorization: `Bearer ${native.gateway.key}` } });
+    const rows: Json[] = ((await (await ask("/api/v1/models")).json()) as Json).data;
+    const served = Object.fromEntries(rows.map((row) => [row.id, row.supported_protocols]));
+    for (const { id, vendor } of files) {
+      const format = { anthropic: "compat_messages", google: "compat_generate_content" }[vendor];
+      expect([id, served[id]]).toEqual([id, [format ?? "compat_chat_completions"]]);
+    }
+    const claude = rows.find((row) => row.id === "anthropic/claude-opus-5.5");
+    expect(claude.parameter_schema.properties).toHaveProperty("stop_sequences");
+    expect(claude.parameter_schema["x-ignored"]).toEqual(["temperature", "top_p", "top_k"]);
+    expect(claude.parameter_schema).not.toHaveProperty(["x-protocols"]);
+    const page = await (await fetch(claude.documentation_url)).text();
+    expect(page).toContain("## Parameters: Messages");
+    expect(page).not.toContain("chat/completions");
+  } finally {
+    await native.close();
+  }
+});
+
+test("a model whose providers are all away is not shown, and has no page", async () => {
+  const gateway = await startGateway();
+  const response = await fetch(`${gateway.url}/docs/language/${ID}/llms.txt`);
+  expect(await errorOf(response)).toEqual([404, "not_found_error"]);
+  expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain("None is served now");
+  await gateway.close();
 });

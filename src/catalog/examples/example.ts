@@ -11,7 +11,10 @@ export interface Example {
 }
 
 /** What of a model its examples depend on. */
-export type ExampleFacts = Pick<Model, "id" | "inputModalities" | "outputModalities" | "maxOutput">;
+export type ExampleFacts = Pick<
+  Model,
+  "id" | "inputModalities" | "outputModalities" | "maxOutput" | "thinking"
+>;
 
 /** A red square, 32 pixels wide, as a PNG in base64. */
 export const RED_SQUARE =

@@ -21,6 +21,12 @@ function maxTokens({ maxOutput }: ExampleFacts): number {
   return Math.min(2_048, maxOutput ?? 2_048);
 }
 
+/** How the model is asked to think, as a line of a request; nothing where its data does not say. */
+function thinks({ thinking }: ExampleFacts): string {
+  if (thinking?.style === "adaptive") return '\n    thinking: { type: "adaptive" },';
+  return thinking?.style === "budget" ? '\n    thinking: { type: "enabled", budget_tokens: 1024 },' : "";
+}
+
 function plainExamples(model: ExampleFacts): readonly Example[] {
   return [
     {
@@ -91,7 +97,7 @@ for await (const event of stream) {
 
 function toolExample(model: ExampleFacts): Example {
   return {
-    title: "A tool, called and answered, by the SDK",
+    title: `A tool, called and answered${thinks(model) === "" ? "" : ", with thinking"}, by the SDK`,
     language: "js",
     code: `${CLIENT}
 
@@ -106,7 +112,7 @@ const messages = [{ role: "user", content: "How warm is it in Oslo? Use the tool
 for (;;) {
   const message = await client.messages.create({
     model: "${model.id}",
-    max_tokens: ${maxTokens(model)},
+    max_tokens: ${maxTokens(model)},${thinks(model)}
     messages,
     tools,
   });

@@ -178,6 +178,10 @@ describe("a request outside it is a 400 that names the field", () => {
       }),
       param: "messages[0].content[0].source.content[0].source.url",
     },
+    {
+      more: content({ type: "tool_addition", tool: { type: "web_search_20250305", name: "web_search" } }),
+      param: "messages[0].content[0].tool.type",
+    },
     { more: { system: [{ type: "text" }] }, param: "system[0].text" },
   ];
   for (const { more, param, says = "" } of cases) {

@@ -32,6 +32,7 @@ export const BlockSchema = Type.Object({
   context: nullable(Type.String()),
   is_error: nullable(Type.Boolean()),
   citations: Type.Optional(Type.Unknown()),
+  tool: Type.Optional(Type.Unknown()),
 });
 
 const Message = Type.Object({

@@ -71,6 +71,8 @@ const TOO_LARGE =
 const OVERLOADED = /rate_limit|ratelimit|resource_exhausted|overloaded|too many requests/;
 
 function kindOf({ status, words, message }: Said): ErrorKind {
+  // Google's quota errors speak of billing, and pass with time.
+  if (words.includes("resource_exhausted")) return "overloaded_error";
   const text = `${words} ${message.toLowerCase()}`;
   if (OPERATOR.test(text)) return "upstream_error";
   if (status === 451 || (status < 500 && status !== 429 && MODERATION.test(text)))

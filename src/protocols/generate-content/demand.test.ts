@@ -138,7 +138,7 @@ describe.if(isAvailable)("input estimated beside recorded usage", () => {
         continue;
       let demand;
       try {
-        demand = demandOf(request.body as object);
+        demand = demandOf(request.body);
       } catch (error) {
         unread.push(`${path}: ${(error as Error).message}`);
         continue;

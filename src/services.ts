@@ -5,11 +5,11 @@ import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import type { Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
+import { servedNow } from "./gateway/served.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createLimiter } from "./limits/limiter.ts";
@@ -129,15 +129,6 @@ export async function buildServices({
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
     close: () => books.close(),
-  };
-}
-
-/** The model with the formats that a live route of it speaks. */
-function servedNow(model: Model, providers: Settings["providers"]): Model {
-  const spoken = new Set(model.routes.map((route) => providers.get(route.provider)?.protocol));
-  return {
-    ...model,
-    supportedProtocols: model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
   };
 }
 

@@ -3,10 +3,13 @@ import { join } from "node:path";
 import {
   CATEGORIES,
   type Category,
+  type ChatLimits,
   type ImageTokens,
   type Model,
   type ProtocolId,
   type Route,
+  type SamplingFacts,
+  type Thinking,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -69,6 +72,8 @@ export function buildModel(
     category,
     displayName: facts.display_name ?? id,
     vendor: id.split("/")[0] ?? id,
+    summary: facts.summary ?? "",
+    notes: facts.notes ?? [],
     supportedProtocols: reach.supportedProtocols,
     inputModalities: facts.input_modalities ?? ["text"],
     outputModalities: facts.output_modalities ?? ["text"],
@@ -80,11 +85,32 @@ export function buildModel(
     ...(facts.image_tokens === undefined
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
+    ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
+    ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+/** The model as it is while only `protocols` can be served, by such a server: what it shows of itself is of these alone. */
+export function servedIn(model: Model, protocols: readonly ProtocolId[], chatLimits?: ChatLimits): Model {
+  const served = {
+    ...model,
+    supportedProtocols: protocols,
+    ...(chatLimits === undefined ? {} : { chatLimits }),
+  };
+  return { ...served, parameterSchema: parameterSchema(served) };
+}
+
+function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
+  const { max_temperature, temperature_or_top_p = false, fixed_while_thinking = false } = facts;
+  return {
+    ...(max_temperature === undefined ? {} : { maxTemperature: max_temperature }),
+    eitherTemperatureOrTopP: temperature_or_top_p,
+    fixedWhileThinking: fixed_while_thinking,
+  };
 }
 
 /** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
@@ -105,6 +131,29 @@ function readImageTokens(
   };
 }
 
+/** Where a model's page is. */
+export function pageUrl({ uniqueId }: Pick<Model, "uniqueId">, publicUrl: string): string {
+  return `${publicUrl}/docs/${uniqueId}/llms.txt`;
+}
+
+function readThinking({
+  efforts,
+  toggle = true,
+  streamed_only = false,
+  style,
+  always = false,
+  reasoning_back_always = false,
+}: NonNullable<ModelFacts["thinking"]>): Thinking {
+  return {
+    ...(efforts === undefined ? {} : { efforts }),
+    toggle,
+    streamedOnly: streamed_only,
+    ...(style === undefined ? {} : { style }),
+    canBeOff: !always,
+    reasoningBackAlways: reasoning_back_always,
+  };
+}
+
 /** A model as the interface shows it. */
 export function publicModel(model: Model, publicUrl: string): PublicModel {
   return {
@@ -120,6 +169,6 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     total_context: model.totalContext,
     max_output: model.maxOutput,
     parameter_schema: model.parameterSchema,
-    documentation_url: `${publicUrl}/docs/${model.category}/${model.id}/llms.txt`,
+    documentation_url: pageUrl(model, publicUrl),
   };
 }

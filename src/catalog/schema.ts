@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { CATEGORIES, MODALITIES, PROTOCOLS } from "../core/model.ts";
+import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
 import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/price.ts";
 
 const closed = { additionalProperties: false };
@@ -69,12 +69,45 @@ const ImageTokensSchema = Type.Object(
   closed,
 );
 
+const ThinkingSchema = Type.Object(
+  {
+    style: Type.Optional(
+      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
+    ),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
+    efforts: Type.Optional(
+      Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
+    ),
+    toggle: Type.Optional(Type.Boolean({ description: "Whether it can be switched on and off" })),
+    streamed_only: Type.Optional(Type.Boolean({ description: "Whether it thinks in streams only" })),
+    reasoning_back_always: Type.Optional(
+      Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),
+    ),
+  },
+  closed,
+);
+
+const SamplingSchema = Type.Object(
+  {
+    max_temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    temperature_or_top_p: Type.Optional(Type.Boolean({ description: "It takes one of the two, not both" })),
+    fixed_while_thinking: Type.Optional(
+      Type.Boolean({ description: "It takes none while it thinks by a budget" }),
+    ),
+  },
+  closed,
+);
+
 const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueItems: true });
 
 /** What is said of a model wherever it is said: in a file of the catalogue or in switchyard.yaml. */
 export const ModelFactsSchema = Type.Object(
   {
     display_name: Type.Optional(Type.String({ minLength: 1 })),
+    summary: Type.Optional(Type.String({ minLength: 1, description: "What it is, in one line" })),
+    notes: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { description: "What its users must know; a sentence each" }),
+    ),
     input_modalities: Type.Optional(Modalities),
     output_modalities: Type.Optional(Modalities),
     total_context: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -93,6 +126,8 @@ export const ModelFactsSchema = Type.Object(
       ),
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
+    thinking: Type.Optional(ThinkingSchema),
+    sampling: Type.Optional(SamplingSchema),
     prices: PricesSchema,
   },
   closed,

@@ -35,6 +35,48 @@ export interface ImageTokens {
   readonly high?: number;
 }
 
+/** Words for how much a model shall think, from least to most. */
+export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+/** What can be said to a model about its thinking, whatever field its provider has for it. */
+export interface Thinking {
+  /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
+  readonly efforts?: readonly Effort[];
+  /** Whether it can be switched on and off where its provider has a switch; absent is yes. */
+  readonly toggle?: boolean;
+  /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
+  readonly streamedOnly?: boolean;
+  /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
+  readonly reasoningBackAlways?: boolean;
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
+  readonly style?: "budget" | "adaptive";
+  /** Whether it can be kept from thinking; absent is yes. */
+  readonly canBeOff?: boolean;
+}
+
+/** What a model refuses of the sampling fields that it takes. */
+export interface SamplingFacts {
+  /** Where its range ends, if before that of the interface. */
+  readonly maxTemperature?: number;
+  /** It takes `temperature` or `top_p`, not both. */
+  readonly eitherTemperatureOrTopP: boolean;
+  /** While it thinks by a budget its sampling is fixed. */
+  readonly fixedWhileThinking: boolean;
+}
+
+/** What of chat completions the server that a model is reached at can do, where that is not all of it. */
+export interface ChatLimits {
+  /** Parameters that it does not take: they are left out with a warning, or refused where the answer would be another. */
+  readonly untaken: readonly string[];
+  /** Words of `tool_choice`. */
+  readonly toolWords: readonly string[];
+  /** Whether `tool_choice` may name a tool. */
+  readonly namedTool: boolean;
+  /** Types of `response_format`. */
+  readonly responseFormats: readonly string[];
+}
+
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
   readonly id: string;
@@ -43,6 +85,10 @@ export interface Model {
   readonly category: Category;
   readonly displayName: string;
   readonly vendor: string;
+  /** What it is, in one line; empty when its data does not say. */
+  readonly summary: string;
+  /** What its users must know beside its parameters and prices, a sentence each. */
+  readonly notes: readonly string[];
   readonly supportedProtocols: readonly ProtocolId[];
   readonly inputModalities: readonly Modality[];
   readonly outputModalities: readonly Modality[];
@@ -50,6 +96,10 @@ export interface Model {
   readonly maxOutput: number | null;
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
+  /** Absent where it does not think, or takes whatever way of asking the interface has. */
+  readonly thinking?: Thinking;
+  /** Absent where it takes sampling fields as the interface has them. */
+  readonly sampling?: SamplingFacts;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */
@@ -60,5 +110,7 @@ export interface Model {
   /** Names `prices` by content. */
   readonly priceVersion: string;
   readonly routes: readonly Route[];
+  /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
+  readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
 }

@@ -236,7 +236,9 @@ function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolea
   if (metered.flags.includes("clamped")) return false;
   const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
   if (outputTokens(metered.usage) > asked * SLACK + 256) return false;
-  return inputTokens(metered.usage) <= (admission.model.totalContext ?? Infinity) * SLACK;
+  if ((metered.usage.webSearches ?? 0) > admission.mostSearches) return false;
+  const room = (admission.model.totalContext ?? Infinity) * admission.inputReads;
+  return inputTokens(metered.usage) <= room * SLACK;
 }
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
@@ -269,5 +271,6 @@ function withFlag(metered: Metered, flag: UsageFlag): Metered {
 
 /** What upstream said goes to the log, redacted, and to nobody else. */
 function noteUpstreamError(record: RequestRecord, error: Error): void {
-  record.note({ upstream_error: describeError(error) });
+  const operatorFault = error instanceof GatewayError && error.operatorFault;
+  record.note({ upstream_error: describeError(error), ...(operatorFault ? { operator_fault: true } : {}) });
 }

@@ -50,7 +50,7 @@ async function errorOf(
 }
 
 const bearer = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } });
-const samplePath = (path: string): string => path.replace(/:\w+(\{[^}]*\})?/g, "x");
+const samplePath = (path: string): string => path.replace(/\/:\w+(\{[^}]*\})?/g, "/x");
 const guarded = ROUTES.filter(({ access }) => access !== "public");
 
 describe("credentials", () => {
@@ -97,7 +97,9 @@ describe("credentials", () => {
         const response = await send(`${samplePath(path)}${query}`, { method: method.toUpperCase(), headers });
         expect([name, response.status]).toEqual([name, 401]);
         expect(response.headers.get("www-authenticate")).toBe("Bearer");
-        bodies.add(await response.text());
+        // Some formats repeat the id of the request in the body.
+        const id = response.headers.get("x-request-id") ?? "";
+        bodies.add((await response.text()).replace(id, ""));
       }
       expect(bodies.size).toBe(1);
       expect(JSON.parse([...bodies][0] as string).error.type).toBe("auth_error");
@@ -129,7 +131,9 @@ describe("credentials", () => {
   test("public routes ask nobody", async () => {
     const { send, asked } = open();
     for (const { method, path } of ROUTES.filter(({ access }) => access === "public")) {
-      expect((await send(path, { method: method.toUpperCase() })).status).toBe(200);
+      // A path that names a model finds none here.
+      const status = path.includes(":") ? 404 : 200;
+      expect((await send(samplePath(path), { method: method.toUpperCase() })).status).toBe(status);
     }
     expect(asked).toEqual([]);
   });

@@ -29,8 +29,8 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
 /** OpenAPI 3.1 of a route table. Schemas are the very ones that requests are checked by. */
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
-    const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}");
+  for (const route of routes.filter(({ isAlias }) => isAlias !== true)) {
+    const path = route.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
     paths[path] = { ...paths[path], [route.method]: operation(route, path) };
   }
   return {
@@ -84,7 +84,8 @@ function operation(route: Route, path: string): object {
 
 function goodAnswer(answer: Route["answers"][number]): object {
   const stream = answer.stream === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
-  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...stream };
+  const text = answer.text === undefined ? {} : { [answer.text]: { schema: { type: "string" } } };
+  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...text, ...stream };
   return {
     description: answer.description,
     headers: REQUEST_ID,

@@ -43,6 +43,8 @@ export interface RouteContext {
 export interface RouteAnswer {
   readonly description: string;
   readonly schema?: TSchema;
+  /** The media type of an answer that is text and no JSON. */
+  readonly text?: string;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: true;
 }
@@ -50,8 +52,15 @@ export interface RouteAnswer {
 /** One row of the route table: what is dispatched and what is described are the same row. */
 export interface Route {
   readonly method: "get" | "post" | "patch" | "delete";
-  /** `:name` stands for one segment, `:name{.+}` for the rest of the path. */
+  /** `:name` at the start of a segment stands for that segment, `:name{.+}` for the rest of the path. */
   readonly path: string;
+  /**
+   * For a path that no pattern says: reads its parameters from the path as it was sent, `undefined` when it is
+   * another one. May throw for a path that is nobody else's. `path` is then for the description alone.
+   */
+  readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
+  /** Another path of a route that is described already. */
+  readonly isAlias?: true;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
   readonly tag: "language" | "models" | "admin" | "service";

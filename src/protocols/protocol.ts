@@ -6,6 +6,7 @@ import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { LimitState } from "../core/rate-limits.ts";
 import type { PriceBucket } from "../core/price.ts";
 import type { Usage, UsageFlag } from "../core/usage.ts";
+import type { ChatDialect } from "./chat-dialect.ts";
 
 /**
  * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
@@ -62,10 +63,12 @@ export interface Demand {
   readonly choices: number;
   /** Web searches that the provider may make for it. */
   readonly webSearches: number;
-  /** Buckets with no parent that the answer or the input will use. */
+  /** Pages that the provider may fetch and read for it; absent is none. */
+  readonly webFetches?: number;
+  /** Buckets that only some requests use: those with no parent, and cache writes for an hour. */
   readonly buckets: readonly PriceBucket[];
-  /** Modalities asked for in the answer. */
-  readonly outputModalities: readonly Modality[];
+  /** Modalities asked for in the answer; absent where the model gives all it can by itself. */
+  readonly outputModalities?: readonly Modality[];
 }
 
 /** A picture in a request, as far as its tokens depend on it. */
@@ -83,6 +86,8 @@ export interface RelayTarget {
   readonly unknownFields: "remove" | "pass";
   readonly native: boolean;
   readonly streamUsageOption: boolean;
+  /** How its chat completions differ from the reference; nothing is known where it is absent. */
+  readonly chat?: ChatDialect;
   /** Output bound to set when the caller set none; absent when the model's own is fine. */
   readonly outputBound?: number;
 }

@@ -1,0 +1,60 @@
+import type { Model } from "../../core/model.ts";
+
+/** A JSON Schema as data. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What of a model decides its parameters. */
+export type ParameterFacts = Pick<
+  Model,
+  | "id"
+  | "maxOutput"
+  | "inputModalities"
+  | "outputModalities"
+  | "ignoredParameters"
+  | "thinking"
+  | "sampling"
+  | "chatLimits"
+>;
+
+/** A field of a request, or one inside another when its name has a dot. */
+export interface Parameter {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  /** What it does, as a sentence without its full stop. */
+  readonly does: string;
+  readonly required?: true;
+}
+
+/** A number within bounds. */
+export const number = (minimum: number, maximum: number): JsonSchema => ({
+  type: "number",
+  minimum,
+  maximum,
+});
+/** A whole number from 1 on, to `maximum` where there is one. */
+export const count = (maximum?: number | null): JsonSchema => ({
+  type: "integer",
+  minimum: 1,
+  ...(maximum === undefined || maximum === null ? {} : { maximum }),
+});
+/** One of these words. */
+export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
+/** An object of any members. */
+export const object: JsonSchema = { type: "object" };
+/** An object that names its type. */
+export const named: JsonSchema = {
+  type: "object",
+  required: ["type"],
+  properties: { type: { type: "string" } },
+};
+/** A list of such values. */
+export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
+/** Any text. */
+export const text: JsonSchema = { type: "string" };
+/** A boolean that is `otherwise` when it is left out. */
+export const flag = (otherwise: boolean): JsonSchema => ({ type: "boolean", default: otherwise });
+
+/** Whether the model's answers can hold images. */
+export function givesImages({ outputModalities }: ParameterFacts): boolean {
+  return outputModalities.includes("image");
+}

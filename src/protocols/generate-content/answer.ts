@@ -1,0 +1,91 @@
+import { creditsText } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
+import { NO_USAGE } from "../../core/usage.ts";
+import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
+import { errorWithin, readErrorObject } from "../refusal.ts";
+import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
+
+/** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
+export const IMAGE_TOKENS = 1_120;
+
+/**
+ * Reads a whole answer: its bytes stay, but for `credit` at the end, and `usageMetadata` where the provider's is
+ * missing or cannot be. A blocked prompt is an answer. Throws `upstream_error` for a 200 that is none.
+ */
+export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
+  const { bytes, value } = readAnswerJson(received);
+  const error = errorWithin(value);
+  if (error !== undefined) throw readErrorObject(error, context);
+  const candidates = candidatesOf(value);
+  const blocked = isBlocked(value);
+  if (candidates.length === 0 && !blocked)
+    throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
+  const members = answerMembers(bytes);
+  const searches = candidates.reduce(
+    (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
+    0,
+  );
+  const told = readUsage(value.usageMetadata, searches);
+  const metered = told ?? (blocked ? NOTHING_TOLD : countAnswer(candidates, searches, context));
+  // Counts that are absent are none: a usage that has no other is the provider's word on a blocked prompt.
+  const keeps =
+    told === undefined ? blocked && isJsonObject(value.usageMetadata) : !told.flags.includes("clamped");
+  const usage = keeps ? undefined : encodeUsage(metered.usage);
+  return {
+    metered,
+    repairs: [],
+    encode: (credit) =>
+      putIntoAnswer(bytes, members, {
+        remove: context.padding,
+        set: [
+          ...(usage === undefined ? [] : [["usageMetadata", JSON.stringify(usage)] as const]),
+          ["credit", creditsText(credit)],
+        ],
+      }),
+  };
+}
+
+/** A prompt that was blocked, and nobody said what it cost: nothing is charged for what nobody counted. */
+export const NOTHING_TOLD: Metered = { usage: NO_USAGE, flags: ["estimated"] };
+
+/** Whether the prompt was blocked: a real answer of this format, with a 200 and no candidates. */
+export function isBlocked(value: JsonObject): boolean {
+  const { promptFeedback } = value;
+  if (!isJsonObject(promptFeedback)) return false;
+  const { blockReason } = promptFeedback;
+  return (typeof blockReason === "string" && blockReason !== "") || typeof blockReason === "number";
+}
+
+function candidatesOf(value: JsonObject): readonly JsonObject[] {
+  return Array.isArray(value.candidates) ? value.candidates.filter(isJsonObject) : [];
+}
+
+/** Our own count of an answer that came without usage. */
+function countAnswer(candidates: readonly JsonObject[], searches: number, context: AnswerContext): Metered {
+  const text: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  const thoughts: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  let images = 0;
+  for (const { content } of candidates) {
+    const parts =
+      isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
+    for (const part of parts) {
+      if (isJsonObject(part.inlineData)) images += 1;
+      else if (typeof part.text === "string") measureText(part.text, part.thought === true ? thoughts : text);
+      else measureText(JSON.stringify({ ...part, thoughtSignature: undefined }), text);
+    }
+  }
+  return {
+    usage: {
+      ...NO_USAGE,
+      input: context.expectedInput,
+      output: estimateTokens(text).expected,
+      reasoning: estimateTokens(thoughts).expected,
+      imageOutput: images * IMAGE_TOKENS,
+      ...(searches === 0 ? {} : { webSearches: searches }),
+    },
+    flags: ["estimated"],
+  };
+}

@@ -57,7 +57,7 @@ test("pictures and a PDF go in as they are", async () => {
   const messages = [{ role: "user" as const, content }];
   const completion = await client.chat.completions.create({ model: MODEL, messages });
   expect(completion.choices[0]?.message.content).toBe("A dot.");
-  expect((double.requests[0]?.json() as Json).messages).toEqual(messages);
+  expect((double.requests[0]!.json() as Json).messages).toEqual(messages);
 });
 
 test("structured output: the schema goes in, and the SDK's helper parses what comes out", async () => {
@@ -78,7 +78,7 @@ test("structured output: the schema goes in, and the SDK's helper parses what co
     response_format,
   });
   expect(completion.choices[0]?.message.parsed as unknown).toEqual({ city: "Oslo" });
-  expect((double.requests[0]?.json() as Json).response_format).toEqual(response_format);
+  expect((double.requests[0]!.json() as Json).response_format).toEqual(response_format);
 });
 
 test("a refusal of a structured output arrives as the SDK's refusal", async () => {

@@ -6,25 +6,22 @@ import { describeTable } from "./spec-tables.ts";
 const api = openInterface();
 const USER = { role: "user", content: "Say hello." };
 
-/** A good request of each format, and the shape that its clients read errors in. */
+/** A good request of each format. */
 const FORMATS = [
   {
     protocol: "compat_chat_completions",
     path: "/api/v1/chat/completions",
     body: { model: ANY_MODEL, messages: [USER], max_tokens: 10 },
-    error: { param: null },
   },
   {
     protocol: "compat_messages",
     path: "/api/v1/messages",
     body: { model: "anthropic/claude-haiku-4.5", messages: [USER], max_tokens: 10 },
-    error: {},
   },
   {
     protocol: "compat_generate_content",
     path: "/api/v1/models/google%2Fgemini-3.8-flash:generateContent",
     body: { contents: [{ parts: [{ text: "Say hello." }] }], generationConfig: { maxOutputTokens: 10 } },
-    error: {},
   },
 ] as const;
 type Format = (typeof FORMATS)[number];
@@ -81,8 +78,10 @@ describe("Authentication", () => {
 function expectError(reply: Reply, format: Format, status: number, type: string): void {
   expect(`${reply.status} ${reply.json?.error?.type}`).toBe(`${status} ${type}`);
   expect(reply.json.error.message).toMatch(/\S/);
-  expect(reply.json.error).toMatchObject(format.error);
-  if (format.protocol === "compat_chat_completions") expect(reply.json.error.code).toBe(type);
+  if (format.protocol === "compat_chat_completions") {
+    expect(reply.json.error.code).toBe(type);
+    expect(reply.json.error).toHaveProperty("param");
+  }
   if (format.protocol === "compat_messages") {
     expect(reply.json).toMatchObject({ type: "error", request_id: reply.headers.get("request-id") });
   }

@@ -10,9 +10,6 @@ const GENERATE_USAGE = { promptTokenCount: 7, candidatesTokenCount: 3, totalToke
 /** Text that every answer has. */
 export const SAID = "Hello.";
 
-/** Tokens that every answer tells of. */
-export const TOLD = { input: 7, output: 3 };
-
 /** A good answer in the format that the request's path belongs to, streamed where it asks for it. */
 export function goodAnswer(request: SeenRequest): Answer {
   if (request.target.startsWith("/v1/messages")) return messagesAnswer(isStreamed(request));

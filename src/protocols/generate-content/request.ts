@@ -30,9 +30,9 @@ export function readRequest(wire: WireRequest): GenerateContentRequest {
   const { address } = wire;
   if (address === undefined) throw new Error("The route did not say which model it is about.");
   const json = readRequestJson(wire.body);
-  refuseTwice(json);
   const value = readSpelling(json.value);
   if (!checker.accepts(value)) throw refused(checker.faultOf(value), json.value);
+  refuseTwice(json, value);
   checkTurns(value, json.value);
   checkTools(value, json.value);
   return {
@@ -55,35 +55,17 @@ function refused({ path, problem }: SchemaFault, original: JsonObject) {
   return invalid(`${spelled === "" ? "The body" : spelled} ${problem}.`, spelled);
 }
 
-function refuseTwice(json: RequestJson): void {
+function refuseTwice(json: RequestJson, body: GenerateContentBody): void {
+  const deep = body.contents.some(({ parts = [] }) =>
+    parts.some(({ functionResponse }) => functionResponse?.parts !== undefined),
+  );
   for (const name of json.byName.keys()) {
     const field = fieldName(name);
-    if (field === "contents" || field === "systemInstruction") {
-      const at = json.byName.get(name);
-      const hasResponse = at !== undefined && holds(json.bytes, at.valueStart, at.valueEnd);
-      refuseTwiceWithin(json, name, hasResponse ? RESPONSE_LEVELS : PART_LEVELS);
-    }
+    if (field === "contents") refuseTwiceWithin(json, name, deep ? RESPONSE_LEVELS : PART_LEVELS);
+    if (field === "systemInstruction") refuseTwiceWithin(json, name, PART_LEVELS);
     if (field === "generationConfig") refuseTwiceWithin(json, name, 1);
     if (field === "tools") refuseTwiceWithin(json, name, 2);
   }
-}
-
-/** Whether a function's response stands there: only these nest media deeper. */
-function holds(bytes: Uint8Array, start: number, end: number): boolean {
-  const text = bytes.subarray(start, end);
-  return RESPONSE_NAMES.some((name) => indexOf(text, name) !== -1);
-}
-
-const RESPONSE_NAMES = ['"functionResponse"', '"function_response"'].map((name) =>
-  new TextEncoder().encode(name),
-);
-
-function indexOf(bytes: Uint8Array, name: Uint8Array): number {
-  const [first, second] = name;
-  for (let at = bytes.indexOf(first as number); at !== -1; at = bytes.indexOf(first as number, at + 1)) {
-    if (bytes[at + 1] === second && name.every((byte, i) => bytes[at + i] === byte)) return at;
-  }
-  return -1;
 }
 
 function checkTurns(body: GenerateContentBody, original: JsonObject): void {

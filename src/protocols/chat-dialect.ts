@@ -23,7 +23,10 @@ export interface ChatDialect {
   readonly foreignDetails: boolean;
   /** Whether it takes `images` of earlier answers back. */
   readonly messageImages: boolean;
-  /** Whether it takes our `thought_signature` in the media type of a data URL; else it is cut and the picture stays. */
+  /**
+   * Whether it takes `thought_signature` in the media type of a data URL; else it is cut and the picture stays. A model
+   * that puts out pictures is sent its signatures in any case.
+   */
   readonly imageSignatures: boolean;
   /** The fields by which it is asked to think. */
   readonly thinking: ThinkingFields;

@@ -77,7 +77,7 @@ test("structured output: the schema goes in, and the SDK's helper parses what co
     messages: [{ role: "user", content: "Where?" }],
     response_format,
   });
-  expect<unknown>(completion.choices[0]?.message.parsed).toEqual({ city: "Oslo" });
+  expect(completion.choices[0]?.message.parsed).toMatchObject({ city: "Oslo" });
   expect((double.requests[0]!.json() as Json).response_format).toEqual(response_format);
 });
 

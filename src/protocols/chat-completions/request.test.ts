@@ -212,6 +212,7 @@ describe("a field out of its range is a 400 that names it", () => {
 
 const MODEL = {
   id: "m",
+  outputModalities: ["text"],
   ignoredParameters: [],
   maxTokensField: "max_tokens",
   maxOutput: null,

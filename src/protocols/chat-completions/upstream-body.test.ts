@@ -22,6 +22,7 @@ interface Aim {
 function send(text: string, { model = {}, target = {} }: Aim = {}) {
   const whole = {
     id: "v/m",
+    outputModalities: ["text"],
     ignoredParameters: [],
     maxTokensField: "max_completion_tokens",
     maxOutput: 100,

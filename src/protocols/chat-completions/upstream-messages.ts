@@ -36,7 +36,7 @@ export function rewriteMessages(
   rewrite: Rewrite,
 ): void {
   const rules: MessageRules = {
-    chat,
+    chat: ofPainter(chat, target),
     ids: mapToolIds(request.body, chat.toolIds),
     reasoningAlways: thinks && target.model.thinking?.reasoningBackAlways === true && usesTools(request),
   };
@@ -56,6 +56,11 @@ export function rewriteMessages(
   });
   for (const name of left)
     rewrite.warnings.push(`${name} of earlier messages was left out: this model's provider does not take it`);
+}
+
+/** A model that puts out pictures has signed them itself, behind whatever server, and must have its signatures back. */
+function ofPainter(chat: ChatDialect, { model }: RelayTarget): ChatDialect {
+  return model.outputModalities.includes("image") ? { ...chat, imageSignatures: true } : chat;
 }
 
 function usesTools({ body }: ChatRequest): boolean {

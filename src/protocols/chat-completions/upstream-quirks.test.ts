@@ -18,6 +18,7 @@ interface Aim {
 function send(text: string, { chat, thinking, ignored = [], target = {} }: Aim) {
   const model = {
     id: "v/m",
+    outputModalities: ["text"],
     ignoredParameters: ignored,
     maxTokensField: "max_tokens",
     maxOutput: null,

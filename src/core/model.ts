@@ -39,7 +39,7 @@ export interface ImageTokens {
 export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** What can be said to a model about its thinking, whatever field its provider has for it. */
+/** What can be said to a model about its thinking at its vendor, whatever field a provider of it has for that. */
 export interface Thinking {
   /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
   readonly efforts?: readonly Effort[];

@@ -166,6 +166,13 @@ const cases: readonly Case[] = [
     says: { reasoning: { effort: "low" } },
   },
   {
+    name: "OpenRouter finds the model's effort itself",
+    body: { reasoning_effort: "medium" },
+    words: OPENROUTER,
+    model: KIMI_K3,
+    says: { reasoning: { effort: "medium" } },
+  },
+  {
     name: "OpenRouter's budget",
     body: { thinking: { type: "enabled", budget_tokens: 5 } },
     words: OPENROUTER,

@@ -44,12 +44,16 @@ function isOn(type: unknown): boolean | undefined {
   return type === "disabled" ? false : type === "enabled" || type === "adaptive" ? true : undefined;
 }
 
-/** Says a wish with the fields that the vendor has, as far as the model takes them. */
+/**
+ * Says a wish with the fields that the vendor has, as far as the model takes them. A router that has `reasoning` as an
+ * object finds the model's own words itself, so it is told what the caller said.
+ */
 export function sayThinking(
   wish: ThinkingWish,
   words: ThinkingFields,
-  model: Thinking | undefined,
+  facts: Thinking | undefined,
 ): SaidThinking {
+  const model = words.effort === "reasoning" ? undefined : facts;
   const fields: Record<string, unknown> = {};
   const warnings: string[] = [];
   const toggle = model?.toggle === false ? undefined : words.toggle;

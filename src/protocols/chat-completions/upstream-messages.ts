@@ -38,7 +38,7 @@ export function rewriteMessages(
   const rules: MessageRules = {
     chat,
     ids: mapToolIds(request.body, chat.toolIds),
-    reasoningAlways: thinks && target.model.thinking?.reasoningBackAlways === true && usesTools(request),
+    reasoningAlways: thinks && wantsReasoningAlways(target, chat) && usesTools(request),
   };
   const { messages } = request.body;
   if (!messages.some((message) => needsChange(message, rules))) return;
@@ -56,6 +56,15 @@ export function rewriteMessages(
   });
   for (const name of left)
     rewrite.warnings.push(`${name} of earlier messages was left out: this model's provider does not take it`);
+}
+
+/** The model wants it, and this provider of it is the kind that takes it; a router sees to it itself. */
+function wantsReasoningAlways({ model }: RelayTarget, chat: ChatDialect): boolean {
+  return (
+    model.thinking?.reasoningBackAlways === true &&
+    chat.reasoningBack.includes("reasoning_content") &&
+    chat.thinking.effort !== "reasoning"
+  );
 }
 
 function usesTools({ body }: ChatRequest): boolean {

@@ -165,6 +165,13 @@ const messages: readonly Case[] = [
     got: `{"role":"assistant","reasoning_content" : "","tool_calls":[{"id":"a"}],"content":"c"}`,
   },
   {
+    name: "but not at a provider that takes none",
+    chat: COMPATIBLE_CHAT,
+    thinking: { reasoningBackAlways: true },
+    sent: `{"role":"assistant","tool_calls":[{"id":"a"}],"content":"c"}`,
+    got: `{"role":"assistant","tool_calls":[{"id":"a"}],"content":"c"}`,
+  },
+  {
     name: "but not without tools",
     ...always,
     sent: `{"role":"assistant","content":"c"}`,

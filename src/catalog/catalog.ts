@@ -7,7 +7,7 @@ import {
   type Model,
   type ProtocolId,
   type Route,
-  type Thinking,
+  type ThinkingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -109,13 +109,13 @@ function readImageTokens(
 
 function readThinking({
   efforts,
-  toggle = true,
+  always = false,
   streamed_only = false,
   reasoning_back_always = false,
-}: NonNullable<ModelFacts["thinking"]>): Thinking {
+}: NonNullable<ModelFacts["thinking"]>): ThinkingFacts {
   return {
     ...(efforts === undefined ? {} : { efforts }),
-    toggle,
+    canBeOff: !always,
     streamedOnly: streamed_only,
     reasoningBackAlways: reasoning_back_always,
   };

@@ -74,7 +74,7 @@ const ThinkingSchema = Type.Object(
     efforts: Type.Optional(
       Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
     ),
-    toggle: Type.Optional(Type.Boolean({ description: "Whether it can be switched on and off" })),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
     streamed_only: Type.Optional(Type.Boolean({ description: "Whether it thinks in streams only" })),
     reasoning_back_always: Type.Optional(
       Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),

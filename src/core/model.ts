@@ -40,11 +40,11 @@ export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "ma
 export type Effort = (typeof EFFORTS)[number];
 
 /** What can be said to a model about its thinking at its vendor, whatever field a provider of it has for that. */
-export interface Thinking {
+export interface ThinkingFacts {
   /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
   readonly efforts?: readonly Effort[];
-  /** Whether it can be switched on and off where its provider has a switch. */
-  readonly toggle: boolean;
+  /** Whether it can be kept from thinking; one that cannot is not sent a switch either. */
+  readonly canBeOff: boolean;
   /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
   readonly streamedOnly: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
@@ -73,7 +73,7 @@ export interface Model {
   /** How pictures of known size are counted; without it each counts as the ceiling. */
   readonly imageTokens?: ImageTokens;
   /** Absent where nothing is known of it. */
-  readonly thinking?: Thinking;
+  readonly thinking?: ThinkingFacts;
   readonly prices: Prices;
   /** Names `prices` by content. */
   readonly priceVersion: string;

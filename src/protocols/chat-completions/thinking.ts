@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { EFFORTS, type Effort, type Thinking } from "../../core/model.ts";
+import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 
 /** What a caller says of thinking, in whichever of the interface's three fields. */
@@ -51,12 +51,12 @@ function isOn(type: unknown): boolean | undefined {
 export function sayThinking(
   wish: ThinkingWish,
   words: ThinkingFields,
-  facts: Thinking | undefined,
+  facts: ThinkingFacts | undefined,
 ): SaidThinking {
   const model = words.effort === "reasoning" ? undefined : facts;
   const fields: Record<string, unknown> = {};
   const warnings: string[] = [];
-  const toggle = model?.toggle === false ? undefined : words.toggle;
+  const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
   if (wish.on === false) {

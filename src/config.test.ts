@@ -145,7 +145,7 @@ providers:
     expect(groq?.dialect.chat).toMatchObject({ developerRole: true, manyChoices: false, toolIds: "any" });
     expect(models[0]).toMatchObject({
       routes: [{ provider: "groq", upstreamId: "openai/gpt-oss-120b" }],
-      thinking: { efforts: ["low", "high"], toggle: true },
+      thinking: { efforts: ["low", "high"], canBeOff: true },
     });
   });
 

@@ -223,7 +223,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
 /** A built-in provider with what the file adds to it: models, and quirks that have changed at the vendor. */
 function extended(
   path: string,
-  { keyVariable, baseUrlVariable, dialect }: ProviderDefinition,
+  { keyVariable, baseUrlVariable, dialect, protocol }: ProviderDefinition,
   settings: ProviderData,
   provider: Provider | undefined,
 ): Provider {
@@ -236,6 +236,8 @@ function extended(
   }
   if (provider === undefined)
     throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
+  if (quirks !== undefined && protocol !== "compat_chat_completions")
+    throw new Error(`${path}: like and quirks are of chat_completions only.`);
   return quirks === undefined ? provider : { ...provider, dialect: withQuirks(dialect, quirks) };
 }
 

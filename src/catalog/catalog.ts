@@ -9,7 +9,7 @@ import {
   type ProtocolId,
   type Route,
   type SamplingFacts,
-  type Thinking,
+  type ThinkingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -138,18 +138,16 @@ export function pageUrl({ uniqueId }: Pick<Model, "uniqueId">, publicUrl: string
 
 function readThinking({
   efforts,
-  toggle = true,
+  always = false,
   streamed_only = false,
   style,
-  always = false,
   reasoning_back_always = false,
-}: NonNullable<ModelFacts["thinking"]>): Thinking {
+}: NonNullable<ModelFacts["thinking"]>): ThinkingFacts {
   return {
     ...(efforts === undefined ? {} : { efforts }),
-    toggle,
+    canBeOff: !always,
     streamedOnly: streamed_only,
     ...(style === undefined ? {} : { style }),
-    canBeOff: !always,
     reasoningBackAlways: reasoning_back_always,
   };
 }

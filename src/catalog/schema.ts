@@ -74,11 +74,10 @@ const ThinkingSchema = Type.Object(
     style: Type.Optional(
       Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
     ),
-    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
     efforts: Type.Optional(
       Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
     ),
-    toggle: Type.Optional(Type.Boolean({ description: "Whether it can be switched on and off" })),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
     streamed_only: Type.Optional(Type.Boolean({ description: "Whether it thinks in streams only" })),
     reasoning_back_always: Type.Optional(
       Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),

@@ -39,19 +39,17 @@ export interface ImageTokens {
 export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** What can be said to a model about its thinking, whatever field its provider has for it. */
-export interface Thinking {
+/** What can be said to a model about its thinking at its vendor, whatever field a provider of it has for that. */
+export interface ThinkingFacts {
   /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
   readonly efforts?: readonly Effort[];
-  /** Whether it can be switched on and off where its provider has a switch; absent is yes. */
-  readonly toggle?: boolean;
   /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
   readonly streamedOnly?: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways?: boolean;
   /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
   readonly style?: "budget" | "adaptive";
-  /** Whether it can be kept from thinking; absent is yes. */
+  /** Whether it can be kept from thinking; one that cannot is not sent a switch either. Absent is yes. */
   readonly canBeOff?: boolean;
 }
 
@@ -97,7 +95,7 @@ export interface Model {
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
   /** Absent where it does not think, or takes whatever way of asking the interface has. */
-  readonly thinking?: Thinking;
+  readonly thinking?: ThinkingFacts;
   /** Absent where it takes sampling fields as the interface has them. */
   readonly sampling?: SamplingFacts;
   /** The field that bounds output upstream. */

@@ -1,6 +1,6 @@
 import { servedIn } from "../catalog/catalog.ts";
 import { chatParameterNames } from "../catalog/parameters.ts";
-import type { ChatLimits, Model, ProtocolId, Thinking } from "../core/model.ts";
+import type { ChatLimits, Model, ProtocolId, ThinkingFacts } from "../core/model.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT } from "../protocols/chat-dialect.ts";
 import type { Provider } from "../providers/provider.ts";
 
@@ -38,12 +38,12 @@ const THINKING: ReadonlySet<string> = new Set(["reasoning", "reasoning_effort", 
 
 function canBeTold(
   { effort, toggle, budget }: ChatDialect["thinking"],
-  model: Thinking | undefined,
+  model: ThinkingFacts | undefined,
 ): boolean {
   return (
     budget !== undefined ||
     (effort !== undefined && model?.efforts?.length !== 0) ||
-    (toggle !== undefined && model?.toggle !== false)
+    (toggle !== undefined && model?.canBeOff !== false)
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * What a vendor's chat completions differ in from the reference, on the way up. Every member is one quirk, by
  * evidence of the vendors table; the code knows quirks and no vendors. A quirk that is a model's and not its
- * provider's stands with the model (`Thinking` in core/model.ts, `ignoredParameters`, `maxTokensField`).
+ * provider's stands with the model (`ThinkingFacts` in core/model.ts, `ignoredParameters`, `maxTokensField`).
  */
 export interface ChatDialect {
   /**

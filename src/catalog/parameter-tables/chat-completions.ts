@@ -147,7 +147,7 @@ function chatReasoning({ thinking }: ParameterFacts): readonly Parameter[] {
       name: "thinking.type",
       schema: oneOf("enabled", "disabled", "adaptive"),
       does:
-        thinking?.toggle === false
+        thinking?.canBeOff === false
           ? "Whether it thinks; this model decides that by itself"
           : "Whether it thinks; `adaptive` leaves it to the model",
     },

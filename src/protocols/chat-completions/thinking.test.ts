@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import type { Thinking } from "../../core/model.ts";
+import type { ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { readWish, sayThinking } from "./thinking.ts";
 
-const KIMI_K3: Partial<Thinking> = { efforts: ["low", "high", "max"], toggle: false };
-const GROK: Partial<Thinking> = { efforts: ["low", "medium", "high"], toggle: false };
-const DEEPSEEK_V4: Partial<Thinking> = { efforts: ["low", "high", "max"] };
-const GLM: Partial<Thinking> = { efforts: ["high", "max"] };
-const NO_DIAL: Partial<Thinking> = { efforts: [], toggle: false };
+const KIMI_K3: Partial<ThinkingFacts> = { efforts: ["low", "high", "max"], canBeOff: false };
+const GROK: Partial<ThinkingFacts> = { efforts: ["low", "medium", "high"], canBeOff: false };
+const DEEPSEEK_V4: Partial<ThinkingFacts> = { efforts: ["low", "high", "max"] };
+const GLM: Partial<ThinkingFacts> = { efforts: ["high", "max"] };
+const NO_DIAL: Partial<ThinkingFacts> = { efforts: [], canBeOff: false };
 
 const EFFORT: ThinkingFields = { effort: "reasoning_effort" };
 const SWITCHED: ThinkingFields = { effort: "reasoning_effort", toggle: "thinking" };
@@ -18,7 +18,7 @@ interface Case {
   readonly name: string;
   readonly body: object;
   readonly words: ThinkingFields;
-  readonly model?: Partial<Thinking>;
+  readonly model?: Partial<ThinkingFacts>;
   readonly says: object;
   readonly warns?: RegExp;
 }
@@ -166,6 +166,13 @@ const cases: readonly Case[] = [
     says: { reasoning: { effort: "low" } },
   },
   {
+    name: "OpenRouter finds the model's effort itself",
+    body: { reasoning_effort: "medium" },
+    words: OPENROUTER,
+    model: KIMI_K3,
+    says: { reasoning: { effort: "medium" } },
+  },
+  {
     name: "OpenRouter's budget",
     body: { thinking: { type: "enabled", budget_tokens: 5 } },
     words: OPENROUTER,
@@ -203,7 +210,12 @@ describe("what is said of thinking, in a vendor's words", () => {
     test(name, () => {
       const wish = readWish(body as Record<string, unknown>);
       if (wish === undefined) throw new Error("nothing was said");
-      const known: Thinking = { toggle: true, streamedOnly: false, reasoningBackAlways: false, ...model };
+      const known: ThinkingFacts = {
+        canBeOff: true,
+        streamedOnly: false,
+        reasoningBackAlways: false,
+        ...model,
+      };
       const said = sayThinking(wish, words, model === undefined ? undefined : known);
       expect(said.fields).toEqual(says as Record<string, unknown>);
       if (warns === undefined) expect(said.warnings).toEqual([]);

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { EFFORTS, type Effort, type Thinking } from "../../core/model.ts";
+import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 
 /** What a caller says of thinking, in whichever of the interface's three fields. */
@@ -44,15 +44,19 @@ function isOn(type: unknown): boolean | undefined {
   return type === "disabled" ? false : type === "enabled" || type === "adaptive" ? true : undefined;
 }
 
-/** Says a wish with the fields that the vendor has, as far as the model takes them. */
+/**
+ * Says a wish with the fields that the vendor has, as far as the model takes them. A router that has `reasoning` as an
+ * object finds the model's own words itself, so it is told what the caller said.
+ */
 export function sayThinking(
   wish: ThinkingWish,
   words: ThinkingFields,
-  model: Thinking | undefined,
+  facts: ThinkingFacts | undefined,
 ): SaidThinking {
+  const model = words.effort === "reasoning" ? undefined : facts;
   const fields: Record<string, unknown> = {};
   const warnings: string[] = [];
-  const toggle = model?.toggle === false ? undefined : words.toggle;
+  const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
   if (wish.on === false) {

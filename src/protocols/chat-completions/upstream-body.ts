@@ -71,7 +71,7 @@ function askToThink(
   if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
     rewrite.warnings.push("reasoning was left out: reasoning_effort says otherwise");
   const extra = chat.thinking.toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
-  if (Object.keys(extra).length > 0 && target.model.thinking?.toggle !== false)
+  if (Object.keys(extra).length > 0 && target.model.thinking?.canBeOff !== false)
     fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
   const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
   if (streamedOnly && chat.thinking.toggle === "enable_thinking") {

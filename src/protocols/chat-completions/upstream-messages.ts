@@ -38,7 +38,7 @@ export function rewriteMessages(
   const rules: MessageRules = {
     chat: ofPainter(chat, target),
     ids: mapToolIds(request.body, chat.toolIds),
-    reasoningAlways: thinks && target.model.thinking?.reasoningBackAlways === true && usesTools(request),
+    reasoningAlways: thinks && wantsReasoningAlways(target, chat) && usesTools(request),
   };
   const { messages } = request.body;
   if (!messages.some((message) => needsChange(message, rules))) return;
@@ -61,6 +61,15 @@ export function rewriteMessages(
 /** A model that puts out pictures has signed them itself, behind whatever server, and must have its signatures back. */
 function ofPainter(chat: ChatDialect, { model }: RelayTarget): ChatDialect {
   return model.outputModalities.includes("image") ? { ...chat, imageSignatures: true } : chat;
+}
+
+/** The model wants it, and this provider of it is the kind that takes it; a router sees to it itself. */
+function wantsReasoningAlways({ model }: RelayTarget, chat: ChatDialect): boolean {
+  return (
+    model.thinking?.reasoningBackAlways === true &&
+    chat.reasoningBack.includes("reasoning_content") &&
+    chat.thinking.effort !== "reasoning"
+  );
 }
 
 function usesTools({ body }: ChatRequest): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
-import type { Model, Thinking } from "../../core/model.ts";
+import type { Model, ThinkingFacts } from "../../core/model.ts";
 import { type ChatDialect, COMPATIBLE_CHAT, OPEN_CHAT, REFERENCE_CHAT } from "../chat-dialect.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { readRequest } from "./request.ts";
@@ -10,7 +10,7 @@ import { upstreamBody } from "./upstream-body.ts";
 
 interface Aim {
   readonly chat: ChatDialect;
-  readonly thinking?: Partial<Thinking>;
+  readonly thinking?: Partial<ThinkingFacts>;
   readonly ignored?: readonly string[];
   readonly target?: Partial<RelayTarget>;
 }
@@ -24,7 +24,7 @@ function send(text: string, { chat, thinking, ignored = [], target = {} }: Aim) 
     maxOutput: null,
     ...(thinking === undefined
       ? {}
-      : { thinking: { toggle: true, streamedOnly: false, reasoningBackAlways: false, ...thinking } }),
+      : { thinking: { canBeOff: true, streamedOnly: false, reasoningBackAlways: false, ...thinking } }),
   } as unknown as Model;
   const { body, warnings } = upstreamBody(readRequest(wireRequest(text)), {
     model,
@@ -164,6 +164,13 @@ const messages: readonly Case[] = [
     ...always,
     sent: `{"role":"assistant","reasoning_content" : null,"tool_calls":[{"id":"a"}],"content":"c"}`,
     got: `{"role":"assistant","reasoning_content" : "","tool_calls":[{"id":"a"}],"content":"c"}`,
+  },
+  {
+    name: "but not at a provider that takes none",
+    chat: COMPATIBLE_CHAT,
+    thinking: { reasoningBackAlways: true },
+    sent: `{"role":"assistant","tool_calls":[{"id":"a"}],"content":"c"}`,
+    got: `{"role":"assistant","tool_calls":[{"id":"a"}],"content":"c"}`,
   },
   {
     name: "but not without tools",

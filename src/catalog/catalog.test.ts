@@ -171,7 +171,7 @@ test("how a model thinks and samples is what its file says, and the interface's 
       thinking: { style: "adaptive", always: true },
       sampling: { max_temperature: 1, temperature_or_top_p: true, fixed_while_thinking: true },
     },
-    "language/a/d.json": { ...GOOD, thinking: { style: "budget" }, sampling: {} },
+    "language/a/d.json": { ...GOOD, thinking: {}, sampling: {} },
   });
   expect([plain?.thinking, plain?.sampling]).toEqual([undefined, undefined]);
   expect(told?.thinking).toEqual({ style: "adaptive", canBeOff: false });
@@ -180,7 +180,7 @@ test("how a model thinks and samples is what its file says, and the interface's 
     eitherTemperatureOrTopP: true,
     fixedWhileThinking: true,
   });
-  expect(odd?.thinking).toEqual({ style: "budget", canBeOff: true });
+  expect(odd?.thinking).toEqual({ canBeOff: true });
   expect(odd?.sampling).toEqual({ eitherTemperatureOrTopP: false, fixedWhileThinking: false });
 });
 

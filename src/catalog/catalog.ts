@@ -8,6 +8,7 @@ import {
   type ProtocolId,
   type Route,
   type SamplingFacts,
+  type ThinkingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -81,15 +82,17 @@ export function buildModel(
     ...(facts.image_tokens === undefined
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
-    ...(facts.thinking === undefined
-      ? {}
-      : { thinking: { style: facts.thinking.style, canBeOff: facts.thinking.always !== true } }),
+    ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
     ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+function readThinking({ style, always }: NonNullable<ModelFacts["thinking"]>): ThinkingFacts {
+  return { ...(style === undefined ? {} : { style }), canBeOff: always !== true };
 }
 
 function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {

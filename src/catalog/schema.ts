@@ -71,9 +71,9 @@ const ImageTokensSchema = Type.Object(
 
 const ThinkingSchema = Type.Object(
   {
-    style: Type.Enum(["budget", "adaptive"], {
-      description: "How it is asked to think: by tokens or by effort",
-    }),
+    style: Type.Optional(
+      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
+    ),
     always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
   },
   closed,

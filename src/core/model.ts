@@ -37,8 +37,8 @@ export interface ImageTokens {
 
 /** How a model is asked to think. */
 export interface ThinkingFacts {
-  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. */
-  readonly style: "budget" | "adaptive";
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Absent: as the caller asks. */
+  readonly style?: "budget" | "adaptive";
   /** Whether it can be kept from thinking. */
   readonly canBeOff: boolean;
 }

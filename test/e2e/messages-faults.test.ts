@@ -331,6 +331,15 @@ describe("hostile usage never takes more than was held", () => {
   }
 });
 
+test("an answer whose searches read more than the context together is charged in full", async () => {
+  const usage = { input_tokens: 401_468, output_tokens: 40, server_tool_use: { web_search_requests: 10 } };
+  double.handle(() => messageAnswer({ ...form, usage }));
+  const tools = [{ type: "web_search_20250305", name: "web_search", max_uses: 10 }];
+  const response = await gateway.post("/api/v1/messages", { ...body, tools });
+  expect(((await response.json()) as Json).credit).toBe((401_468 * 1 + 40 * 5) / 100 + 10 * 100);
+  await gateway.settled();
+});
+
 describe("time, by a clock that only the test moves", () => {
   const withClock = async (
     run: (at: TestGateway, advance: (ms: number) => Promise<void>) => Promise<void>,

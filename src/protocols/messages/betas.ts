@@ -51,13 +51,10 @@ export function relayedBetas(values: readonly string[]): {
   readonly relayed: readonly string[];
   readonly warnings: readonly string[];
 } {
+  const isRelayed = (value: string): boolean => RELAYED.has(betaName(value));
   const relayed = values.filter((value) => isRelayed(value));
   const warnings = values
     .filter((value) => !isRelayed(value))
     .map((value) => `anthropic-beta ${printable(value)} was left out: it is not known to keep the price`);
   return { relayed: [...new Set(relayed)], warnings };
-}
-
-function isRelayed(value: string): boolean {
-  return /^[a-z0-9-]{1,80}$/.test(value) && RELAYED.has(betaName(value));
 }

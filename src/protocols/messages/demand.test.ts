@@ -99,6 +99,13 @@ describe("what a request asks for", () => {
     for (const usual of [undefined, null, "5m"]) expect(long(control(usual))).toEqual([]);
   });
 
+  test("holds for the definitions that the provider writes for its own tools", () => {
+    const ceiling = (tool: object) => demandOf("x", { tools: [tool] }).textTokens.ceiling;
+    const own = ceiling({ name: "computer", input_schema: {} });
+    // Anthropic states 735 tokens for this one, beside its prompt.
+    expect(ceiling({ type: "computer_20250124", name: "computer" })).toBeGreaterThan(own + 1_000);
+  });
+
   test("counts searches and pages by the bounds of its tools, ten where there is none", () => {
     const tools = [
       { type: "web_search_20250305", name: "web_search", max_uses: 3 },

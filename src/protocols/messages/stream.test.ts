@@ -175,6 +175,23 @@ describe("a good stream", () => {
     expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 5, output: 2 }, flags: ["estimated"] });
   });
 
+  test("forgets no count for a null that comes after it", () => {
+    const { stream: stage } = play(
+      messageStream({
+        usage: { input_tokens: null, cache_read_input_tokens: null, output_tokens: 9 },
+        startUsage: { input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 1 },
+      }),
+    );
+    expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 4, cacheRead: 6, output: 9 }, flags: [] });
+  });
+
+  test("is counted by us where its last usage says nothing of the output", () => {
+    const { stream: stage } = play(
+      messageStream({ usage: {}, startUsage: { input_tokens: 5, output_tokens: 1 } }),
+    );
+    expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 5, output: 2 }, flags: ["estimated"] });
+  });
+
   test("without any usage is counted, and has the usage that clients need", () => {
     const { out, stream: stage } = play(messageStream({ usage: null, startUsage: null }));
     expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 11, output: 2 }, flags: ["estimated"] });

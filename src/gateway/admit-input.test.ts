@@ -30,14 +30,18 @@ describe("the most input of a request", () => {
     { name: "is no more than the context", context: 450, most: 450 },
     {
       name: "with a search is read twice, and what was found once",
-      demand: { webSearches: 1 },
+      demand: { rereads: 1 },
       most: 21_000,
     },
-    { name: "grows by each search's own findings and all before", demand: { webSearches: 3 }, most: 122_000 },
-    { name: "counts a fetched page as a search", demand: { webSearches: 1, webFetches: 2 }, most: 122_000 },
+    { name: "grows by each search's own findings and all before", demand: { rereads: 3 }, most: 122_000 },
+    {
+      name: "is read once where what was found is not billed as input",
+      demand: { webSearches: 10 },
+      most: 500,
+    },
     {
       name: "is the context once for each reading",
-      demand: { webSearches: 9 },
+      demand: { rereads: 9 },
       context: 1_000,
       most: 10_000,
     },
@@ -47,7 +51,7 @@ describe("the most input of a request", () => {
   }
 
   test("is read once where the provider looks nothing up", () => {
-    expect([inputReads(PLAIN), inputReads({ ...PLAIN, webSearches: 2, webFetches: 3 })]).toEqual([1, 6]);
+    expect([inputReads(PLAIN), inputReads({ ...PLAIN, webSearches: 2, rereads: 5 })]).toEqual([1, 6]);
   });
 });
 

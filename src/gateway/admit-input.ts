@@ -4,9 +4,9 @@ import type { Demand } from "../protocols/protocol.ts";
 /** Input that the results of one web search, or a fetched page, come to at most. */
 const TOKENS_PER_LOOKUP = 20_000;
 
-/** How often the provider may read the input for one answer: anew after each search and each page of its own. */
+/** How often the provider may read the input for one answer, each time with what it has found by then. */
 export function inputReads(demand: Demand): number {
-  return demand.webSearches + (demand.webFetches ?? 0) + 1;
+  return (demand.rereads ?? 0) + 1;
 }
 
 /**

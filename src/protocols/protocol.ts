@@ -63,8 +63,8 @@ export interface Demand {
   readonly choices: number;
   /** Web searches that the provider may make for it. */
   readonly webSearches: number;
-  /** Pages that the provider may fetch and read for it; absent is none. */
-  readonly webFetches?: number;
+  /** Searches and pages after each of which the provider reads the input anew and bills it; absent is none. */
+  readonly rereads?: number;
   /** Buckets that only some requests use: those with no parent, and cache writes for an hour. */
   readonly buckets: readonly PriceBucket[];
   /** Modalities asked for in the answer; absent where the model gives all it can by itself. */

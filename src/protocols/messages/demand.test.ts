@@ -25,7 +25,7 @@ describe("what a request asks for", () => {
       maxOutputTokens: 77,
       choices: 1,
       webSearches: 0,
-      webFetches: 0,
+      rereads: 0,
       media: {},
       buckets: [],
       outputModalities: ["text"],
@@ -115,7 +115,7 @@ describe("what a request asks for", () => {
     ];
     expect(demandOf("x", { tools })).toMatchObject({
       webSearches: 13,
-      webFetches: 2,
+      rereads: 15,
       buckets: ["web_search"],
     });
   });

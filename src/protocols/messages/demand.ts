@@ -77,7 +77,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     maxOutputTokens: body.max_tokens,
     choices: 1,
     webSearches,
-    webFetches: usesOf(body.tools, "fetch"),
+    rereads: webSearches + usesOf(body.tools, "fetch"),
     buckets: pricedBuckets(body, webSearches),
     outputModalities: ["text"],
   };

@@ -166,17 +166,29 @@ export function keyIs(bytes: Uint8Array, keyStart: number, keyEnd: number, quote
 
 /** The members of the object that is the whole text, in order; `undefined` when the text is no JSON object. */
 export function readMembers(scan: JsonScan): Member[] | undefined {
+  const found = membersAt(scan, skipSpace(scan, 0));
+  if (found === undefined) return undefined;
+  if (skipSpace(scan, found.after) === scan.end) return found.members;
+  broken(scan, "syntax");
+  return undefined;
+}
+
+/** The members of the object that begins at `at` inside a larger text; `undefined` when there is none. */
+export function readMembersAt(scan: JsonScan, at: number): Member[] | undefined {
+  return membersAt(scan, at)?.members;
+}
+
+function membersAt(
+  scan: JsonScan,
+  at: number,
+): { readonly members: Member[]; readonly after: number } | undefined {
   const members: Member[] = [];
-  const at = skipSpace(scan, 0);
   scan.values += 1;
   if (at >= scan.end || scan.bytes[at] !== 0x7b) return undefined;
   const after = eachMember(scan, at, (keyStart, keyEnd, valueStart, valueEnd) => {
     members.push({ keyStart, keyEnd, valueStart, valueEnd });
   });
-  if (after === BROKEN) return undefined;
-  if (skipSpace(scan, after) === scan.end) return members;
-  broken(scan, "syntax");
-  return undefined;
+  return after === BROKEN ? undefined : { members, after };
 }
 
 const decoder = new TextDecoder();

@@ -58,9 +58,9 @@ export function admit(
   const model = findModel(offer, caller, protocol, request.model);
   const { provider, upstreamId } = findRoute(offer, model, protocol);
   const { demand } = request;
-  checkModalities(model, demand);
+  checkModalities(model, demand, protocol);
   const media = mediaTokens(model, demand);
-  checkContext(model, demand.textTokens.expected);
+  checkContext(model, demand.textTokens.expected, protocol);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
     model,
@@ -108,22 +108,34 @@ function findRoute(
   });
 }
 
-function checkModalities(model: Model, demand: Demand): void {
+/** The field that holds the input, and the one that asks for kinds of output, by format. */
+const INPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
+  compat_chat_completions: "messages",
+  compat_messages: "messages",
+  compat_generate_content: "contents",
+};
+const OUTPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
+  compat_chat_completions: "modalities",
+  compat_messages: "modalities",
+  compat_generate_content: "generationConfig.responseModalities",
+};
+
+function checkModalities(model: Model, demand: Demand, protocol: ProtocolId): void {
   for (const kind of Object.keys(demand.media) as Modality[]) {
     if (model.inputModalities.includes(kind)) continue;
     throw new GatewayError(
       "invalid_request_error",
       `${model.id} takes ${model.inputModalities.join(", ")} as input, not ${kind}.`,
-      { param: "messages" },
+      { param: INPUT_FIELD[protocol] },
     );
   }
-  for (const kind of demand.outputModalities) {
+  for (const kind of demand.outputModalities ?? []) {
     if (model.outputModalities.includes(kind)) continue;
     throw new GatewayError(
       "invalid_request_error",
       `${model.id} puts out ${model.outputModalities.join(", ")}, not ${kind}.`,
       {
-        param: "modalities",
+        param: OUTPUT_FIELD[protocol],
       },
     );
   }
@@ -136,12 +148,12 @@ function checkModalities(model: Model, demand: Demand): void {
   }
 }
 
-function checkContext(model: Model, expected: number): void {
+function checkContext(model: Model, expected: number, protocol: ProtocolId): void {
   if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
   throw new GatewayError(
     "input_too_large",
     `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
-    { param: "messages" },
+    { param: INPUT_FIELD[protocol] },
   );
 }
 
@@ -159,18 +171,15 @@ function quote(
       .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
       .map((bucket) => dearestPrice(snapshot, bucket, input))
       .reduce((most, price) => (price > most ? price : most), 0n);
-  const sound = demand.buckets.includes("audio_input");
+  // A film may have sound, and its tokens are counted as such.
+  const sound = demand.buckets.includes("audio_input") || demand.media.video !== undefined;
   const inputPrice = dearest([
     "input",
     "cache_write_5m",
     "image_input",
     ...(sound ? (["audio_input"] as const) : []),
   ]);
-  const outputPrice = dearest([
-    "output",
-    "reasoning",
-    ...demand.buckets.filter((bucket) => bucket === "audio_output" || bucket === "image_output"),
-  ]);
+  const outputPrice = dearest(["output", "reasoning", ...dearOutputs(model, demand)]);
   const searches = BigInt(demand.webSearches) * dearest(["web_search"]);
   const inputCost = BigInt(input) * inputPrice + searches;
   const perToken = outputPrice * BigInt(demand.choices);
@@ -184,6 +193,15 @@ function quote(
     amount: atMost(inputCost),
     elastic: { tokenPrice: perToken, maxTokens: most, floorTokens: Math.min(FLOOR_OUTPUT, most) },
   };
+}
+
+/** Kinds of output with a price of their own that the answer may have: all of the model's where it is left to it. */
+function dearOutputs(model: Model, demand: Demand): PriceBucket[] {
+  const kinds = demand.outputModalities ?? model.outputModalities;
+  return (["audio", "image"] as const)
+    .map((kind) => [kind, `${kind}_output`] as const)
+    .filter(([kind, bucket]) => kinds.includes(kind) || demand.buckets.includes(bucket))
+    .map(([, bucket]) => bucket);
 }
 
 /** No balance is larger, so a hold of this much is refused by the balance like any that is too large. */

@@ -50,7 +50,7 @@ async function errorOf(
 }
 
 const bearer = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } });
-const samplePath = (path: string): string => path.replace(/:\w+(\{[^}]*\})?/g, "x");
+const samplePath = (path: string): string => path.replace(/\/:\w+(\{[^}]*\})?/g, "/x");
 const guarded = ROUTES.filter(({ access }) => access !== "public");
 
 describe("credentials", () => {

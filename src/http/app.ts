@@ -1,4 +1,4 @@
-import { Hono, type Context } from "hono";
+import { Hono } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
 import { newRequestId } from "../core/ids.ts";
@@ -27,11 +27,14 @@ const MAX_LOGGED_PATH = 512;
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
 interface Edge {
-  readonly Bindings: {
-    readonly run: (route: Route, context: Context<Edge>) => Promise<Response>;
-    /** The path is that of `route`, whatever the method. */
-    readonly at: (route: Route | undefined) => void;
-  };
+  readonly Bindings: Dispatch;
+}
+
+/** What becomes of a request whose path is known. */
+interface Dispatch {
+  readonly run: (route: Route, params: RouteContext["params"]) => Promise<Response>;
+  /** The path is that of `route`, whatever the method. */
+  readonly at: (route: Route | undefined) => void;
 }
 
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
@@ -50,16 +53,16 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     let at: Route | undefined;
     try {
       refuseOddRequests(request);
-      response = await router.fetch(request, {
+      response = await router(request, {
         at: (route) => (at = route),
-        run: async (route, hono) => {
+        run: async (route, params) => {
           at = route;
           const caller = await authenticate(services, route.access, request.headers);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
           const context: RouteContext = {
             services,
             request,
-            params: hono.req.param(),
+            params,
             get query() {
               return new URL(request.url).searchParams;
             },
@@ -88,19 +91,46 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
   };
 }
 
-function createRouter(routes: readonly Route[]): Hono<Edge> {
+type Router = (request: Request, dispatch: Dispatch) => Promise<Response> | Response;
+
+/** Routes that read the path themselves are asked first, in order; patterns come after them. */
+function createRouter(routes: readonly Route[]): Router {
+  const readers = routes.filter((route) => route.readPath !== undefined);
+  const router = createPatternRouter(routes.filter((route) => route.readPath === undefined));
+  return (request, dispatch) => {
+    const path = pathOf(request.url);
+    for (const route of readers) {
+      // It may say why a path is none of its own, in the words of its format.
+      dispatch.at(route);
+      const params = route.readPath?.(path, request.method);
+      if (params === undefined) continue;
+      if (request.method.toLowerCase() !== route.method) throw notAllowed(route.method.toUpperCase());
+      return dispatch.run(route, params);
+    }
+    dispatch.at(undefined);
+    return router.fetch(request, dispatch);
+  };
+}
+
+function notAllowed(allow: string): GatewayError {
+  return new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+function createPatternRouter(routes: readonly Route[]): Hono<Edge> {
   const router = new Hono<Edge>({ strict: true });
   router.onError((error) => {
     throw error;
   });
   const paths = Map.groupBy(routes, (route) => route.path);
   for (const route of routes)
-    router.on(route.method.toUpperCase(), route.path, (context) => context.env.run(route, context));
+    router.on(route.method.toUpperCase(), route.path, (context) =>
+      context.env.run(route, context.req.param()),
+    );
   for (const [path, same] of paths) {
     const allow = same.map((route) => route.method.toUpperCase()).join(", ");
     router.all(path, (context) => {
       context.env.at(same[0]);
-      throw new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+      throw notAllowed(allow);
     });
   }
   router.notFound(() => {

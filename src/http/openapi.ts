@@ -30,7 +30,7 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}");
+    const path = route.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
     paths[path] = { ...paths[path], [route.method]: operation(route, path) };
   }
   return {

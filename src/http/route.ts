@@ -50,8 +50,13 @@ export interface RouteAnswer {
 /** One row of the route table: what is dispatched and what is described are the same row. */
 export interface Route {
   readonly method: "get" | "post" | "patch" | "delete";
-  /** `:name` stands for one segment, `:name{.+}` for the rest of the path. */
+  /** `:name` at the start of a segment stands for that segment, `:name{.+}` for the rest of the path. */
   readonly path: string;
+  /**
+   * For a path that no pattern says: reads its parameters from the path as it was sent, `undefined` when it is
+   * another one. May throw for a path that is nobody else's. `path` is then for the description alone.
+   */
+  readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
   readonly tag: "language" | "models" | "admin" | "service";

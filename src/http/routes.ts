@@ -4,12 +4,14 @@ import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
+import { generateContentRoutes } from "./routes/generate-content.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 
 /** The one route table: the router and the OpenAPI description are both made of it. */
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
+  ...generateContentRoutes,
   ...modelRoutes,
   ...accountRoutes,
   ...keyRoutes,

@@ -2,7 +2,7 @@ import { joinBytes } from "../core/bytes.ts";
 import type { SseVisitor } from "../core/sse-lines.ts";
 
 /** Told of bytes that are good during the call only. */
-type Span = (bytes: Uint8Array, start: number, end: number) => void;
+export type Span = (bytes: Uint8Array, start: number, end: number) => void;
 
 /** Turns lines into whole events. */
 export interface EventJoiner extends SseVisitor {

@@ -64,8 +64,8 @@ export interface Demand {
   readonly webSearches: number;
   /** Buckets with no parent that the answer or the input will use. */
   readonly buckets: readonly PriceBucket[];
-  /** Modalities asked for in the answer. */
-  readonly outputModalities: readonly Modality[];
+  /** Modalities asked for in the answer; absent where the model gives all it can by itself. */
+  readonly outputModalities?: readonly Modality[];
 }
 
 /** A picture in a request, as far as its tokens depend on it. */

@@ -13,18 +13,18 @@ interface Said {
 
 /** The error a client is given for an answer with a status that is not 2xx. */
 export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
-  const body = parse(refusal.body);
+  const body = unwrapped(parse(refusal.body));
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status =
     refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
   const said = readSaid(body, status);
-  return refusalError(said, context, refusal.retryAfter);
+  return refusalError(said, context, refusal.retryAfter ?? retryDelay(body));
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
 export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
   const said = readSaid({ error }, 0);
-  return refusalError({ ...said, status: statusWithin(error) }, context, null);
+  return refusalError({ ...said, status: statusWithin(error) }, context, retryDelay({ error }));
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
@@ -63,7 +63,7 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
 
 /** Faults of our account at the provider: never the client's business. */
 const OPERATOR =
-  /insufficient_quota|billing|insufficient.balance|invalid_api_key|api_key_invalid|incorrect api key|api key not valid|model_not_found|deploymentnotfound|permission_denied/;
+  /insufficient_quota|billing|insufficient.balance|invalid_api_key|api_key_invalid|incorrect api key|api key not valid|model_not_found|deploymentnotfound|permission_denied|user location is not supported/;
 const MODERATION =
   /content_filter|content_policy|moderation|safety system|responsibleai|data_inspection_failed/;
 const TOO_LARGE =
@@ -100,9 +100,26 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
+/** Some servers answer with a list of one error. */
+function unwrapped(body: unknown): unknown {
+  return Array.isArray(body) ? body[0] : body;
+}
+
+/** The wait that Google states in the error itself: `details: [{ retryDelay: "34s" }]`. */
+function retryDelay(body: unknown): string | null {
+  const delays = detailsOf(body).map(({ retryDelay }) => retryDelay);
+  const text = delays.find((delay): delay is string => typeof delay === "string");
+  return text === undefined ? null : text.replace(/s$/, "");
+}
+
+function detailsOf(body: unknown): readonly JsonObject[] {
+  const details = isJsonObject(body) && isJsonObject(body.error) ? body.error.details : undefined;
+  return Array.isArray(details) ? details.filter(isJsonObject) : [];
+}
+
 /** Finds message, type and code in every shape that vendors use (vendors.md). */
 function readSaid(body: unknown, status: number): Said {
-  const outer: unknown = Array.isArray(body) ? body[0] : body;
+  const outer = body;
   if (!isJsonObject(outer)) return { status, message: "", words: "", param: undefined };
   const inner = isJsonObject(outer.error)
     ? outer.error
@@ -117,6 +134,7 @@ function readSaid(body: unknown, status: number): Said {
     outer.type,
     outer.code,
     isJsonObject(inner.innererror) ? inner.innererror.code : "",
+    ...detailsOf(outer).map(({ reason }) => reason),
   ];
   return {
     status,

@@ -20,6 +20,10 @@ export type FieldRule =
 export interface FieldTable {
   /** As a sentence names the format: `it is not a field of chat completions`. */
   readonly format: string;
+  /** The object that the fields stand in, for sentences; absent for the request itself. */
+  readonly within?: string;
+  /** The name that the table has for a field which may be spelled in more than one way. */
+  readonly canonical?: (name: string) => string;
   readonly fields: Readonly<Record<string, FieldRule>>;
 }
 
@@ -55,28 +59,32 @@ export function rewritten(json: RequestJson, rewrite: Rewrite): Uint8Array {
 export function checkFields(
   json: RequestJson,
   target: RelayTarget,
-  { format, fields }: FieldTable,
+  { format, within, canonical = itself, fields }: FieldTable,
   rewrite: Rewrite,
   ours: (name: string, at: Member) => void = () => {},
 ): void {
   for (const [name, at] of json.byName) {
+    const known = canonical(name);
+    const path = within === undefined ? name : `${within}.${name}`;
     // Own members only: a field named after what every object inherits is a field that nobody knows.
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (ignores(target, name)) {
+    const field = Object.hasOwn(fields, known) ? fields[known] : undefined;
+    if (ignores(target, known)) {
       rewrite.remove.add(at);
-      rewrite.warnings.push(`${name} was left out: ${target.model.id} does not take it`);
+      rewrite.warnings.push(`${printable(path)} was left out: ${target.model.id} does not take it`);
     } else if (field === undefined) {
       if (target.unknownFields === "pass") continue;
       rewrite.remove.add(at);
-      rewrite.warnings.push(`${printable(name)} was left out: it is not a field of ${format}`);
+      rewrite.warnings.push(`${printable(path)} was left out: it is not a field of ${format}`);
     } else if (field.rule === "priced" && !field.freeValues.includes(json.value[name])) {
       throw invalid(
-        `${name} changes the price, and ${target.model.id} has no price for it: leave it out.`,
-        name,
+        `${path} changes the price, and ${target.model.id} has no price for it: leave it out.`,
+        path,
       );
     } else if (field.rule === "gateway" && target.unknownFields === "remove") ours(name, at);
   }
 }
+
+const itself = (name: string): string => name;
 
 /** Whether the model's data says that it does not take this field. */
 export function ignores(target: RelayTarget, name: string): boolean {

@@ -7,6 +7,7 @@ import {
   skipSpace,
   type JsonScan,
 } from "../../core/json-scan.ts";
+import { countText } from "../counted-text.ts";
 
 /**
  * Where the parts of one chunk stand that the relay has to look at. One object is used for all chunks of a stream;
@@ -82,15 +83,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   let choiceIndex = 0;
   let choiceFinished = false;
 
-  const countText = (start: number, end: number): void => {
-    for (let i = start + 1; i < end - 1; i += 1) {
-      if ((bytes[i] as number) < 0x80) facts.ascii += 1;
-      else facts.wide += 1;
-    }
-  };
-
   const functionMember = (_keyStart: number, _keyEnd: number, valueStart: number, valueEnd: number): void => {
-    if (bytes[valueStart] === QUOTE) countText(valueStart, valueEnd);
+    if (bytes[valueStart] === QUOTE) countText(bytes, valueStart, valueEnd, facts);
   };
 
   const toolMember = (keyStart: number, keyEnd: number, valueStart: number, _valueEnd: number): void => {
@@ -108,7 +102,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     if (isEmpty || keyIs(bytes, keyStart, keyEnd, ROLE)) return;
     facts.hasContent = true;
     if (bytes[valueStart] === QUOTE) {
-      if (TEXTS.some((key) => keyIs(bytes, keyStart, keyEnd, key))) countText(valueStart, valueEnd);
+      if (TEXTS.some((key) => keyIs(bytes, keyStart, keyEnd, key)))
+        countText(bytes, valueStart, valueEnd, facts);
     } else if (bytes[valueStart] === 0x5b && keyIs(bytes, keyStart, keyEnd, TOOL_CALLS)) {
       facts.hasToolCall = true;
       eachItem(scan, valueStart, toolItem, 4);

@@ -2,20 +2,15 @@ import { joinBytes } from "../../core/bytes.ts";
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { createSseLines } from "../../core/sse-lines.ts";
-import { estimateTokens } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
-import { createEventJoiner } from "../event-joiner.ts";
+import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
+import { createEventReader } from "../event-reader.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { encodeError } from "./error-body.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "../refusal.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
-
-/** A line, and an event of several, that is longer than this is a fault of the provider. */
-const MAX_LINE_BYTES = 1024 * 1024;
-const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -170,23 +165,21 @@ export function openStream(context: AnswerContext): RelayStream {
     }
   };
 
-  const events = createEventJoiner(relayEvent, (bytes, start, end) => {
+  const reader = createEventReader(relayEvent, (bytes, start, end) => {
     if (state.isDone || state.failure !== undefined) return;
     out.add(COLON);
     out.add(bytes, start, end);
     out.add(END);
   });
-  const lines = createSseLines(events, MAX_LINE_BYTES);
 
   return {
     push(bytes) {
-      const within = lines.push(bytes);
-      if (!within || events.keep() > MAX_EVENT_BYTES) fail("The provider sent an event that is too long.");
+      if (!reader.push(bytes)) fail("The provider sent an event that is too long.");
       return out.take();
     },
     end() {
       state.atEnd = true;
-      lines.end();
+      reader.end();
       return out.take();
     },
     get hasContent() {
@@ -244,7 +237,7 @@ interface StreamState {
   failure?: GatewayError;
   metered?: Metered;
   /** Text that had come when usage was last told. */
-  counted?: Seen;
+  counted?: CountedText;
   /** The last usage as upstream wrote it. */
   usageText?: string;
   /** The last usage chunk, ready to be sent. */
@@ -265,34 +258,15 @@ function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
  * What upstream said, and our own count of text that came after it said so: usage in the middle of an answer speaks
  * of its beginning only.
  */
-function meteredSoFar(state: StreamState, seen: Seen, context: AnswerContext): Metered {
+function meteredSoFar(state: StreamState, seen: CountedText, context: AnswerContext): Metered {
   const { metered, counted } = state;
-  if (metered === undefined || counted === undefined) return countedUsage(seen, context);
+  if (metered === undefined || counted === undefined) {
+    const output = countedTokens(seen);
+    return { usage: { ...NO_USAGE, input: context.expectedInput, output }, flags: ["estimated"] };
+  }
   const late = { ascii: seen.ascii - counted.ascii, wide: seen.wide - counted.wide };
   const silent = outputTokens(metered.usage) === 0;
-  const missed = countedUsage(silent ? seen : late, context).usage.output;
-  if (missed === 0) return metered;
-  const flags = metered.flags.includes("estimated")
-    ? metered.flags
-    : [...metered.flags, "estimated" as const];
-  return { usage: { ...metered.usage, output: metered.usage.output + missed }, flags };
-}
-
-/** Bytes of answer text by kind. */
-interface Seen {
-  readonly ascii: number;
-  readonly wide: number;
-}
-
-/** What was delivered, by our own count: upstream said nothing of usage, or the answer was cut before it could. */
-function countedUsage(seen: Seen, context: AnswerContext): Metered {
-  // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
-  const { expected } = estimateTokens({
-    ascii: seen.ascii,
-    alphabetic: 0,
-    ideographic: Math.ceil(seen.wide / 3),
-  });
-  return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };
+  return withCountedOutput(metered, countedTokens(silent ? seen : late));
 }
 
 /** Upstream's own usage text where it is whole and unclamped, else ours. */

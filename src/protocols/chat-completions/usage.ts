@@ -1,9 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { inputTokens, NO_USAGE, outputTokens, type TokenUsage, type UsageFlag } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens, type TokenUsage } from "../../core/usage.ts";
 import type { Metered } from "../protocol.ts";
-
-/** No request comes to this many tokens: above it a count is a fault of the provider. */
-const MOST_TOKENS = 100_000_000;
+import { MOST_TOKENS, openUsageCounts } from "../usage-counts.ts";
 
 /**
  * Turns the overlapping counts of the wire (`prompt_tokens` is all input, `completion_tokens` all output, details
@@ -13,15 +11,7 @@ const MOST_TOKENS = 100_000_000;
  */
 export function readUsage(value: unknown): Metered | undefined {
   if (!isJsonObject(value)) return undefined;
-  const flags = new Set<UsageFlag>();
-  const count = (raw: unknown): number => {
-    if (raw === undefined || raw === null) return 0;
-    if (typeof raw === "number" && Number.isInteger(raw) && raw >= 0 && raw <= MOST_TOKENS) return raw;
-    flags.add("clamped");
-    return typeof raw === "number" && raw > 0 && Number.isFinite(raw)
-      ? Math.min(Math.floor(raw), MOST_TOKENS)
-      : 0;
-  };
+  const { flags, count, take } = openUsageCounts();
   if (typeof value.prompt_tokens !== "number" && typeof value.completion_tokens !== "number")
     return undefined;
 
@@ -30,10 +20,6 @@ export function readUsage(value: unknown): Metered | undefined {
     flags.add("clamped");
   const details = promptDetails(value);
   const outDetails = isJsonObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const take = (wanted: number, left: number): number => {
-    if (wanted > left) flags.add("clamped");
-    return Math.min(wanted, left);
-  };
 
   const beside = countedBeside(value);
   if (beside.thinking > 0) flags.add("inferred");

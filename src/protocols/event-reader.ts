@@ -1,0 +1,24 @@
+import { createSseLines } from "../core/sse-lines.ts";
+import { createEventJoiner, type Span } from "./event-joiner.ts";
+
+/** A line, and an event of several, that is longer than this is a fault of the provider. */
+const MAX_LINE_BYTES = 1024 * 1024;
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** Cuts a provider's bytes into whole events and comments. */
+export interface EventReader {
+  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
+  push(bytes: Uint8Array): boolean;
+  /** No more bytes come: the last event may lack its blank line. */
+  end(): void;
+}
+
+/** A reader that hands the data of each event to `event`, and each comment without its colon to `comment`. */
+export function createEventReader(event: Span, comment: Span): EventReader {
+  const events = createEventJoiner(event, comment);
+  const lines = createSseLines(events, MAX_LINE_BYTES);
+  return {
+    push: (bytes) => lines.push(bytes) && events.keep() <= MAX_EVENT_BYTES,
+    end: () => lines.end(),
+  };
+}

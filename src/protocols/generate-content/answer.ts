@@ -1,0 +1,109 @@
+import { creditsText } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
+import { spliceObject } from "../../core/json-splice.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
+import { NO_USAGE } from "../../core/usage.ts";
+import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
+import { errorWithin, readErrorObject } from "../refusal.ts";
+import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
+
+const MAX_DEPTH = 256;
+
+/** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
+export const IMAGE_TOKENS = 1_120;
+
+/**
+ * Reads a whole answer: its bytes stay, but for `credit` at the end, and `usageMetadata` where the provider's is
+ * missing or cannot be. A blocked prompt is an answer. Throws `upstream_error` for a 200 that is none.
+ */
+export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
+  const value = parse(received);
+  const error = errorWithin(value);
+  if (error !== undefined) throw readErrorObject(error, context);
+  const candidates = candidatesOf(value);
+  const blocked = isBlocked(value);
+  if (candidates.length === 0 && !blocked)
+    throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
+  // Found before the charge: an answer that cannot be written must not be paid for.
+  const members = readMembers(openScan(received, received.length, MAX_DEPTH));
+  if (members === undefined)
+    throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
+  const searches = candidates.reduce(
+    (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
+    0,
+  );
+  const told = readUsage(value.usageMetadata, searches);
+  const metered = told ?? (blocked ? NOTHING_TOLD : countAnswer(candidates, searches, context));
+  const usage = told === undefined || told.flags.includes("clamped") ? encodeUsage(metered.usage) : undefined;
+  const ours = new Set(["credit", ...context.padding, ...(usage === undefined ? [] : ["usageMetadata"])]);
+  const stale = members.filter((member) => ours.has(memberName(received, member.keyStart, member.keyEnd)));
+  return {
+    metered,
+    repairs: [],
+    encode: (credit) =>
+      spliceObject(received, members, {
+        remove: new Set(stale),
+        append: [
+          ...(usage === undefined ? [] : [`"usageMetadata":${JSON.stringify(usage)}`]),
+          `"credit":${creditsText(credit)}`,
+        ],
+      }),
+  };
+}
+
+/** A prompt that was blocked, and nobody said what it cost: nothing is charged for what nobody counted. */
+export const NOTHING_TOLD: Metered = { usage: NO_USAGE, flags: ["estimated"] };
+
+/** Whether the prompt was blocked: a real answer of this format, with a 200 and no candidates. */
+export function isBlocked(value: JsonObject): boolean {
+  const { promptFeedback } = value;
+  if (!isJsonObject(promptFeedback)) return false;
+  const { blockReason } = promptFeedback;
+  return (typeof blockReason === "string" && blockReason !== "") || typeof blockReason === "number";
+}
+
+function parse(body: Uint8Array): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(body));
+  } catch (cause) {
+    throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
+  }
+  // Errors come as a list of one, too.
+  const [first] = Array.isArray(value) ? value : [value];
+  if (isJsonObject(first) && (first === value || errorWithin(first) !== undefined)) return first;
+  throw new GatewayError("upstream_error", "The provider's answer is not a JSON object.");
+}
+
+function candidatesOf(value: JsonObject): readonly JsonObject[] {
+  return Array.isArray(value.candidates) ? value.candidates.filter(isJsonObject) : [];
+}
+
+/** Our own count of an answer that came without usage. */
+function countAnswer(candidates: readonly JsonObject[], searches: number, context: AnswerContext): Metered {
+  const text: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  const thoughts: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  let images = 0;
+  for (const { content } of candidates) {
+    const parts =
+      isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
+    for (const part of parts) {
+      if (isJsonObject(part.inlineData)) images += 1;
+      else if (typeof part.text === "string") measureText(part.text, part.thought === true ? thoughts : text);
+      else measureText(JSON.stringify({ ...part, thoughtSignature: undefined }), text);
+    }
+  }
+  return {
+    usage: {
+      ...NO_USAGE,
+      input: context.expectedInput,
+      output: estimateTokens(text).expected,
+      reasoning: estimateTokens(thoughts).expected,
+      imageOutput: images * IMAGE_TOKENS,
+      ...(searches === 0 ? {} : { webSearches: searches }),
+    },
+    flags: ["estimated"],
+  };
+}

@@ -1,0 +1,350 @@
+import {
+  BROKEN,
+  eachItem,
+  eachMember,
+  keyIs,
+  openScan,
+  skipSpace,
+  type JsonScan,
+} from "../../core/json-scan.ts";
+import type { Edit } from "../../core/json-splice.ts";
+
+/** What the relay has to know of one chunk. One object is used for all chunks of a stream; -1 stands for absent. */
+export interface ChunkFacts {
+  /** The chunk is a JSON object. */
+  valid: boolean;
+  /** `usageMetadata` that is an object. */
+  usageStart: number;
+  usageEnd: number;
+  errorStart: number;
+  errorEnd: number;
+  /** There is at least one candidate. */
+  someCandidate: boolean;
+  /** The prompt was blocked. */
+  blocked: boolean;
+  /** A member stands at the top that says more than who answered and what it cost. */
+  saysMore: boolean;
+  /** A member stands at the top that is ours to write, or padding. */
+  hasStale: boolean;
+  /** Something of the answer itself came: text, thinking, a call, a picture. */
+  hasContent: boolean;
+  /** A candidate says something beside its content: citations, grounding. */
+  hasNotes: boolean;
+  /** The candidates, as pairs of index and whether it has a finish reason (1) or not (0). */
+  readonly candidates: number[];
+  /** Where `groundingMetadata` stands, as triples of the candidate's index, `from` and `to`. */
+  readonly grounding: number[];
+  /** Bytes of answer text and of thinking by kind, and pictures. */
+  ascii: number;
+  wide: number;
+  thoughtAscii: number;
+  thoughtWide: number;
+  images: number;
+  /** What gives every candidate a content with a role and at least one part, in order. */
+  readonly repairs: Edit[];
+  /** What takes the finish reasons out. */
+  readonly finishCuts: Edit[];
+}
+
+const key = (name: string): Uint8Array => new TextEncoder().encode(`"${name}"`);
+const CANDIDATES = key("candidates");
+const USAGE = key("usageMetadata");
+const ERROR = key("error");
+const FEEDBACK = key("promptFeedback");
+const BLOCK_REASON = key("blockReason");
+const CREDIT = key("credit");
+/** Members at the top that are the same in every chunk. */
+const ENVELOPE = ["modelVersion", "responseId", "createTime"].map(key);
+const CONTENT = key("content");
+const FINISH_REASON = key("finishReason");
+const FINISH_MESSAGE = key("finishMessage");
+const INDEX = key("index");
+const GROUNDING = key("groundingMetadata");
+const ROLE = key("role");
+const PARTS = key("parts");
+const TEXT = key("text");
+const THOUGHT = key("thought");
+const SIGNATURE = key("thoughtSignature");
+const INLINE = key("inlineData");
+const UNSPECIFIED = '"FINISH_REASON_UNSPECIFIED"'.length;
+const QUOTE = 0x22;
+const OBJECT = 0x7b;
+const LIST = 0x5b;
+const NULL = 0x6e;
+const TRUE = 0x74;
+
+const EMPTY_PART = '{"text":""}';
+const EMPTY_CONTENT = `{"role":"model","parts":[${EMPTY_PART}]}`;
+
+/** Reads chunks in place, without building a value for each. */
+export interface ChunkScanner {
+  readonly facts: ChunkFacts;
+  /** Fills `facts` from the chunk at `[start, end)`. */
+  scan(bytes: Uint8Array, start: number, end: number): void;
+}
+
+/** A scanner for one stream. `padding` are names of members at the top that are not passed on. */
+export function createChunkScanner(padding: readonly string[]): ChunkScanner {
+  const stale = [CREDIT, ...padding.map(key)];
+  const facts = {
+    candidates: [] as number[],
+    grounding: [] as number[],
+    repairs: [] as Edit[],
+    finishCuts: [] as Edit[],
+  } as unknown as ChunkFacts;
+  reset(facts);
+  let bytes: Uint8Array = new Uint8Array(0);
+  let scan: JsonScan = openScan(bytes);
+  const part = {
+    textStart: -1,
+    textEnd: -1,
+    dataStart: -1,
+    dataEnd: -1,
+    thought: false,
+    image: false,
+    members: 0,
+    signed: false,
+  };
+  const content = {
+    isObject: false,
+    start: -1,
+    role: false,
+    partsStart: -1,
+    partsEnd: -1,
+    isList: false,
+    parts: 0,
+    members: 0,
+  };
+  const candidate = {
+    index: 0,
+    finished: false,
+    contentStart: -1,
+    contentEnd: -1,
+    previousEnd: -1,
+    members: 0,
+    groundStart: -1,
+    groundEnd: -1,
+  };
+
+  const partMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+    part.members += 1;
+    if (bytes[valueStart] === NULL) return;
+    if (keyIs(bytes, keyStart, keyEnd, TEXT)) {
+      part.textStart = valueStart;
+      part.textEnd = valueEnd;
+    } else if (keyIs(bytes, keyStart, keyEnd, THOUGHT)) part.thought = bytes[valueStart] === TRUE;
+    else if (keyIs(bytes, keyStart, keyEnd, SIGNATURE)) part.signed = true;
+    else {
+      part.dataStart = valueStart;
+      part.dataEnd = valueEnd;
+      part.image = keyIs(bytes, keyStart, keyEnd, INLINE);
+    }
+  };
+
+  const countText = (start: number, end: number): void => {
+    let ascii = 0;
+    let wide = 0;
+    for (let i = start; i < end; i += 1) {
+      if ((bytes[i] as number) < 0x80) ascii += 1;
+      else wide += 1;
+    }
+    if (part.thought) {
+      facts.thoughtAscii += ascii;
+      facts.thoughtWide += wide;
+    } else {
+      facts.ascii += ascii;
+      facts.wide += wide;
+    }
+  };
+
+  const partItem = (valueStart: number, valueEnd: number): void => {
+    content.parts += 1;
+    if (bytes[valueStart] !== OBJECT) return;
+    part.textStart = part.dataStart = -1;
+    part.thought = part.image = part.signed = false;
+    part.members = 0;
+    eachMember(scan, valueStart, partMember, 6);
+    if (part.members === 0) facts.repairs.push({ start: valueStart, end: valueEnd, text: EMPTY_PART });
+    if (part.textEnd - part.textStart > 2 && part.textStart !== -1) {
+      facts.hasContent = true;
+      countText(part.textStart + 1, part.textEnd - 1);
+    }
+    if (part.dataStart !== -1) {
+      facts.hasContent = true;
+      if (part.image) facts.images += 1;
+      else countText(part.dataStart, part.dataEnd);
+    } else if (part.signed) facts.hasContent = true;
+  };
+
+  const contentMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+    content.members += 1;
+    if (keyIs(bytes, keyStart, keyEnd, ROLE)) content.role = bytes[valueStart] === QUOTE;
+    else if (keyIs(bytes, keyStart, keyEnd, PARTS)) {
+      content.partsStart = valueStart;
+      content.partsEnd = valueEnd;
+      content.isList = bytes[valueStart] === LIST;
+      if (content.isList) eachItem(scan, valueStart, partItem, 5);
+    }
+  };
+
+  /** Gives a content what clients need of it: a role, and one part at least. */
+  const repairContent = (start: number, end: number): void => {
+    if (start === -1 || !content.isObject || content.members === 0) {
+      if (start !== -1) facts.repairs.push({ start, end, text: EMPTY_CONTENT });
+      return;
+    }
+    if (!content.role) facts.repairs.push({ start: start + 1, end: start + 1, text: '"role":"model",' });
+    if (content.partsStart === -1)
+      facts.repairs.push({ start: start + 1, end: start + 1, text: `"parts":[${EMPTY_PART}],` });
+    else if (!content.isList || content.parts === 0)
+      facts.repairs.push({ start: content.partsStart, end: content.partsEnd, text: `[${EMPTY_PART}]` });
+  };
+
+  const candidateMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+    const isNull = bytes[valueStart] === NULL;
+    if (keyIs(bytes, keyStart, keyEnd, CONTENT)) {
+      candidate.contentStart = valueStart;
+      candidate.contentEnd = valueEnd;
+      content.isObject = bytes[valueStart] === OBJECT;
+      content.role = content.isList = false;
+      content.partsStart = -1;
+      content.parts = content.members = 0;
+      if (content.isObject) eachMember(scan, valueStart, contentMember, 4);
+    } else if (keyIs(bytes, keyStart, keyEnd, FINISH_REASON)) {
+      candidate.finished = isReason(bytes, valueStart, valueEnd);
+      facts.finishCuts.push(cutOf(keyStart, valueEnd));
+    } else if (keyIs(bytes, keyStart, keyEnd, INDEX)) {
+      candidate.index = smallInteger(bytes, valueStart, valueEnd);
+    } else if (!isNull && !keyIs(bytes, keyStart, keyEnd, FINISH_MESSAGE)) {
+      facts.hasNotes = true;
+      if (keyIs(bytes, keyStart, keyEnd, GROUNDING)) {
+        candidate.groundStart = valueStart;
+        candidate.groundEnd = valueEnd;
+      }
+    }
+    candidate.members += 1;
+    candidate.previousEnd = valueEnd;
+  };
+
+  /** Takes a member out with the comma before it, or after it when it is the first. */
+  const cutOf = (keyStart: number, valueEnd: number): Edit => {
+    if (candidate.members > 0) return { start: candidate.previousEnd, end: valueEnd, text: "" };
+    const next = skipSpace(scan, valueEnd);
+    return { start: keyStart, end: bytes[next] === 0x2c ? skipSpace(scan, next + 1) : valueEnd, text: "" };
+  };
+
+  const candidateItem = (valueStart: number, valueEnd: number): void => {
+    if (bytes[valueStart] !== OBJECT) return;
+    facts.someCandidate = true;
+    candidate.index = candidate.members = 0;
+    candidate.finished = false;
+    candidate.contentStart = candidate.previousEnd = candidate.groundStart = -1;
+    const repaired = facts.repairs.length;
+    const cuts = facts.finishCuts.length;
+    eachMember(scan, valueStart, candidateMember, 3);
+    if (candidate.contentStart === -1) {
+      const comma = candidate.members === 0 ? "" : ",";
+      facts.repairs.push({
+        start: valueStart + 1,
+        end: valueStart + 1,
+        text: `"content":${EMPTY_CONTENT}${comma}`,
+      });
+    } else repairContent(candidate.contentStart, candidate.contentEnd);
+    if (candidate.contentStart === -1 && candidate.members === 1 && facts.finishCuts.length > cuts) {
+      // Nothing would be left of it but its content.
+      facts.finishCuts[cuts] = { start: valueStart, end: valueEnd, text: `{"content":${EMPTY_CONTENT}}` };
+    }
+    if (facts.repairs.length > repaired + 1) facts.repairs.sort((a, b) => a.start - b.start);
+    facts.candidates.push(candidate.index, candidate.finished ? 1 : 0);
+    if (candidate.groundStart !== -1)
+      facts.grounding.push(candidate.index, candidate.groundStart, candidate.groundEnd);
+  };
+
+  const feedbackMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+    if (keyIs(bytes, keyStart, keyEnd, BLOCK_REASON)) facts.blocked = isReason(bytes, valueStart, valueEnd);
+  };
+
+  const chunkMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+    const first = bytes[valueStart];
+    if (keyIs(bytes, keyStart, keyEnd, CANDIDATES)) {
+      if (first === LIST) eachItem(scan, valueStart, candidateItem, 2);
+    } else if (keyIs(bytes, keyStart, keyEnd, USAGE)) {
+      if (first !== OBJECT) return;
+      facts.usageStart = valueStart;
+      facts.usageEnd = valueEnd;
+    } else if (keyIs(bytes, keyStart, keyEnd, ERROR)) {
+      if (first === NULL) return;
+      facts.errorStart = valueStart;
+      facts.errorEnd = valueEnd;
+    } else if (stale.some((name) => keyIs(bytes, keyStart, keyEnd, name))) facts.hasStale = true;
+    else if (!ENVELOPE.some((name) => keyIs(bytes, keyStart, keyEnd, name))) {
+      facts.saysMore = true;
+      if (first === OBJECT && keyIs(bytes, keyStart, keyEnd, FEEDBACK))
+        eachMember(scan, valueStart, feedbackMember, 2);
+    }
+  };
+
+  return {
+    facts,
+    scan(chunk, start, end) {
+      bytes = chunk;
+      scan = openScan(chunk, end);
+      reset(facts);
+      const objectStart = skipSpace(scan, start);
+      if (objectStart >= end || chunk[objectStart] !== OBJECT) return;
+      const after = eachMember(scan, objectStart, chunkMember);
+      facts.valid = after !== BROKEN && skipSpace(scan, after) === end;
+    },
+  };
+}
+
+/** Written out, because it runs for every chunk. */
+function reset(facts: ChunkFacts): void {
+  facts.valid = false;
+  facts.usageStart = -1;
+  facts.usageEnd = -1;
+  facts.errorStart = -1;
+  facts.errorEnd = -1;
+  facts.someCandidate = false;
+  facts.blocked = false;
+  facts.saysMore = false;
+  facts.hasStale = false;
+  facts.hasContent = false;
+  facts.hasNotes = false;
+  facts.candidates.length = 0;
+  facts.grounding.length = 0;
+  facts.ascii = 0;
+  facts.wide = 0;
+  facts.thoughtAscii = 0;
+  facts.thoughtWide = 0;
+  facts.images = 0;
+  facts.repairs.length = 0;
+  facts.finishCuts.length = 0;
+}
+
+/** Whether a value names a reason: a word but the one for none, or the number that some servers write for it. */
+function isReason(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[start] === QUOTE) {
+    // The two enumerations call it FINISH_REASON_UNSPECIFIED and BLOCK_REASON_UNSPECIFIED (or BLOCKED_…).
+    const isNone = end - start >= UNSPECIFIED - 3 && endsWith(bytes, end - 1, UNSPECIFIED_END);
+    return end - start > 2 && !isNone;
+  }
+  return smallInteger(bytes, start, end) > 0;
+}
+
+const UNSPECIFIED_END = new TextEncoder().encode("_UNSPECIFIED");
+
+function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
+  return text.every((byte, i) => bytes[end - text.length + i] === byte);
+}
+
+/** A small non-negative integer as written; anything else is 0. */
+function smallInteger(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let i = start; i < end && i < start + 6; i += 1) {
+    const digit = (bytes[i] as number) - 0x30;
+    if (digit < 0 || digit > 9) return 0;
+    value = value * 10 + digit;
+  }
+  return value;
+}

@@ -1,0 +1,23 @@
+import type { RelayProtocol } from "../protocol.ts";
+import { readRefusal } from "../refusal.ts";
+import { readAnswer } from "./answer.ts";
+import { encodeError } from "./error-body.ts";
+import { limitHeaders } from "./limit-headers.ts";
+import { type GenerateContentRequest, readRequest } from "./request.ts";
+import { openStream } from "./stream.ts";
+import { upstreamBody } from "./upstream-body.ts";
+
+/** Gemini's generateContent, as a format that is relayed. */
+export const generateContent: RelayProtocol = {
+  id: "compat_generate_content",
+  upstreamPath: (id, stream) =>
+    `/v1beta/models/${id}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  readRequest,
+  // A request only ever comes back to the protocol that read it.
+  upstreamBody: (request, target) => upstreamBody(request as GenerateContentRequest, target),
+  readAnswer,
+  openStream,
+  readRefusal,
+  encodeError,
+  limitHeaders,
+};

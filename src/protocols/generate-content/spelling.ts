@@ -1,0 +1,86 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { invalid } from "../request-json.ts";
+
+/**
+ * The format is JSON of Protocol Buffers (https://protobuf.dev/programming-guides/json/): a field may be spelled as
+ * `inlineData` or as `inline_data`, null stands for absent, and a field of many may hold the only one without its list.
+ */
+
+/** Members that hold what a caller wrote: their keys are his. */
+const OPAQUE = new Set([
+  "args",
+  "response",
+  "parameters",
+  "parametersJsonSchema",
+  "responseSchema",
+  "responseJsonSchema",
+  "labels",
+]);
+
+/** Fields of many that clients in the wild send without the list. */
+const REPEATED = new Set([
+  "contents",
+  "parts",
+  "tools",
+  "functionDeclarations",
+  "stopSequences",
+  "responseModalities",
+]);
+
+/** The name of a field as the reference spells it. */
+export function fieldName(name: string): string {
+  return name.includes("_")
+    ? name.replace(/(?<=.)_([a-z0-9])/g, (_, next: string) => next.toUpperCase())
+    : name;
+}
+
+/** The request as if it had been spelled as the reference does. Throws a 400 for a field that stands in both spellings. */
+export function readSpelling(value: JsonObject): JsonObject {
+  return readObject(value, "");
+}
+
+function readObject(value: JsonObject, path: string): JsonObject {
+  const read: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(value)) {
+    const name = fieldName(key);
+    if (Object.hasOwn(read, name) || (name !== key && Object.hasOwn(value, name))) {
+      const twice = path === "" ? key : `${path}.${key}`;
+      throw invalid(`${twice.slice(0, 100)} stands in two spellings: send it once.`, twice.slice(0, 100));
+    }
+    if (member === null) continue;
+    const field = OPAQUE.has(name) ? member : readValue(member, path === "" ? key : `${path}.${key}`);
+    const wrapped = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
+    // Assigned so that a field named `__proto__` is a field like any other.
+    Object.defineProperty(read, name, {
+      value: wrapped,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return read;
+}
+
+function readValue(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) return value.map((item, i) => readValue(item, `${path}[${i}]`));
+  return isJsonObject(value) ? readObject(value, path) : value;
+}
+
+/** A path in the reference's spelling, as the client spelled it. */
+export function spelledPath(path: string, original: unknown): string {
+  let at: unknown = original;
+  let spelled = "";
+  for (const [step] of path.matchAll(/[^.[\]]+|\[\d+\]/g)) {
+    if (step.startsWith("[")) {
+      // The only one, without its list.
+      if (!Array.isArray(at)) continue;
+      at = at[Number(step.slice(1, -1))];
+      spelled += step;
+      continue;
+    }
+    const key = isJsonObject(at) ? (Object.keys(at).find((name) => fieldName(name) === step) ?? step) : step;
+    at = isJsonObject(at) ? at[key] : undefined;
+    spelled += spelled === "" ? key : `.${key}`;
+  }
+  return spelled;
+}

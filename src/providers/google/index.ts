@@ -1,0 +1,11 @@
+import type { ProviderDefinition } from "../provider.ts";
+
+/** Google's Gemini API: the reference of the generateContent format. */
+export const google: ProviderDefinition = {
+  id: "google",
+  keyVariable: "GEMINI_API_KEY",
+  baseUrlVariable: "GEMINI_BASE_URL",
+  defaultBaseUrl: "https://generativelanguage.googleapis.com",
+  protocol: "compat_generate_content",
+  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+};

@@ -7,6 +7,7 @@ import {
   type Model,
   type ProtocolId,
   type Route,
+  type Thinking,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -80,6 +81,7 @@ export function buildModel(
     ...(facts.image_tokens === undefined
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
+    ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
@@ -102,6 +104,20 @@ function readImageTokens(
     base,
     ...(low === undefined ? {} : { low }),
     ...(high === undefined ? {} : { high }),
+  };
+}
+
+function readThinking({
+  efforts,
+  toggle = true,
+  streamed_only = false,
+  reasoning_back_always = false,
+}: NonNullable<ModelFacts["thinking"]>): Thinking {
+  return {
+    ...(efforts === undefined ? {} : { efforts }),
+    toggle,
+    streamedOnly: streamed_only,
+    reasoningBackAlways: reasoning_back_always,
   };
 }
 

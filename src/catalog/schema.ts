@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { CATEGORIES, MODALITIES, PROTOCOLS } from "../core/model.ts";
+import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
 import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/price.ts";
 
 const closed = { additionalProperties: false };
@@ -69,6 +69,20 @@ const ImageTokensSchema = Type.Object(
   closed,
 );
 
+const ThinkingSchema = Type.Object(
+  {
+    efforts: Type.Optional(
+      Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
+    ),
+    toggle: Type.Optional(Type.Boolean({ description: "Whether it can be switched on and off" })),
+    streamed_only: Type.Optional(Type.Boolean({ description: "Whether it thinks in streams only" })),
+    reasoning_back_always: Type.Optional(
+      Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),
+    ),
+  },
+  closed,
+);
+
 const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueItems: true });
 
 /** What is said of a model wherever it is said: in a file of the catalogue or in switchyard.yaml. */
@@ -93,6 +107,7 @@ export const ModelFactsSchema = Type.Object(
       ),
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
+    thinking: Type.Optional(ThinkingSchema),
     prices: PricesSchema,
   },
   closed,

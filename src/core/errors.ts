@@ -25,6 +25,8 @@ export interface ErrorDetails {
   readonly retryAfterSec?: number;
   /** Headers of the answer, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Only the operator can mend it: a credential, a balance, a model that is gone. The client is told nothing of it. */
+  readonly operatorFault?: boolean;
   readonly cause?: unknown;
 }
 
@@ -34,6 +36,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSec: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly operatorFault: boolean;
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -42,6 +45,7 @@ export class GatewayError extends Error {
     this.param = details.param;
     this.retryAfterSec = details.retryAfterSec;
     this.headers = details.headers ?? {};
+    this.operatorFault = details.operatorFault ?? false;
   }
 
   /** HTTP status of this error. */

@@ -11,6 +11,8 @@ export interface LogFields {
   readonly provider?: string;
   readonly upstream_status?: number;
   readonly upstream_error?: string;
+  /** The provider refused our account or settings: nobody but the operator can mend it, so it is worth an alarm. */
+  readonly operator_fault?: boolean;
   readonly outcome?: string;
   readonly credit?: string;
   readonly input_tokens?: number;

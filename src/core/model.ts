@@ -35,6 +35,22 @@ export interface ImageTokens {
   readonly high?: number;
 }
 
+/** Words for how much a model shall think, from least to most. */
+export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+/** What can be said to a model about its thinking, whatever field its provider has for it. */
+export interface Thinking {
+  /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
+  readonly efforts?: readonly Effort[];
+  /** Whether it can be switched on and off where its provider has a switch. */
+  readonly toggle: boolean;
+  /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
+  readonly streamedOnly: boolean;
+  /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
+  readonly reasoningBackAlways: boolean;
+}
+
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
   readonly id: string;
@@ -56,6 +72,8 @@ export interface Model {
   readonly mediaTokenCeiling: Readonly<Partial<Record<Modality, number>>>;
   /** How pictures of known size are counted; without it each counts as the ceiling. */
   readonly imageTokens?: ImageTokens;
+  /** Absent where nothing is known of it. */
+  readonly thinking?: Thinking;
   readonly prices: Prices;
   /** Names `prices` by content. */
   readonly priceVersion: string;

@@ -256,5 +256,6 @@ function withFlag(metered: Metered, flag: UsageFlag): Metered {
 
 /** What upstream said goes to the log, redacted, and to nobody else. */
 function noteUpstreamError(record: RequestRecord, error: Error): void {
-  record.note({ upstream_error: describeError(error) });
+  const operatorFault = error instanceof GatewayError && error.operatorFault;
+  record.note({ upstream_error: describeError(error), ...(operatorFault ? { operator_fault: true } : {}) });
 }

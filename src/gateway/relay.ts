@@ -71,6 +71,7 @@ function targetOf(admission: Admission): RelayTarget {
     unknownFields: dialect.unknownFields,
     native: dialect.kind === "native",
     streamUsageOption: dialect.streamUsageOption,
+    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
   };
 }
 

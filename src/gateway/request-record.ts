@@ -27,7 +27,8 @@ export function openRequestRecord(
     finish(status) {
       if (finished) return;
       finished = true;
-      log.info("request", { ...fields, status, duration_ms: clock.nowMs() - startedMs });
+      const write = fields.operator_fault === true ? log.error : log.info;
+      write("request", { ...fields, status, duration_ms: clock.nowMs() - startedMs });
     },
   };
 }

@@ -25,7 +25,9 @@ test("the description is valid OpenAPI 3.1", async () => {
 
 test("it has exactly the paths and methods of the route table", () => {
   const described = operations.map(([path, method]) => `${method} ${path}`).toSorted();
-  const routed = ROUTES.map(({ method, path }) => `${method} ${path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}")}`);
+  const routed = ROUTES.map(
+    ({ method, path }) => `${method} ${path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}")}`,
+  );
   expect(described).toEqual(routed.toSorted());
   expect(new Set(described).size).toBe(ROUTES.length);
 });

@@ -6,6 +6,7 @@ import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { LimitState } from "../core/rate-limits.ts";
 import type { PriceBucket } from "../core/price.ts";
 import type { Usage, UsageFlag } from "../core/usage.ts";
+import type { ChatDialect } from "./chat-dialect.ts";
 
 /**
  * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
@@ -83,6 +84,8 @@ export interface RelayTarget {
   readonly unknownFields: "remove" | "pass";
   readonly native: boolean;
   readonly streamUsageOption: boolean;
+  /** How its chat completions differ from the reference; nothing is known where it is absent. */
+  readonly chat?: ChatDialect;
   /** Output bound to set when the caller set none; absent when the model's own is fine. */
   readonly outputBound?: number;
 }

@@ -122,6 +122,106 @@ describe("what is meant decides, not the number alone", () => {
   }
 });
 
+describe("words in a message do not decide where the status and the code say otherwise", () => {
+  const quoted = [
+    "messages[0]: the text 'insufficient_quota' is no role",
+    "Unknown parameter: 'billing'. See our billing page.",
+    "tool content_filter is not defined",
+    "Invalid value 'moderation' for 'mode'",
+    "invalid schema: property 'rate_limit_exceeded' has no type",
+    "Function f: 'prompt is too long' is no description",
+    'Tool call validation failed: {"text":"maximum context length is 5 tokens"}',
+    "the model_not_found enum is empty",
+  ];
+  for (const message of quoted) {
+    test(message, () => {
+      for (const status of [400, 422]) {
+        const error = refuse(status, { error: { message, type: "invalid_request_error", code: null } });
+        expect(error.kind as string).toBe("invalid_request_error");
+        expect(error.operatorFault).toBe(false);
+        expect(error.message).toStartWith(message.slice(0, 20));
+      }
+      expect(refuse(429, { error: { message } }).kind as string).toBe("overloaded_error");
+      expect(refuse(500, { error: { message } }).kind as string).toBe("upstream_error");
+      expect(refuse(401, { error: { message } })).toMatchObject({
+        kind: "upstream_error",
+        operatorFault: true,
+      });
+    });
+  }
+});
+
+describe("faults that only the operator can mend are marked, and no others", () => {
+  const cases: readonly (readonly [string, number, unknown, boolean])[] = [
+    ["a wrong key", 401, {}, true],
+    ["no balance", 402, {}, true],
+    ["no permission", 403, {}, true],
+    ["a model that is gone", 404, {}, true],
+    ["a quota", 429, { error: { code: "insufficient_quota" } }, true],
+    ["a quota as a type", 429, { error: { type: "insufficient_quota", code: null } }, true],
+    ["a quota, Moonshot", 429, { error: { type: "exceeded_current_quota_error" } }, true],
+    ["a balance, Zhipu", 429, { error: { code: "1113", message: "x" } }, true],
+    [
+      "a balance, MiniMax",
+      200,
+      { base_resp: { status_code: 1008, status_msg: "insufficient balance" } },
+      true,
+    ],
+    ["a balance, DashScope", 400, { code: "Arrearage", message: "x" }, true],
+    [
+      "a balance, Anthropic",
+      400,
+      {
+        type: "error",
+        error: {
+          type: "invalid_request_error",
+          message: "Your credit balance is too low to access the Anthropic API.",
+        },
+      },
+      true,
+    ],
+    ["a rate", 429, { error: { code: "rate_limit_exceeded" } }, false],
+    [
+      "a rate, Google",
+      429,
+      {
+        error: {
+          code: 429,
+          status: "RESOURCE_EXHAUSTED",
+          message: "You exceeded your current quota, please check your plan and billing details.",
+        },
+      },
+      false,
+    ],
+    ["a rate, MiniMax", 200, { base_resp: { status_code: 1002, status_msg: "rate limit" } }, false],
+    [
+      "moderation as a 403",
+      403,
+      { code: "x", error: "Content violates usage guidelines. Failed check: BIO" },
+      false,
+    ],
+    ["a 500", 500, {}, false],
+    ["a 400", 400, { error: { message: BAD } }, false],
+  ];
+  for (const [name, status, body, marked] of cases) {
+    test(name, () => expect(refuse(status, body).operatorFault).toBe(marked));
+  }
+});
+
+test("Google's RetryInfo says when to try again, where no header does", () => {
+  const body = [
+    {
+      error: {
+        code: 429,
+        status: "RESOURCE_EXHAUSTED",
+        details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "16.2s" }],
+      },
+    },
+  ];
+  expect(refuse(429, body).retryAfterSec).toBe(17);
+  expect(refuse(429, body, "3").retryAfterSec).toBe(3);
+});
+
 describe("a body that says nothing still gives a sentence", () => {
   for (const body of [
     "",
@@ -236,6 +336,7 @@ describe("an error within a good answer", () => {
     expect(errorWithin({ error: "x" })).toBe("x");
     expect(errorWithin({ base_resp: { status_code: 1004, status_msg: "m" } })).toEqual({
       message: "m",
+      type: "base_resp",
       code: 1004,
     });
     for (const good of [{}, { error: null }, { base_resp: { status_code: 0 } }, { base_resp: null }]) {

@@ -1,14 +1,16 @@
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
-import { type ErrorKind, GatewayError } from "../core/errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 
 /** What a provider said went wrong, whatever the shape it said it in. */
 interface Said {
   readonly status: number;
   readonly message: string;
-  /** Type, code and status words, in lower case, for recognising what is meant. */
-  readonly words: string;
+  /** Type, code, status and reason, each in lower case: what is meant is recognised by these first. */
+  readonly codes: readonly string[];
   readonly param: string | undefined;
+  /** Seconds to wait, where the body says so (Google's RetryInfo). */
+  readonly waitSec: number | undefined;
 }
 
 /** The error a client is given for an answer with a status that is not 2xx. */
@@ -17,14 +19,12 @@ export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): G
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status =
     refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
-  const said = readSaid(body, status);
-  return refusalError(said, context, refusal.retryAfter ?? retryDelay(body));
+  return refusalError(readSaid(body, status), context, refusal.retryAfter ?? retryDelay(body));
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
 export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
-  const said = readSaid({ error }, 0);
-  return refusalError({ ...said, status: statusWithin(error) }, context, retryDelay({ error }));
+  return refusalError(readSaid({ error }, statusWithin(error)), context, retryDelay({ error }));
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
@@ -32,55 +32,139 @@ export function errorWithin(body: JsonObject): unknown {
   if (body.error !== undefined && body.error !== null) return body.error;
   const base = body.base_resp;
   if (isJsonObject(base) && typeof base.status_code === "number" && base.status_code !== 0) {
-    return { message: base.status_msg, code: base.status_code };
+    return { message: base.status_msg, type: "base_resp", code: base.status_code };
   }
   return undefined;
 }
 
 function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
-  const kind = kindOf(said);
+  const meaning = meaningOf(said);
   // Without the message: it may quote the prompt, and the cause goes to the log.
-  const cause = new Error(`upstream ${said.status}: ${said.words}`);
-  switch (kind) {
+  const cause = new Error(`upstream ${said.status}: ${said.codes.join(" ")}`);
+  switch (meaning) {
+    case "operator":
+      return new GatewayError("upstream_error", FAILED, { cause, operatorFault: true });
     case "invalid_request_error":
     case "input_too_large":
     case "content_moderation":
-      return new GatewayError(kind, clean(said.message, kind, context), {
+      return new GatewayError(meaning, clean(said.message, meaning, context), {
         cause,
         ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
     case "overloaded_error":
-      return new GatewayError(kind, "The provider is overloaded or limits its rate. Try again shortly.", {
+      return new GatewayError(meaning, "The provider is overloaded or limits its rate. Try again shortly.", {
         cause,
-        retryAfterSec: clampRetryAfter(retryAfter),
+        retryAfterSec: clampRetryAfter(retryAfter ?? said.waitSec),
       });
     case "timeout_error":
-      return new GatewayError(kind, "The provider did not answer in time.", { cause });
-    default:
-      return new GatewayError("upstream_error", "The provider failed to answer this request.", { cause });
+      return new GatewayError(meaning, "The provider did not answer in time.", { cause });
+    case "upstream_error":
+      return new GatewayError(meaning, FAILED, { cause });
   }
 }
 
-/** Faults of our account at the provider: never the client's business. */
-const OPERATOR =
-  /insufficient_quota|billing|insufficient.balance|invalid_api_key|api_key_invalid|incorrect api key|api key not valid|model_not_found|deploymentnotfound|permission_denied|user location is not supported/;
-const MODERATION =
-  /content_filter|content_policy|moderation|safety system|responsibleai|data_inspection_failed/;
-const TOO_LARGE =
-  /context_length|maximum context length|max context length|prompt too long|too_many_prompt_tokens|too many tokens|prompt is too long|context window|request_too_large|input token count/;
-const OVERLOADED = /rate_limit|ratelimit|resource_exhausted|overloaded|too many requests/;
+const FAILED = "The provider failed to answer this request.";
 
-function kindOf({ status, words, message }: Said): ErrorKind {
-  const text = `${words} ${message.toLowerCase()}`;
-  if (OPERATOR.test(text)) return "upstream_error";
-  if (status === 451 || (status < 500 && status !== 429 && MODERATION.test(text)))
-    return "content_moderation";
-  if (status === 413 || ((status === 400 || status === 0) && TOO_LARGE.test(text))) return "input_too_large";
-  if (status === 400 || status === 422) return "invalid_request_error";
-  if (status === 429 || status === 503 || status === 529) return "overloaded_error";
-  if (status === 504 || status === 524) return "timeout_error";
-  if (status === 0 && OVERLOADED.test(text)) return "overloaded_error";
-  return "upstream_error";
+/** What a refusal means; `operator` is a fault of our account or settings, which only the operator can mend. */
+type Meaning =
+  | "operator"
+  | "invalid_request_error"
+  | "input_too_large"
+  | "content_moderation"
+  | "overloaded_error"
+  | "timeout_error"
+  | "upstream_error";
+
+const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+/** Codes by what they mean, in lower case; numbers are Zhipu's, numbers after `base_resp` MiniMax's. */
+const CODES: readonly (readonly [Meaning, ReadonlySet<string>])[] = [
+  [
+    "content_moderation",
+    words(`content_filter content_policy_violation responsibleaipolicyviolation moderation_blocked
+      data_inspection_failed datainspectionfailed sensitive_words_detected 1301 base_resp:1026 base_resp:1027`),
+  ],
+  [
+    "operator",
+    words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
+      account_deactivated arrearage exceeded_current_quota_error insufficient_balance
+      invalid_api_key invalidapikey api_key_invalid invalid_authentication_error authentication_error
+      unauthenticated permission_error permission_denied access_terminated_error accessdenied model.accessdenied
+      model_not_found modelnotfound model_not_supported deploymentnotfound invalid_model not_found_error not_found
+      resource_not_found_error 1000 1001 1002 1003 1004 1112 1113 1211 1220 base_resp:1004 base_resp:1008
+      base_resp:2049`),
+  ],
+  [
+    "input_too_large",
+    words(`context_length_exceeded too_many_prompt_tokens too_many_tokens request_too_large
+      exceed_context_size_error 1261 base_resp:1039`),
+  ],
+];
+
+/** Codes of an error that came without a status. */
+const OVERLOADED =
+  words(`rate_limit_error rate_limit_exceeded ratelimitreached rate_limit_reached_error rate_limit
+  resource_exhausted overloaded overloaded_error engine_overloaded_error server_overloaded too_many_requests
+  unavailable service_unavailable throttling 1302 1303 1305 base_resp:1002 base_resp:1041`);
+
+/**
+ * Sentences of vendors whose code does not say what is meant. Each is known from the start of the message, because the
+ * rest may quote what the caller wrote.
+ */
+const SENTENCES: readonly (readonly [Meaning, readonly number[], RegExp])[] = [
+  // Azure; OpenAI; OpenRouter; xAI; Anthropic.
+  [
+    "content_moderation",
+    [400, 403, 0],
+    /^(the response was filtered due to the prompt|your request was rejected (as a result of|by) (our|the) safety system|[^"'`]{0,80} requires moderation|content violates usage guidelines|output blocked by content filtering policy)/i,
+  ],
+  // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google.
+  [
+    "operator",
+    [400, 0],
+    /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported)/i,
+  ],
+  // OpenAI, DeepSeek, vLLM, OpenRouter; Anthropic, Ollama; Google; Bedrock; Responses; xAI; Mistral; DashScope; Moonshot;
+  // Perplexity; Cohere.
+  [
+    "input_too_large",
+    [400, 422, 0],
+    /^(this (model|endpoint)'s maximum (context|prompt) length is|prompt (is )?too long|prompt exceeds max length|the input token count|(the model returned the following errors: )?input tokens exceeded|input is too long|your input exceeds the context window|input length and `max_tokens` exceed context limit|prompt contains \d+ tokens|[<\d.>a-z_]{0,40} ?range of input length should be|your request exceeded model token limit|the total length of all messages is too long|too many tokens|the request exceeds the available context size|please reduce the length of the messages|the number of tokens to keep from the initial prompt is greater than the context length|trying to keep the first \d+ tokens when context)/i,
+  ],
+];
+
+function meaningOf({ status, codes, message }: Said): Meaning {
+  for (const [meaning, known] of CODES) if (codes.some((code) => known.has(code))) return meaning;
+  for (const [meaning, statuses, sentence] of SENTENCES)
+    if (statuses.includes(status) && sentence.test(message)) return meaning;
+  switch (status) {
+    case 400:
+    case 422:
+      return "invalid_request_error";
+    case 401:
+    case 402:
+    case 403:
+    case 404:
+    case 405:
+      return "operator";
+    case 413:
+      return "input_too_large";
+    case 429:
+    case 503:
+    case 529:
+      return "overloaded_error";
+    case 451:
+      return "content_moderation";
+    case 504:
+    case 524:
+      return "timeout_error";
+    case 0:
+      return codes.some((code) => OVERLOADED.has(code.split(".")[0] as string))
+        ? "overloaded_error"
+        : "upstream_error";
+    default:
+      return "upstream_error";
+  }
 }
 
 function statusWithin(error: unknown): number {
@@ -119,32 +203,42 @@ function detailsOf(body: unknown): readonly JsonObject[] {
 
 /** Finds message, type and code in every shape that vendors use (vendors.md). */
 function readSaid(body: unknown, status: number): Said {
-  const outer = body;
-  if (!isJsonObject(outer)) return { status, message: "", words: "", param: undefined };
-  const inner = isJsonObject(outer.error)
-    ? outer.error
-    : isJsonObject(outer.base_resp)
-      ? outer.base_resp
-      : outer;
-  const texts = [outer.error, inner.message, inner.status_msg, outer.message, detailText(outer.detail)];
-  const words = [
+  const outer: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isJsonObject(outer)) return { status, message: "", codes: [], param: undefined, waitSec: undefined };
+  const within = isJsonObject(outer.base_resp) ? errorWithin(outer) : undefined;
+  const inner = isJsonObject(outer.error) ? outer.error : isJsonObject(within) ? within : outer;
+  const texts = [outer.error, inner.message, outer.message, detailText(outer.detail)];
+  const details = Array.isArray(inner.details) ? inner.details.filter(isJsonObject) : [];
+  const code =
+    inner.type === "base_resp" && typeof inner.code === "number" ? `base_resp:${inner.code}` : inner.code;
+  const codes = [
     inner.type,
-    inner.code,
+    code,
     inner.status,
+    inner.error_type,
     outer.type,
     outer.code,
-    isJsonObject(inner.innererror) ? inner.innererror.code : "",
-    ...detailsOf(outer).map(({ reason }) => reason),
+    isJsonObject(inner.innererror) ? inner.innererror.code : undefined,
+    ...details.map((detail) => detail.reason),
   ];
   return {
     status,
     message: texts.find((text): text is string => typeof text === "string" && text !== "") ?? "",
-    words: words
+    codes: codes
       .filter((word) => typeof word === "string" || typeof word === "number")
-      .join(" ")
-      .toLowerCase(),
+      .map((word) => String(word).toLowerCase().slice(0, 80)),
     param: typeof inner.param === "string" ? inner.param : undefined,
+    waitSec: retryDelay(details),
   };
+}
+
+/** Google's `{"@type": ".../google.rpc.RetryInfo", "retryDelay": "3.5s"}`. */
+function retryDelay(details: readonly JsonObject[]): number | undefined {
+  for (const { retryDelay: delay } of details) {
+    const seconds = typeof delay === "string" ? /^(\d+(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
+    if (seconds !== undefined) return Number(seconds);
+  }
+  return undefined;
 }
 
 function detailText(detail: unknown): unknown {
@@ -182,7 +276,7 @@ function isFieldPath(param: string | undefined, secrets: readonly string[]): par
   );
 }
 
-function clampRetryAfter(value: string | null): number {
-  const seconds = value === null ? Number.NaN : Number(value);
+function clampRetryAfter(value: string | number | undefined): number {
+  const seconds = value === undefined ? Number.NaN : Number(value);
   return Number.isFinite(seconds) ? Math.min(60, Math.max(1, Math.ceil(seconds))) : 1;
 }

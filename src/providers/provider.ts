@@ -1,4 +1,5 @@
 import type { ProtocolId } from "../core/model.ts";
+import type { ChatDialect } from "../protocols/chat-dialect.ts";
 
 /**
  * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
@@ -27,6 +28,8 @@ export interface Dialect {
   readonly streamUsageOption: boolean;
   /** Members of the answer that are padding by the provider's own documentation. */
   readonly padding: readonly string[];
+  /** What its chat completions take and refuse; absent where nothing is known. */
+  readonly chat?: ChatDialect;
 }
 
 /** A provider as the source names it: alive once its credential is in the environment. */

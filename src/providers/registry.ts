@@ -1,6 +1,25 @@
 import { google } from "./google/index.ts";
+import { dashscope } from "./dashscope/index.ts";
+import { deepseek } from "./deepseek/index.ts";
+import { groq } from "./groq/index.ts";
+import { mistral } from "./mistral/index.ts";
+import { moonshot } from "./moonshot/index.ts";
 import { openai } from "./openai/index.ts";
+import { openrouter } from "./openrouter/index.ts";
+import { xai } from "./xai/index.ts";
+import { zai } from "./zai/index.ts";
 import type { ProviderDefinition } from "./provider.ts";
 
 /** Every provider that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
-export const PROVIDERS: readonly ProviderDefinition[] = [openai, google];
+export const PROVIDERS: readonly ProviderDefinition[] = [
+  openai,
+  google,
+  dashscope,
+  deepseek,
+  groq,
+  mistral,
+  moonshot,
+  openrouter,
+  xai,
+  zai,
+];

@@ -1,26 +1,38 @@
 import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
+import { isJsonObject } from "../../core/json-value.ts";
+import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid } from "../request-json.ts";
-import { checkFields, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { checkFields, type FieldTable, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
 import { CHAT_FIELDS } from "./fields.ts";
 import { type ChatRequest, unknownPart } from "./request.ts";
+import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
+import { rewriteMessages } from "./upstream-messages.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
- * the bound on output under the name the target knows, `stream_options.include_usage`, fields that the model
- * ignores or that nobody knows taken out with a warning, `reasoning` and `thinking` in the target's own words.
- * Throws a 400 that names a field which the target cannot express.
+ * the bound on output under the name the target knows, `stream_options.include_usage`, fields that the model ignores, that
+ * its provider does not take or that nobody knows taken out with a warning, what is said of thinking in the target's own
+ * words, and the quirks of `ChatDialect`. Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
+  const chat = target.chat ?? OPEN_CHAT;
   const rewrite = openRewrite();
   rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
-  checkFields(request.json, target, CHAT_FIELDS, rewrite, (name, at) =>
-    inTargetsWords(request, target, name, at, rewrite),
-  );
+  const rest = new Map(request.json.byName);
+  const thinks = askToThink(request, target, chat, rewrite, rest);
+  leaveUntaken(request, target, chat, rewrite, rest);
+  checkFields({ ...request.json, byName: rest }, target, tableFor(chat), rewrite, (name, at) => {
+    rewrite.remove.add(at);
+    rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
+  });
   checkParts(request, target);
+  checkTools(request, chat, rewrite);
+  checkResponseFormat(request, chat);
+  rewriteMessages(request, target, chat, thinks, rewrite);
   boundOutput(request, target, rewrite);
-  if (request.stream && target.streamUsageOption) askForUsage(request, rewrite);
+  askForUsage(request, target, rewrite);
   return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
 }
 
@@ -34,25 +46,157 @@ function valueOf(request: ChatRequest, name: string): unknown {
   return (request.body as Readonly<Record<string, unknown>>)[name];
 }
 
-/** `reasoning`, `thinking` and `image_config` for a target that has only `reasoning_effort`. */
-function inTargetsWords(
+/** The members of a body that are not dealt with yet. */
+type Rest = Map<string, Member>;
+
+/**
+ * Says what the caller wants of thinking in the target's own fields; those that say it already keep their bytes.
+ * Returns whether the model may think.
+ */
+function askToThink(
   request: ChatRequest,
   target: RelayTarget,
-  name: string,
-  at: Member,
+  chat: ChatDialect,
   rewrite: Rewrite,
-): void {
-  rewrite.remove.add(at);
-  const effort = name === "reasoning" ? request.body.reasoning?.effort : undefined;
-  if (
-    typeof effort === "string" &&
-    !request.json.byName.has("reasoning_effort") &&
-    !ignores(target, "reasoning_effort")
-  ) {
-    rewrite.append.push(`"reasoning_effort":${JSON.stringify(effort)}`);
-    return;
+  rest: Rest,
+): boolean {
+  const wish = readWish(request.body);
+  if (target.unknownFields === "pass") return wish?.on !== false;
+  const words = ignores(target, "reasoning_effort") ? withoutEffort(chat.thinking) : chat.thinking;
+  const said =
+    wish === undefined ? { fields: {}, warnings: [] } : sayThinking(wish, words, target.model.thinking);
+  const fields: Record<string, unknown> = { ...said.fields };
+  const { reasoning, reasoning_effort: effort } = request.body;
+  if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
+    rewrite.warnings.push("reasoning was left out: reasoning_effort says otherwise");
+  const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
+  if (streamedOnly && chat.thinking.toggle === "enable_thinking") {
+    if (wish !== undefined && wish.on !== false)
+      rewrite.warnings.push(`thinking was switched off: ${target.model.id} thinks in streams only`);
+    fields.enable_thinking = false;
+    delete fields.thinking_budget;
+  } else rewrite.warnings.push(...said.warnings);
+  for (const name of [...THINKING_FIELDS, ...Object.keys(fields)]) {
+    const at = rest.get(name);
+    rest.delete(name);
+    if (at === undefined) continue;
+    if (!Object.hasOwn(fields, name)) rewrite.remove.add(at);
+    else if (!says(request.json.value[name], fields[name]))
+      rewrite.replace.set(at, JSON.stringify(fields[name]));
+    delete fields[name];
   }
-  rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
+  for (const [name, value] of Object.entries(fields))
+    rewrite.append.push(`"${name}":${JSON.stringify(value)}`);
+  return wish?.on !== false && !streamedOnly;
+}
+
+function withoutEffort({ effort: _effort, ...words }: ThinkingFields): ThinkingFields {
+  return words;
+}
+
+/** Whether what the caller wrote has all that is to be said; what else it says to the vendor (`keep`) stays. */
+function says(written: unknown, wanted: unknown): boolean {
+  if (!isJsonObject(wanted)) return written === wanted;
+  return (
+    isJsonObject(written) &&
+    Object.keys(wanted).every((name) => written[name] === wanted[name]) &&
+    !("budget_tokens" in written)
+  );
+}
+
+/** Fields whose absence gives another answer: 400 when they ask for more than the least. */
+const MEANING: Readonly<Record<string, (value: unknown) => boolean>> = {
+  n: (value) => value !== 1,
+  logprobs: (value) => value === true,
+  audio: () => true,
+  functions: (value) => Array.isArray(value) && value.length > 0,
+  function_call: (value) => value !== "auto" && value !== "none",
+};
+
+/** Leaves out the fields of the reference that this provider does not take, or has under another name. */
+function leaveUntaken(
+  request: ChatRequest,
+  target: RelayTarget,
+  chat: ChatDialect,
+  rewrite: Rewrite,
+  rest: Rest,
+): void {
+  if (target.unknownFields === "pass") return;
+  const calls = request.body.tools?.length ?? 0;
+  for (const [name, at] of rest) {
+    const value = request.json.value[name];
+    const renamed = Object.hasOwn(chat.renames, name) ? chat.renames[name] : undefined;
+    if (name === "parallel_tool_calls" && calls === 0) {
+      // It says nothing then, and vendors refuse it.
+      rest.delete(name);
+      rewrite.remove.add(at);
+    } else if (renamed !== undefined && !ignores(target, name)) {
+      rest.delete(name);
+      if (rest.has(renamed)) rewrite.remove.add(at);
+      else rewrite.rename.set(at, `"${renamed}"`);
+    } else if (!takes(chat, name, value)) {
+      rest.delete(name);
+      rewrite.remove.add(at);
+      const changes = Object.hasOwn(MEANING, name) ? MEANING[name]?.(value) === true : false;
+      if (changes && value !== null)
+        throw invalid(`${name} cannot be had from the provider of ${target.model.id}: leave it out.`, name);
+      if (value !== null && !(name in MEANING))
+        rewrite.warnings.push(`${name} was left out: the provider of ${target.model.id} does not take it`);
+    }
+  }
+}
+
+function takes(chat: ChatDialect, name: string, value: unknown): boolean {
+  if (chat.takes === undefined || !Object.hasOwn(CHAT_FIELDS.fields, name)) return true;
+  if (CHAT_FIELDS.fields[name]?.rule === "priced") return value !== null && chat.takes.includes(name);
+  return name === "stream_options" || BASIC_FIELDS.includes(name) || chat.takes.includes(name);
+}
+
+const tables = new WeakMap<ChatDialect, FieldTable>();
+
+/** The table of the format, and the fields that are the vendor's own. */
+function tableFor(chat: ChatDialect): FieldTable {
+  const known = tables.get(chat);
+  if (known !== undefined) return known;
+  const own = (chat.takes ?? []).filter((name) => CHAT_FIELDS.fields[name]?.rule !== "priced");
+  const fields = {
+    ...CHAT_FIELDS.fields,
+    ...Object.fromEntries(own.map((name) => [name, { rule: "free" }] as const)),
+  };
+  const table: FieldTable = { ...CHAT_FIELDS, fields };
+  tables.set(chat, table);
+  return table;
+}
+
+/** A choice of tools, and tools, that the vendor cannot do. */
+function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rewrite): void {
+  const custom = chat.customTools ? -1 : (body.tools ?? []).findIndex((tool) => tool.type === "custom");
+  if (custom !== -1) {
+    const path = `tools[${custom}].type`;
+    throw invalid(`${path} must be function: this model's provider has no custom tools.`, path);
+  }
+  const choice = body.tool_choice;
+  if (choice === undefined || choice === "auto" || chat.toolChoice === "full") return;
+  if (choice !== "none") {
+    throw invalid(
+      `tool_choice must be auto or none: this model's provider cannot be made to call a tool.`,
+      "tool_choice",
+    );
+  }
+  if (chat.toolChoice === "auto_none") return;
+  // A model without tools calls none.
+  for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) {
+    const at = json.byName.get(name);
+    if (at !== undefined) rewrite.remove.add(at);
+  }
+}
+
+function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
+  if (chat.jsonSchema || body.response_format?.type !== "json_schema") return;
+  throw invalid(
+    "response_format must be json_object or text: this model's provider does not keep to a JSON schema.",
+    "response_format",
+  );
 }
 
 function checkParts(request: ChatRequest, target: RelayTarget): void {
@@ -93,9 +237,12 @@ function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): 
   for (const at of members) if (at !== undefined) rewrite.remove.add(at);
 }
 
-/** Without usage in the stream there would be nothing to bill by. */
-function askForUsage(request: ChatRequest, rewrite: Rewrite): void {
+/** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */
+function askForUsage(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
   const options = request.json.byName.get("stream_options");
+  if (!target.streamUsageOption && target.unknownFields === "remove" && options !== undefined)
+    rewrite.remove.add(options);
+  if (!request.stream || !target.streamUsageOption) return;
   if (options === undefined) {
     rewrite.append.push('"stream_options":{"include_usage":true}');
     return;

@@ -1,3 +1,4 @@
+import { REFERENCE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /** OpenAI itself: the reference of the chat completions format. */
@@ -13,5 +14,6 @@ export const openai: ProviderDefinition = {
     streamUsageOption: true,
     // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
     padding: ["obfuscation"],
+    chat: REFERENCE_CHAT,
   },
 };

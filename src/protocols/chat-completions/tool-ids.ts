@@ -1,0 +1,51 @@
+import type { ChatDialect } from "../chat-dialect.ts";
+import type { ChatRequestBody } from "./schema.ts";
+
+const FITS: Readonly<Record<"forty" | "nine", RegExp>> = {
+  // OpenAI: "string too long. Expected a string with maximum length 40".
+  forty: /^[\s\S]{1,40}$/,
+  // Mistral: "must be a-z, A-Z, 0-9, with a length of 9".
+  nine: /^[a-zA-Z0-9]{9}$/,
+};
+
+/**
+ * New ids for the tool calls of a request whose own do not fit the vendor's rule: one for one, never one that the
+ * request has already, and the same for a call and its result. The same id gives the same new one in every turn as long
+ * as nothing else has it, so that prompts are cached as before. Empty where all fit.
+ */
+export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]): ReadonlyMap<string, string> {
+  const mapped = new Map<string, string>();
+  if (rule === "any") return mapped;
+  const fits = FITS[rule];
+  const ids = new Set<string>();
+  for (const message of body.messages) {
+    for (const call of message.tool_calls ?? []) if (call.id !== undefined) ids.add(call.id);
+    if (message.tool_call_id !== undefined) ids.add(message.tool_call_id);
+  }
+  const taken = new Set([...ids].filter((id) => fits.test(id)));
+  for (const id of ids) {
+    if (fits.test(id)) continue;
+    let salt = 0;
+    let made = shortId(id, salt);
+    while (taken.has(made)) made = shortId(id, (salt += 1));
+    taken.add(made);
+    mapped.set(id, made);
+  }
+  return mapped;
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Nine letters and digits that follow from the text (FNV-1a over 64 bits). */
+function shortId(text: string, salt: number): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(`${salt}:${text}`)) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  }
+  let id = "";
+  for (let i = 0; i < 9; i += 1) {
+    id += LETTERS[Number(hash % 62n)];
+    hash /= 62n;
+  }
+  return id;
+}

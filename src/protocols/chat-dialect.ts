@@ -1,0 +1,106 @@
+/**
+ * What a vendor's chat completions differ in from the reference, on the way up. Every member is one quirk, by
+ * evidence of the vendors table; the code knows quirks and no vendors. A quirk that is a model's and not its
+ * provider's stands with the model (`Thinking` in core/model.ts, `ignoredParameters`, `maxTokensField`).
+ */
+export interface ChatDialect {
+  /**
+   * Fields that it takes beside `BASIC_FIELDS`, of the reference or its own. Another field of the reference is left out
+   * with a warning, or is a 400 where the answer would be another one. Absent: it takes all of the reference.
+   */
+  readonly takes?: readonly string[];
+  /** Fields that it has under another name: `seed` is `random_seed` at Mistral. */
+  readonly renames: Readonly<Record<string, string>>;
+  /** Whether it knows the role `developer`; else `system` is sent. */
+  readonly developerRole: boolean;
+  /** Whether `content` may be null beside tool calls; else it is sent as "". */
+  readonly nullContent: boolean;
+  /** The only members of a message that it takes; absent: it takes any that are not named below. */
+  readonly messageFields?: readonly string[];
+  /** Members of earlier messages in which it takes its reasoning back as it gave it; all others of the kind are cut. */
+  readonly reasoningBack: readonly ReasoningField[];
+  /** Whether it takes `reasoning_details` of other issuers too; else only OpenRouter's own items, `reasoning.…`. */
+  readonly foreignDetails: boolean;
+  /** Whether it takes `images` of earlier answers back. */
+  readonly messageImages: boolean;
+  /** Whether it takes our `thought_signature` in the media type of a data URL; else it is cut and the picture stays. */
+  readonly imageSignatures: boolean;
+  /** The fields by which it is asked to think. */
+  readonly thinking: ThinkingFields;
+  /** `full`: any choice. `auto_none`, `auto`: it cannot be forced to call a tool. */
+  readonly toolChoice: "full" | "auto_none" | "auto";
+  /** Whether `response_format` may be a JSON schema. */
+  readonly jsonSchema: boolean;
+  /** Whether tools may be of type `custom`. */
+  readonly customTools: boolean;
+  /** Ids of tool calls: as they are, at most 40 characters, or exactly nine letters and digits. */
+  readonly toolIds: "any" | "forty" | "nine";
+}
+
+/** Members of an assistant message that carry its reasoning. */
+export const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details"] as const;
+export type ReasoningField = (typeof REASONING_FIELDS)[number];
+
+/** The fields by which a vendor is asked to think; absent where it has none. */
+export interface ThinkingFields {
+  /** How much, in a word. */
+  readonly effort?: "reasoning_effort" | "reasoning";
+  /** Whether at all: `thinking: {type}`, `enable_thinking: boolean`, `reasoning: {enabled}`. */
+  readonly toggle?: "thinking" | "enable_thinking" | "reasoning";
+  /** How much, in tokens. */
+  readonly budget?: "thinking_budget" | "reasoning";
+}
+
+/** Fields that every server of the format takes. */
+export const BASIC_FIELDS: readonly string[] = [
+  "model",
+  "messages",
+  "stream",
+  "temperature",
+  "top_p",
+  "max_completion_tokens",
+  "max_tokens",
+  "stop",
+  "tools",
+  "tool_choice",
+  "response_format",
+];
+
+/** A server of which nothing is known: it is sent what the caller wrote, and what is ours in the words of the reference. */
+export const OPEN_CHAT: ChatDialect = {
+  renames: {},
+  developerRole: true,
+  nullContent: true,
+  reasoningBack: REASONING_FIELDS,
+  foreignDetails: true,
+  messageImages: true,
+  imageSignatures: true,
+  thinking: { effort: "reasoning_effort" },
+  toolChoice: "full",
+  jsonSchema: true,
+  customTools: true,
+  toolIds: "any",
+};
+
+/** OpenAI's own servers, the reference of the format. */
+export const REFERENCE_CHAT: ChatDialect = {
+  ...OPEN_CHAT,
+  reasoningBack: [],
+  foreignDetails: false,
+  messageImages: false,
+  imageSignatures: false,
+  toolIds: "forty",
+};
+
+/** A vendor that is compatible, in what most of them have in common; each states the rest. */
+export const COMPATIBLE_CHAT: ChatDialect & { readonly takes: readonly string[] } = {
+  ...OPEN_CHAT,
+  takes: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
+  developerRole: false,
+  reasoningBack: [],
+  foreignDetails: false,
+  messageImages: false,
+  imageSignatures: false,
+  thinking: {},
+  customTools: false,
+};

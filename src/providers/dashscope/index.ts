@@ -1,0 +1,38 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * Alibaba's DashScope in its compatible mode:
+ * https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference.
+ */
+export const dashscope: ProviderDefinition = {
+  id: "dashscope",
+  keyVariable: "DASHSCOPE_API_KEY",
+  baseUrlVariable: "DASHSCOPE_BASE_URL",
+  defaultBaseUrl: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "seed",
+        "logprobs",
+        "top_logprobs",
+        "modalities",
+        "top_k",
+        "repetition_penalty",
+        "enable_thinking",
+        "thinking_budget",
+        "preserve_thinking",
+      ],
+      reasoningBack: ["reasoning_content"],
+      thinking: { toggle: "enable_thinking", budget: "thinking_budget" },
+    },
+  },
+};

@@ -1,0 +1,35 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * Groq: https://console.groq.com/docs/api-reference. It refuses properties that it does not know, in the body and
+ * in messages.
+ */
+export const groq: ProviderDefinition = {
+  id: "groq",
+  keyVariable: "GROQ_API_KEY",
+  baseUrlVariable: "GROQ_BASE_URL",
+  defaultBaseUrl: "https://api.groq.com/openai/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "seed",
+        "user",
+        "reasoning_effort",
+        "reasoning_format",
+        "include_reasoning",
+        "functions",
+        "function_call",
+      ],
+      messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
+      thinking: { effort: "reasoning_effort" },
+    },
+  },
+};

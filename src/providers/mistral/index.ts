@@ -1,0 +1,37 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * Mistral: https://docs.mistral.ai/api. It refuses fields that it does not know, and ids of tool calls that are
+ * not its own.
+ */
+export const mistral: ProviderDefinition = {
+  id: "mistral",
+  keyVariable: "MISTRAL_API_KEY",
+  baseUrlVariable: "MISTRAL_BASE_URL",
+  defaultBaseUrl: "https://api.mistral.ai/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: false,
+    padding: ["p"],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "random_seed",
+        "metadata",
+        "prompt_cache_key",
+        "safe_prompt",
+        "prompt_mode",
+        "reasoning_effort",
+      ],
+      renames: { seed: "random_seed" },
+      messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "prefix"],
+      thinking: { effort: "reasoning_effort" },
+      toolIds: "nine",
+    },
+  },
+};

@@ -1,0 +1,32 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * Moonshot AI: https://platform.moonshot.ai/docs/api/chat. Ids of tool calls are expected back as they were given.
+ */
+export const moonshot: ProviderDefinition = {
+  id: "moonshot",
+  keyVariable: "MOONSHOT_API_KEY",
+  baseUrlVariable: "MOONSHOT_BASE_URL",
+  defaultBaseUrl: "https://api.moonshot.ai/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "thinking",
+        "reasoning_effort",
+        "prompt_cache_key",
+        "safety_identifier",
+      ],
+      reasoningBack: ["reasoning_content"],
+      thinking: { effort: "reasoning_effort", toggle: "thinking" },
+    },
+  },
+};

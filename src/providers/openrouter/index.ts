@@ -1,0 +1,42 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * OpenRouter: https://openrouter.ai/docs/api-reference/chat-completion. Reasoning of any vendor comes and goes in
+ * its own form.
+ */
+export const openrouter: ProviderDefinition = {
+  id: "openrouter",
+  keyVariable: "OPENROUTER_API_KEY",
+  baseUrlVariable: "OPENROUTER_BASE_URL",
+  defaultBaseUrl: "https://openrouter.ai/api/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "seed",
+        "user",
+        "logit_bias",
+        "logprobs",
+        "top_logprobs",
+        "modalities",
+        "image_config",
+        "verbosity",
+        "top_k",
+        "min_p",
+        "top_a",
+        "repetition_penalty",
+      ],
+      developerRole: true,
+      reasoningBack: ["reasoning", "reasoning_details", "reasoning_content"],
+      messageImages: true,
+      thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
+    },
+  },
+};

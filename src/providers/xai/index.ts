@@ -1,0 +1,24 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * xAI: https://docs.x.ai/docs/api-reference. Its reasoning models count reasoning beside the completion.
+ */
+export const xai: ProviderDefinition = {
+  id: "xai",
+  keyVariable: "XAI_API_KEY",
+  baseUrlVariable: "XAI_BASE_URL",
+  defaultBaseUrl: "https://api.x.ai/v1",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: [...COMPATIBLE_CHAT.takes, "n", "logprobs", "top_logprobs", "seed", "user", "reasoning_effort"],
+      thinking: { effort: "reasoning_effort" },
+    },
+  },
+};

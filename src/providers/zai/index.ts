@@ -1,0 +1,27 @@
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ProviderDefinition } from "../provider.ts";
+
+/**
+ * Z.ai (Zhipu): https://docs.z.ai/api-reference/llm/chat-completion. Its models think unless they are told not to.
+ */
+export const zai: ProviderDefinition = {
+  id: "zai",
+  keyVariable: "ZAI_API_KEY",
+  baseUrlVariable: "ZAI_BASE_URL",
+  defaultBaseUrl: "https://api.z.ai/api/paas/v4",
+  protocol: "compat_chat_completions",
+  dialect: {
+    kind: "compatible",
+    unknownFields: "remove",
+    streamUsageOption: true,
+    padding: [],
+    chat: {
+      ...COMPATIBLE_CHAT,
+      takes: ["thinking", "reasoning_effort", "do_sample", "tool_stream", "request_id", "user_id"],
+      reasoningBack: ["reasoning_content"],
+      thinking: { effort: "reasoning_effort", toggle: "thinking" },
+      toolChoice: "auto",
+      jsonSchema: false,
+    },
+  },
+};

@@ -15,16 +15,16 @@ interface Said {
 
 /** The error a client is given for an answer with a status that is not 2xx. */
 export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
-  const body = unwrapped(parse(refusal.body));
+  const body = parse(refusal.body);
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status =
     refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
-  return refusalError(readSaid(body, status), context, refusal.retryAfter ?? retryDelay(body));
+  return refusalError(readSaid(body, status), context, refusal.retryAfter);
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
 export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
-  return refusalError(readSaid({ error }, statusWithin(error)), context, retryDelay({ error }));
+  return refusalError(readSaid({ error }, statusWithin(error)), context, null);
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
@@ -182,23 +182,6 @@ function parse(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Some servers answer with a list of one error. */
-function unwrapped(body: unknown): unknown {
-  return Array.isArray(body) ? body[0] : body;
-}
-
-/** The wait that Google states in the error itself: `details: [{ retryDelay: "34s" }]`. */
-function retryDelay(body: unknown): string | null {
-  const delays = detailsOf(body).map(({ retryDelay }) => retryDelay);
-  const text = delays.find((delay): delay is string => typeof delay === "string");
-  return text === undefined ? null : text.replace(/s$/, "");
-}
-
-function detailsOf(body: unknown): readonly JsonObject[] {
-  const details = isJsonObject(body) && isJsonObject(body.error) ? body.error.details : undefined;
-  return Array.isArray(details) ? details.filter(isJsonObject) : [];
 }
 
 /** Finds message, type and code in every shape that vendors use (vendors.md). */

@@ -1,6 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { inputTokens, outputTokens, type TokenUsage } from "../../src/core/usage.ts";
-import { loadRecordings, type Recording, recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import {
+  loadRecordings,
+  type Recording,
+  recordingsAvailable,
+  recordingsFolder,
+} from "../upstream/recordings.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import { foldRecorded } from "./chat/fold.ts";
 import type { CutFormat } from "./cut-format.ts";
@@ -73,7 +78,9 @@ const counts = new Map<string, { summed: number; beside: number }>();
 describe.skipIf(!available)("recorded usage adds up, and so do the buckets made of it", () => {
   afterAll(() => {
     for (const [protocol, { summed, beside }] of counts)
-      console.log(`Sums of ${protocol}: ${summed}, of these ${beside} with tokens beside prompt and completion`);
+      console.log(
+        `Sums of ${protocol}: ${summed}, of these ${beside} with tokens beside prompt and completion`,
+      );
   });
 
   for (const format of FORMATS) {
@@ -120,7 +127,14 @@ function bucketsOf(cut: CutFormat, recording: Recording): TokenUsage {
   const padding = PADDING[vendor] ?? [];
   if (typeof body === "string") {
     const bytes = new TextEncoder().encode(body);
-    const stream = { name: recording.path, format: cut, bytes, native, padding, choices: cut.choicesOf(body) };
+    const stream = {
+      name: recording.path,
+      format: cut,
+      bytes,
+      native,
+      padding,
+      choices: cut.choicesOf(body),
+    };
     return runStage(stream, bytes, []).facts.metered.usage;
   }
   const context = {

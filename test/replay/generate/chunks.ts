@@ -20,24 +20,19 @@ export function framedAsEvents(chunks: readonly Json[]): string {
  * The chunks that a client must get for those that came: what says nothing but usage goes into the last chunk, which
  * is the one with the first finish reason, held to the end; every candidate has parts.
  */
-export function wantedChunks(chunks: readonly Json[], modelId: string, credit: Json): Json[] {
+export function wantedChunks(chunks: readonly Json[], credit: Json): Json[] {
   const usage = chunks.findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;
   const told = chunks.filter(({ candidates, promptFeedback }) => candidates?.length > 0 || promptFeedback);
   const held = told.findIndex(hasFinish);
   const last = held === -1 ? told.length - 1 : held;
   const ordered = [...told.filter((_, at) => at !== last), told[last]];
-  return ordered.map((chunk, at) => {
-    const shown = {
-      ...withParts(chunk),
-      ...(chunk.modelVersion === undefined ? {} : { modelVersion: modelId }),
-    };
-    if (at < ordered.length - 1) return shown;
-    return { ...shown, ...(usage === undefined ? {} : { usageMetadata: usage }), credit };
-  });
+  const shown: Json[] = ordered.map(withParts);
+  Object.assign(shown.at(-1), usage === undefined ? {} : { usageMetadata: usage }, { credit });
+  return shown;
 }
 
 function withParts(chunk: Json): Json {
-  if (chunk.candidates === undefined) return chunk;
+  if (chunk.candidates === undefined) return { ...chunk };
   const candidates = chunk.candidates.map((candidate: Json) =>
     candidate.content?.parts?.length > 0
       ? candidate

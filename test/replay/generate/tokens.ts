@@ -41,15 +41,11 @@ function byModality(details: Json): (modality: string) => number {
       .reduce((sum: number, detail: Json) => sum + (detail.tokenCount ?? 0), 0);
 }
 
-/**
- * Searches that Google sells: each question that a model of the third generation asked, or, with models before it,
- * each answer that rests on a search, however many questions there were.
- */
-export function searchesOf(chunks: readonly Json[], modelId: string): number {
-  const candidates = chunks.flatMap((chunk) => (chunk.candidates ?? []) as Json[]);
-  const questions = new Set(
-    candidates.flatMap(({ groundingMetadata }) => (groundingMetadata?.webSearchQueries ?? []) as string[]),
-  );
-  if (/gemini-[3-9]/.test(modelId)) return questions.size;
-  return questions.size > 0 ? 1 : 0;
+/** Searches that the provider made for an answer: each question of a candidate once, empty ones not at all. */
+export function searchesOf(chunks: readonly Json[]): number {
+  const asked = new Set<string>();
+  for (const { index = 0, groundingMetadata } of chunks.flatMap(({ candidates }) => candidates ?? []))
+    for (const question of groundingMetadata?.webSearchQueries ?? [])
+      if (question !== "") asked.add(`${index} ${question}`);
+  return asked.size;
 }

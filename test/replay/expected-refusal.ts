@@ -55,8 +55,6 @@ const BY_MEANING: Readonly<Record<string, ExpectedError>> = {
   "errors/google/gemini-2.5-flash--400--14b1e252.json": OURS,
   "errors/google/gemini-2.5-flash--400--fbb5d641.json": OURS,
   "errors/google-vertex/gemini-2.5-flash--400--f50aa52e.json": TOO_LARGE,
-  "errors/google-vertex/gemini-2.5-pro--400--c3556a08.json": INVALID,
-  "errors/google-vertex/gemini-2.5-pro--400--c46bcfe1.json": INVALID,
   "errors/google-vertex/gemini-3-flash-preview--400--d02e518b.json": INVALID,
   "chat-completions/azure/openllmetry-testing--sync--854fe71e.json": MODERATED,
   "chat-completions/groq/gpt-oss-120b--stream--114f2746.json": INVALID,
@@ -101,6 +99,11 @@ export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
     TEXT_LINK,
     "messages[3].content[1].image_url",
   ),
+  "errors/google-vertex/gemini-2.5-pro--400--c3556a08.json": invalid(
+    "out of range",
+    "generationConfig.temperature",
+  ),
+  "errors/google-vertex/gemini-2.5-pro--400--c46bcfe1.json": invalid("no such role", "contents[0].role"),
   "errors/openai/gpt-4o-mini--400--1c671ba6.json": invalid(
     "a part without type",
     "messages[1].content[0].type",

@@ -118,6 +118,8 @@ const BANS: readonly Ban[] = [
       "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",
       "src/protocols/generate-content/stream-meter.ts":
         "usage and grounding of a chunk that the scanner has checked",
+      "src/protocols/messages/stream.ts":
+        "the start, usage and error of a stream that the scanner has checked",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",

@@ -8,6 +8,7 @@ import {
   type ProtocolId,
   type Route,
   type Thinking,
+  type SamplingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -82,11 +83,21 @@ export function buildModel(
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
     ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
+    ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,
     priceVersion: version,
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
+  const { max_temperature, temperature_or_top_p = false, fixed_while_thinking = false } = facts;
+  return {
+    ...(max_temperature === undefined ? {} : { maxTemperature: max_temperature }),
+    eitherTemperatureOrTopP: temperature_or_top_p,
+    fixedWhileThinking: fixed_while_thinking,
+  };
 }
 
 /** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
@@ -112,12 +123,16 @@ function readThinking({
   toggle = true,
   streamed_only = false,
   reasoning_back_always = false,
+  style,
+  always = false,
 }: NonNullable<ModelFacts["thinking"]>): Thinking {
   return {
     ...(efforts === undefined ? {} : { efforts }),
     toggle,
     streamedOnly: streamed_only,
     reasoningBackAlways: reasoning_back_always,
+    ...(style === undefined ? {} : { style }),
+    canBeOff: !always,
   };
 }
 

@@ -79,6 +79,21 @@ const ThinkingSchema = Type.Object(
     reasoning_back_always: Type.Optional(
       Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),
     ),
+    style: Type.Optional(
+      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
+    ),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
+  },
+  closed,
+);
+
+const SamplingSchema = Type.Object(
+  {
+    max_temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    temperature_or_top_p: Type.Optional(Type.Boolean({ description: "It takes one of the two, not both" })),
+    fixed_while_thinking: Type.Optional(
+      Type.Boolean({ description: "It takes none while it thinks by a budget" }),
+    ),
   },
   closed,
 );
@@ -108,6 +123,7 @@ export const ModelFactsSchema = Type.Object(
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
     thinking: Type.Optional(ThinkingSchema),
+    sampling: Type.Optional(SamplingSchema),
     prices: PricesSchema,
   },
   closed,

@@ -19,7 +19,15 @@ const MAX_STEPS = 512;
  */
 export function imageSizeOf(url: string): ImageSize | undefined {
   const byteAt = openDataUri(url);
-  if (byteAt === undefined) return undefined;
+  return byteAt === undefined ? undefined : sizeIn(byteAt);
+}
+
+/** The same for a picture in base64 that stands by itself. */
+export function rawImageSizeOf(base64: string): ImageSize | undefined {
+  return sizeIn(openBase64(base64, 0));
+}
+
+function sizeIn(byteAt: ByteAt): ImageSize | undefined {
   switch (byteAt(0)) {
     case 0x89:
       return pngSize(byteAt);
@@ -49,8 +57,12 @@ function openDataUri(url: string): ByteAt | undefined {
   const comma = head.indexOf(",");
   const isBase64 = comma !== -1 && head.slice(0, comma).toLowerCase().endsWith(";base64");
   if (!isBase64 || head.slice(0, 5).toLowerCase() !== "data:") return undefined;
-  const start = comma + 1;
-  const sextet = (at: number): number => SEXTETS[url.charCodeAt(at)] ?? NaN;
+  return openBase64(url, comma + 1);
+}
+
+/** The bytes of the base64 that begins at `start`. */
+function openBase64(text: string, start: number): ByteAt {
+  const sextet = (at: number): number => SEXTETS[text.charCodeAt(at)] ?? NaN;
   return (offset) => {
     const rest = offset % 3;
     const at = start + ((offset - rest) / 3) * 4 + rest;

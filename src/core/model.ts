@@ -49,6 +49,20 @@ export interface Thinking {
   readonly streamedOnly: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways: boolean;
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Absent: as the caller says. */
+  readonly style?: "budget" | "adaptive";
+  /** Whether it can be kept from thinking. */
+  readonly canBeOff: boolean;
+}
+
+/** What a model refuses of the sampling fields that it takes. */
+export interface SamplingFacts {
+  /** Where its range ends, if before that of the interface. */
+  readonly maxTemperature?: number;
+  /** It takes `temperature` or `top_p`, not both. */
+  readonly eitherTemperatureOrTopP: boolean;
+  /** While it thinks by a budget its sampling is fixed. */
+  readonly fixedWhileThinking: boolean;
 }
 
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
@@ -66,6 +80,8 @@ export interface Model {
   readonly maxOutput: number | null;
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
+  /** Absent where it takes sampling fields as the interface has them. */
+  readonly sampling?: SamplingFacts;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */

@@ -21,6 +21,10 @@ export interface Admission {
   readonly choices: number;
   /** More output than this cannot have been asked for; absent when the hold decides it. */
   readonly mostOutput?: number;
+  /** How often the provider may read the input for one answer: anew after each of its own searches. */
+  readonly inputReads: number;
+  /** Web searches that the provider was allowed. */
+  readonly mostSearches: number;
   /** Input tokens that we would charge if upstream never told. */
   readonly expectedInput: number;
   readonly admittedAtMs: number;
@@ -38,8 +42,8 @@ const DEFAULT_MAX_OUTPUT = 32_768;
 /** A caller who sets no bound gets room for this much output, or a 402. */
 const FLOOR_OUTPUT = 1_024;
 
-/** Input that the results of one web search come to, at most. */
-const TOKENS_PER_SEARCH = 20_000;
+/** Input that the results of one web search, or a fetched page, come to at most. */
+const TOKENS_PER_LOOKUP = 20_000;
 
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
@@ -69,6 +73,8 @@ export function admit(
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
+    inputReads: lookups(demand) + 1,
+    mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
     admittedAtMs: nowMs,
     ...quote(model, demand, media.ceiling, snapshot),
@@ -157,6 +163,22 @@ function checkContext(model: Model, expected: number, protocol: ProtocolId): voi
   );
 }
 
+/** Times that the provider may search or fetch by itself. */
+function lookups(demand: Demand): number {
+  return demand.webSearches + (demand.webFetches ?? 0);
+}
+
+/**
+ * The most input that is charged for. After each lookup the provider reads everything again, what it found before
+ * included, and all of these reads are billed: recorded answers with ten searches have 400,000 tokens.
+ */
+function mostInput(model: Model, demand: Demand, mediaCeiling: number): number {
+  const times = lookups(demand);
+  const found = (TOKENS_PER_LOOKUP * times * (times + 1)) / 2;
+  const sent = (demand.textTokens.ceiling + mediaCeiling) * (times + 1);
+  return Math.min(sent + found, (model.totalContext ?? Infinity) * (times + 1));
+}
+
 /** The dearest that the request can come to, by the rules of decisions.md section 8. */
 function quote(
   model: Model,
@@ -164,8 +186,7 @@ function quote(
   mediaCeiling: number,
   snapshot: PriceSnapshot,
 ): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
-  const found = demand.webSearches * TOKENS_PER_SEARCH;
-  const input = Math.min(demand.textTokens.ceiling + mediaCeiling + found, model.totalContext ?? Infinity);
+  const input = mostInput(model, demand, mediaCeiling);
   const dearest = (buckets: readonly PriceBucket[]): MicroCredits =>
     buckets
       .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
@@ -178,6 +199,7 @@ function quote(
     "cache_write_5m",
     "image_input",
     ...(sound ? (["audio_input"] as const) : []),
+    ...demand.buckets.filter((bucket) => bucket === "cache_write_1h"),
   ]);
   const outputPrice = dearest(["output", "reasoning", ...dearOutputs(model, demand)]);
   const searches = BigInt(demand.webSearches) * dearest(["web_search"]);

@@ -223,7 +223,9 @@ function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolea
   if (metered.flags.includes("clamped")) return false;
   const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
   if (outputTokens(metered.usage) > asked * SLACK + 256) return false;
-  return inputTokens(metered.usage) <= (admission.model.totalContext ?? Infinity) * SLACK;
+  if ((metered.usage.webSearches ?? 0) > admission.mostSearches) return false;
+  const room = (admission.model.totalContext ?? Infinity) * admission.inputReads;
+  return inputTokens(metered.usage) <= room * SLACK;
 }
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;

@@ -97,7 +97,9 @@ describe("credentials", () => {
         const response = await send(`${samplePath(path)}${query}`, { method: method.toUpperCase(), headers });
         expect([name, response.status]).toEqual([name, 401]);
         expect(response.headers.get("www-authenticate")).toBe("Bearer");
-        bodies.add(await response.text());
+        // Some formats repeat the id of the request in the body.
+        const id = response.headers.get("x-request-id") ?? "";
+        bodies.add((await response.text()).replace(id, ""));
       }
       expect(bodies.size).toBe(1);
       expect(JSON.parse([...bodies][0] as string).error.type).toBe("auth_error");

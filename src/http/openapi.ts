@@ -29,7 +29,7 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
 /** OpenAPI 3.1 of a route table. Schemas are the very ones that requests are checked by. */
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
+  for (const route of routes.filter(({ isAlias }) => isAlias !== true)) {
     const path = route.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
     paths[path] = { ...paths[path], [route.method]: operation(route, path) };
   }

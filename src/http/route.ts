@@ -57,6 +57,8 @@ export interface Route {
    * another one. May throw for a path that is nobody else's. `path` is then for the description alone.
    */
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
+  /** Another path of a route that is described already. */
+  readonly isAlias?: true;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
   readonly tag: "language" | "models" | "admin" | "service";

@@ -5,6 +5,7 @@ import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
+import { messagesRoutes } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 
@@ -12,6 +13,7 @@ import { serviceRoutes } from "./routes/service.ts";
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
+  ...messagesRoutes,
   ...modelRoutes,
   ...accountRoutes,
   ...keyRoutes,

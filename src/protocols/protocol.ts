@@ -63,7 +63,9 @@ export interface Demand {
   readonly choices: number;
   /** Web searches that the provider may make for it. */
   readonly webSearches: number;
-  /** Buckets with no parent that the answer or the input will use. */
+  /** Pages that the provider may fetch and read for it; absent is none. */
+  readonly webFetches?: number;
+  /** Buckets that only some requests use: those with no parent, and cache writes for an hour. */
   readonly buckets: readonly PriceBucket[];
   /** Modalities asked for in the answer; absent where the model gives all it can by itself. */
   readonly outputModalities?: readonly Modality[];

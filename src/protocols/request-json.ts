@@ -1,5 +1,6 @@
 import { GatewayError } from "../core/errors.ts";
 import {
+  eachMember,
   findDuplicateKey,
   type JsonScan,
   type Member,
@@ -57,6 +58,19 @@ export function indexMembers(bytes: Uint8Array, members: readonly Member[]): Rea
     byName.set(name, member);
   }
   return byName;
+}
+
+/** The members of an object inside the body that begins at `start`, at offsets of the body's bytes. */
+export function membersAt(
+  { bytes }: RequestJson,
+  start: number,
+  end: number,
+): { readonly members: readonly Member[]; readonly byName: ReadonlyMap<string, Member> } {
+  const members: Member[] = [];
+  eachMember(openScan(bytes, end), start, (keyStart, keyEnd, valueStart, valueEnd) => {
+    members.push({ keyStart, keyEnd, valueStart, valueEnd });
+  });
+  return { members, byName: indexMembers(bytes, members) };
 }
 
 /** Refuses a key that stands twice in an object of the member `name`, looking `levels` deep: the input is charged by what is read there. */

@@ -10,11 +10,13 @@ import { invalid, type RequestJson } from "./request-json.ts";
  * - `free`: does not change the price of the tokens it leads to.
  * - `priced`: changes the price; refused unless its value is one of the free ones.
  * - `gateway`: a field of our interface that the reference does not have; a native provider is sent its meaning.
+ * - `preview`: a field that its provider takes only from those who ask for a preview; the format decides by the request.
  */
 export type FieldRule =
   | { readonly rule: "free" }
   | { readonly rule: "priced"; readonly freeValues: readonly unknown[] }
-  | { readonly rule: "gateway" };
+  | { readonly rule: "gateway" }
+  | { readonly rule: "preview" };
 
 /** The fields of one format. */
 export interface FieldTable {
@@ -54,14 +56,15 @@ export function rewritten(json: RequestJson, rewrite: Rewrite): Uint8Array {
 
 /**
  * Goes over the members by the format's table: what the model ignores and what nobody knows is left out with a
- * warning; a priced field is a 400; `ours` is told of the gateway's own fields where the target does not take all.
+ * warning; a priced field is a 400; `judge` is told of the gateway's own fields and those of previews where the
+ * target does not take all.
  */
 export function checkFields(
   json: RequestJson,
   target: RelayTarget,
   { format, within, canonical = itself, fields }: FieldTable,
   rewrite: Rewrite,
-  ours: (name: string, at: Member) => void = () => {},
+  judge: (name: string, at: Member) => void = () => {},
 ): void {
   for (const [name, at] of json.byName) {
     const known = canonical(name);
@@ -80,7 +83,8 @@ export function checkFields(
         `${path} changes the price, and ${target.model.id} has no price for it: leave it out.`,
         path,
       );
-    } else if (field.rule === "gateway" && target.unknownFields === "remove") ours(name, at);
+    } else if ((field.rule === "gateway" || field.rule === "preview") && target.unknownFields === "remove")
+      judge(name, at);
   }
 }
 

@@ -1,3 +1,4 @@
+import { anthropic } from "./anthropic/index.ts";
 import { google } from "./google/index.ts";
 import { dashscope } from "./dashscope/index.ts";
 import { deepseek } from "./deepseek/index.ts";
@@ -13,6 +14,7 @@ import type { ProviderDefinition } from "./provider.ts";
 /** Every provider that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
 export const PROVIDERS: readonly ProviderDefinition[] = [
   openai,
+  anthropic,
   google,
   dashscope,
   deepseek,

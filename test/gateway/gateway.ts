@@ -54,6 +54,8 @@ export type Json = any;
 export interface TestGatewayOptions {
   /** Base address of the upstream that stands for OpenAI. */
   readonly openai?: string;
+  /** Base address of the upstream that stands for Anthropic. */
+  readonly anthropic?: string;
   /** Contents of switchyard.yaml. */
   readonly settings?: string;
   readonly environment?: Environment;
@@ -75,6 +77,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.openai === undefined
       ? {}
       : { OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: options.openai }),
+    ...(options.anthropic === undefined
+      ? {}
+      : { ANTHROPIC_API_KEY: UPSTREAM_KEY, ANTHROPIC_BASE_URL: options.anthropic }),
     ...options.environment,
   };
   const logs: LogLine[] = [];

@@ -1,0 +1,55 @@
+import { creditsText } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
+import { NO_USAGE } from "../../core/usage.ts";
+import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
+import { errorWithin, readErrorObject } from "../refusal.ts";
+import { encodeUsage, readUsage } from "./usage.ts";
+
+/**
+ * Reads a whole answer: its bytes stay, but for `model`, padding, `credit` at the end, and `usage` where the
+ * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no message.
+ */
+export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
+  const { bytes, value } = readAnswerJson(received);
+  const error = errorWithin(value);
+  if (error !== undefined) throw readErrorObject(error, context);
+  if (!isMessage(value)) throw new GatewayError("upstream_error", "The provider's answer is no message.");
+  const members = answerMembers(bytes);
+  const told = readUsage(value.usage);
+  const metered = told ?? countAnswer(value.content, context);
+  const keepUsage = told !== undefined && told.flags.length === 0;
+  return {
+    metered,
+    repairs: [],
+    encode: (credit) =>
+      putIntoAnswer(bytes, members, {
+        model: context.model,
+        remove: context.padding,
+        set: [
+          ...(keepUsage ? [] : [["usage", JSON.stringify(encodeUsage(metered.usage))] as const]),
+          ["credit", creditsText(credit)],
+        ],
+      }),
+  };
+}
+
+function isMessage(value: JsonObject): value is JsonObject & { readonly content: readonly unknown[] } {
+  return (value.type === undefined || value.type === "message") && Array.isArray(value.content);
+}
+
+/** Our own count of an answer that came without usage. */
+function countAnswer(content: readonly unknown[], context: AnswerContext): Metered {
+  const size: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  for (const block of content) {
+    if (!isJsonObject(block)) continue;
+    for (const text of [block.text, block.thinking, block.name]) {
+      if (typeof text === "string") measureText(text, size);
+    }
+    if (block.input !== undefined) measureText(JSON.stringify(block.input), size);
+  }
+  const { expected } = estimateTokens(size);
+  return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };
+}

@@ -1,0 +1,22 @@
+import type { RelayProtocol } from "../protocol.ts";
+import { readRefusal } from "../refusal.ts";
+import { readAnswer } from "./answer.ts";
+import { encodeError } from "./error-body.ts";
+import { limitHeaders } from "./limit-headers.ts";
+import { type MessagesRequest, readRequest } from "./request.ts";
+import { openStream } from "./stream.ts";
+import { upstreamBody } from "./upstream-body.ts";
+
+/** Messages, as a format that is relayed. */
+export const messages: RelayProtocol = {
+  id: "compat_messages",
+  upstreamPath: () => "/v1/messages",
+  readRequest,
+  // A request only ever comes back to the protocol that read it.
+  upstreamBody: (request, target) => upstreamBody(request as MessagesRequest, target),
+  readAnswer,
+  openStream,
+  readRefusal,
+  encodeError,
+  limitHeaders,
+};

@@ -1,0 +1,50 @@
+import { invalid } from "../request-json.ts";
+import type { MessagesTool } from "./schema.ts";
+
+/**
+ * What a tool means for the bill.
+ *
+ * - `client`: the client runs it, or the provider for nothing; its definition and results are plain tokens.
+ * - `search`: the provider searches the web, at a price for each search, and reads what it finds.
+ * - `fetch`: the provider reads pages, at the price of their tokens.
+ */
+export type ToolKind = "client" | "search" | "fetch";
+
+/** Tools by the start of their type. Source: `ToolUnion` of @anthropic-ai/sdk 1.12 and the pricing page of platform.claude.com. */
+const KINDS: readonly (readonly [type: RegExp, kind: ToolKind])[] = [
+  [/^custom$/, "client"],
+  [/^(bash|text_editor|computer|memory)_\d+$/, "client"],
+  [/^(computer|browser)_toolset_\d+$/, "client"],
+  [/^tool_search_tool(_[a-z0-9]+)*$/, "client"],
+  [/^web_search_\d+$/, "search"],
+  [/^web_fetch_\d+$/, "fetch"],
+];
+
+/** Tools that are known, and that no answer tells the price of. */
+const UNTOLD: readonly (readonly [type: RegExp, why: string])[] = [
+  [/^code_execution_\d+$/, "it is billed by the hour of a machine, which no answer tells"],
+  [/^advisor_\d+$/, "it is billed by the prices of another model"],
+  [/^mcp_toolset/, "it needs mcp_servers, which are not relayed"],
+];
+
+/** How often the provider may search or read for one tool that sets no bound of its own. */
+export const DEFAULT_MAX_USES = 10;
+
+/** The kind of `tools[i]`. Throws a 400 that says why a tool cannot be used. */
+export function toolKind(tool: MessagesTool, i: number): ToolKind {
+  const type = tool.type ?? "custom";
+  const kind = KINDS.find(([pattern]) => pattern.test(type))?.[1];
+  if (kind !== undefined) return kind;
+  const why = UNTOLD.find(([pattern]) => pattern.test(type))?.[1] ?? "its price is not known";
+  throw invalid(
+    `tools[${i}].type ${JSON.stringify(type.slice(0, 64))} cannot be used here: ${why}.`,
+    `tools[${i}].type`,
+  );
+}
+
+/** How often the provider may use the tools of one kind. */
+export function usesOf(tools: readonly MessagesTool[] | undefined, kind: ToolKind): number {
+  return (tools ?? [])
+    .filter((tool, i) => toolKind(tool, i) === kind)
+    .reduce((sum, tool) => sum + (tool.max_uses ?? DEFAULT_MAX_USES), 0);
+}

@@ -89,6 +89,13 @@ export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
   "chat-completions/openrouter/deepseek-deepseek-chat--sync--56f7185b.json": priced("tools[0].type"),
   "chat-completions/openrouter/openai-gpt-5.2--sync-reasoning-details--45b831b4.json":
     priced("tools[0].type"),
+  "messages/anthropic/claude-haiku-4-5-20251001--sync--8bc97002.json": priced("tools[0].type"),
+  "messages/anthropic/claude-sonnet-4-6--sync-thinking-signature--789f4a40.json": priced("tools[0].type"),
+  "messages/anthropic/claude-sonnet-5--stream-thinking-signature--7b20de08.json": priced("tools[0].type"),
+  "errors/anthropic/claude-3-opus-20240229--400--d3063ce3.json": invalid(
+    "a text for a message",
+    "messages[0]",
+  ),
   "cross-protocol/predictionParam/chat-completions--first--sync.json": priced("prediction"),
   "cross-protocol/predictionParam/chat-completions--followup--sync.json": priced("prediction"),
   "chat-completions/mistral/pixtral-12b--sync-image-input--7b264785.json": invalid(

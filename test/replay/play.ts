@@ -176,8 +176,8 @@ function expectUpstream(
   expect(JSON.stringify(upstream.headers)).not.toContain("client-canary");
   expect(found.provider).toBe(String(exchange.log.provider));
   const warning = exchange.status === 200 ? exchange.headers.get("warning") : null;
-  if (exchange.status !== 200 || pair.leftOut.length === 0) expect(warning).toBeNull();
-  else for (const name of pair.leftOut) expect(warning).toContain(name);
+  if (exchange.status !== 200 || pair.told.length === 0) expect(warning).toBeNull();
+  else for (const name of pair.told) expect(warning).toContain(name);
 }
 
 function expectGoodHeaders(exchange: Exchange, contentType: string): void {

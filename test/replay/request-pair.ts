@@ -18,8 +18,8 @@ export interface RequestPair {
   accepts(received: string): boolean;
   /** For a message when it is not. */
   readonly wanted: string;
-  /** The fields that the client must be told were left out. */
-  readonly leftOut: readonly string[];
+  /** What the client must be told was left out or set. */
+  readonly told: readonly string[];
 }
 
 /** A field that is in no table of any format. */
@@ -33,6 +33,10 @@ export interface Changes {
   readonly append: string[];
   /** Members that are left out. */
   readonly leftOut: readonly string[];
+  /** Texts that are put in somewhere deeper, each told by its name. */
+  readonly putIn?: readonly { readonly name: string; readonly text: string }[];
+  /** What else the client must be told. */
+  readonly told?: readonly string[];
 }
 
 /** The request as `JSON.stringify` writes it. */
@@ -62,13 +66,19 @@ export function hostilePair(
 }
 
 function pairOf(written: WrittenObject, changes: (written: WrittenObject) => Changes): RequestPair {
-  const { leftOut, ...rewrites } = changes(written);
+  const { leftOut, putIn = [], told = [], ...rewrites } = changes(written);
   const sent = textOf(written);
-  if (leftOut.length === 0) {
-    const wanted = rewrittenText(written, rewrites);
-    return { sent, wanted, leftOut, accepts: (received) => received === wanted };
-  }
+  const wanted = rewrittenText(withoutMembers(written, leftOut), rewrites);
   // Which of the white space around a member goes with it is not said, so it is left out of the comparison.
-  const wanted = squeezed(rewrittenText(withoutMembers(written, leftOut), rewrites));
-  return { sent, wanted, leftOut, accepts: (received) => squeezed(received) === wanted };
+  const compared = leftOut.length === 0 ? (text: string) => text : squeezed;
+  return {
+    sent,
+    wanted,
+    told: [...leftOut, ...putIn.map(({ name }) => name), ...told],
+    accepts(received) {
+      if (putIn.some(({ text }) => !received.includes(text))) return false;
+      const taken = putIn.reduce((rest, { text }) => rest.replace(text, ""), received);
+      return compared(taken) === compared(wanted);
+    },
+  };
 }

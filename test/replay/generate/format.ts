@@ -44,7 +44,7 @@ export const generateFormat: ReplayFormat = {
     `/v1beta/models/${upstreamId}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
   upstreamHeaders: (_, key) => ({ "x-goog-api-key": key }),
   checkPlain(_, recorded, answer) {
-    expect(answer.usageMetadata).toEqual(recorded.usageMetadata);
+    if (recorded.usageMetadata !== undefined) expect(answer.usageMetadata).toEqual(recorded.usageMetadata);
     return countedOf([recorded]);
   },
   checkStream,

@@ -32,12 +32,12 @@ export const messagesFormat: ReplayFormat = {
   clientHeaders: ({ request }) =>
     Object.fromEntries(Object.entries(request.headers).filter(([name]) => /^anthropic-/i.test(name))),
   upstreamTarget: () => "/v1/messages",
-  upstreamHeaders: ({ recording }, key) => {
-    const beta = Object.entries(recording.request.headers).find(([name]) => /^anthropic-beta$/i.test(name));
+  upstreamHeaders({ recording }, key) {
+    const relayed = betasOf(recording).filter((value) => !DEAR_BETA.test(value));
     return {
       "x-api-key": key,
       "anthropic-version": "2023-06-01",
-      ...(beta === undefined ? {} : { "anthropic-beta": beta[1] }),
+      ...(relayed.length === 0 ? {} : { "anthropic-beta": relayed.join(",") }),
     };
   },
   checkPlain(_, recorded, answer) {
@@ -77,8 +77,36 @@ function madeUpBody(recording: Recording): Json {
   };
 }
 
-function changesFor({ upstreamId }: ReplayCase): Changes {
-  return { replace: { model: JSON.stringify(upstreamId) }, append: [], leftOut: [] };
+/** Previews that lead to another model's prices. */
+const DEAR_BETA = /^advisor-tool-/;
+
+/** Fields that the provider takes with a preview only, which the request must then have asked for. */
+const NEEDS_BETA: Readonly<Record<string, RegExp>> = {
+  context_management: /^context-management-/,
+  output_format: /^structured-outputs-/,
+  mcp_servers: /^mcp-client-/,
+};
+
+function betasOf({ request }: Recording): readonly string[] {
+  const header = Object.entries(request.headers).find(([name]) => /^anthropic-beta$/i.test(name));
+  return header === undefined ? [] : header[1].split(/,\s*/);
+}
+
+function changesFor({ upstreamId, body, recording }: ReplayCase): Changes {
+  const betas = betasOf(recording);
+  const tools: Json[] = body.tools ?? [];
+  // A search without a bound could cost more than was set aside for it.
+  const unbound = tools.filter(({ type, max_uses }) => /^web_search_/.test(type) && max_uses === undefined);
+  const leftOut = Object.entries(NEEDS_BETA)
+    .filter(([name, needed]) => name in body && !betas.some((value) => needed.test(value)))
+    .map(([name]) => name);
+  return {
+    replace: { model: JSON.stringify(upstreamId) },
+    append: [],
+    leftOut,
+    putIn: unbound.map(() => ({ name: "max_uses", text: ',"max_uses":10' })),
+    told: betas.filter((value) => DEAR_BETA.test(value)),
+  };
 }
 
 function checkStream(found: ReplayCase, exchange: Exchange): StreamCheck {

@@ -29,6 +29,11 @@ export interface Selection {
 /** Fidelities of what a provider really said; in the last a body was put around the words of an error. */
 const EVIDENCE = new Set(["exact", "parsed", "sse_reconstructed", "ids_redacted", "error_text"]);
 
+/** Whether a recording is what a provider really sent. */
+export function isEvidence({ fidelity }: Recording): boolean {
+  return EVIDENCE.has(fidelity);
+}
+
 /** Selects what is replayed of a folder of recordings. */
 export function selectCases(folder: string): Selection {
   const recordings = loadRecordings(folder);
@@ -53,7 +58,7 @@ function exclusionOf(recording: Recording): Exclusion | undefined {
   const because = (reason: string, answerAlone = false): Exclusion => ({ recording, reason, answerAlone });
   const format = formatOf(recording.protocol);
   if (format === undefined) return because(`another protocol: ${recording.protocol}`);
-  if (!EVIDENCE.has(recording.fidelity)) return because(`not evidence: fidelity ${recording.fidelity}`);
+  if (!isEvidence(recording)) return because(`not evidence: fidelity ${recording.fidelity}`);
   const unservable = format.unservable(recording);
   if (unservable !== undefined) return because(unservable.reason, unservable.answerAlone);
   if (typeof recording.request.body !== "object" || recording.request.body === null)

@@ -14,8 +14,8 @@ export interface CutFormat {
   contentOf(text: string): Json;
   /** Every breach of what official clients need of a whole stream. */
   breachesOf(text: string): readonly string[];
-  /** Whether the end says that the answer broke. */
-  looksBroken(text: string): boolean;
+  /** Whether the end says that the answer, of which there should be so many, broke. */
+  looksBroken(text: string, choices: number): boolean;
   /** The credit that a stream tells; undefined where it tells none. */
   creditOf(text: string): number | undefined;
   /** How a provider is configured, but for its address: the model's id is `<name>/model`. */

@@ -25,7 +25,7 @@ export interface Replay {
 }
 
 /** More than any recorded model puts out, so that a bound of ours is never sent. */
-const MAX_OUTPUT = 100_000;
+const MAX_OUTPUT = 128_000;
 
 /** Headers of a client that are no business of a provider. */
 const CLIENT_HEADERS = {

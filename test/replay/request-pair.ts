@@ -33,10 +33,20 @@ export interface Changes {
   readonly append: string[];
   /** Members that are left out. */
   readonly leftOut: readonly string[];
-  /** Texts that are put in somewhere deeper, each told by its name. */
-  readonly putIn?: readonly { readonly name: string; readonly text: string }[];
+  /** Texts that are put in somewhere deeper, in order, each told by its name. */
+  readonly putIn?: readonly PutIn[];
   /** What else the client must be told. */
   readonly told?: readonly string[];
+}
+
+/** A text that upstream gets at a place in the middle. */
+export interface PutIn {
+  readonly name: string;
+  readonly text: string;
+  /** What stands there in the request; empty where nothing does. */
+  readonly instead: string;
+  /** Whether it was put in the right place. */
+  isIn(received: Json): boolean;
 }
 
 /** The request as `JSON.stringify` writes it. */
@@ -76,9 +86,19 @@ function pairOf(written: WrittenObject, changes: (written: WrittenObject) => Cha
     wanted,
     told: [...leftOut, ...putIn.map(({ name }) => name), ...told],
     accepts(received) {
-      if (putIn.some(({ text }) => !received.includes(text))) return false;
-      const taken = putIn.reduce((rest, { text }) => rest.replace(text, ""), received);
-      return compared(taken) === compared(wanted);
+      if (putIn.length > 0 && !putIn.every(({ isIn }) => isIn(JSON.parse(received)))) return false;
+      return (
+        putIn.reduce((text, item) => takenOut(text, item, compared(wanted)), compared(received)) ===
+        compared(wanted)
+      );
     },
   };
+}
+
+/** `received` without the text, which is where it first differs from `wanted`. */
+function takenOut(received: string, { text, instead }: PutIn, wanted: string): string {
+  let at = 0;
+  while (at < received.length && received[at] === wanted[at]) at += 1;
+  if (!received.startsWith(text, at)) return received;
+  return `${received.slice(0, at)}${instead}${received.slice(at + text.length)}`;
 }

@@ -6,6 +6,7 @@ import {
   recordingsAvailable,
   recordingsFolder,
 } from "../upstream/recordings.ts";
+import { isEvidence } from "./cases.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import { foldRecorded } from "./chat/fold.ts";
 import type { CutFormat } from "./cut-format.ts";
@@ -71,7 +72,7 @@ const FORMATS: readonly SummedFormat[] = [
  * Vendors of chat completions whose total is more than prompt and completion, and what stands beside the two: the
  * gateway counts it where it belongs, so that its own sum is the total.
  */
-const BESIDE: Readonly<Record<string, "input" | "output">> = {};
+const BESIDE: Readonly<Record<string, "input" | "output">> = { google: "output", mistral: "input" };
 
 const counts = new Map<string, { summed: number; beside: number }>();
 
@@ -115,6 +116,7 @@ function answersOf(protocol: string): readonly Recording[] {
   return [protocol, "cross-protocol"]
     .flatMap((folder) => loadRecordings(folder))
     .filter((recording) => recording.protocol === protocol && recording.response.status === 200)
+    .filter(isEvidence)
     .filter((recording) => format.unservable(recording)?.answerAlone !== false)
     .map((recording) => format.served(recording));
 }

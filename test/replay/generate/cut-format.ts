@@ -20,7 +20,7 @@ export const generateCutFormat: CutFormat = {
     ),
   contentOf,
   breachesOf,
-  looksBroken: (text) => looksBroken(chunksOf(text)),
+  looksBroken: (text, choices) => looksBroken(chunksOf(text), choices),
   creditOf: (text) => chunksOf(text).find(({ credit }) => credit !== undefined)?.credit,
   settings: () => ({ protocol: "generate_content", dialect: "native" }),
   request: (modelId, choices) => ({
@@ -97,7 +97,6 @@ const OWN: readonly (readonly [string, readonly Json[], SseOptions?])[] = [
     "usage after the end",
     [said("a"), chunk([{ text: "b" }], { finishReason: "STOP" }), { usageMetadata: USAGE }],
   ],
-  ["words after the end", [said("a"), last([{ text: "b" }]), said("c")]],
   ["no usage but the early one", [said("a"), chunk([{ text: "b" }], { finishReason: "MAX_TOKENS" })]],
   ["a long word", [said("x".repeat(9_000)), last()]],
   ["pictures", [chunk([{ inlineData: { mimeType: "image/png", data: "iVBO".repeat(500) } }]), last()]],

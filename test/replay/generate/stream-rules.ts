@@ -22,13 +22,17 @@ export function breachesOf(text: string): string[] {
   return breaches;
 }
 
-/** Whether a stream says that it broke: its last word is an error with a number, and no candidate has ended. */
-export function looksBroken(chunks: readonly Json[]): boolean {
+/** Whether a stream says that it broke: its last word is an error with a number, and not all candidates have ended. */
+export function looksBroken(chunks: readonly Json[], choices: number): boolean {
   const { error } = chunks.at(-1) ?? {};
+  const ended = chunks
+    .flatMap(({ candidates }) => (candidates ?? []) as Json[])
+    .filter(({ finishReason }) => finishReason !== undefined)
+    .map(({ index = 0 }) => index);
   return (
     typeof error?.message === "string" &&
     Number.isInteger(error.code) &&
     typeof error.status === "string" &&
-    !chunks.some(hasFinish)
+    new Set(ended).size < choices
   );
 }

@@ -92,11 +92,16 @@ function betasOf({ request }: Recording): readonly string[] {
   return header === undefined ? [] : header[1].split(/,\s*/);
 }
 
+function isBounded({ tools }: Json): boolean {
+  return tools.every(({ type, max_uses }: Json) => !/^web_search_/.test(type) || Number.isInteger(max_uses));
+}
+
 function changesFor({ upstreamId, body, recording }: ReplayCase): Changes {
   const betas = betasOf(recording);
   const tools: Json[] = body.tools ?? [];
   // A search without a bound could cost more than was set aside for it.
   const unbound = tools.filter(({ type, max_uses }) => /^web_search_/.test(type) && max_uses === undefined);
+  const nulled = tools.filter(({ type, max_uses }) => /^web_search_/.test(type) && max_uses === null);
   const leftOut = Object.entries(NEEDS_BETA)
     .filter(([name, needed]) => name in body && !betas.some((value) => needed.test(value)))
     .map(([name]) => name);
@@ -104,7 +109,10 @@ function changesFor({ upstreamId, body, recording }: ReplayCase): Changes {
     replace: { model: JSON.stringify(upstreamId) },
     append: [],
     leftOut,
-    putIn: unbound.map(() => ({ name: "max_uses", text: ',"max_uses":10' })),
+    putIn: [
+      ...unbound.map(() => ({ name: "max_uses", text: ',"max_uses":10', instead: "", isIn: isBounded })),
+      ...nulled.map(() => ({ name: "max_uses", text: "10", instead: "null", isIn: isBounded })),
+    ],
     told: betas.filter((value) => DEAR_BETA.test(value)),
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { createSseLines } from "../../src/core/sse-lines.ts";
+import { outputTokens } from "../../src/core/usage.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
@@ -76,6 +77,9 @@ describe("a stream that ends early never looks complete", () => {
     const check = (end: number): void => {
       complete ??= format.contentOf(runStage(stream, bytes, []).text);
       const run = runStage(stream, bytes.subarray(0, end), []);
+      // What came is charged for, also where the provider never said what it counts.
+      if (run.hasContent)
+        expect({ end, charged: outputTokens(run.facts.metered.usage) > 0 }).toEqual({ end, charged: true });
       if (run.whole) expect({ end, content: format.contentOf(run.text) }).toEqual({ end, content: complete });
       else
         expect({ end, broken: format.looksBroken(run.text, stream.choices) }).toEqual({ end, broken: true });

@@ -114,7 +114,6 @@ const BANS: readonly Ban[] = [
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
-      "src/protocols/generate-content/answer.ts": "a provider's answer, read tolerantly",
       "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",
       "src/protocols/generate-content/stream-meter.ts":
         "usage and grounding of a chunk that the scanner has checked",

@@ -11,7 +11,7 @@ export interface AnswerJson {
   readonly value: JsonObject;
 }
 
-/** Parses a provider's answer. Throws `upstream_error` when it is no JSON object. */
+/** Parses a provider's answer, or the error that came as a list of one. Throws `upstream_error` when it is no JSON object. */
 export function readAnswerJson(received: Uint8Array): AnswerJson {
   const marked = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf;
   const bytes = marked ? received.subarray(3) : received;
@@ -22,6 +22,8 @@ export function readAnswerJson(received: Uint8Array): AnswerJson {
     throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
   }
   if (isJsonObject(value)) return { bytes, value };
+  const [first] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+  if (isJsonObject(first) && isJsonObject(first.error)) return { bytes, value: first };
   throw new GatewayError("upstream_error", "The provider's answer is not a JSON object.");
 }
 
@@ -37,8 +39,8 @@ export function answerMembers(bytes: Uint8Array): readonly Member[] {
 
 /** What is put into an answer. */
 export interface AnswerChanges {
-  /** The id to show as `model`. */
-  readonly model: string;
+  /** The id to show as `model`; absent in the format that has no such member. */
+  readonly model?: string;
   /** Members to take out. */
   readonly remove: readonly string[];
   /** Members to set at the end, as name and JSON text; what stood under their names goes. */
@@ -53,13 +55,16 @@ export function putIntoAnswer(
 ): Uint8Array {
   const names = new Set([...changes.remove, ...changes.set.map(([name]) => name)]);
   const named = members.map((member) => [memberName(bytes, member.keyStart, member.keyEnd), member] as const);
-  const model = JSON.stringify(changes.model);
-  const models = named.filter(([name]) => name === "model").map(([, member]) => [member, model] as const);
+  const model = changes.model === undefined ? undefined : JSON.stringify(changes.model);
+  const models =
+    model === undefined
+      ? []
+      : named.filter(([name]) => name === "model").map(([, member]) => [member, model] as const);
   return spliceObject(bytes, members, {
     remove: new Set(named.filter(([name]) => names.has(name)).map(([, member]) => member)),
     replace: new Map(models),
     append: [
-      ...(models.length === 0 ? [`"model":${model}`] : []),
+      ...(model === undefined || models.length > 0 ? [] : [`"model":${model}`]),
       ...changes.set.map(([name, text]) => `"${name}":${text}`),
     ],
   });

@@ -1,7 +1,7 @@
 import { createSseLines } from "../core/sse-lines.ts";
 import { createEventJoiner, type Span } from "./event-joiner.ts";
 
-/** A line, and an event of several, that is longer than this is a fault of the provider. */
+/** A line, and an event of several, that is longer than this is a fault of the provider, unless a format says more. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
@@ -14,11 +14,11 @@ export interface EventReader {
 }
 
 /** A reader that hands the data of each event to `event`, and each comment without its colon to `comment`. */
-export function createEventReader(event: Span, comment: Span): EventReader {
+export function createEventReader(event: Span, comment: Span, maxLineBytes = MAX_LINE_BYTES): EventReader {
   const events = createEventJoiner(event, comment);
-  const lines = createSseLines(events, MAX_LINE_BYTES);
+  const lines = createSseLines(events, maxLineBytes);
   return {
-    push: (bytes) => lines.push(bytes) && events.keep() <= MAX_EVENT_BYTES,
+    push: (bytes) => lines.push(bytes) && events.keep() <= Math.max(MAX_EVENT_BYTES, maxLineBytes),
     end: () => lines.end(),
   };
 }

@@ -1,15 +1,12 @@
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
-import { spliceObject } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
+import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
-
-const MAX_DEPTH = 256;
 
 /** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
 export const IMAGE_TOKENS = 1_120;
@@ -19,17 +16,14 @@ export const IMAGE_TOKENS = 1_120;
  * missing or cannot be. A blocked prompt is an answer. Throws `upstream_error` for a 200 that is none.
  */
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
-  const value = parse(received);
+  const { bytes, value } = readAnswerJson(received);
   const error = errorWithin(value);
   if (error !== undefined) throw readErrorObject(error, context);
   const candidates = candidatesOf(value);
   const blocked = isBlocked(value);
   if (candidates.length === 0 && !blocked)
     throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
-  // Found before the charge: an answer that cannot be written must not be paid for.
-  const members = readMembers(openScan(received, received.length, MAX_DEPTH));
-  if (members === undefined)
-    throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
+  const members = answerMembers(bytes);
   const searches = candidates.reduce(
     (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
     0,
@@ -37,17 +31,15 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   const told = readUsage(value.usageMetadata, searches);
   const metered = told ?? (blocked ? NOTHING_TOLD : countAnswer(candidates, searches, context));
   const usage = told === undefined || told.flags.includes("clamped") ? encodeUsage(metered.usage) : undefined;
-  const ours = new Set(["credit", ...context.padding, ...(usage === undefined ? [] : ["usageMetadata"])]);
-  const stale = members.filter((member) => ours.has(memberName(received, member.keyStart, member.keyEnd)));
   return {
     metered,
     repairs: [],
     encode: (credit) =>
-      spliceObject(received, members, {
-        remove: new Set(stale),
-        append: [
-          ...(usage === undefined ? [] : [`"usageMetadata":${JSON.stringify(usage)}`]),
-          `"credit":${creditsText(credit)}`,
+      putIntoAnswer(bytes, members, {
+        remove: context.padding,
+        set: [
+          ...(usage === undefined ? [] : [["usageMetadata", JSON.stringify(usage)] as const]),
+          ["credit", creditsText(credit)],
         ],
       }),
   };
@@ -62,19 +54,6 @@ export function isBlocked(value: JsonObject): boolean {
   if (!isJsonObject(promptFeedback)) return false;
   const { blockReason } = promptFeedback;
   return (typeof blockReason === "string" && blockReason !== "") || typeof blockReason === "number";
-}
-
-function parse(body: Uint8Array): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(body));
-  } catch (cause) {
-    throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
-  }
-  // Errors come as a list of one, too.
-  const [first] = Array.isArray(value) ? value : [value];
-  if (isJsonObject(first) && (first === value || errorWithin(first) !== undefined)) return first;
-  throw new GatewayError("upstream_error", "The provider's answer is not a JSON object.");
 }
 
 function candidatesOf(value: JsonObject): readonly JsonObject[] {

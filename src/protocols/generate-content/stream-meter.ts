@@ -1,5 +1,5 @@
-import { estimateTokens } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { countedTokens } from "../counted-text.ts";
 import type { AnswerContext, Metered } from "../protocol.ts";
 import { IMAGE_TOKENS, NOTHING_TOLD } from "./answer.ts";
 import type { ChunkFacts } from "./chunk-scan.ts";
@@ -11,7 +11,7 @@ export interface StreamMeter {
   note(facts: ChunkFacts, bytes: Uint8Array): void;
   /** What upstream said last, and our own count of what came after it said so; ours alone where it said nothing. */
   metered(): Metered;
-  /** The same for a blocked prompt: nothing where nothing was told. */
+  /** The same for a blocked prompt: nothing where nothing was told and nothing came. */
   ofBlocked(): Metered;
   /** The last usage as upstream wrote it. */
   usageText(): string | undefined;
@@ -79,9 +79,16 @@ export function createStreamMeter(context: AnswerContext): StreamMeter {
         told = { bytes: bytes.slice(facts.usageStart, facts.usageEnd), at: { ...seen } };
     },
     metered,
-    ofBlocked: () => (told === undefined ? NOTHING_TOLD : metered()),
+    ofBlocked() {
+      const all = metered();
+      return saidNothing(told?.bytes) && outputTokens(all.usage) === 0 ? NOTHING_TOLD : all;
+    },
     usageText: () => (told === undefined ? undefined : decoder.decode(told.bytes)),
   };
+}
+
+function saidNothing(usage: Uint8Array | undefined): boolean {
+  return usage === undefined || readUsage(JSON.parse(decoder.decode(usage))) === undefined;
 }
 
 function difference(all: Seen, before: Seen): Seen {
@@ -95,15 +102,12 @@ function difference(all: Seen, before: Seen): Seen {
 }
 
 function counted(seen: Seen, context: AnswerContext, webSearches: number): Metered {
-  // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
-  const tokens = (ascii: number, wide: number): number =>
-    estimateTokens({ ascii, alphabetic: 0, ideographic: Math.ceil(wide / 3) }).expected;
   return {
     usage: {
       ...NO_USAGE,
       input: context.expectedInput,
-      output: tokens(seen.ascii, seen.wide),
-      reasoning: tokens(seen.thoughtAscii, seen.thoughtWide),
+      output: countedTokens(seen),
+      reasoning: countedTokens({ ascii: seen.thoughtAscii, wide: seen.thoughtWide }),
       imageOutput: seen.images * IMAGE_TOKENS,
       ...(webSearches === 0 ? {} : { webSearches }),
     },

@@ -4,9 +4,8 @@ import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
 import { applyEdits, type Edit, spliceObject } from "../../core/json-splice.ts";
-import { createSseLines } from "../../core/sse-lines.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
-import { createEventJoiner } from "../event-joiner.ts";
+import { createEventReader } from "../event-reader.ts";
 import { readErrorObject } from "../refusal.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { encodeError } from "./error-body.ts";
@@ -158,18 +157,16 @@ export function openStream(context: AnswerContext): RelayStream {
     else relayRest(bytes, start, end);
   };
 
-  const events = createEventJoiner(relayEvent, () => {});
-  const lines = createSseLines(events, MAX_LINE_BYTES);
+  const reader = createEventReader(relayEvent, () => {}, MAX_LINE_BYTES);
 
   return {
     push(bytes) {
-      const within = lines.push(bytes);
-      if (!within || events.keep() > MAX_LINE_BYTES) fail("The provider sent an event that is too long.");
+      if (!reader.push(bytes)) fail("The provider sent an event that is too long.");
       return out.take();
     },
     end() {
       state.atEnd = true;
-      lines.end();
+      reader.end();
       return out.take();
     },
     get hasContent() {

@@ -1,16 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import {
-  inputTokens,
-  NO_USAGE,
-  outputTokens,
-  type TokenUsage,
-  type Usage,
-  type UsageFlag,
-} from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens, type TokenUsage, type Usage } from "../../core/usage.ts";
 import type { Metered } from "../protocol.ts";
-
-/** No request comes to this many tokens: above it a count is a fault of the provider. */
-const MOST_TOKENS = 100_000_000;
+import { openUsageCounts } from "../usage-counts.ts";
 
 const COUNTS = [
   "promptTokenCount",
@@ -27,19 +18,7 @@ const COUNTS = [
  */
 export function readUsage(value: unknown, webSearches = 0): Metered | undefined {
   if (!isJsonObject(value) || !COUNTS.some((name) => typeof value[name] === "number")) return undefined;
-  const flags = new Set<UsageFlag>();
-  const count = (raw: unknown): number => {
-    if (raw === undefined || raw === null) return 0;
-    if (typeof raw === "number" && Number.isInteger(raw) && raw >= 0 && raw <= MOST_TOKENS) return raw;
-    flags.add("clamped");
-    return typeof raw === "number" && raw > 0 && Number.isFinite(raw)
-      ? Math.min(Math.floor(raw), MOST_TOKENS)
-      : 0;
-  };
-  const take = (wanted: number, left: number): number => {
-    if (wanted > left) flags.add("clamped");
-    return Math.min(wanted, left);
-  };
+  const { flags, count, take } = openUsageCounts();
   const of = (name: string, modality: keyof typeof MODALITIES): number =>
     detailsOf(value[name])
       .filter((detail) => MODALITIES[modality].has(detail.modality))

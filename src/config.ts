@@ -9,7 +9,9 @@ import type { Model, ProtocolId } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { credentialHeaders } from "./providers/credentials.ts";
-import type { Provider, ProviderDefinition } from "./providers/provider.ts";
+import { dialectLike, likenesses } from "./providers/likeness.ts";
+import type { Dialect, Provider, ProviderDefinition } from "./providers/provider.ts";
+import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -90,11 +92,13 @@ const SPOKEN = ["chat_completions", "messages", "generate_content"] as const;
 const ProviderSettings = Type.Object(
   {
     protocol: Type.Optional(Type.Enum([...SPOKEN])),
-    base_url: Type.String({
-      pattern: "^https?://",
-      description:
-        "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
-    }),
+    base_url: Type.Optional(
+      Type.String({
+        pattern: "^https?://",
+        description:
+          "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
+      }),
+    ),
     api_key: Type.Optional(Type.String({ minLength: 1, description: "The credential itself" })),
     api_key_env: Type.Optional(
       Type.String({ minLength: 1, description: "The environment variable that holds it" }),
@@ -103,16 +107,22 @@ const ProviderSettings = Type.Object(
     stream_usage_option: Type.Optional(Type.Boolean()),
     padding: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true })),
     dialect: Type.Optional(Type.Enum(["native", "compatible"])),
-    models: Type.Array(
-      Type.Object(
-        {
-          id: Type.String({ pattern: "^[a-z0-9][a-z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$" }),
-          upstream_id: Type.Optional(Type.String({ minLength: 1 })),
-          ...ModelFactsSchema.properties,
-        },
-        closed,
+    like: Type.Optional(
+      Type.String({ minLength: 1, description: "A vendor or a kind of server whose quirks it has" }),
+    ),
+    quirks: Type.Optional(QuirkSettings),
+    models: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            id: Type.String({ pattern: "^[a-z0-9][a-z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$" }),
+            upstream_id: Type.Optional(Type.String({ minLength: 1 })),
+            ...ModelFactsSchema.properties,
+          },
+          closed,
+        ),
+        { minItems: 1 },
       ),
-      { minItems: 1 },
     ),
   },
   closed,
@@ -166,24 +176,14 @@ export function readSettings(
   }
   const models: Model[] = [];
   for (const [id, settings] of Object.entries(data.providers ?? {})) {
-    if (definitions.some((definition) => definition.id === id)) {
-      throw new Error(`${file}: providers.${id} is built in; set its key and address in the environment.`);
-    }
-    providers.set(id, configured(file, id, settings, environment));
-    for (const [i, { id: modelId, upstream_id, ...facts }] of settings.models.entries()) {
-      try {
-        models.push(
-          buildModel(modelId, "language", facts, {
-            supportedProtocols: [protocolOf(settings)],
-            routes: [{ provider: id, upstreamId: upstream_id ?? modelId }],
-          }),
-        );
-      } catch (error) {
-        throw new Error(`${file}: providers.${id}.models[${i}]: ${(error as Error).message}.`, {
-          cause: error,
-        });
-      }
-    }
+    const path = `${file}: providers.${id}`;
+    const definition = definitions.find((found) => found.id === id);
+    const provider =
+      definition === undefined
+        ? configured(path, id, settings, { environment, definitions })
+        : extended(path, definition, settings, providers.get(id));
+    providers.set(id, provider);
+    models.push(...modelsOf(path, provider, settings));
   }
   return { providers, models, timeouts: readTimeouts(data.timeouts ?? {}) };
 }
@@ -220,27 +220,80 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
   };
 }
 
-function configured(file: string, id: string, settings: ProviderData, environment: Environment): Provider {
-  const apiKey =
-    settings.api_key ?? (settings.api_key_env === undefined ? undefined : environment[settings.api_key_env]);
-  if (settings.api_key_env !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
-    throw new Error(`${file}: providers.${id}.api_key_env names ${settings.api_key_env}, which is not set.`);
+/** A built-in provider with what the file adds to it: models, and quirks that have changed at the vendor. */
+function extended(
+  path: string,
+  { keyVariable, baseUrlVariable, dialect }: ProviderDefinition,
+  { models, quirks, ...others }: ProviderData,
+  provider: Provider | undefined,
+): Provider {
+  const [other] = Object.keys(others);
+  if (other !== undefined) {
+    throw new Error(
+      `${path} is built in and takes models and quirks only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
+    );
   }
-  if (!isHttpUrl(settings.base_url)) throw new Error(`${file}: providers.${id}.base_url is no URL.`);
+  if (provider === undefined)
+    throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
+  return quirks === undefined ? provider : { ...provider, dialect: withQuirks(dialect, quirks) };
+}
+
+interface Known {
+  readonly environment: Environment;
+  readonly definitions: readonly ProviderDefinition[];
+}
+
+function configured(
+  path: string,
+  id: string,
+  settings: ProviderData,
+  { environment, definitions }: Known,
+): Provider {
+  const { base_url: baseUrl, api_key_env: keyVariable } = settings;
+  if (baseUrl === undefined) throw new Error(`${path}.base_url is required.`);
+  if (settings.models === undefined) throw new Error(`${path}.models is required.`);
+  const apiKey = settings.api_key ?? (keyVariable === undefined ? undefined : environment[keyVariable]);
+  if (keyVariable !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
+    throw new Error(`${path}.api_key_env names ${keyVariable}, which is not set.`);
+  }
+  if (!isHttpUrl(baseUrl)) throw new Error(`${path}.base_url is no URL.`);
   const protocol = protocolOf(settings);
+  const chat = settings.like !== undefined || settings.quirks !== undefined;
+  if (chat && protocol !== "compat_chat_completions")
+    throw new Error(`${path}: like and quirks are of chat_completions only.`);
+  const base = dialectLike(settings.like, definitions);
+  if (base === undefined) {
+    const names = likenesses(definitions).join(", ");
+    throw new Error(`${path}.like is "${settings.like}", which is none of ${names}.`);
+  }
+  const dialect: Dialect = {
+    ...base,
+    kind: settings.dialect ?? base.kind,
+    unknownFields: settings.unknown_fields ?? base.unknownFields,
+    streamUsageOption: settings.stream_usage_option ?? base.streamUsageOption,
+    padding: settings.padding ?? base.padding,
+  };
   return {
     id,
     protocol,
-    baseUrl: settings.base_url.replace(/\/+$/, ""),
+    baseUrl: baseUrl.replace(/\/+$/, ""),
     headers: credentialHeaders(protocol, apiKey),
     secrets: apiKey === undefined ? [] : [apiKey],
-    dialect: {
-      kind: settings.dialect ?? "compatible",
-      unknownFields: settings.unknown_fields ?? "remove",
-      streamUsageOption: settings.stream_usage_option ?? true,
-      padding: settings.padding ?? [],
-    },
+    dialect: withQuirks(dialect, settings.quirks ?? {}),
   };
+}
+
+function modelsOf(path: string, provider: Provider, { models = [] }: ProviderData): Model[] {
+  return models.map(({ id, upstream_id, ...facts }, i) => {
+    try {
+      return buildModel(id, "language", facts, {
+        supportedProtocols: [provider.protocol],
+        routes: [{ provider: provider.id, upstreamId: upstream_id ?? id }],
+      });
+    } catch (error) {
+      throw new Error(`${path}.models[${i}]: ${(error as Error).message}.`, { cause: error });
+    }
+  });
 }
 
 function protocolOf({ protocol = "chat_completions" }: ProviderData): ProtocolId {

@@ -27,10 +27,12 @@ export interface ChatDialect {
   readonly imageSignatures: boolean;
   /** The fields by which it is asked to think. */
   readonly thinking: ThinkingFields;
-  /** `full`: any choice. `auto_none`, `auto`: it cannot be forced to call a tool. */
-  readonly toolChoice: "full" | "auto_none" | "auto";
+  /** Choices of tools that it can do: any; any but one by name; not being forced to call one; nor being kept from it. */
+  readonly toolChoice: "full" | "words" | "auto_none" | "auto";
   /** Whether `response_format` may be a JSON schema. */
   readonly jsonSchema: boolean;
+  /** Whether `response_format` may be `json_object`. */
+  readonly jsonObject: boolean;
   /** Whether tools may be of type `custom`. */
   readonly customTools: boolean;
   /** Ids of tool calls: as they are, at most 40 characters, or exactly nine letters and digits. */
@@ -78,6 +80,7 @@ export const OPEN_CHAT: ChatDialect = {
   thinking: { effort: "reasoning_effort" },
   toolChoice: "full",
   jsonSchema: true,
+  jsonObject: true,
   customTools: true,
   toolIds: "any",
 };

@@ -86,6 +86,44 @@ const plainCallsDoNotThink: FieldRule = (body, profile) => {
   });
 };
 
+const fieldIsNotRefused: FieldRule = (body, profile) => {
+  for (const { models, fields } of profile.refusedFields ?? []) {
+    const found = models.test(String(body["model"]))
+      ? fields.find((name) => body[name] !== undefined)
+      : undefined;
+    if (found !== undefined)
+      return refusal(`Argument not supported on this model: ${found}`, { param: found });
+  }
+  return undefined;
+};
+
+const effortIsKnown: FieldRule = (body, profile) => {
+  const effort = body["reasoning_effort"];
+  if (profile.efforts === undefined || effort === undefined || effort === null) return undefined;
+  if (profile.efforts.includes(String(effort))) return undefined;
+  return refusal(`Invalid reasoning_effort: ${String(effort)}`, { param: "reasoning_effort" });
+};
+
+const formatIsKnown: FieldRule = (body, profile) => {
+  const format = body["response_format"];
+  if (profile.responseFormats === undefined || !isFields(format)) return undefined;
+  if (profile.responseFormats.includes(String(format["type"]))) return undefined;
+  return refusal("This response_format type is unavailable now", { param: "response_format" });
+};
+
+const toolsAreKnown: FieldRule = (body, profile) => {
+  const { tools } = body;
+  if (profile.toolTypes === undefined || !Array.isArray(tools)) return undefined;
+  const types = tools.map((tool) => (isFields(tool) ? String(tool["type"] ?? "function") : ""));
+  const wrong = types.find((type) => profile.toolTypes?.includes(type) === false);
+  return wrong === undefined ? undefined : refusal(`Unknown tool type: ${wrong}`, { param: "tools" });
+};
+
+const choicesAreFew: FieldRule = (body, profile) => {
+  if (profile.oneChoiceOnly !== true || body["n"] === undefined || body["n"] === 1) return undefined;
+  return refusal("'n' : number must be at most 1", { param: "n" });
+};
+
 /** The rules about fields of the body other than the messages, in the order they are applied. */
 export const FIELD_RULES: readonly FieldRule[] = [
   modelIsKnown,
@@ -95,4 +133,9 @@ export const FIELD_RULES: readonly FieldRule[] = [
   parallelToolCallsNeedTools,
   toolChoiceIsKnown,
   plainCallsDoNotThink,
+  fieldIsNotRefused,
+  effortIsKnown,
+  formatIsKnown,
+  toolsAreKnown,
+  choicesAreFew,
 ];

@@ -29,6 +29,35 @@ const messagePropertiesAreKnown: FieldRule = (body, profile) => {
   return undefined;
 };
 
+const messagePropertiesAreNotRefused: FieldRule = (body, profile) => {
+  for (const [index, message] of messagesOf(body).entries()) {
+    const refused = Object.keys(message).find((name) => profile.refusedMessageProperties?.has(name) === true);
+    if (refused !== undefined) {
+      const text = `Additional properties are not allowed ('${refused}' was unexpected) - 'messages.${index}'`;
+      return refusal(text, { param: `messages[${index}]` });
+    }
+  }
+  return undefined;
+};
+
+const rolesAreKnown: FieldRule = (body, profile) => {
+  const unknown = messagesOf(body).find(({ role }) => profile.roles?.includes(String(role)) === false);
+  if (unknown === undefined) return undefined;
+  return refusal(
+    `messages: unknown variant \`${String(unknown["role"])}\`, expected one of \`system\`, \`user\``,
+  );
+};
+
+const dataUrlsArePlain: FieldRule = (body, profile) => {
+  if (profile.plainDataUrls !== true) return undefined;
+  const odd = messagesOf(body)
+    .flatMap((message) => [message["content"], message["images"]])
+    .flatMap((parts) => (Array.isArray(parts) ? parts : []))
+    .map((part) => (isFields(part) && isFields(part["image_url"]) ? String(part["image_url"]["url"]) : ""))
+    .find((url) => url.startsWith("data:") && !/^data:image\/[a-z]+;base64,/.test(url));
+  return odd === undefined ? undefined : refusal("Invalid base64 image_url.", { code: "invalid_base64" });
+};
+
 const contentIsNotNull: FieldRule = (body, profile) => {
   const hasNull = messagesOf(body).some((message) => message["content"] === null);
   if (profile.refusesNullContent !== true || !hasNull) return undefined;
@@ -105,6 +134,9 @@ function answeredId(message: Fields): string[] {
 export const MESSAGE_RULES: readonly FieldRule[] = [
   messagesAreThere,
   messagePropertiesAreKnown,
+  messagePropertiesAreNotRefused,
+  rolesAreKnown,
+  dataUrlsArePlain,
   contentIsNotNull,
   reasoningComesBack,
   toolCallIdsFit,

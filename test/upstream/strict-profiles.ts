@@ -21,6 +21,22 @@ export interface StrictProfile {
   readonly messageProperties?: ReadonlySet<string>;
   /** Models that reason and therefore refuse `max_tokens` and sampling parameters. */
   readonly reasoningModels?: RegExp;
+  /** Fields that these models refuse, whatever their value. */
+  readonly refusedFields?: readonly { readonly models: RegExp; readonly fields: readonly string[] }[];
+  /** The efforts that a model takes; any when not given. */
+  readonly efforts?: readonly string[];
+  /** Properties of a message that it refuses. */
+  readonly refusedMessageProperties?: ReadonlySet<string>;
+  /** The known roles; any when not given. */
+  readonly roles?: readonly string[];
+  /** The known kinds of `response_format`; any when not given. */
+  readonly responseFormats?: readonly string[];
+  /** The known kinds of tools; any when not given. */
+  readonly toolTypes?: readonly string[];
+  /** Whether more than one choice can be asked for; yes when not given. */
+  readonly oneChoiceOnly?: boolean;
+  /** Whether data URLs of pictures must have a plain media type. */
+  readonly plainDataUrls?: boolean;
   /** What a tool call id must look like. */
   readonly toolCallId?: RegExp;
   /** Whether every tool call must be answered and every tool message have a call. */
@@ -71,6 +87,28 @@ const MISTRAL_PROPERTIES = new Set(
   guardrails prompt_cache_key`.split(/\s+/),
 );
 
+const MISTRAL_MESSAGE_PROPERTIES = new Set("role content name tool_calls tool_call_id prefix".split(" "));
+
+const MOONSHOT_PROPERTIES = new Set(
+  `model messages stream stream_options temperature top_p max_tokens max_completion_tokens stop presence_penalty
+  frequency_penalty tools tool_choice parallel_tool_calls response_format n thinking reasoning_effort prompt_cache_key
+  safety_identifier`.split(/\s+/),
+);
+
+const XAI_PROPERTIES = new Set(
+  `model messages stream stream_options temperature top_p max_tokens max_completion_tokens stop presence_penalty
+  frequency_penalty tools tool_choice parallel_tool_calls response_format n logprobs top_logprobs seed user
+  reasoning_effort deferred search_parameters web_search_options logit_bias`.split(/\s+/),
+);
+
+const REASONING_PROPERTIES = new Set(["reasoning_content", "reasoning", "reasoning_details", "images"]);
+
+/** Roles where `developer` is not one. */
+const OLD_ROLES = ["system", "user", "assistant", "tool", "function"];
+
+/** What no vendor but the reference knows. */
+const COMPATIBLE = { roles: OLD_ROLES, toolTypes: ["function"], plainDataUrls: true } as const;
+
 const OPENAI_REASONING = /^(?:o\d|gpt-5)(?!.*chat)/;
 const OPENAI_SHAPE = ({ message, type, param, code }: Refusal) => ({ error: { message, type, param, code } });
 
@@ -91,12 +129,18 @@ export const STRICT = {
     vendor: "openai",
     properties: OPENAI_PROPERTIES,
     reasoningModels: OPENAI_REASONING,
+    refusedMessageProperties: REASONING_PROPERTIES,
+    plainDataUrls: true,
+    // Recorded: "string too long. Expected a string with maximum length 40".
+    toolCallId: /^[\s\S]{1,40}$/,
     pairsToolCalls: true,
     errorBody: OPENAI_SHAPE,
     wording: {},
   },
   groq: {
     vendor: "groq",
+    ...COMPATIBLE,
+    oneChoiceOnly: true,
     properties: GROQ_PROPERTIES,
     messageProperties: GROQ_MESSAGE_PROPERTIES,
     pairsToolCalls: true,
@@ -111,6 +155,8 @@ export const STRICT = {
   },
   mistral: {
     vendor: "mistral",
+    ...COMPATIBLE,
+    messageProperties: MISTRAL_MESSAGE_PROPERTIES,
     properties: MISTRAL_PROPERTIES,
     toolCallId: /^[a-zA-Z0-9]{9}$/,
     pairsToolCalls: true,
@@ -129,6 +175,9 @@ export const STRICT = {
   },
   deepseek: {
     vendor: "deepseek",
+    ...COMPATIBLE,
+    responseFormats: ["text", "json_object"],
+    oneChoiceOnly: true,
     pairsToolCalls: true,
     wantsReasoningBack: /^deepseek-v4/,
     errorBody: OPENAI_SHAPE,
@@ -143,6 +192,7 @@ export const STRICT = {
   },
   dashscope: {
     vendor: "dashscope",
+    ...COMPATIBLE,
     pairsToolCalls: true,
     thinksOnlyInStreams: /^qwen3-\d/,
     errorBody: (refusal) => ({
@@ -171,8 +221,43 @@ export const STRICT = {
     errorBody: ({ status, message }) => ({ error: { message, code: status } }),
     wording: { noKey: () => ({ message: "No cookie auth credentials found" }) },
   },
+  moonshot: {
+    vendor: "moonshot",
+    ...COMPATIBLE,
+    properties: MOONSHOT_PROPERTIES,
+    refusedFields: [{ models: /^kimi-k3/, fields: ["thinking"] }],
+    efforts: ["low", "high", "max"],
+    pairsToolCalls: true,
+    errorBody: OPENAI_SHAPE,
+    wording: {},
+  },
+  "lm-studio": {
+    vendor: "lm-studio",
+    ...COMPATIBLE,
+    toolChoices: ["none", "auto", "required"],
+    responseFormats: ["text", "json_schema"],
+    oneChoiceOnly: true,
+    pairsToolCalls: false,
+    errorBody: ({ message }) => ({ error: message }),
+    wording: {},
+  },
+  local: {
+    vendor: "local",
+    ...COMPATIBLE,
+    pairsToolCalls: false,
+    errorBody: OPENAI_SHAPE,
+    wording: {},
+  },
   xai: {
     vendor: "xai",
+    ...COMPATIBLE,
+    properties: XAI_PROPERTIES,
+    refusedMessageProperties: REASONING_PROPERTIES,
+    refusedFields: [
+      { models: /^grok-4(?!.*non-reasoning)/, fields: ["stop", "presence_penalty", "frequency_penalty"] },
+      { models: /^grok-4(-0709|-fast|-1-fast|-latest)?$/, fields: ["reasoning_effort"] },
+    ],
+    efforts: ["none", "low", "medium", "high", "xhigh"],
     pairsToolCalls: false,
     errorBody: ({ code, message }) => ({
       code: code ?? "Client specified an invalid argument",
@@ -182,6 +267,10 @@ export const STRICT = {
   },
   zhipu: {
     vendor: "zhipu",
+    ...COMPATIBLE,
+    toolChoices: ["auto"],
+    responseFormats: ["text", "json_object"],
+    oneChoiceOnly: true,
     pairsToolCalls: false,
     errorBody: ({ status, message }) => ({ error: { code: ZHIPU_CODES[status] ?? "1210", message } }),
     wording: {},

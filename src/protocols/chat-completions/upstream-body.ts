@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../core/errors.ts";
 import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
 import { isJsonObject } from "../../core/json-value.ts";
@@ -177,13 +178,11 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
   }
   const choice = body.tool_choice;
   if (choice === undefined || choice === "auto" || chat.toolChoice === "full") return;
-  if (choice !== "none") {
-    throw invalid(
-      `tool_choice must be auto or none: this model's provider cannot be made to call a tool.`,
-      "tool_choice",
-    );
+  if (typeof choice !== "string" || (choice === "required" && chat.toolChoice !== "words")) {
+    const words = chat.toolChoice === "words" ? "auto, none or required" : "auto or none";
+    throw invalid(`tool_choice must be ${words}: this model's provider has no other.`, "tool_choice");
   }
-  if (chat.toolChoice === "auto_none") return;
+  if (choice !== "none" || chat.toolChoice !== "auto") return;
   // A model without tools calls none.
   for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) {
     const at = json.byName.get(name);
@@ -192,9 +191,14 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
 }
 
 function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
-  if (chat.jsonSchema || body.response_format?.type !== "json_schema") return;
-  throw invalid(
-    "response_format must be json_object or text: this model's provider does not keep to a JSON schema.",
+  const type = body.response_format?.type;
+  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "a JSON schema");
+  if (type === "json_object" && !chat.jsonObject) throw noFormat("json_schema or text", "json_object");
+}
+
+function noFormat(words: string, what: string): GatewayError {
+  return invalid(
+    `response_format must be ${words}: this model's provider has no ${what}.`,
     "response_format",
   );
 }

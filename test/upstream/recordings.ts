@@ -45,6 +45,11 @@ export function recordingsAvailable(): boolean {
   return existsSync(recordingsFolder());
 }
 
+/** The path of a golden stream that clients were tried with; it stands beside the recordings and may be absent. */
+export function goldenStream(name: string): string {
+  return resolve(recordingsFolder(), "../protocols/golden", name);
+}
+
 /** All recordings below a folder such as `chat-completions` or `errors/openai`, by path; read once. */
 export function loadRecordings(folder: string): readonly Recording[] {
   const root = recordingsFolder();

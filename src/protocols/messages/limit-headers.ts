@@ -7,8 +7,12 @@ export function limitHeaders(state: LimitState): Readonly<Record<string, string>
     if (window === undefined) continue;
     headers[`anthropic-ratelimit-${kind}-limit`] = String(window.limit);
     headers[`anthropic-ratelimit-${kind}-remaining`] = String(window.remaining);
-    headers[`anthropic-ratelimit-${kind}-reset`] =
-      `${new Date(window.resetAtMs).toISOString().slice(0, 19)}Z`;
+    headers[`anthropic-ratelimit-${kind}-reset`] = rfc3339(window.resetAtMs);
   }
   return headers;
+}
+
+/** Whole seconds, never before the time itself: who waits until then must not come too early. */
+function rfc3339(ms: number): string {
+  return new Date(Math.ceil(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
 }

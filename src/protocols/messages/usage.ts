@@ -59,7 +59,7 @@ function withRounds(value: JsonObject): JsonObject {
   for (const name of COUNTS) {
     const told = value[name];
     const sum = rounds.reduce((all, round) => all + (isCount(round[name]) ? round[name] : 0), 0);
-    sums[name] = isCount(told) ? Math.max(told, sum) : told;
+    sums[name] = told === undefined || told === null || isCount(told) ? Math.max(told ?? 0, sum) : told;
   }
   return { ...value, ...sums };
 }

@@ -12,6 +12,7 @@ import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
+import { createLimiter } from "./limits/limiter.ts";
 import { openBooks } from "./open-books.ts";
 import { PROVIDERS } from "./providers/registry.ts";
 
@@ -104,6 +105,7 @@ export async function buildServices({
           return offers.current().settings.timeouts;
         },
         offer: () => offers.current().offer,
+        limiter: createLimiter(clock),
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");

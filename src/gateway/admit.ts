@@ -7,6 +7,7 @@ import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
 import type { Demand, RelayRequest } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
+import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "./admit-media.ts";
 
 /** A request that may be served: by which model, through which provider, for at most how much. */
@@ -42,9 +43,6 @@ const DEFAULT_MAX_OUTPUT = 32_768;
 /** A caller who sets no bound gets room for this much output, or a 402. */
 const FLOOR_OUTPUT = 1_024;
 
-/** Input that the results of one web search, or a fetched page, come to at most. */
-const TOKENS_PER_LOOKUP = 20_000;
-
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
 
@@ -73,7 +71,7 @@ export function admit(
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
-    inputReads: lookups(demand) + 1,
+    inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
     admittedAtMs: nowMs,
@@ -161,22 +159,6 @@ function checkContext(model: Model, expected: number, protocol: ProtocolId): voi
     `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
     { param: INPUT_FIELD[protocol] },
   );
-}
-
-/** Times that the provider may search or fetch by itself. */
-function lookups(demand: Demand): number {
-  return demand.webSearches + (demand.webFetches ?? 0);
-}
-
-/**
- * The most input that is charged for. After each lookup the provider reads everything again, what it found before
- * included, and all of these reads are billed: recorded answers with ten searches have 400,000 tokens.
- */
-function mostInput(model: Model, demand: Demand, mediaCeiling: number): number {
-  const times = lookups(demand);
-  const found = (TOKENS_PER_LOOKUP * times * (times + 1)) / 2;
-  const sent = (demand.textTokens.ceiling + mediaCeiling) * (times + 1);
-  return Math.min(sent + found, (model.totalContext ?? Infinity) * (times + 1));
 }
 
 /** The dearest that the request can come to, by the rules of decisions.md section 8. */

@@ -23,6 +23,9 @@ const PER_BUILT_IN_TOOL = { expected: 700, ceiling: 4_000 };
 /** What a demand for a schema of the answer adds to the schema itself. */
 const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 
+/** What the provider puts before documents that are to be cited. */
+const CITATIONS = { expected: 550, ceiling: 1_500 };
+
 /** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
 const MAX_SIZED_IMAGES = 1_500;
 
@@ -31,6 +34,7 @@ interface Found {
   readonly size: TextSize;
   readonly images: ImageInput[];
   documents: number;
+  cites: boolean;
   imageBytes: number;
   documentBytes: number;
 }
@@ -46,6 +50,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     size: { ascii: schemaBytes, alphabetic: 0, ideographic: 0 },
     images: [],
     documents: 0,
+    cites: false,
     imageBytes: 0,
     documentBytes: 0,
   };
@@ -57,8 +62,11 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
   const webSearches = usesOf(body.tools, "search");
   return {
     textTokens: {
-      expected: text.expected + around.expected,
-      ceiling: Math.max(text.ceiling, Math.ceil(textBytes / 2)) + around.ceiling,
+      expected: text.expected + around.expected + (found.cites ? CITATIONS.expected : 0),
+      ceiling:
+        Math.max(text.ceiling, Math.ceil(textBytes / 2)) +
+        around.ceiling +
+        (found.cites ? CITATIONS.ceiling : 0),
     },
     media: {
       ...(found.images.length === 0 ? {} : { image: found.images.length }),
@@ -113,6 +121,7 @@ function measureContent(content: string | readonly ContentBlock[] | undefined, f
 }
 
 function measureBlock(block: ContentBlock, found: Found): void {
+  if (isJsonObject(block.citations) && block.citations.enabled === true) found.cites = true;
   for (const text of [block.text, block.thinking, block.title, block.context]) {
     if (typeof text === "string") measureText(text, found.size);
   }

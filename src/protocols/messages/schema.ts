@@ -31,6 +31,7 @@ export const BlockSchema = Type.Object({
   title: nullable(Type.String()),
   context: nullable(Type.String()),
   is_error: nullable(Type.Boolean()),
+  citations: Type.Optional(Type.Unknown()),
 });
 
 const Message = Type.Object({

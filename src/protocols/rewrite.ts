@@ -71,7 +71,7 @@ export function checkFields(
     const path = within === undefined ? name : `${within}.${name}`;
     // Own members only: a field named after what every object inherits is a field that nobody knows.
     const field = Object.hasOwn(fields, known) ? fields[known] : undefined;
-    if (ignores(target, known)) {
+    if (target.model.ignoredParameters.some((ignored) => canonical(ignored) === known)) {
       rewrite.remove.add(at);
       rewrite.warnings.push(`${printable(path)} was left out: ${target.model.id} does not take it`);
     } else if (field === undefined) {

@@ -22,7 +22,7 @@ export function readGenerateAddress(path: string, method: string): GenerateAddre
   const [, folder, target] = BASE.exec(path) ?? [];
   if (target === undefined) return undefined;
   // The last colon: ids of models may have others.
-  const parts = /^(.+)(?::|%3a)([^:]*)$/i.exec(target);
+  const parts = /^(.+)(?::|%3a)([^:/]*)$/i.exec(target);
   const [, id = "", ending = ""] = parts ?? [];
   if (id === "") return undefined;
   const model = decodeURIComponent(id);

@@ -31,7 +31,7 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
   const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
   const media: Media = { counts: {}, images: [], imageBytes: 0, otherBytes: 0 };
   const turns = [...(body.systemInstruction === undefined ? [] : [body.systemInstruction]), ...body.contents];
-  for (const part of turns.flatMap((turn) => turn.parts)) {
+  for (const part of turns.flatMap((turn) => turn.parts ?? [])) {
     measurePart(part, size);
     measureMedia(part, media);
   }

@@ -92,7 +92,7 @@ function checkTurns(body: GenerateContentBody, original: JsonObject): void {
     ...body.contents.map((turn, i) => [`contents[${i}]`, turn] as const),
   ];
   for (const [path, turn] of turns) {
-    turn.parts.forEach((part, i) => checkPart(part, `${path}.parts[${i}]`, original));
+    turn.parts?.forEach((part, i) => checkPart(part, `${path}.parts[${i}]`, original));
   }
 }
 
@@ -123,7 +123,7 @@ function checkFile(
 
 /** The first part that has no field which is known to be its data, as a path. */
 export function unknownPart(body: GenerateContentBody): string | undefined {
-  for (const [i, { parts }] of body.contents.entries()) {
+  for (const [i, { parts = [] }] of body.contents.entries()) {
     const at = parts.findIndex((part) => Object.keys(part).some((name) => !PART_FIELDS.has(name)));
     if (at === -1) continue;
     const name = Object.keys(parts[at] ?? {}).find((field) => !PART_FIELDS.has(field));

@@ -55,7 +55,8 @@ export const PART_DATA = [
 export const PART_FIELDS: ReadonlySet<string> = new Set([...Object.keys(PartFields), "partMetadata"]);
 
 const Part = Type.Object(PartFields, { additionalProperties: true });
-const Parts = Type.Array(Part, { minItems: 1, maxItems: 10_000 });
+/** A turn without parts is one that the model was cut off in before it said anything: recorded, and accepted. */
+const Parts = Type.Optional(Type.Array(Part, { maxItems: 10_000 }));
 
 const GenerationConfig = Type.Object(
   {

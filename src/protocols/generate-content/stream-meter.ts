@@ -11,7 +11,7 @@ export interface StreamMeter {
   note(facts: ChunkFacts, bytes: Uint8Array): void;
   /** What upstream said last, and our own count of what came after it said so; ours alone where it said nothing. */
   metered(): Metered;
-  /** The same for a blocked prompt: nothing where nothing was told. */
+  /** The same for a blocked prompt: nothing where nothing was told and nothing came. */
   ofBlocked(): Metered;
   /** The last usage as upstream wrote it. */
   usageText(): string | undefined;
@@ -79,9 +79,16 @@ export function createStreamMeter(context: AnswerContext): StreamMeter {
         told = { bytes: bytes.slice(facts.usageStart, facts.usageEnd), at: { ...seen } };
     },
     metered,
-    ofBlocked: () => (told === undefined ? NOTHING_TOLD : metered()),
+    ofBlocked() {
+      const all = metered();
+      return saidNothing(told?.bytes) && outputTokens(all.usage) === 0 ? NOTHING_TOLD : all;
+    },
     usageText: () => (told === undefined ? undefined : decoder.decode(told.bytes)),
   };
+}
+
+function saidNothing(usage: Uint8Array | undefined): boolean {
+  return usage === undefined || readUsage(JSON.parse(decoder.decode(usage))) === undefined;
 }
 
 function difference(all: Seen, before: Seen): Seen {

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "bun:test";
+import { geminiAnswer } from "../../../test/upstream/gemini-bytes.ts";
+import { loadRecordings, recordedBytes, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { AnswerContext } from "../protocol.ts";
+import { readAnswer } from "./answer.ts";
+
+const CONTEXT: AnswerContext = {
+  model: "google/gemini-3.8-flash",
+  native: true,
+  padding: [],
+  secrets: ["secret-key-123"],
+  requestId: "req_1",
+  nowSec: 1,
+  choices: 1,
+  expectedInput: 9,
+};
+
+function read(body: string | object, more: Partial<AnswerContext> = {}) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const answer = readAnswer(new TextEncoder().encode(text), { ...CONTEXT, ...more });
+  return { ...answer, text: new TextDecoder().decode(answer.encode(1_500_000n)) };
+}
+
+function refusal(body: string | object): GatewayError {
+  try {
+    read(body);
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("was taken for an answer");
+}
+
+const USAGE = { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 };
+
+test("an answer keeps its bytes, and has its credit at the end", () => {
+  const body =
+    '{ "candidates" : [{"content":{"parts":[{"text":"\\u00e9","thoughtSignature":"a\\/b=="}]}}], "usageMetadata":{"promptTokenCount":5.0,"totalTokenCount":5}, "modelVersion":"m" }\n';
+  expect(read(body).text).toBe(body.replace(" }\n", ',"credit":1.5 }\n'));
+});
+
+test("another credit is not passed on", () => {
+  expect(JSON.parse(read({ credit: 9, ...geminiAnswer({ usage: USAGE }) }).text).credit).toBe(1.5);
+});
+
+test("usage that is missing is counted and told; so is one that cannot be", () => {
+  const parts = [
+    { text: "x".repeat(40), thought: true },
+    "y".repeat(80),
+    { inlineData: { mimeType: "image/png", data: "AAAA" } },
+  ];
+  const counted = read(geminiAnswer({ parts, usage: null }));
+  expect(counted.metered).toMatchObject({
+    usage: { input: 9, output: 20, reasoning: 10, imageOutput: 1_120 },
+    flags: ["estimated"],
+  });
+  expect(JSON.parse(counted.text).usageMetadata).toEqual({
+    promptTokenCount: 9,
+    candidatesTokenCount: 1_140,
+    thoughtsTokenCount: 10,
+    totalTokenCount: 1_159,
+  });
+  const bent = read(geminiAnswer({ usage: { promptTokenCount: -1, candidatesTokenCount: 2 } }));
+  expect(bent.metered.flags).toEqual(["clamped"]);
+  expect(JSON.parse(bent.text).usageMetadata.promptTokenCount).toBe(0);
+});
+
+test("searches of all candidates are counted", () => {
+  const grounded = (queries: string[]) => ({
+    content: { parts: [{ text: "a" }] },
+    groundingMetadata: { webSearchQueries: queries },
+  });
+  const { metered } = read({ candidates: [grounded(["a", "b"]), grounded(["a", ""])], usageMetadata: USAGE });
+  expect(metered.usage.webSearches).toBe(3);
+});
+
+describe("blocks", () => {
+  test("a blocked prompt is an answer, charged by its usage or not at all", () => {
+    const body = {
+      promptFeedback: { blockReason: "SAFETY" },
+      usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
+    };
+    expect(read(body)).toMatchObject({
+      metered: { usage: { input: 5 }, flags: [] },
+      text: JSON.stringify({ ...body, credit: 1.5 }),
+    });
+    expect(read({ promptFeedback: { blockReason: "OTHER" } }).metered.usage.input).toBe(0);
+  });
+
+  test("a candidate without content is an answer", () => {
+    expect(
+      read({ candidates: [{ finishReason: "SAFETY", index: 0 }], usageMetadata: USAGE }).metered.flags,
+    ).toEqual([]);
+  });
+});
+
+describe("a 200 that is no answer", () => {
+  for (const body of [
+    "{}",
+    "[]",
+    "[{}]",
+    '{"candidates":[]}',
+    '{"candidates":"x"}',
+    '{"promptFeedback":{}}',
+    "nope",
+    "",
+    "null",
+    '{"usageMetadata":{"promptTokenCount":1}}',
+    `{"candidates":[{}],"x":${"[".repeat(300)}${"]".repeat(300)}}`,
+  ]) {
+    test(body.slice(0, 40), () => expect(refusal(body).kind).toBe("upstream_error"));
+  }
+
+  const errors: readonly [object, string][] = [
+    [{ error: { code: 429, message: "Quota", status: "RESOURCE_EXHAUSTED" } }, "overloaded_error"],
+    [[{ error: { code: 503, message: "Busy", status: "UNAVAILABLE" } }], "overloaded_error"],
+    [{ error: { code: 400, message: "Bad part.", status: "INVALID_ARGUMENT" } }, "invalid_request_error"],
+  ];
+  for (const [body, kind] of errors)
+    test(JSON.stringify(body), () => expect(refusal(body).kind).toBe(kind as GatewayError["kind"]));
+});
+
+const hasRecordings = recordingsAvailable();
+if (!hasRecordings) console.log("recorded answers are skipped: there are no recordings on this machine");
+
+test.if(hasRecordings)("recorded answers come back as they were, with their credit", () => {
+  const answers = ["generate-content", "cross-protocol"]
+    .flatMap((folder) => loadRecordings(folder))
+    .filter(
+      ({ request, response }) =>
+        /[^m]GenerateContent|:generateContent/.test(request.url) &&
+        response.status === 200 &&
+        typeof response.body === "object" &&
+        response.body !== null &&
+        "candidates" in response.body,
+    );
+  expect(answers.length).toBeGreaterThan(100);
+  for (const { response, path } of answers) {
+    const body = recordedBytes(response.body) as string;
+    const { text, metered } = read(body);
+    expect([path, JSON.parse(text)]).toEqual([
+      path,
+      {
+        ...(response.body as object),
+        credit: 1.5,
+        ...(metered.flags.length === 0 ? {} : { usageMetadata: JSON.parse(text).usageMetadata }),
+      },
+    ]);
+    if ("usageMetadata" in (response.body as object) && !path.includes("refusal"))
+      expect([path, metered.flags]).toEqual([path, []]);
+  }
+});

@@ -1,0 +1,467 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { seededRandom } from "../../../test/upstream/cuts.ts";
+import { geminiChunks } from "../../../test/upstream/gemini-bytes.ts";
+import {
+  loadRecordings,
+  recordedBytes,
+  recordingsAvailable,
+  recordingsFolder,
+} from "../../../test/upstream/recordings.ts";
+import { sse } from "../../../test/upstream/sse-bytes.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { AnswerContext, RelayStream } from "../protocol.ts";
+import { openStream } from "./stream.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
+type Json = any;
+
+const CONTEXT: AnswerContext = {
+  model: "google/gemini-3.8-flash",
+  native: true,
+  padding: [],
+  secrets: [],
+  requestId: "req_1",
+  nowSec: 1_700_000_000,
+  choices: 1,
+  expectedInput: 9,
+};
+const USAGE = { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 };
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+interface Relayed {
+  readonly stream: RelayStream;
+  readonly text: string;
+}
+
+/** Pushes `body` in pieces and ends it as the gateway would: with a tail when it is whole, else with a failure. */
+function relay(body: Uint8Array | string, more: Partial<AnswerContext> = {}, sizes = () => 1 << 30): Relayed {
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  const stream = openStream({ ...CONTEXT, ...more });
+  let text = "";
+  const take = (out: Uint8Array | undefined): void =>
+    void (text += out === undefined ? "" : decoder.decode(out));
+  for (let at = 0; at < bytes.length;) {
+    const next = Math.min(bytes.length, at + sizes());
+    // A copy that is overwritten afterwards: the runtime may reuse what it hands in.
+    const piece = bytes.slice(at, next);
+    take(stream.push(piece));
+    piece.fill(0x78);
+    at = next;
+  }
+  take(stream.end());
+  const metered = stream.metered();
+  const error =
+    stream.failure ?? (stream.isComplete ? undefined : new GatewayError("upstream_error", "Cut."));
+  take(
+    error === undefined ? stream.tail(metered, 12_000_000n) : stream.failureTail(error, metered, 5_000_000n),
+  );
+  return { stream, text };
+}
+
+/** The events of what a client is sent. Throws for anything that is not `data: …` and a blank line. */
+function eventsOf(text: string): Json[] {
+  if (!text.endsWith("\n\n")) throw new Error("the stream does not end with a blank line");
+  return text
+    .slice(0, -2)
+    .split("\n\n")
+    .map((event) => {
+      if (!/^data: \{.*\}$/.test(event)) throw new Error(`not one data line: ${event.slice(0, 80)}`);
+      return JSON.parse(event.slice(6));
+    });
+}
+
+function chunk(parts: readonly object[] | undefined, more: object = {}, top: object = {}): object {
+  return {
+    candidates: [
+      { ...(parts === undefined ? {} : { content: { role: "model", parts } }), ...more, index: 0 },
+    ],
+    ...top,
+  };
+}
+
+const partsOf = (events: readonly Json[]): Json[] =>
+  events.flatMap(
+    ({ candidates }) => candidates?.flatMap((candidate: Json) => candidate.content?.parts ?? []) ?? [],
+  );
+const isEmpty = (part: Json): boolean => part.text === "" && Object.keys(part).length === 1;
+const relayChunks = (chunks: readonly object[], more: Partial<AnswerContext> = {}) =>
+  relay(sse(chunks as Record<string, unknown>[]), more);
+
+describe("a whole answer", () => {
+  test("comes as it was sent, and its last chunk has the credit", () => {
+    const chunks = geminiChunks({ parts: ["a", "b", "c"], usage: USAGE });
+    const { text, stream } = relay(sse(chunks));
+    const sent = chunks.map((value) => `data: ${JSON.stringify(value)}\n\n`);
+    expect(text).toBe(sent.join("").replace(/\}\n\n$/, ',"credit":12}\n\n'));
+    expect(stream.repairs).toEqual([]);
+    expect(stream.metered()).toMatchObject({ usage: { input: 5, output: 2 }, flags: [] });
+  });
+
+  test("is the same however its bytes were cut, and whatever its line ends are", () => {
+    const chunks = geminiChunks({
+      parts: ["größe", "日本", { functionCall: { name: "f", args: {} }, thoughtSignature: "AA==" }],
+      usage: USAGE,
+    });
+    const whole = relay(sse(chunks)).text;
+    for (const lineEnding of ["\n", "\r\n", "\r"] as const) {
+      for (let seed = 1; seed <= 40; seed += 1) {
+        const random = seededRandom(seed);
+        expect(relay(sse(chunks, { lineEnding }), {}, () => 1 + Math.floor(random() * 40)).text).toBe(whole);
+      }
+    }
+  });
+
+  test("keeps every byte of its chunks: numbers, key order, escapes, signatures", () => {
+    const odd =
+      '{ "x":1.50e0, "candidates" : [ {"index":0,"content":{"parts":[{"thoughtSignature":"a\\/b+c==","text":"\\u00e9"}],"role":"model"}} ] }';
+    const last =
+      '{"candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2.0}}';
+    const { text } = relay(`data: ${odd}\n\ndata: ${last}\n\n`);
+    expect(text).toBe(`data: ${odd}\n\ndata: ${last.slice(0, -1)},"credit":12}\n\n`);
+  });
+
+  test("has no comments, names or end mark, whatever upstream sends beside its data", () => {
+    const [first, last] = geminiChunks({ usage: USAGE });
+    const body = `: hi\n\nevent: x\nid: 1\ndata: ${JSON.stringify(first)}\n\n: keep-alive\n\ndata: ${JSON.stringify(last)}`;
+    expect(eventsOf(relay(body).text)).toEqual([first, { ...last, credit: 12 }]);
+  });
+
+  test("an event of several lines comes as one", () => {
+    const last = JSON.stringify(geminiChunks({ parts: ["a"], usage: USAGE })[0], null, 1);
+    const body = last
+      .split("\n")
+      .map((line) => `data: ${line}\n`)
+      .join("");
+    expect(eventsOf(relay(`${body}\n`).text)).toHaveLength(1);
+  });
+});
+
+describe("the end of an answer is held back", () => {
+  test("content and grounding that come after the finish reason go out before it", () => {
+    const { text, stream } = relayChunks([
+      chunk([{ text: "a" }]),
+      chunk([{ text: "b" }], { finishReason: "STOP" }, { usageMetadata: USAGE }),
+      chunk([{ text: "c" }]),
+      chunk(undefined, { groundingMetadata: { webSearchQueries: ["q"] } }),
+      { usageMetadata: { ...USAGE, candidatesTokenCount: 3, totalTokenCount: 8 }, modelVersion: "m" },
+    ]);
+    const events = eventsOf(text);
+    expect(
+      events.map(({ candidates: [{ content, finishReason }] }) => [content.parts[0].text, finishReason]),
+    ).toEqual([
+      ["a", undefined],
+      ["c", undefined],
+      ["", undefined],
+      ["b", "STOP"],
+    ]);
+    expect(events[2].candidates[0].groundingMetadata.webSearchQueries).toEqual(["q"]);
+    expect(events[3]).toMatchObject({ usageMetadata: { candidatesTokenCount: 3 }, credit: 12 });
+    expect(stream.metered()).toMatchObject({ usage: { output: 3, webSearches: 1 }, flags: [] });
+  });
+
+  test("a second finish reason is told once, and what comes with it is kept", () => {
+    const { text } = relayChunks([
+      chunk([{ text: "a" }], { finishReason: "STOP" }),
+      chunk([{ text: "b" }], { finishReason: "STOP" }, { usageMetadata: USAGE }),
+      chunk([], { finishReason: "STOP" }),
+      { candidates: [{ finishReason: "STOP" }] },
+    ]);
+    const events = eventsOf(text);
+    expect(partsOf(events)).toEqual([{ text: "b" }, { text: "a" }]);
+    expect(events.map(({ candidates: [{ finishReason }] }) => finishReason)).toEqual([undefined, "STOP"]);
+    expect(events[1]).toMatchObject({ usageMetadata: USAGE, credit: 12 });
+  });
+
+  test("a chunk without content, parts or role is given them", () => {
+    const { text, stream } = relayChunks([
+      { candidates: [{ index: 0 }] },
+      { candidates: [{ index: 0, content: {} }] },
+      { candidates: [{ index: 0, content: { parts: [] } }] },
+      { candidates: [{ index: 0, content: { role: "model" } }] },
+      { candidates: [{ index: 0, content: null }] },
+      { candidates: [{ index: 0, content: { parts: [{}, { text: "x" }], x: 1 } }] },
+      { candidates: [{}] },
+      {
+        candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS", index: 0 }],
+        usageMetadata: USAGE,
+      },
+    ]);
+    for (const event of eventsOf(text)) {
+      const [{ content }] = event.candidates;
+      expect(content.role).toBe("model");
+      expect(content.parts.length).toBeGreaterThan(0);
+      for (const part of content.parts) expect(Object.keys(part).length).toBeGreaterThan(0);
+    }
+    expect(partsOf(eventsOf(text)).filter((part) => !isEmpty(part))).toEqual([{ text: "x" }]);
+    expect(stream.repairs).toContain("empty_part");
+  });
+
+  test("usage alone is told by the last chunk; what else stands without a candidate is given one", () => {
+    const { text } = relayChunks([
+      { usageMetadata: { promptTokenCount: 1 }, modelVersion: "m", responseId: "r" },
+      { promptFeedback: { safetyRatings: [] }, candidates: [] },
+      chunk([{ text: "a" }], { finishReason: "STOP" }),
+      { usageMetadata: USAGE },
+    ]);
+    const events = eventsOf(text);
+    expect(events).toHaveLength(2);
+    expect(events[0]).toMatchObject({ promptFeedback: { safetyRatings: [] } });
+    expect(events[0].candidates[0].content.parts).toEqual([{ text: "" }]);
+    expect(events[1]).toMatchObject({ usageMetadata: USAGE, credit: 12 });
+  });
+
+  test("an upstream's own credit is never passed on", () => {
+    const { text } = relayChunks([
+      { ...chunk([{ text: "a" }]), credit: 1 },
+      { credit: 5, ...chunk([{ text: "" }], { finishReason: "STOP" }, { usageMetadata: USAGE }) },
+    ]);
+    expect(text.match(/"credit":[\d.]+/g)).toEqual(['"credit":12']);
+  });
+
+  test("several candidates: it ends with the last that ends, and is whole only when all were there", () => {
+    const of = (index: number, text: string, finishReason?: string) => ({
+      candidates: [
+        { content: { role: "model", parts: [{ text }] }, ...(finishReason ? { finishReason } : {}), index },
+      ],
+      usageMetadata: USAGE,
+    });
+    const chunks = [of(0, "a"), of(0, "b", "STOP"), of(1, "c"), of(1, "d", "STOP")];
+    const { text } = relayChunks(chunks, { choices: 2 });
+    expect(
+      eventsOf(text).map(({ candidates: [{ index, content }] }) => `${index}${content.parts[0].text}`),
+    ).toEqual(["0a", "1c", "0b", "1d"]);
+    expect(eventsOf(text).map(({ credit }) => credit)).toEqual([undefined, undefined, undefined, 12]);
+    const cut = eventsOf(relayChunks(chunks.slice(0, 3), { choices: 2 }).text);
+    expect(cut.at(-1)).toHaveProperty("error.code", 502);
+    expect(JSON.stringify(cut)).not.toContain("finishReason");
+    expect(
+      partsOf(cut.slice(0, -1))
+        .map(({ text: said }) => said)
+        .toSorted(),
+    ).toEqual(["a", "b", "c"]);
+    const interleaved = [of(0, "a", "STOP"), of(1, "b", "SAFETY")];
+    expect(eventsOf(relayChunks(interleaved, { choices: 2 }).text)).toHaveLength(2);
+  });
+
+  test("a blocked prompt is a whole answer by itself, charged by its usage", () => {
+    const blocked = {
+      promptFeedback: { blockReason: "SAFETY" },
+      usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
+    };
+    const { text, stream } = relayChunks([blocked]);
+    expect(eventsOf(text)).toEqual([{ ...blocked, credit: 12 }]);
+    expect([stream.isDone, stream.isComplete, stream.hasContent]).toEqual([true, true, false]);
+    expect(stream.metered().usage.input).toBe(5);
+    expect(relayChunks([{ promptFeedback: { blockReason: "OTHER" } }]).stream.metered().usage.input).toBe(0);
+  });
+});
+
+describe("an answer that breaks", () => {
+  test("never looks complete, wherever it was cut, and its error has the credit of what came", () => {
+    const chunks = geminiChunks({ parts: ["one ", "two ", "three"], usage: USAGE });
+    const body = sse(chunks);
+    const whole = relay(body).text;
+    for (let end = 0; end < body.length; end += 1) {
+      const { text, stream } = relay(body.slice(0, end));
+      if (stream.isComplete) {
+        // Only the last line ends were missing.
+        expect(body.length - end).toBeLessThanOrEqual(2);
+        expect(text).toBe(whole);
+        continue;
+      }
+      const events = eventsOf(text);
+      expect(events.at(-1)).toMatchObject({
+        error: { code: 502, status: "UNAVAILABLE", type: "upstream_error" },
+        credit: 5,
+      });
+      expect(JSON.stringify(events)).not.toContain("finishReason");
+    }
+  });
+
+  test("errors of upstream in mid-stream, as an object and as a list", () => {
+    const error = { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } };
+    for (const data of [JSON.stringify(error), JSON.stringify([error])]) {
+      const { text, stream } = relay(`data: ${JSON.stringify(chunk([{ text: "a" }]))}\n\ndata: ${data}\n\n`);
+      expect(stream.failure?.kind).toBe("overloaded_error");
+      expect(eventsOf(text).at(-1).error).toMatchObject({
+        code: 503,
+        status: "UNAVAILABLE",
+        type: "overloaded_error",
+      });
+    }
+  });
+
+  test("an error after the end takes nothing away", () => {
+    const chunks = [...geminiChunks({ usage: USAGE }), { error: { code: 500 } }];
+    const { stream } = relayChunks(chunks);
+    expect([stream.failure, stream.isComplete]).toEqual([undefined, true]);
+  });
+
+  for (const garbage of ["nope", "[1]", "{", '{"candidates":[}', "[DONE]", "null", '"x"']) {
+    test(`garbage in mid-stream fails it: ${garbage}`, () => {
+      const { stream } = relay(`data: ${JSON.stringify(chunk([{ text: "a" }]))}\n\ndata: ${garbage}\n\n`);
+      expect(stream.failure?.kind).toBe("upstream_error");
+    });
+  }
+
+  test("an answer that was whole is given without its finish reason when its charge cannot be written", () => {
+    const stream = openStream(CONTEXT);
+    const sent = stream.push(sse(geminiChunks({ parts: ["a"], usage: USAGE })));
+    expect(sent).toBeUndefined();
+    const tail = decoder.decode(
+      stream.failureTail(new GatewayError("internal_error", "x"), stream.metered(), undefined),
+    );
+    const events = eventsOf(tail);
+    expect(partsOf(events)).toEqual([{ text: "a" }]);
+    expect(tail).not.toContain("finishReason");
+    expect(tail).not.toContain("credit");
+    expect(events.at(-1).error.code).toBe(500);
+  });
+
+  test("an endless line fails it", () => {
+    const stream = openStream(CONTEXT);
+    const mebibyte = encoder.encode("x".repeat(1024 * 1024));
+    stream.push(encoder.encode("data: "));
+    for (let i = 0; i < 33 && stream.failure === undefined; i += 1) stream.push(mebibyte);
+    expect(stream.failure?.kind).toBe("upstream_error");
+  });
+});
+
+describe("what was used", () => {
+  test("the last usage overwrites the ones before; what came after it is counted", () => {
+    const stream = openStream(CONTEXT);
+    stream.push(
+      sse([
+        chunk([{ text: "a".repeat(40) }], {}, { usageMetadata: { ...USAGE, candidatesTokenCount: 10 } }),
+      ] as Record<string, unknown>[]),
+    );
+    expect(stream.metered()).toMatchObject({ usage: { input: 5, output: 10 }, flags: [] });
+    stream.push(sse([chunk([{ text: "b".repeat(40) }])] as Record<string, unknown>[]));
+    const { usage, flags } = stream.metered();
+    expect([usage.output, flags]).toEqual([20, ["estimated"]]);
+  });
+
+  test("usage from before the output began, or none at all: our own count, thinking apart", () => {
+    const stream = openStream(CONTEXT);
+    stream.push(
+      sse([
+        { usageMetadata: { promptTokenCount: 6, totalTokenCount: 6 } },
+        chunk([{ text: "x".repeat(40), thought: true }, { text: "y".repeat(80) }]),
+      ] as Record<string, unknown>[]),
+    );
+    expect(stream.metered()).toMatchObject({
+      usage: { input: 6, output: 20, reasoning: 10 },
+      flags: ["estimated"],
+    });
+    const silent = relayChunks([chunk([{ text: "y".repeat(80) }], { finishReason: "STOP" })]);
+    expect(silent.stream.metered()).toMatchObject({ usage: { input: 9, output: 20 }, flags: ["estimated"] });
+    expect(eventsOf(silent.text).at(-1).usageMetadata).toEqual({
+      promptTokenCount: 9,
+      candidatesTokenCount: 20,
+      totalTokenCount: 29,
+    });
+  });
+
+  test("a count that cannot be is told as the one that is charged", () => {
+    const { text, stream } = relayChunks([
+      chunk(
+        [{ text: "a" }],
+        { finishReason: "STOP" },
+        { usageMetadata: { promptTokenCount: -5, candidatesTokenCount: 1e12 } },
+      ),
+    ]);
+    expect(stream.metered().flags).toContain("clamped");
+    expect(eventsOf(text).at(-1).usageMetadata).toMatchObject({
+      promptTokenCount: 0,
+      candidatesTokenCount: 100_000_000,
+    });
+  });
+
+  test("the kept-open connection is sent an empty part", () => {
+    const [event] = eventsOf(decoder.decode(openStream(CONTEXT).keepAlive));
+    expect(event).toEqual({ candidates: [{ content: { role: "model", parts: [{ text: "" }] }, index: 0 }] });
+  });
+});
+
+/** Reasoning, text, two parallel calls with one signature, usage: the shape that every client was tried with. */
+const GOLDEN = [
+  chunk([{ text: "hmm", thought: true }], {}, { responseId: "r", modelVersion: "m" }),
+  chunk([{ text: "Let me." }]),
+  chunk([
+    { functionCall: { id: "a", name: "f", args: { x: 1 } }, thoughtSignature: "U0lHAA==" },
+    { functionCall: { id: "b", name: "g", args: {} } },
+  ]),
+  chunk(
+    [{ text: "" }],
+    { finishReason: "STOP" },
+    {
+      usageMetadata: {
+        promptTokenCount: 5,
+        candidatesTokenCount: 2,
+        thoughtsTokenCount: 1,
+        totalTokenCount: 8,
+      },
+    },
+  ),
+];
+
+test("the golden answer comes out event for event", () => {
+  const events = eventsOf(relayChunks(GOLDEN).text);
+  expect(events.slice(0, -1)).toEqual(GOLDEN.slice(0, -1));
+  expect(events.at(-1)).toEqual({ ...GOLDEN.at(-1), credit: 12 });
+});
+
+const hasRecordings = recordingsAvailable();
+if (!hasRecordings) console.log("recorded streams are skipped: there are no recordings on this machine");
+
+describe.if(hasRecordings)("recorded streams", () => {
+  const golden = hasRecordings
+    ? join(recordingsFolder(), "..", "protocols", "golden", "generate-content.sse")
+    : "";
+
+  test("the golden file comes out byte for byte", () => {
+    const text = readFileSync(golden, "utf8");
+    expect(relay(text.replace(',"credit":12', "")).text).toBe(text);
+  });
+
+  test("all keep their parts, end once, and every chunk has parts", () => {
+    const streams = ["generate-content", "cross-protocol"]
+      .flatMap((folder) => loadRecordings(folder))
+      .filter(
+        ({ request, response }) =>
+          /treamGenerateContent/.test(request.url) &&
+          response.status === 200 &&
+          typeof response.body === "string",
+      );
+    expect(streams.length).toBeGreaterThan(50);
+    for (const [i, recording] of streams.entries()) {
+      const body = recordedBytes(recording.response.body);
+      const random = seededRandom(i + 1);
+      const { text, stream } = relay(body, {}, () => 1 + Math.floor(random() * 300));
+      const sent = (typeof body === "string" ? body : decoder.decode(body))
+        .split(/\r?\n\r?\n/)
+        .filter((event) => event.startsWith("data: "))
+        .map((event): Json => JSON.parse(event.slice(6)));
+      const events = eventsOf(text);
+      const told = partsOf(sent).filter((part) => !isEmpty(part));
+      const where = recording.path;
+      expect([where, stream.failure, stream.isComplete]).toEqual([where, undefined, true]);
+      expect(partsOf(events).filter((part) => !isEmpty(part))).toEqual(told);
+      expect(
+        events.every(
+          ({ candidates }) =>
+            candidates[0].content.parts.length > 0 && candidates[0].content.role === "model",
+        ),
+      ).toBeTrue();
+      expect(events.filter(({ candidates }) => candidates[0].finishReason !== undefined)).toEqual([
+        events.at(-1),
+      ]);
+      const usage = sent.findLast(({ usageMetadata }) => usageMetadata).usageMetadata;
+      expect(events.at(-1)).toMatchObject({ usageMetadata: usage, credit: 12 });
+      expect(stream.metered().flags).toEqual([]);
+    }
+  });
+});

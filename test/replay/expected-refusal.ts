@@ -44,6 +44,18 @@ const BY_MEANING: Readonly<Record<string, ExpectedError>> = {
   "errors/openai/o1-mini--400--5ecf18f6.json": INVALID,
   "errors/openrouter/anthropic-claude-haiku-4.5--400--6c5464aa.json": TOO_LARGE,
   "errors/perplexity/sonar--400--9f8f0dbe.json": TOO_LARGE,
+  "cross-protocol/chatCompletionsUrlBackedVideoFileParam/chat-completions--first--error.json": INVALID,
+  "cross-protocol/simpleRequestTruncated/chat-completions--first--error.json": INVALID,
+  "cross-protocol/topPReasoningModelParam/chat-completions--first--error.json": INVALID,
+  "cross-protocol/anthropicMidConversationSystemMessage/anthropic--first--error.json": INVALID,
+  "errors/anthropic/claude-haiku-4-5--400--0551b66d.json": INVALID,
+  "errors/anthropic/claude-haiku-4-5-20251001--400--148309a7.json": TOO_LARGE,
+  "errors/anthropic/claude-opus-4-6--400--0173cf48.json": INVALID,
+  // A 400 that is about the key.
+  "errors/google/gemini-2.5-flash--400--14b1e252.json": OURS,
+  "errors/google/gemini-2.5-flash--400--fbb5d641.json": OURS,
+  "errors/google-vertex/gemini-2.5-flash--400--f50aa52e.json": TOO_LARGE,
+  "errors/google-vertex/gemini-3-flash-preview--400--d02e518b.json": INVALID,
   "chat-completions/azure/openllmetry-testing--sync--854fe71e.json": MODERATED,
   "chat-completions/groq/gpt-oss-120b--stream--114f2746.json": INVALID,
   "chat-completions/groq/gpt-oss-120b--stream--b1304159.json": INVALID,
@@ -77,6 +89,15 @@ export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
   "chat-completions/openrouter/deepseek-deepseek-chat--sync--56f7185b.json": priced("tools[0].type"),
   "chat-completions/openrouter/openai-gpt-5.2--sync-reasoning-details--45b831b4.json":
     priced("tools[0].type"),
+  "messages/anthropic/claude-haiku-4-5-20251001--sync--8bc97002.json": priced("tools[0].type"),
+  "messages/anthropic/claude-sonnet-4-6--sync-thinking-signature--789f4a40.json": priced("tools[0].type"),
+  "messages/anthropic/claude-sonnet-5--stream-thinking-signature--7b20de08.json": priced("tools[0].type"),
+  "errors/anthropic/claude-3-opus-20240229--400--d3063ce3.json": invalid(
+    "a text for a message",
+    "messages[0]",
+  ),
+  "cross-protocol/predictionParam/chat-completions--first--sync.json": priced("prediction"),
+  "cross-protocol/predictionParam/chat-completions--followup--sync.json": priced("prediction"),
   "chat-completions/mistral/pixtral-12b--sync-image-input--7b264785.json": invalid(
     TEXT_LINK,
     "messages[0].content[1].image_url",
@@ -85,6 +106,11 @@ export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
     TEXT_LINK,
     "messages[3].content[1].image_url",
   ),
+  "errors/google-vertex/gemini-2.5-pro--400--c3556a08.json": invalid(
+    "out of range",
+    "generationConfig.temperature",
+  ),
+  "errors/google-vertex/gemini-2.5-pro--400--c46bcfe1.json": invalid("no such role", "contents[0].role"),
   "errors/openai/gpt-4o-mini--400--1c671ba6.json": invalid(
     "a part without type",
     "messages[1].content[0].type",

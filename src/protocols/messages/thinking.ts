@@ -29,7 +29,7 @@ export function rewriteThinking(
 ): boolean {
   const at = request.json.byName.get("thinking");
   const { thinking } = request.body;
-  if (model.thinking === undefined) return thinking?.type === "enabled";
+  if (model.thinking?.style === undefined) return thinking?.type === "enabled";
   const turn: Turn = { request, model, maxTokens, rewrite };
   if (model.thinking.style === "budget") dropEffort(turn);
   if (at === undefined || thinking === undefined || rewrite.remove.has(at)) return false;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
+import { createCatalog, loadModelFiles, servedIn } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
@@ -12,6 +12,7 @@ import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
+import { createLimiter } from "./limits/limiter.ts";
 import { openBooks } from "./open-books.ts";
 import { PROVIDERS } from "./providers/registry.ts";
 
@@ -104,6 +105,7 @@ export async function buildServices({
           return offers.current().settings.timeouts;
         },
         offer: () => offers.current().offer,
+        limiter: createLimiter(clock),
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -133,10 +135,10 @@ export async function buildServices({
 /** The model with the formats that a live route of it speaks. */
 function servedNow(model: Model, providers: Settings["providers"]): Model {
   const spoken = new Set(model.routes.map((route) => providers.get(route.provider)?.protocol));
-  return {
-    ...model,
-    supportedProtocols: model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
-  };
+  return servedIn(
+    model,
+    model.supportedProtocols.filter((protocol) => spoken.has(protocol)),
+  );
 }
 
 interface CurrentOffer {

@@ -7,8 +7,8 @@ import {
   type Model,
   type ProtocolId,
   type Route,
-  type Thinking,
   type SamplingFacts,
+  type Thinking,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { parameterSchema } from "./parameters.ts";
@@ -71,6 +71,8 @@ export function buildModel(
     category,
     displayName: facts.display_name ?? id,
     vendor: id.split("/")[0] ?? id,
+    summary: facts.summary ?? "",
+    notes: facts.notes ?? [],
     supportedProtocols: reach.supportedProtocols,
     inputModalities: facts.input_modalities ?? ["text"],
     outputModalities: facts.output_modalities ?? ["text"],
@@ -89,6 +91,12 @@ export function buildModel(
     routes: reach.routes,
   };
   return { ...model, parameterSchema: parameterSchema(model) };
+}
+
+/** The model as it is while only `protocols` can be served: what it shows of itself is of these alone. */
+export function servedIn(model: Model, protocols: readonly ProtocolId[]): Model {
+  const served = { ...model, supportedProtocols: protocols };
+  return { ...served, parameterSchema: parameterSchema(served) };
 }
 
 function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
@@ -118,21 +126,26 @@ function readImageTokens(
   };
 }
 
+/** Where a model's page is. */
+export function pageUrl({ uniqueId }: Pick<Model, "uniqueId">, publicUrl: string): string {
+  return `${publicUrl}/docs/${uniqueId}/llms.txt`;
+}
+
 function readThinking({
   efforts,
   toggle = true,
   streamed_only = false,
-  reasoning_back_always = false,
   style,
   always = false,
+  reasoning_back_always = false,
 }: NonNullable<ModelFacts["thinking"]>): Thinking {
   return {
     ...(efforts === undefined ? {} : { efforts }),
     toggle,
     streamedOnly: streamed_only,
-    reasoningBackAlways: reasoning_back_always,
     ...(style === undefined ? {} : { style }),
     canBeOff: !always,
+    reasoningBackAlways: reasoning_back_always,
   };
 }
 
@@ -151,6 +164,6 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     total_context: model.totalContext,
     max_output: model.maxOutput,
     parameter_schema: model.parameterSchema,
-    documentation_url: `${publicUrl}/docs/${model.category}/${model.id}/llms.txt`,
+    documentation_url: pageUrl(model, publicUrl),
   };
 }

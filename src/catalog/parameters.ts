@@ -1,26 +1,64 @@
-import type { Model } from "../core/model.ts";
+import type { Model, ProtocolId } from "../core/model.ts";
+import {
+  type JsonSchema,
+  type Parameter,
+  type ParameterFacts,
+  PARAMETER_TABLES,
+} from "./parameter-tables.ts";
 
-/** The sampling and length fields of chat completions, each with the range that the interface gives it. */
-const CHAT_PARAMETERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  temperature: { type: "number", minimum: 0, maximum: 2 },
-  top_p: { type: "number", minimum: 0, maximum: 1 },
-  presence_penalty: { type: "number", minimum: -2, maximum: 2 },
-  frequency_penalty: { type: "number", minimum: -2, maximum: 2 },
-  max_completion_tokens: { type: "integer", minimum: 1 },
-  stop: { type: ["string", "array"], items: { type: "string" } },
-  n: { type: "integer", minimum: 1, default: 1 },
-  stream: { type: "boolean", default: false },
-};
+/** The parameters of a model in a format, in the order in which they are told, those it does not take among them. */
+export function parametersOf(model: ParameterFacts, protocol: ProtocolId): readonly Parameter[] {
+  return PARAMETER_TABLES[protocol](model);
+}
 
-/** The parameters that a model takes, as a JSON Schema; those it ignores are left out. */
-export function parameterSchema(model: Omit<Model, "parameterSchema">): Readonly<Record<string, unknown>> {
-  if (model.category !== "language") return { type: "object", properties: {} };
-  const properties = Object.entries(CHAT_PARAMETERS)
-    .filter(([name]) => !model.ignoredParameters.includes(name))
-    .map(([name, schema]) =>
-      name === "max_completion_tokens" && model.maxOutput !== null
-        ? [name, { ...schema, maximum: model.maxOutput }]
-        : [name, schema],
-    );
-  return { type: "object", properties: Object.fromEntries(properties) };
+/** Whether the model does not take a parameter: it is left out with a `warning` header. By the name in any format: `generationConfig.topP` is what other formats call `top_p`. */
+export function isIgnored(model: ParameterFacts, name: string): boolean {
+  const own = name.replace("generationConfig.", "");
+  const snake = own.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  if (own.startsWith("image_config") && !model.outputModalities.includes("image")) return true;
+  return [own, snake, own.split(".")[0]].some((form) => model.ignoredParameters.includes(form ?? ""));
+}
+
+/**
+ * The parameters that a model takes, as a JSON Schema (2020-12). `properties` are those of the first format that it is
+ * served in, which `x-protocol` names; `x-protocols` has a schema of the same shape for each further format.
+ * What the model does not take is no property but stands in `x-ignored`: it is left out with a `warning` header.
+ */
+export function parameterSchema(model: Omit<Model, "parameterSchema">): JsonSchema {
+  const [first, ...others] = model.supportedProtocols;
+  if (first === undefined) return { ...DIALECT, type: "object", properties: {} };
+  return {
+    ...DIALECT,
+    ...formatSchema(model, first),
+    ...(others.length === 0
+      ? {}
+      : { "x-protocols": Object.fromEntries(others.map((id) => [id, formatSchema(model, id)])) }),
+  };
+}
+
+const DIALECT = { $schema: "https://json-schema.org/draft/2020-12/schema" };
+
+function formatSchema(model: ParameterFacts, protocol: ProtocolId): JsonSchema {
+  const all = parametersOf(model, protocol);
+  const taken = all.filter(({ name }) => !isIgnored(model, name));
+  const properties: Record<string, JsonSchema> = {};
+  for (const { name, schema, does } of taken.filter((parameter) => !parameter.name.includes("."))) {
+    const inner = taken.filter((parameter) => parameter.name.startsWith(`${name}.`));
+    const members = inner.map((parameter) => [
+      parameter.name.slice(name.length + 1),
+      { ...parameter.schema, description: parameter.does },
+    ]);
+    properties[name] = {
+      ...schema,
+      ...(members.length === 0 ? {} : { properties: Object.fromEntries(members) }),
+      description: does,
+    };
+  }
+  return {
+    "x-protocol": protocol,
+    type: "object",
+    required: taken.filter(({ required }) => required).map(({ name }) => name),
+    properties,
+    "x-ignored": all.filter(({ name }) => isIgnored(model, name)).map(({ name }) => name),
+  };
 }

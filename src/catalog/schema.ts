@@ -71,6 +71,10 @@ const ImageTokensSchema = Type.Object(
 
 const ThinkingSchema = Type.Object(
   {
+    style: Type.Optional(
+      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
+    ),
+    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
     efforts: Type.Optional(
       Type.Array(Type.Enum([...EFFORTS]), { uniqueItems: true, description: "Efforts that the model takes" }),
     ),
@@ -79,10 +83,6 @@ const ThinkingSchema = Type.Object(
     reasoning_back_always: Type.Optional(
       Type.Boolean({ description: "Whether every earlier answer must carry its reasoning beside tools" }),
     ),
-    style: Type.Optional(
-      Type.Enum(["budget", "adaptive"], { description: "How it is asked to think: by tokens or by effort" }),
-    ),
-    always: Type.Optional(Type.Boolean({ description: "It cannot be kept from thinking" })),
   },
   closed,
 );
@@ -104,6 +104,10 @@ const Modalities = Type.Array(Type.Enum([...MODALITIES]), { minItems: 1, uniqueI
 export const ModelFactsSchema = Type.Object(
   {
     display_name: Type.Optional(Type.String({ minLength: 1 })),
+    summary: Type.Optional(Type.String({ minLength: 1, description: "What it is, in one line" })),
+    notes: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { description: "What its users must know; a sentence each" }),
+    ),
     input_modalities: Type.Optional(Modalities),
     output_modalities: Type.Optional(Modalities),
     total_context: Type.Optional(Type.Integer({ minimum: 1 })),

@@ -1,7 +1,11 @@
+import type { KeyLimits } from "./rate-limits.ts";
+
 /** Who makes a request: proof that a live key was shown. Only `Keys.authenticate` makes one. */
 export interface Caller {
   readonly keyId: string;
   readonly accountId: string;
   /** Models this key may use; `null` for all. */
   readonly models: ReadonlySet<string> | null;
+  /** What this key may use in a minute and at once; absent when it has no limit. */
+  readonly limits?: KeyLimits;
 }

@@ -59,6 +59,16 @@ export class GatewayError extends Error {
   }
 }
 
+/** The same error with more headers; one that it has already stays. */
+export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
+  return new GatewayError(error.kind, error.message, {
+    ...(error.param === undefined ? {} : { param: error.param }),
+    ...(error.retryAfterSec === undefined ? {} : { retryAfterSec: error.retryAfterSec }),
+    headers: { ...headers, ...error.headers },
+    cause: error.cause,
+  });
+}
+
 /** `error` as a `GatewayError`: itself, or an `internal_error` that tells the client nothing of the inside. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;

@@ -20,6 +20,8 @@ export interface LogFields {
   readonly usage_flags?: readonly string[];
   readonly repairs?: readonly string[];
   readonly error?: string;
+  /** The limit of its key that refused the request. */
+  readonly limit?: string;
   readonly file?: string;
   readonly holds?: number;
   readonly check?: string;

@@ -49,7 +49,7 @@ export interface Thinking {
   readonly streamedOnly: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways: boolean;
-  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Absent: as the caller says. */
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
   readonly style?: "budget" | "adaptive";
   /** Whether it can be kept from thinking. */
   readonly canBeOff: boolean;
@@ -73,6 +73,10 @@ export interface Model {
   readonly category: Category;
   readonly displayName: string;
   readonly vendor: string;
+  /** What it is, in one line; empty when its data does not say. */
+  readonly summary: string;
+  /** What its users must know beside its parameters and prices, a sentence each. */
+  readonly notes: readonly string[];
   readonly supportedProtocols: readonly ProtocolId[];
   readonly inputModalities: readonly Modality[];
   readonly outputModalities: readonly Modality[];
@@ -80,6 +84,8 @@ export interface Model {
   readonly maxOutput: number | null;
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
+  /** Absent where it does not think, or takes whatever way of asking the interface has. */
+  readonly thinking?: Thinking;
   /** Absent where it takes sampling fields as the interface has them. */
   readonly sampling?: SamplingFacts;
   /** The field that bounds output upstream. */
@@ -88,8 +94,6 @@ export interface Model {
   readonly mediaTokenCeiling: Readonly<Partial<Record<Modality, number>>>;
   /** How pictures of known size are counted; without it each counts as the ceiling. */
   readonly imageTokens?: ImageTokens;
-  /** Absent where nothing is known of it. */
-  readonly thinking?: Thinking;
   readonly prices: Prices;
   /** Names `prices` by content. */
   readonly priceVersion: string;

@@ -1,3 +1,14 @@
+/** What a key may use; a limit that it has not is null. */
+export interface KeyLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  /** Requests under way at once. */
+  readonly concurrency: number | null;
+}
+
+/** A key without any limit. */
+export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrency: null };
+
 /** One limit of a key and what is left of it. */
 export interface LimitWindow {
   readonly limit: number;

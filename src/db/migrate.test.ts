@@ -10,6 +10,7 @@ import { type Engine, SCHEMA_WORDS } from "./engine.ts";
 import { migrate } from "./migrate.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
+import { keyLimits } from "./migrations/0003-key-limits.ts";
 import { openUnhurried } from "./postgres.ts";
 import type { Database } from "./schema.ts";
 import { kyselyOver, openForWriting } from "./sqlite.ts";
@@ -59,14 +60,28 @@ async function contentOf(database: Database, engine: Engine): Promise<readonly s
 }
 
 /** A store as the first version left it. */
-async function migrateToFirst(database: Database, engine: Engine): Promise<void> {
-  const statements = initial(SCHEMA_WORDS[engine]);
-  const up = async (db: Database): Promise<void> => {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  };
+const migrateToFirst = (database: Database, engine: Engine): Promise<void> =>
+  migrateWith(database, engine, { "0001-initial": initial });
+
+/** A store as a version that knew no more than these migrations left it. */
+async function migrateWith(
+  database: Database,
+  engine: Engine,
+  migrations: Readonly<Record<string, typeof initial>>,
+): Promise<void> {
+  const asMigration = (statementsIn: typeof initial) => ({
+    async up(db: Database): Promise<void> {
+      for (const statement of statementsIn(SCHEMA_WORDS[engine])) await sql.raw(statement).execute(db);
+    },
+  });
   const { error } = await new Migrator({
     db: database,
-    provider: { getMigrations: async () => ({ "0001-initial": { up } }) },
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(
+          Object.entries(migrations).map(([name, statementsIn]) => [name, asMigration(statementsIn)]),
+        ),
+    },
   }).migrateToLatest();
   if (error !== undefined) throw error as Error;
 }
@@ -99,8 +114,12 @@ async function fillFirst(database: Database, engine: Engine): Promise<void> {
   for (const statement of FIRST_ROWS) await sql.raw(statement).execute(database);
 }
 
+/** Statements of the migrations after the first. */
+const laterStatementsOf = (engine: Engine): number =>
+  books(SCHEMA_WORDS[engine]).length + keyLimits(SCHEMA_WORDS[engine]).length;
+
 const statementsOf = (engine: Engine): number =>
-  initial(SCHEMA_WORDS[engine]).length + books(SCHEMA_WORDS[engine]).length;
+  initial(SCHEMA_WORDS[engine]).length + laterStatementsOf(engine);
 
 function testMigrations(engine: TestEngine): void {
   let place: TestPlace;
@@ -204,6 +223,31 @@ function testMigrations(engine: TestEngine): void {
     await auditBooks(database);
   });
 
+  test("bring keys of the second version along without limits, and keep out limits that let nothing through", async () => {
+    await migrateWith(database, engine.name, { "0001-initial": initial, "0002-books": books });
+    await sql.raw(FIRST_ROWS[0] ?? "").execute(database);
+    await sql
+      .raw(
+        `insert into keys (id, account_id, name, hash, hint, models, created_at_ms, budget, spent, held)
+          values ('k1', 'a', 'one', 'hash1', 'sk-1', '["m"]', 3, 900, 125, 30)`,
+      )
+      .execute(database);
+    const before = await database.selectFrom("keys").selectAll().execute();
+    await migrate(database, engine.name);
+    const limits = { requests_per_minute: null, tokens_per_minute: null, concurrency: null };
+    expect(await database.selectFrom("keys").selectAll().execute()).toEqual(
+      before.map((row) => Object.assign(row, limits)),
+    );
+    for (const column of Object.keys(limits)) {
+      await sql.raw(`update keys set ${column} = 1`).execute(database);
+      const refusal: unknown = await sql
+        .raw(`update keys set ${column} = 0`)
+        .execute(database)
+        .catch((error: unknown) => error);
+      expect(String(refusal).toLowerCase()).toContain("check constraint");
+    }
+  });
+
   test("leave the ledger protected", async () => {
     await fillFirst(database, engine.name);
     await migrate(database, engine.name);
@@ -220,8 +264,7 @@ function testMigrations(engine: TestEngine): void {
     for (const start of ["nothing", "the first version"] as const) {
       test(`at any of their statements leave ${start} as it was, and the next start succeeds`, async () => {
         if (start === "the first version") await fillFirst(database, engine.name);
-        const steps =
-          start === "nothing" ? statementsOf(engine.name) : books(SCHEMA_WORDS[engine.name]).length;
+        const steps = start === "nothing" ? statementsOf(engine.name) : laterStatementsOf(engine.name);
         const before = await contentOf(database, engine.name);
         for (let n = 1; n <= steps; n += 1) {
           const failpoint = parseFailpoint(`migrate.before_statement:throw:${n}`, () => {});
@@ -241,7 +284,7 @@ function testMigrations(engine: TestEngine): void {
       });
     }
 
-    for (const n of [1, 8, 14, books(SCHEMA_WORDS[engine.name]).length]) {
+    for (const n of [1, 8, 14, laterStatementsOf(engine.name)]) {
       test(`because the process is killed before statement ${n} leave the first version as it was`, async () => {
         await fillFirst(database, engine.name);
         const before = await contentOf(database, engine.name);

@@ -4,12 +4,14 @@ import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
 import { type Engine, SCHEMA_WORDS, type SchemaWords } from "./engine.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
+import { keyLimits } from "./migrations/0003-key-limits.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or taken out. */
 const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly string[]>> = {
   "0001-initial": initial,
   "0002-books": books,
+  "0003-key-limits": keyLimits,
 };
 
 /**

@@ -47,6 +47,10 @@ export interface KeysTable {
   spent: Generated<bigint>;
   /** Amounts of its open holds. */
   held: Generated<bigint>;
+  /** What the key may use in a minute and at once; null for no limit of its own. */
+  requests_per_minute: bigint | null;
+  tokens_per_minute: bigint | null;
+  concurrency: bigint | null;
 }
 
 /** Every list of prices that a hold was ever made by. */

@@ -2,6 +2,7 @@ import { creditsNumber, type MicroCredits, parseCredits } from "../core/credits.
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
+import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Random } from "../core/random.ts";
 import type { Database } from "../db/schema.ts";
 import type { Keys } from "../keys/keys.ts";
@@ -27,6 +28,12 @@ export interface KeyView {
   readonly models: readonly string[] | null;
   /** The most the key may ever spend; null for no bound. */
   readonly budget: number | null;
+  /** What it may use in a minute and at once; null for no limit of its own. */
+  readonly limits: {
+    readonly requests_per_minute: number | null;
+    readonly tokens_per_minute: number | null;
+    readonly concurrency: number | null;
+  };
   /** What it has been charged so far, and what is set aside for its requests under way. */
   readonly spent: number;
   readonly held: number;
@@ -52,6 +59,7 @@ export interface KeyRequest {
   readonly name: string;
   readonly models: readonly string[] | null;
   readonly budget: number | null;
+  readonly limits: KeyLimits;
   readonly expiresAtSec: number | null;
 }
 
@@ -77,6 +85,8 @@ export interface Admin {
       readonly name?: string;
       readonly models?: readonly string[] | null;
       readonly budget?: number | null;
+      /** Each by itself: one that is absent stays. */
+      readonly limits?: Partial<KeyLimits>;
       readonly expiresAtSec?: number | null;
     },
   ): Promise<KeyView>;
@@ -188,7 +198,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
       }));
     },
 
-    async issueKey({ accountId, name, models, budget, expiresAtSec }) {
+    async issueKey({ accountId, name, models, budget, limits, expiresAtSec }) {
       const issued = keys.issue();
       const answer = await writer.submit({
         kind: "issue_key",
@@ -199,6 +209,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
         hint: issued.hint,
         models,
         budget: readBudget(budget),
+        limits,
         expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000,
         nowMs: clock.nowMs(),
       });
@@ -219,13 +230,14 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
       return toPage(rows, limit, keyView);
     },
 
-    async changeKey(id, { name, models, budget, expiresAtSec }) {
+    async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
       const answer = await writer.submit({
         kind: "change_key",
         key: id,
         ...(name === undefined ? {} : { name }),
         ...(models === undefined ? {} : { models }),
         ...(budget === undefined ? {} : { budget: readBudget(budget) }),
+        ...(limits === undefined ? {} : { limits }),
         ...(expiresAtSec === undefined
           ? {}
           : { expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000 }),
@@ -274,6 +286,9 @@ interface KeyRow {
   readonly budget: MicroCredits | null;
   readonly spent: MicroCredits;
   readonly held: MicroCredits;
+  readonly requests_per_minute: bigint | null;
+  readonly tokens_per_minute: bigint | null;
+  readonly concurrency: bigint | null;
   readonly expires_at_ms: bigint | null;
   readonly revoked_at_ms: bigint | null;
   readonly created_at_ms: bigint;
@@ -287,12 +302,21 @@ function keyView(row: KeyRow): KeyView {
     hint: row.hint,
     models: row.models === null ? null : (JSON.parse(row.models) as string[]),
     budget: row.budget === null ? null : creditsNumber(row.budget),
+    limits: {
+      requests_per_minute: wholeOrNull(row.requests_per_minute),
+      tokens_per_minute: wholeOrNull(row.tokens_per_minute),
+      concurrency: wholeOrNull(row.concurrency),
+    },
     spent: creditsNumber(row.spent),
     held: creditsNumber(row.held),
     expires_at: row.expires_at_ms === null ? null : toSeconds(row.expires_at_ms),
     revoked_at: row.revoked_at_ms === null ? null : toSeconds(row.revoked_at_ms),
     created_at: toSeconds(row.created_at_ms),
   };
+}
+
+function wholeOrNull(value: bigint | null): number | null {
+  return value === null ? null : Number(value);
 }
 
 function readBudget(budget: number | null): MicroCredits | null {

@@ -8,6 +8,7 @@ import { costOf, foldUnpriced } from "../core/price.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../core/usage.ts";
 import type { Attempt } from "../ledger/commands.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { Pass, UsedTokens } from "../limits/limiter.ts";
 import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../protocols/protocol.ts";
 import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
@@ -60,6 +61,8 @@ export interface CallParts {
   readonly hold: Hold;
   readonly heldAtMs: number;
   readonly record: RequestRecord;
+  /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
+  readonly pass: Pass | undefined;
 }
 
 /** How a call ends. */
@@ -98,7 +101,10 @@ export function openPaidCall(parts: CallParts): PaidCall {
   let ending: Promise<MicroCredits> | undefined;
 
   const end = (how: Ending): Promise<MicroCredits> => {
-    ending ??= conclude(parts, progress, how).finally(() => services.live.delete(call));
+    ending ??= conclude(parts, progress, how).finally(() => {
+      services.live.delete(call);
+      parts.pass?.end(tokensOf(how.metered));
+    });
     return ending;
   };
 
@@ -213,6 +219,13 @@ async function conclude(
     ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
   });
   return charged;
+}
+
+/** What counts against a limit on tokens. Counts that cannot be true could lock a key out: the guess stands then. */
+function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {
+  if (metered === undefined) return { input: 0, output: 0 };
+  if (metered.flags.includes("clamped")) return "as_guessed";
+  return { input: inputTokens(metered.usage), output: outputTokens(metered.usage) };
 }
 
 /** Counts somewhat above a bound happen: vendors end a word, and count their own marks. */

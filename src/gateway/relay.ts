@@ -1,11 +1,19 @@
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, toGatewayError, withHeaders } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import type { Caller } from "../core/caller.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
-import type { RelayProtocol, RelayTarget, UpstreamBody, WireRequest } from "../protocols/protocol.ts";
+import type { Limiter, Pass } from "../limits/limiter.ts";
+import type {
+  RelayProtocol,
+  RelayRequest,
+  RelayTarget,
+  UpstreamBody,
+  WireRequest,
+} from "../protocols/protocol.ts";
 import { costOf } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
+import { passKeyLimits } from "./key-limits.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -14,6 +22,7 @@ import type { RequestRecord } from "./request-record.ts";
 export interface RelayServices extends CallServices {
   /** The models and providers of this moment; a request sees one of them throughout. */
   offer(): Offer;
+  readonly limiter: Limiter;
 }
 
 /** One request of a caller. */
@@ -27,15 +36,20 @@ export interface RelayInput {
 }
 
 /** What the client is sent: a whole answer, or a stream that has begun. */
-export type RelayOutput =
-  | { readonly kind: "plain"; readonly body: Uint8Array; readonly warnings: readonly string[] }
-  | { readonly kind: "stream"; readonly answer: StreamAnswer; readonly warnings: readonly string[] };
+export type RelayOutput = (
+  | { readonly kind: "plain"; readonly body: Uint8Array }
+  | { readonly kind: "stream"; readonly answer: StreamAnswer }
+) & {
+  readonly warnings: readonly string[];
+  /** How the caller's key stands against its limits, when it has any. */
+  readonly limitHeaders?: Readonly<Record<string, string>>;
+};
 
 /** A plain answer beyond this is a fault of the provider. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Relays one request: admit, hold, call, meter, settle. A plain answer comes back only after its charge is durable.
+ * Relays one request: admit, limit, hold, call, meter, settle. A plain answer comes back only after its charge is durable.
  * Throws a `GatewayError` for everything that happens before the answer's first byte.
  */
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
@@ -45,14 +59,41 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
   const target = targetOf(admission);
-  // What the target cannot take is a 400, and that comes before the 402.
+  // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const asked = protocol.upstreamBody(request, target);
-  const hold = await holdFor(services, caller, admission, record);
-  const bounded = outputBound(hold, admission);
-  const body =
-    bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
-  const heldAtMs = services.clock.nowMs();
-  const call = openPaidCall({ services, protocol, admission, hold, heldAtMs, record });
+  const limited = passKeyLimits(services, input, admission);
+  const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
+  if (limited === undefined) return relayAdmitted(services, input, admitted);
+  try {
+    const output = await relayAdmitted(services, input, admitted);
+    return { ...output, limitHeaders: limited.headers() };
+  } catch (error) {
+    throw withHeaders(toGatewayError(error), limited.headers());
+  }
+}
+
+/** A request that nothing speaks against but what it costs. */
+interface Admitted {
+  readonly request: RelayRequest;
+  readonly admission: Admission;
+  readonly target: RelayTarget;
+  readonly asked: UpstreamBody;
+  /** Of a key with limits. */
+  readonly pass: Pass | undefined;
+}
+
+async function relayAdmitted(
+  services: RelayServices,
+  input: RelayInput,
+  admitted: Admitted,
+): Promise<RelayOutput> {
+  const { protocol, record } = input;
+  const { request, pass } = admitted;
+  const { call, body } = await openCall(services, input, admitted).catch((error: unknown) => {
+    // No call was made: nothing of the limit on tokens is used.
+    pass?.end({ input: 0, output: 0 });
+    throw error;
+  });
   const leave = (): void => call.abort(new ClientGone());
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
@@ -79,6 +120,20 @@ function targetOf(admission: Admission): RelayTarget {
 function outputBound(hold: Hold, admission: Admission): number | undefined {
   if (hold.outputTokens === undefined || hold.outputTokens === admission.model.maxOutput) return undefined;
   return hold.outputTokens;
+}
+
+/** Sets credit aside, and gives the call that it pays for. */
+async function openCall(
+  services: RelayServices,
+  { caller, protocol, record }: RelayInput,
+  { request, admission, target, asked, pass }: Admitted,
+): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
+  const hold = await holdFor(services, caller, admission, record);
+  const bounded = outputBound(hold, admission);
+  const body =
+    bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
+  const heldAtMs = services.clock.nowMs();
+  return { call: openPaidCall({ services, protocol, admission, hold, heldAtMs, record, pass }), body };
 }
 
 async function holdFor(

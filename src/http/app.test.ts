@@ -131,7 +131,9 @@ describe("credentials", () => {
   test("public routes ask nobody", async () => {
     const { send, asked } = open();
     for (const { method, path } of ROUTES.filter(({ access }) => access === "public")) {
-      expect((await send(path, { method: method.toUpperCase() })).status).toBe(200);
+      // A path that names a model finds none here.
+      const status = path.includes(":") ? 404 : 200;
+      expect((await send(samplePath(path), { method: method.toUpperCase() })).status).toBe(status);
     }
     expect(asked).toEqual([]);
   });

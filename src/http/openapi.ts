@@ -84,7 +84,8 @@ function operation(route: Route, path: string): object {
 
 function goodAnswer(answer: Route["answers"][number]): object {
   const stream = answer.stream === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
-  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...stream };
+  const text = answer.text === undefined ? {} : { [answer.text]: { schema: { type: "string" } } };
+  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...text, ...stream };
   return {
     description: answer.description,
     headers: REQUEST_ID,

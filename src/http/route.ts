@@ -43,6 +43,8 @@ export interface RouteContext {
 export interface RouteAnswer {
   readonly description: string;
   readonly schema?: TSchema;
+  /** The media type of an answer that is text and no JSON. */
+  readonly text?: string;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: true;
 }

@@ -4,6 +4,7 @@ import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
+import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
 import { messagesRoutes } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -15,6 +16,7 @@ export const ROUTES: readonly Route[] = [
   ...generateContentRoutes,
   ...messagesRoutes,
   ...modelRoutes,
+  ...docsRoutes,
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { systemRandom } from "../core/random.ts";
+import { NO_LIMITS } from "../core/rate-limits.ts";
 import { createKeys, type StoredKey } from "./keys.ts";
 
 /** A store of keys whose answers can be held back. */
@@ -62,6 +63,30 @@ describe("a key", () => {
       accountId: "a",
       models: new Set(["m"]),
     });
+  });
+
+  test("that has limits gives a caller with them", async () => {
+    const { keys, issue } = createStore();
+    const limits = { requestsPerMinute: 5, tokensPerMinute: null, concurrency: null };
+    expect((await keys.authenticate(issue({ limits }).text))?.limits).toEqual(limits);
+    expect(await keys.authenticate(issue().text)).not.toHaveProperty("limits");
+  });
+
+  test("whose limits change is known with the new ones within 4 s, and at once where it is told", async () => {
+    const { keys, issue, rows, clock } = createStore();
+    const { text, hash } = issue({ limits: { ...NO_LIMITS, concurrency: 1 } });
+    const change = (concurrency: number) => {
+      const row = rows.get(hash);
+      if (row !== undefined) rows.set(hash, { ...row, limits: { ...NO_LIMITS, concurrency } });
+    };
+    const known = async () => (await keys.authenticate(text))?.limits?.concurrency;
+    expect(await known()).toBe(1);
+    change(2);
+    await clock.advance(4_000);
+    expect(await known()).toBe(2);
+    change(3);
+    keys.forget();
+    expect(await known()).toBe(3);
   });
 
   const dead = [

@@ -1,6 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import type { Clock } from "../core/clock.ts";
 import { newId } from "../core/ids.ts";
+import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Random } from "../core/random.ts";
 import { createKeyedHash } from "../runtime/hash.ts";
 import { isKeyText, keyHint, newKeyText } from "./key-text.ts";
@@ -10,6 +11,8 @@ export interface StoredKey {
   readonly keyId: string;
   readonly accountId: string;
   readonly models: readonly string[] | null;
+  /** Absent when the key has no limit. */
+  readonly limits?: KeyLimits;
   readonly expiresAtMs: number | null;
   readonly revoked: boolean;
   readonly accountActive: boolean;
@@ -71,6 +74,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       keyId: key.keyId,
       accountId: key.accountId,
       models: key.models === null ? null : new Set(key.models),
+      ...(key.limits === undefined ? {} : { limits: key.limits }),
     };
     // What was asked before a change must not be remembered after it.
     if (asked !== generation) return caller;

@@ -1,4 +1,5 @@
 import type { MicroCredits } from "../core/credits.ts";
+import type { KeyLimits } from "../core/rate-limits.ts";
 import type { UsageFlag } from "../core/usage.ts";
 
 /**
@@ -137,6 +138,8 @@ export interface IssueKey {
   readonly models: readonly string[] | null;
   /** The most the key may ever spend; null for no bound. */
   readonly budget: MicroCredits | null;
+  /** Absent for none. */
+  readonly limits?: KeyLimits;
   readonly expiresAtMs: number | null;
   readonly nowMs: number;
 }
@@ -148,6 +151,8 @@ export interface ChangeKey {
   readonly name?: string;
   readonly models?: readonly string[] | null;
   readonly budget?: MicroCredits | null;
+  /** Each by itself: one that is absent stays. */
+  readonly limits?: Partial<KeyLimits>;
   readonly expiresAtMs?: number | null;
 }
 

@@ -1,4 +1,5 @@
 import { type CompiledQuery, type RawBuilder, sql } from "kysely";
+import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { AnswerTo, ChangeKey, Heartbeat, IssueKey, MarkAudited, RecordCommand } from "./commands.ts";
@@ -106,6 +107,9 @@ function issueKey(build: Database, command: IssueKey): CompiledQuery {
       "hint",
       "models",
       "budget",
+      "requests_per_minute",
+      "tokens_per_minute",
+      "concurrency",
       "expires_at_ms",
       "created_at_ms",
     ])
@@ -120,7 +124,10 @@ function issueKey(build: Database, command: IssueKey): CompiledQuery {
           sql<string>`cast(${command.hint} as text)`.as("hint"),
           sql<string | null>`cast(${models} as text)`.as("models"),
           sql<bigint | null>`cast(${command.budget} as bigint)`.as("budget"),
-          sql<bigint | null>`cast(${bigintOrNull(command.expiresAtMs)} as bigint)`.as("expires_at_ms"),
+          whole(command.limits?.requestsPerMinute).as("requests_per_minute"),
+          whole(command.limits?.tokensPerMinute).as("tokens_per_minute"),
+          whole(command.limits?.concurrency).as("concurrency"),
+          whole(command.expiresAtMs).as("expires_at_ms"),
           sql<bigint>`cast(${BigInt(command.nowMs)} as bigint)`.as("key_created_at_ms"),
         ])
         .where("id", "=", command.account),
@@ -130,19 +137,29 @@ function issueKey(build: Database, command: IssueKey): CompiledQuery {
     .compile();
 }
 
-function changeKey(build: Database, { key, name, models, budget, expiresAtMs }: ChangeKey): CompiledQuery {
+function changeKey(build: Database, command: ChangeKey): CompiledQuery {
+  const { key, name, models, budget, limits = {}, expiresAtMs } = command;
   return build
     .updateTable("keys")
     .set((row) => ({
       name: name ?? row.ref("name"),
       ...(models === undefined ? {} : { models: models === null ? null : JSON.stringify(models) }),
       ...(budget === undefined ? {} : { budget }),
+      ...changedLimits(limits),
       ...(expiresAtMs === undefined ? {} : { expires_at_ms: bigintOrNull(expiresAtMs) }),
     }))
     .where("id", "=", key)
     .where("revoked_at_ms", "is", null)
     .returning("id")
     .compile();
+}
+
+function changedLimits({ requestsPerMinute, tokensPerMinute, concurrency }: Partial<KeyLimits>) {
+  return {
+    ...(requestsPerMinute === undefined ? {} : { requests_per_minute: bigintOrNull(requestsPerMinute) }),
+    ...(tokensPerMinute === undefined ? {} : { tokens_per_minute: bigintOrNull(tokensPerMinute) }),
+    ...(concurrency === undefined ? {} : { concurrency: bigintOrNull(concurrency) }),
+  };
 }
 
 /**
@@ -163,6 +180,11 @@ function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown
     on conflict (subject_id) do update set ledger_seq = excluded.ledger_seq, amount = excluded.amount,
       request_seq = excluded.request_seq, checked_at_ms = excluded.checked_at_ms
     where excluded.ledger_seq >= audit_marks.ledger_seq and excluded.request_seq >= audit_marks.request_seq`;
+}
+
+/** A value whose type PostgreSQL would not know where it is null. */
+function whole(value: number | null | undefined): RawBuilder<bigint | null> {
+  return sql<bigint | null>`cast(${bigintOrNull(value ?? null)} as bigint)`;
 }
 
 function bigintOrNull(value: number | null): bigint | null {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { describeOnEngines } from "../../test/gateway/engines.ts";
 import { useBooks } from "../../test/ledger/books.ts";
+import { NO_LIMITS } from "../core/rate-limits.ts";
 import type { ChangeKey } from "./commands.ts";
 
 describeOnEngines("a key", (engine) => {
@@ -18,6 +19,7 @@ describeOnEngines("a key", (engine) => {
       name: "Zoë's",
       models: ["m1", "m2"],
       budget: 9n,
+      limits: { requestsPerMinute: 60, tokensPerMinute: null, concurrency: 3 },
       expiresAtMs: 70,
       nowMs: 7,
     });
@@ -37,6 +39,9 @@ describeOnEngines("a key", (engine) => {
       budget: 9n,
       spent: 0n,
       held: 0n,
+      requests_per_minute: 60n,
+      tokens_per_minute: null,
+      concurrency: 3n,
     });
   });
 
@@ -54,6 +59,35 @@ describeOnEngines("a key", (engine) => {
       expect(await row()).toMatchObject(want);
     }
   });
+
+  test("has the limits that were named last, each by itself", async () => {
+    const limitsAfter = async (limits: ChangeKey["limits"]): Promise<unknown[]> => {
+      await books.run(limits === undefined ? change({ name: "other" }) : change({ limits }));
+      const { requests_per_minute, tokens_per_minute, concurrency } = await row();
+      return [requests_per_minute, tokens_per_minute, concurrency];
+    };
+    await books.run(books.issueKey("new"));
+    expect(await limitsAfter(undefined)).toEqual([null, null, null]);
+    expect(await limitsAfter({ tokensPerMinute: 1_000_000_000_000 })).toEqual([
+      null,
+      1_000_000_000_000n,
+      null,
+    ]);
+    expect(await limitsAfter({ requestsPerMinute: 5, concurrency: 1 })).toEqual([5n, 1_000_000_000_000n, 1n]);
+    expect(await limitsAfter(undefined)).toEqual([5n, 1_000_000_000_000n, 1n]);
+    expect(await limitsAfter({ tokensPerMinute: null, concurrency: 2 })).toEqual([5n, null, 2n]);
+    expect(await limitsAfter(NO_LIMITS)).toEqual([null, null, null]);
+  });
+
+  for (const limit of ["requestsPerMinute", "tokensPerMinute", "concurrency"] as const) {
+    test(`keeps its ${limit} when it is changed to one that lets nothing through`, async () => {
+      await books.run(books.issueKey("new", { limits: { ...NO_LIMITS, [limit]: 5 } }));
+      const before = await row();
+      const [outcome] = await books.apply(change({ limits: { [limit]: 0 } }));
+      expect(outcome).toHaveProperty("failure");
+      expect(await row()).toEqual(before);
+    });
+  }
 
   test("is revoked once, and does not change after that", async () => {
     await books.run(books.issueKey("new"));

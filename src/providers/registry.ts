@@ -1,10 +1,10 @@
 import { anthropic } from "./anthropic/index.ts";
-import { google } from "./google/index.ts";
 import { dashscope } from "./dashscope/index.ts";
 import { deepseek } from "./deepseek/index.ts";
 import { groq } from "./groq/index.ts";
 import { mistral } from "./mistral/index.ts";
 import { moonshot } from "./moonshot/index.ts";
+import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { openrouter } from "./openrouter/index.ts";
 import { xai } from "./xai/index.ts";
@@ -15,9 +15,9 @@ import type { ProviderDefinition } from "./provider.ts";
 export const PROVIDERS: readonly ProviderDefinition[] = [
   openai,
   anthropic,
-  google,
   dashscope,
   deepseek,
+  google,
   groq,
   mistral,
   moonshot,

@@ -120,14 +120,49 @@ for (const { path, json } of [
   });
 }
 
-test("fields that this version does not enforce are refused by name, not silently taken", async () => {
-  const answer = await gateway.admin("POST", "/keys", {
+test("limits of a key are set, shown, changed one by one and taken away", async () => {
+  const issued = await gateway.admin("POST", "/keys", {
     account_id: gateway.accountId,
     name: "k",
-    limits: { concurrency: 1 },
+    limits: { requests_per_minute: 60, concurrency: null },
   });
-  expect(answer).toMatchObject({ status: 400, json: { error: { param: "limits" } } });
+  const none = { requests_per_minute: null, tokens_per_minute: null, concurrency: null };
+  expect(issued).toMatchObject({ status: 201, json: { limits: { ...none, requests_per_minute: 60 } } });
+  const path = `/keys/${issued.json.id}`;
+  const steps: readonly [limits: object | null | undefined, after: object][] = [
+    [{ tokens_per_minute: 100_000 }, { requests_per_minute: 60, tokens_per_minute: 100_000 }],
+    [undefined, { requests_per_minute: 60, tokens_per_minute: 100_000 }],
+    [
+      { requests_per_minute: null, concurrency: 4 },
+      { tokens_per_minute: 100_000, concurrency: 4 },
+    ],
+    [{}, { tokens_per_minute: 100_000, concurrency: 4 }],
+    [null, {}],
+  ];
+  for (const [limits, after] of steps) {
+    const { status, json } = await gateway.admin("PATCH", path, limits === undefined ? {} : { limits });
+    expect([status, json.limits]).toEqual([200, { ...none, ...after }]);
+    const { json: list } = await gateway.admin("GET", "/keys?limit=1000");
+    expect(list.data.find(({ id }: Json) => id === issued.json.id).limits).toEqual({ ...none, ...after });
+  }
 });
+
+for (const { limits, param } of [
+  { limits: { requests_per_day: 5 }, param: "limits.requests_per_day" },
+  { limits: { concurrency: 0 }, param: "limits.concurrency" },
+  { limits: { concurrency: -1 }, param: "limits.concurrency" },
+  { limits: { tokens_per_minute: 1.5 }, param: "limits.tokens_per_minute" },
+  { limits: { requests_per_minute: "60" }, param: "limits.requests_per_minute" },
+  { limits: { tokens_per_minute: 1e15 }, param: "limits.tokens_per_minute" },
+  { limits: 60, param: "limits" },
+]) {
+  test(`limits of ${JSON.stringify(limits)} are refused by name`, async () => {
+    const want = { status: 400, json: { error: { type: "invalid_request_error", param } } };
+    const key = { account_id: gateway.accountId, name: "k", limits };
+    expect(await gateway.admin("POST", "/keys", key)).toMatchObject(want);
+    expect(await gateway.admin("PATCH", `/keys/${gateway.keyId}`, { limits })).toMatchObject(want);
+  });
+}
 
 test("an API key is no admin token, and the admin token is no API key", async () => {
   const asAdmin = await fetch(`${gateway.url}/admin/v1/accounts`, {

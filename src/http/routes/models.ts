@@ -4,7 +4,8 @@ import { CATEGORIES } from "../../core/model.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
 import { respondJson } from "../respond.ts";
-import type { Route } from "../route.ts";
+import type { Route, RouteContext } from "../route.ts";
+import type { Caller } from "../../core/caller.ts";
 
 /** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
 export const modelRoutes: readonly Route[] = [
@@ -12,7 +13,7 @@ export const modelRoutes: readonly Route[] = [
     method: "get",
     path: "/api/v1/models",
     access: "key",
-    summary: "All enabled models",
+    summary: "The enabled models that the key may use",
     tag: "models",
     answers: {
       200: {
@@ -24,7 +25,10 @@ export const modelRoutes: readonly Route[] = [
       },
     },
     errors: [],
-    handle: ({ services }) => respondJson(listModels(services.relay.offer().catalog, services.publicUrl())),
+    handle(context) {
+      const { services } = context;
+      return respondJson(listModels(services.relay.offer().catalog, callerOf(context), services.publicUrl()));
+    },
   },
   {
     method: "get",
@@ -35,7 +39,8 @@ export const modelRoutes: readonly Route[] = [
     query: { category: Type.Enum([...CATEGORIES]) },
     answers: { 200: { description: "The model", schema: PublicModelSchema } },
     errors: [400, 404],
-    handle({ services, params, query }) {
+    handle(context) {
+      const { services, params, query } = context;
       const categories = query.getAll("category");
       if (categories.length > 1) {
         throw new GatewayError("invalid_request_error", "category stands twice in the query.", {
@@ -43,7 +48,13 @@ export const modelRoutes: readonly Route[] = [
         });
       }
       const { catalog } = services.relay.offer();
-      return respondJson(findPublicModel(catalog, params.model ?? "", categories[0], services.publicUrl()));
+      const asked = { id: params.model ?? "", category: categories[0] };
+      return respondJson(findPublicModel(catalog, callerOf(context), asked, services.publicUrl()));
     },
   },
 ];
+
+function callerOf({ caller }: RouteContext): Caller {
+  if (caller === undefined) throw new Error("The route was reached without a caller.");
+  return caller;
+}

@@ -1,4 +1,5 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
+import { type KeyLimits, NO_LIMITS } from "../../../core/rate-limits.ts";
 import { respondJson } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { bodyOf, pageOf } from "./body.ts";
@@ -26,12 +27,13 @@ export const keyRoutes: readonly Route[] = [
     answers: { 201: { description: "The key; its text is shown this once", schema: IssuedKeySchema } },
     errors: [400, 404, 503],
     async handle(context) {
-      const { account_id, name, models, budget, expires_at } = await readNewKey(context);
+      const { account_id, name, models, budget, limits, expires_at } = await readNewKey(context);
       const issued = await context.services.admin.issueKey({
         accountId: account_id,
         name,
         models: models ?? null,
         budget: budget ?? null,
+        limits: { ...NO_LIMITS, ...namedLimits(limits ?? null) },
         expiresAtSec: expires_at ?? null,
       });
       return respondJson(issued, 201);
@@ -52,17 +54,18 @@ export const keyRoutes: readonly Route[] = [
     method: "patch",
     path: "/admin/v1/keys/:id",
     access: "admin",
-    summary: "Change a key's name, models, budget or expiry",
+    summary: "Change a key's name, models, budget, limits or expiry",
     tag: "admin",
     body: KeyChangeSchema,
     answers: { 200: { description: "The key as it now is", schema: KeySchema } },
     errors: [400, 404, 503],
     async handle(context) {
-      const { name, models, budget, expires_at } = await readKeyChange(context);
+      const { name, models, budget, limits, expires_at } = await readKeyChange(context);
       const changed = await context.services.admin.changeKey(context.params.id ?? "", {
         ...(name === undefined ? {} : { name }),
         ...(models === undefined ? {} : { models }),
         ...(budget === undefined ? {} : { budget }),
+        ...(limits === undefined ? {} : { limits: namedLimits(limits) }),
         ...(expires_at === undefined ? {} : { expiresAtSec: expires_at }),
       });
       return respondJson(changed);
@@ -88,3 +91,16 @@ export const keyRoutes: readonly Route[] = [
     },
   },
 ];
+
+/** The limits that a body names; `null` for the whole takes all of them away. */
+function namedLimits(
+  limits: NonNullable<Static<typeof KeyChangeSchema>["limits"]> | null,
+): Partial<KeyLimits> {
+  if (limits === null) return NO_LIMITS;
+  const { requests_per_minute, tokens_per_minute, concurrency } = limits;
+  return {
+    ...(requests_per_minute === undefined ? {} : { requestsPerMinute: requests_per_minute }),
+    ...(tokens_per_minute === undefined ? {} : { tokensPerMinute: tokens_per_minute }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+  };
+}

@@ -13,6 +13,19 @@ const Budget = Type.Union([Type.Number(), Type.Null()], {
   description: "Credits the key may spend in all; null for no bound of its own",
 });
 
+const Limit = (description: string) =>
+  Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 }), Type.Null()], { description });
+const LIMITS = {
+  requests_per_minute: Limit("Requests in any 60 seconds; null for no limit"),
+  tokens_per_minute: Limit("Tokens counted in any 60 seconds; null for no limit"),
+  concurrency: Limit("Requests under way at once; null for no limit"),
+};
+
+/** Limits as they are asked for: one that is not named is not changed. */
+const Limits = Type.Union([Type.Partial(Type.Object(LIMITS), closed), Type.Null()], {
+  description: "What the key may use in a minute and at once; null for none of them",
+});
+
 /** Queries of lists. */
 export const PAGE_QUERY: Readonly<Record<string, TSchema>> = {
   after: Type.String({ description: "`next` of the page before" }),
@@ -37,6 +50,7 @@ export const KeySchema = Type.Object(
     hint: Type.String({ description: "Beginning and end of the key" }),
     models: Models,
     budget: Budget,
+    limits: Type.Object(LIMITS),
     spent: Type.Number({ description: "Credits the key was charged so far" }),
     held: Type.Number({ description: "Credits set aside for its requests under way" }),
     expires_at: NullableSeconds,
@@ -86,6 +100,7 @@ export const NewKeySchema = Type.Object(
     name: Name,
     models: Type.Optional(Models),
     budget: Type.Optional(Budget),
+    limits: Type.Optional(Limits),
     expires_at: Type.Optional(NullableSeconds),
   },
   closed,
@@ -96,6 +111,7 @@ export const KeyChangeSchema = Type.Object(
     name: Type.Optional(Name),
     models: Type.Optional(Models),
     budget: Type.Optional(Budget),
+    limits: Type.Optional(Limits),
     expires_at: Type.Optional(NullableSeconds),
   },
   closed,

@@ -1,0 +1,162 @@
+import { curl, type Example, type ExampleFacts, RED_SQUARE } from "./example.ts";
+
+const CLIENT = `import { GoogleGenAI } from "@google/genai";
+
+const client = new GoogleGenAI({
+  apiKey: process.env.API_KEY,
+  httpOptions: { baseUrl: \`\${process.env.BASE_URL}/api\`, apiVersion: "v1" },
+});`;
+
+const SAY_HELLO = [{ role: "user", parts: [{ text: "Say hello." }] }];
+
+/** Examples of generateContent, by curl and by the SDK \`@google/genai\`. */
+export function generateContentExamples(model: ExampleFacts): readonly Example[] {
+  return [
+    ...plainExamples(model),
+    ...streamExamples(model),
+    toolExample(model),
+    ...(model.inputModalities.includes("image") ? [imageInExample(model)] : []),
+    ...(model.outputModalities.includes("image") ? [imageOutExample(model)] : []),
+  ];
+}
+
+function path({ id }: ExampleFacts, verb: string): string {
+  return `/api/v1/models/${encodeURIComponent(id)}:${verb}`;
+}
+
+function plainExamples(model: ExampleFacts): readonly Example[] {
+  return [
+    {
+      title: "An answer, by curl",
+      language: "sh",
+      code: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
+      prints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
+    },
+    {
+      title: "An answer, by the SDK",
+      language: "js",
+      code: `${CLIENT}
+
+const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
+console.log(response.text);
+console.log("tokens:", response.usageMetadata.totalTokenCount);`,
+      prints: "…\ntokens: N",
+    },
+  ];
+}
+
+function streamExamples(model: ExampleFacts): readonly Example[] {
+  return [
+    {
+      title: "A stream, by curl",
+      language: "sh",
+      code: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
+      prints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
+
+data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
+    },
+    {
+      title: "A stream, by the SDK",
+      language: "js",
+      code: `${CLIENT}
+
+const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
+let usage;
+for await (const chunk of stream) {
+  process.stdout.write(chunk.text ?? "");
+  usage = chunk.usageMetadata ?? usage;
+}
+console.log("\\ntokens:", usage.totalTokenCount);`,
+      prints: "…\ntokens: N",
+    },
+  ];
+}
+
+function toolExample(model: ExampleFacts): Example {
+  return {
+    title: "A tool, called and answered, by the SDK",
+    language: "js",
+    code: `${CLIENT}
+
+const tools = [
+  {
+    functionDeclarations: [
+      {
+        name: "temperature_in",
+        description: "The temperature in a city now, in degrees Celsius",
+        parametersJsonSchema: {
+          type: "object",
+          properties: { city: { type: "string" } },
+          required: ["city"],
+        },
+      },
+    ],
+  },
+];
+const contents = [{ role: "user", parts: [{ text: "How warm is it in Oslo? Use the tool." }] }];
+for (;;) {
+  const response = await client.models.generateContent({ model: "${model.id}", contents, config: { tools } });
+  const { content } = response.candidates[0];
+  contents.push(content); // whole: each part keeps its thoughtSignature
+  const calls = content.parts.filter((part) => part.functionCall).map((part) => part.functionCall);
+  if (calls.length === 0) {
+    console.log(response.text);
+    break;
+  }
+  const parts = calls.map(({ id, name, args }) => {
+    console.log("called:", name, args.city);
+    return { functionResponse: { id, name, response: { celsius: 3 } } };
+  });
+  contents.push({ role: "user", parts });
+}`,
+    prints: "called: temperature_in …\n…",
+  };
+}
+
+function imageInExample(model: ExampleFacts): Example {
+  return {
+    title: "An image in, by the SDK",
+    language: "js",
+    code: `${CLIENT}
+
+const png = "${RED_SQUARE}";
+const response = await client.models.generateContent({
+  model: "${model.id}",
+  contents: [
+    {
+      role: "user",
+      parts: [{ inlineData: { mimeType: "image/png", data: png } }, { text: "Which colour is this?" }],
+    },
+  ],
+});
+console.log(response.text);`,
+    prints: "…",
+  };
+}
+
+function imageOutExample(model: ExampleFacts): Example {
+  return {
+    title: "An image out, and then changed, by the SDK",
+    language: "js",
+    code: `import { writeFileSync } from "node:fs";
+${CLIENT}
+
+const contents = [{ role: "user", parts: [{ text: "Draw a lighthouse by day." }] }];
+const draw = async (file) => {
+  const response = await client.models.generateContent({
+    model: "${model.id}",
+    contents,
+    config: { responseModalities: ["TEXT", "IMAGE"] },
+  });
+  const { content } = response.candidates[0];
+  const image = content.parts.find((part) => part.inlineData);
+  writeFileSync(file, Buffer.from(image.inlineData.data, "base64"));
+  console.log("wrote", file);
+  contents.push(content); // whole: each part keeps its thoughtSignature
+};
+await draw("day.png");
+contents.push({ role: "user", parts: [{ text: "The same by night." }] });
+await draw("night.png");`,
+    prints: "wrote day.png\nwrote night.png",
+  };
+}

@@ -1,0 +1,86 @@
+import type { Model, ProtocolId } from "../core/model.ts";
+import { chatExamples } from "./examples/chat-completions.ts";
+import type { Example, ExampleFacts } from "./examples/example.ts";
+import { generateContentExamples } from "./examples/generate-content.ts";
+import { messagesExamples } from "./examples/messages.ts";
+
+/** A request format as its readers need to know it. */
+export interface Format {
+  readonly name: string;
+  /** Paths under the service's origin. */
+  readonly paths: (id: string) => readonly string[];
+  /** The vendor's own client for JavaScript, and where it is pointed. */
+  readonly sdk: {
+    readonly packageName: string;
+    readonly options: (origin: string) => string;
+  };
+  /** What its answers and streams are like, a sentence each. */
+  readonly notes: (model: Model) => readonly string[];
+  readonly errorBody: string;
+  readonly examples: (model: ExampleFacts) => readonly Example[];
+}
+
+/** The formats by the identifiers of the interface. */
+export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
+  compat_chat_completions: {
+    name: "Chat completions",
+    paths: () => ["/api/v1/chat/completions"],
+    sdk: {
+      packageName: "openai",
+      options: (origin) => `baseURL: "${origin}/api/v1"`,
+    },
+    notes: chatNotes,
+    errorBody: '{"error":{"message":"…","type":"…","param":"… or null","code":"…"}}',
+    examples: chatExamples,
+  },
+  compat_messages: {
+    name: "Messages",
+    paths: () => ["/api/v1/messages"],
+    sdk: {
+      packageName: "@anthropic-ai/sdk",
+      options: (origin) => `baseURL: "${origin}/api"`,
+    },
+    notes: () => [
+      'A stream has the format\'s own events. Before `message_stop` comes one more, `event: credit` with `data: {"type":"ping","credit":N}`; `credit` stands on `message_delta` too, which is where the SDK shows it.',
+      "Thinking blocks carry a `signature`. Send the assistant's turn back with every block unchanged and in its order, or the next request is refused.",
+      "Every `tool_use` is answered in the next user message by a `tool_result` with the same `tool_use_id`, all of them in that one message and before any text.",
+      "A stream that fails ends with `event: error` and without `message_stop`. `ping` events may come at any time.",
+    ],
+    errorBody: '{"type":"error","error":{"type":"…","message":"…"},"request_id":"…"}',
+    examples: messagesExamples,
+  },
+  compat_generate_content: {
+    name: "GenerateContent",
+    paths: (id) => {
+      const path = `/api/v1/models/${encodeURIComponent(id)}`;
+      return [`${path}:generateContent`, `${path}:streamGenerateContent?alt=sse`];
+    },
+    sdk: {
+      packageName: "@google/genai",
+      options: (origin) => `httpOptions: { baseUrl: "${origin}/api", apiVersion: "v1" }`,
+    },
+    notes: () => [
+      "Whether the answer is streamed is said by the path, not by a field. The slash of the id may be percent-encoded or plain.",
+      "A stream has `data:` lines only, no event names and no `[DONE]`. The last chunk has the `finishReason`, the usage and `credit`.",
+      "The SDK drops members it does not know, `credit` among them: it is in the JSON, as curl shows.",
+      "Parts may carry a `thoughtSignature`. Send the model's turn back with every part unchanged, or the next request is refused.",
+      'A stream that fails ends with `data: {"error":{"code","message","status"}}` and without a `finishReason`.',
+    ],
+    errorBody: '{"error":{"code":400,"message":"…","status":"INVALID_ARGUMENT","type":"…"}}',
+    examples: generateContentExamples,
+  },
+};
+
+function chatNotes({ outputModalities }: Model): readonly string[] {
+  return [
+    "A stream ends with a chunk that has `usage` and no choices, a chunk that has `credit` (and the usage again) and no choices, and `data: [DONE]`; `stream_options` does not change that. Read `chunk.choices[0]?.` with the question mark.",
+    "Assistant messages that came back with `reasoning_details` must be sent back with them unchanged.",
+    ...(outputModalities.includes("image")
+      ? [
+          "Images are in `message.images`, as data URIs. Such a URI may carry a `thought_signature` before `;base64`: send it back byte for byte when you send the turn back.",
+          "With `image` in `modalities` the answer is not streamed: `stream: true` is refused.",
+        ]
+      : []),
+    'A stream that fails has a chunk with `finish_reason` `error`, then usage, credit, `data: {"error":…}` and `[DONE]`. Lines that begin with a colon keep the connection open and mean nothing.',
+  ];
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { ERRORS } from "../core/errors.ts";
+import { TOKEN_BUCKETS } from "../core/price.ts";
+import { loadModelFiles, servedIn } from "./catalog.ts";
+import { FORMATS } from "./formats.ts";
+import { modelPage } from "./llms-txt.ts";
+import { servicePage } from "./llms-index.ts";
+import { isIgnored, parametersOf } from "./parameters.ts";
+
+const ORIGIN = "https://gateway.example";
+const models = loadModelFiles(join(import.meta.dir, "../../models"));
+
+describe("every model's page is whole", () => {
+  for (const model of models) {
+    const page = modelPage(model, ORIGIN);
+    const lines = page.split("\n");
+
+    test(`${model.uniqueId}: name, id and sections stand in their order`, () => {
+      const headings = lines.filter((line) => /^##? /.test(line));
+      expect(headings).toEqual([
+        `# ${model.displayName}`,
+        "## Where",
+        "## Limits",
+        "## Prices",
+        ...model.supportedProtocols.map((id) => `## Parameters: ${FORMATS[id].name.toLowerCase()}`),
+        "## What to know",
+        "## Examples",
+        "## Errors",
+      ]);
+      expect(model.summary).not.toBe("");
+      expect(lines[2]).toBe(`> \`${model.id}\`: ${model.summary}`);
+      expect(page).not.toMatch(/undefined|null,|NaN|\[object/);
+    });
+
+    test(`${model.uniqueId}: a row for each parameter of each format, the ignored ones marked`, () => {
+      for (const protocol of model.supportedProtocols) {
+        const start = page.indexOf(`## Parameters: ${FORMATS[protocol].name.toLowerCase()}`);
+        const section = page.slice(start, page.indexOf("\n## ", start + 1));
+        for (const { name, required } of parametersOf(model, protocol)) {
+          const row = section.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+          expect(row.split(" | ").length, `${name} of ${protocol}`).toBe(5);
+          expect(row.includes("Ignored by this model")).toBe(isIgnored(model, name));
+          if (required === true) expect(row).toContain("| required |");
+        }
+      }
+    });
+
+    test(`${model.uniqueId}: a row for each price rule`, () => {
+      const rules = TOKEN_BUCKETS.flatMap((bucket) => model.prices[bucket] ?? []);
+      expect(lines.filter((line) => line.endsWith("| 1M tokens |")).length).toBe(rules.length);
+      for (const { price } of rules)
+        expect(page).toContain(`| ${Number(price) / 10_000} | ${Number(price).toLocaleString("en")} |`);
+    });
+
+    test(`${model.uniqueId}: notes, examples and all errors`, () => {
+      for (const note of model.notes) expect(page).toContain(`- ${note}`);
+      for (const id of model.supportedProtocols) {
+        const { name, sdk, examples } = FORMATS[id];
+        for (const { title } of examples(model))
+          expect(page).toContain(`### ${name}: ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`);
+        expect(page).toContain(sdk.options(ORIGIN));
+      }
+      // Neither can be met by one who calls a model.
+      expect(Object.keys(ERRORS).filter((kind) => !page.includes(`\`${kind}\``))).toEqual([
+        "method_not_allowed",
+        "conflict_error",
+      ]);
+    });
+  }
+});
+
+test("a page tells only of the formats that are served now", () => {
+  const model = models.find(({ id }) => id === "google/gemini-3-pro-image")!;
+  const page = modelPage(servedIn(model, ["compat_generate_content"]), ORIGIN);
+  expect(page).not.toMatch(/chat|openai/i);
+  expect(page).toContain(`${ORIGIN}/api/v1/models/google%2Fgemini-3-pro-image:generateContent`);
+});
+
+test("the index has every model under its category, with the address of its page", () => {
+  const index = servicePage(models, ORIGIN);
+  expect(index.split("\n")[0]).toBe("# Switchyard");
+  for (const model of models)
+    expect(index).toContain(
+      `- [${model.displayName}](${ORIGIN}/docs/language/${model.id}/llms.txt): \`${model.id}\``,
+    );
+  expect(index).toContain("## Text models");
+  expect(index).not.toContain("## Video models");
+  expect(servicePage([], ORIGIN)).toContain("None is served now");
+});

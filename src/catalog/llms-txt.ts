@@ -1,0 +1,136 @@
+import { creditsText } from "../core/credits.ts";
+import type { Model, ProtocolId } from "../core/model.ts";
+import { costOf, type PriceSnapshot } from "../core/price.ts";
+import { NO_USAGE } from "../core/usage.ts";
+import { errorTable } from "./error-words.ts";
+import type { Example } from "./examples/example.ts";
+import { type Format, FORMATS } from "./formats.ts";
+import { MEDIA_PARTS } from "./parameter-tables.ts";
+import { parameterTable } from "./parameter-words.ts";
+import { grouped, priceNotes, priceTable } from "./price-words.ts";
+
+/** All that is needed to use a model, as Markdown; `origin` is where the service is, without a slash at the end. */
+export function modelPage(model: Model, origin: string): string {
+  const formats = model.supportedProtocols.map((id) => ({ id, format: FORMATS[id] }));
+  return `${[
+    `# ${model.displayName}`,
+    `> \`${model.id}\`${model.summary === "" ? "" : `: ${model.summary}`}`,
+    ...where(model, formats, origin),
+    ...limits(model),
+    ...prices(model),
+    ...formats.flatMap(({ id, format }) => parameters(model, id, format)),
+    ...quirks(model, formats),
+    ...examples(model, formats, origin),
+    ...errors(formats),
+  ].join("\n\n")}\n`;
+}
+
+interface Served {
+  readonly id: ProtocolId;
+  readonly format: Format;
+}
+
+function where(model: Model, formats: readonly Served[], origin: string): readonly string[] {
+  const places = formats.map(({ id, format: { name, paths, sdk } }) =>
+    [
+      `- ${name} (\`${id}\`)`,
+      ...paths(model.id).map((path) => `  - \`POST ${origin}${path}\``),
+      `  - official SDK \`${sdk.packageName}\`: \`${sdk.options(origin)}\``,
+    ].join("\n"),
+  );
+  return [
+    "## Where",
+    places.join("\n"),
+    "The API key goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`, as the SDKs do; never into the URL. " +
+      `Bodies are JSON. What this service is and which other models it has: ${origin}/llms.txt`,
+  ];
+}
+
+function limits(model: Model): readonly string[] {
+  const tokens = (count: number | null): string =>
+    count === null ? "not known" : `${grouped(String(count))} tokens`;
+  const rows = [
+    `| Takes | ${model.inputModalities.join(", ")} |`,
+    `| Gives | ${model.outputModalities.join(", ")} |`,
+    `| Context, input and output together | ${tokens(model.totalContext)} |`,
+    `| Output, reasoning included | ${tokens(model.maxOutput)} |`,
+    "| Body of a request | 32 MiB |",
+    ...(model.inputModalities.includes("image")
+      ? [
+          `| An image | ${tokens(model.mediaTokenCeiling.image ?? null)} at most; that is what is held for a link |`,
+        ]
+      : []),
+  ];
+  return ["## Limits", ["| What | How much |", "|---|---|", ...rows].join("\n")];
+}
+
+function prices(model: Model): readonly string[] {
+  const plain: PriceSnapshot = {
+    version: model.priceVersion,
+    prices: Object.fromEntries(
+      Object.entries(model.prices).map(([bucket, rules]) => [bucket, rules.slice(-1)]),
+    ),
+    pricedAtMs: 0,
+  };
+  const cost = costOf({ ...NO_USAGE, input: 1_000, output: 500 }, plain);
+  const ruled = Object.values(model.prices).some((rules) => rules.length > 1);
+  const notes = [
+    ...priceNotes(model.prices),
+    `So 1,000 tokens of input and 500 of output cost ${creditsText(cost)} credits${ruled ? ' by the rows "otherwise"' : ""}.`,
+    "1 USD is 10,000 credits. `credit` in the answer is what the request cost, to the sixth decimal, as it is booked. The most it can cost is held before it is sent on; a failed request without output costs nothing.",
+  ];
+  return ["## Prices", priceTable(model.prices), bullets(notes)];
+}
+
+function parameters(model: Model, id: ProtocolId, format: Format): readonly string[] {
+  const parts = model.inputModalities.flatMap((kind) => {
+    const part = MEDIA_PARTS[id][kind];
+    return part === undefined ? [] : [`${kind}: \`${part}\``];
+  });
+  return [
+    `## Parameters: ${format.name.toLowerCase()}`,
+    parameterTable(model, id),
+    "Parts of a message:",
+    bullets(parts),
+  ];
+}
+
+function quirks(model: Model, formats: readonly Served[]): readonly string[] {
+  const own = [
+    ...model.notes,
+    "What is left out or changed on the way to the model is named in the answer's `warning` header.",
+  ];
+  return [
+    "## What to know",
+    bullets(own),
+    ...formats.flatMap(({ format }) => [`${format.name}:`, bullets(format.notes(model))]),
+  ];
+}
+
+function examples(model: Model, formats: readonly Served[], origin: string): readonly string[] {
+  const packages = formats.map(({ format }) => format.sdk.packageName).join(" ");
+  return [
+    "## Examples",
+    `Each runs as it stands once \`BASE_URL\` (here \`${origin}\`) and \`API_KEY\` are in its environment; the JavaScript ones as modules (\`example.mjs\`) after \`npm install ${packages}\`. In what they print, \`…\` is text that varies and \`N\` a number.`,
+    ...formats.flatMap(({ format }) =>
+      format.examples(model).flatMap((example) => shownExample(format, example)),
+    ),
+  ];
+}
+
+function shownExample(format: Format, { title, language, code, prints }: Example): readonly string[] {
+  return [
+    `### ${format.name}: ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`,
+    `\`\`\`${language}\n${code}\n\`\`\``,
+    `Prints:\n\n\`\`\`text\n${prints}\n\`\`\``,
+  ];
+}
+
+function errors(formats: readonly Served[]): readonly string[] {
+  const bodies = formats.map(({ format }) => `${format.name}: \`${format.errorBody}\``);
+  return ["## Errors", errorTable(), "The body of an error:", bullets(bodies)];
+}
+
+function bullets(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join("\n");
+}

@@ -1,0 +1,117 @@
+import { creditsText } from "../core/credits.ts";
+import {
+  type PriceBucket,
+  type PriceCondition,
+  type PriceRule,
+  PRICE_BUCKETS,
+  type Prices,
+  rulesFor,
+  UNIT_BUCKETS,
+  type UnitBucket,
+  WORD_FACTS,
+} from "../core/price.ts";
+
+const BUCKET_WORDS: Readonly<Record<PriceBucket, string>> = {
+  input: "Input",
+  cache_read: "Input read from the provider's cache",
+  cache_write_5m: "Input written to the provider's cache",
+  cache_write_1h: "Input written to the cache for an hour",
+  image_input: "Images in the input",
+  audio_input: "Sound in the input",
+  output: "Output",
+  reasoning: "Reasoning",
+  image_output: "Images in the output",
+  audio_output: "Sound in the output",
+  second: "Second of video",
+  image: "Image",
+  web_search: "Web search",
+};
+
+/** A price list as a table: a row for each rule, and above another what counts before it. */
+export function priceTable(prices: Prices): string {
+  const rows = PRICE_BUCKETS.flatMap((bucket) =>
+    (prices[bucket] ?? []).map((rule, i, rules) => priceRow(bucket, rule, rules.length > 1 && i > 0)),
+  );
+  return ["| What | When | USD | Credits | For |", "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+function priceRow(bucket: PriceBucket, { when, price }: PriceRule, isLater: boolean): string {
+  const words = conditionWords(when);
+  const unit = isUnit(bucket);
+  const cells = [
+    BUCKET_WORDS[bucket],
+    words === "" ? (isLater ? "otherwise" : "always") : words,
+    // A micro-credit is 10^-10 USD; by the million tokens that is 10^-4.
+    decimal(price, unit ? 10 : 4),
+    unit ? creditsText(price) : grouped(price.toString()),
+    unit ? "each" : "1M tokens",
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function isUnit(bucket: PriceBucket): bucket is UnitBucket {
+  return UNIT_BUCKETS.some((unit) => unit === bucket);
+}
+
+/** When a rule holds, in words; empty for always. */
+export function conditionWords(when: PriceCondition): string {
+  const words: string[] = [];
+  if (when.fromMs !== undefined) words.push(`from ${momentWords(when.fromMs)} on`);
+  if (when.utcHours !== undefined) {
+    words.push(`${when.utcHours.map(([from, to]) => `${hour(from)}–${hour(to)}`).join(" and ")} UTC`);
+  }
+  if (when.inputOver !== undefined) {
+    words.push(`more than ${grouped(String(when.inputOver))} input tokens, cached ones included`);
+  }
+  for (const fact of WORD_FACTS) {
+    const values = when[fact];
+    if (values !== undefined) words.push(`${fact} ${values.join(" or ")}`);
+  }
+  if (when.hasVideo !== undefined) words.push(`${when.hasVideo ? "with" : "without"} a video in the input`);
+  return words.join(", ");
+}
+
+/** What the table does not show: how its rules are read, and what is charged for what has no row. */
+export function priceNotes(prices: Prices): readonly string[] {
+  const rules = Object.values(prices).flat();
+  const has = (test: (when: PriceCondition) => boolean): boolean => rules.some(({ when }) => test(when));
+  const notes: string[] = [];
+  if (has((when) => Object.keys(when).length > 0))
+    notes.push("Of several rows for the same thing the first that holds counts, for the whole request.");
+  if (has((when) => when.fromMs !== undefined || when.utcHours !== undefined))
+    notes.push("Date and hour are those of the moment the request arrives.");
+  if (has((when) => when.inputOver !== undefined))
+    notes.push(
+      "The input that is compared is all of the request: text, media, and what came from the cache.",
+    );
+  if (prices.cache_read === undefined) notes.push("Input that comes from a cache costs as other input.");
+  if (prices.output !== undefined && prices.reasoning === undefined)
+    notes.push("Reasoning (thinking) is output and costs as such, whether it is shown or not.");
+  if (prices.input !== undefined && prices.image_input === undefined)
+    notes.push("Images and documents in the input count in tokens, at the price of input.");
+  if (prices.input !== undefined && rulesFor(prices, "audio_input") === undefined)
+    notes.push("There is no price for sound, so sound is refused.");
+  if (prices.output !== undefined && prices.web_search === undefined)
+    notes.push("There is no price for the provider's web search, so it is refused.");
+  return notes;
+}
+
+function momentWords(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+function hour(of: number): string {
+  return `${String(of).padStart(2, "0")}:00`;
+}
+
+/** `value` ÷ 10^`places`, exactly. */
+function decimal(value: bigint, places: number): string {
+  const digits = value.toString().padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "");
+  return `${grouped(digits.slice(0, -places))}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Digits in groups of three. */
+export function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}

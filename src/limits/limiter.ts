@@ -1,0 +1,185 @@
+import type { Clock } from "../core/clock.ts";
+import type { KeyLimits, LimitState, LimitWindow } from "../core/rate-limits.ts";
+import { createSlidingWindow, type SlidingWindow, WINDOW_MS } from "./window.ts";
+
+/**
+ * Counts what keys use and refuses what is beyond their limits.
+ *
+ * Requests are counted when they are admitted. Tokens are counted where they are used: input at the moment of
+ * admission, output at the moment the request ends. Until it ends, a request is counted with a guess at its
+ * admission; its end puts the real counts in place of the guess.
+ */
+export interface Limiter {
+  /** One decision on all limits of a key: a request that one of them refuses uses nothing of the others. */
+  admit(request: LimitedRequest): Pass | LimitRefusal;
+  /** How a key stands now against those of its limits that are by the minute. */
+  stateOf(keyId: string, limits: KeyLimits): LimitState;
+  /** How many keys something is known of. */
+  readonly size: number;
+}
+
+/** A request of a key that has limits. */
+export interface LimitedRequest {
+  readonly keyId: string;
+  /** As they are now: a change counts from the next request on. */
+  readonly limits: KeyLimits;
+  /** Input tokens as a good guess. */
+  readonly inputTokens: number;
+  /** Output tokens to reckon with until they are known; less of it is taken where the limit has no room for it at all. */
+  readonly outputTokens: number;
+}
+
+/** A request that was admitted and is under way. */
+export interface Pass {
+  readonly ok: true;
+  /** The request has ended: its place is free, and `used` is counted in place of the guess. Only the first call does. */
+  end(used: UsedTokens | "as_guessed"): void;
+}
+
+/** Tokens of one request; each bucket in one of the two. */
+export interface UsedTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** Which limit refuses a request, and when it would not. */
+export interface LimitRefusal {
+  readonly ok: false;
+  readonly limit: keyof KeyLimits;
+  /** At least 1; `null` when waiting never helps, since the request alone is larger than the limit. */
+  readonly retryAfterMs: number | null;
+}
+
+/** Nobody knows when a request under way will end: look again after this long. */
+const BUSY_MS = 1_000;
+
+interface KeyUse {
+  readonly requests: SlidingWindow;
+  readonly tokens: SlidingWindow;
+  underWay: number;
+  lastUsedMs: number;
+}
+
+/** A limiter of this process. Keys without use in the last minute are forgotten. */
+export function createLimiter(clock: Clock): Limiter {
+  const steadyClock = createSteadyClock(clock);
+  /** The key that was not used for longest is the first. */
+  const uses = new Map<string, KeyUse>();
+
+  const useOf = (keyId: string, nowMs: number): KeyUse => {
+    const known = uses.get(keyId);
+    const use = known ?? {
+      requests: createSlidingWindow(),
+      tokens: createSlidingWindow(),
+      underWay: 0,
+      lastUsedMs: nowMs,
+    };
+    use.lastUsedMs = nowMs;
+    uses.delete(keyId);
+    uses.set(keyId, use);
+    return use;
+  };
+
+  /** Looks at two keys for each that is used, so that there are never many that need not be there. */
+  const forgetIdle = (nowMs: number): void => {
+    for (let i = 0; i < 2; i += 1) {
+      const [oldest] = uses;
+      if (oldest === undefined) return;
+      const [keyId, use] = oldest;
+      if (nowMs - use.lastUsedMs < WINDOW_MS) return;
+      uses.delete(keyId);
+      // One with requests under way is looked at again when its turn comes.
+      if (use.underWay > 0) uses.set(keyId, use);
+    }
+  };
+
+  return {
+    admit({ keyId, limits, inputTokens, outputTokens }) {
+      const { nowMs } = steadyClock.now();
+      forgetIdle(nowMs);
+      const use = useOf(keyId, nowMs);
+      const guess = Math.max(inputTokens, Math.min(inputTokens + outputTokens, limits.tokensPerMinute ?? 0));
+      const refusal = refusalOf(use, limits, { nowMs, inputTokens, guess });
+      if (refusal !== undefined) return refusal;
+      use.underWay += 1;
+      if (limits.requestsPerMinute !== null) use.requests.add(nowMs, 1);
+      const entry = limits.tokensPerMinute === null ? undefined : use.tokens.add(nowMs, guess);
+      let ended = false;
+      return {
+        ok: true,
+        end(used) {
+          if (ended) return;
+          ended = true;
+          use.underWay -= 1;
+          use.lastUsedMs = steadyClock.now().nowMs;
+          if (entry === undefined || used === "as_guessed") return;
+          use.tokens.correct(entry, used.input - guess);
+          if (used.output > 0) use.tokens.add(use.lastUsedMs, used.output);
+        },
+      };
+    },
+
+    get size() {
+      return uses.size;
+    },
+
+    stateOf(keyId, limits) {
+      const { nowMs, aheadMs } = steadyClock.now();
+      const use = uses.get(keyId);
+      const stand = (limit: number | null, window: SlidingWindow | undefined): LimitWindow | undefined => {
+        if (limit === null) return undefined;
+        const used = window?.used(nowMs) ?? 0;
+        const resetAtMs = (window?.emptyAtMs(nowMs) ?? nowMs) - aheadMs;
+        return { limit, remaining: Math.max(0, limit - used), resetAtMs };
+      };
+      const requests = stand(limits.requestsPerMinute, use?.requests);
+      const tokens = stand(limits.tokensPerMinute, use?.tokens);
+      return {
+        ...(requests === undefined ? {} : { requests }),
+        ...(tokens === undefined ? {} : { tokens }),
+      };
+    },
+  };
+}
+
+/** The limit that a request must wait for longest, if there is any that it must wait for. */
+function refusalOf(
+  { requests, tokens, underWay }: KeyUse,
+  { requestsPerMinute, tokensPerMinute, concurrency }: KeyLimits,
+  {
+    nowMs,
+    inputTokens,
+    guess,
+  }: { readonly nowMs: number; readonly inputTokens: number; readonly guess: number },
+): LimitRefusal | undefined {
+  if (tokensPerMinute !== null && inputTokens > tokensPerMinute)
+    return { ok: false, limit: "tokensPerMinute", retryAfterMs: null };
+  const waits: readonly (readonly [limit: keyof KeyLimits, waitMs: number])[] = [
+    ["concurrency", concurrency === null || underWay < concurrency ? 0 : BUSY_MS],
+    [
+      "requestsPerMinute",
+      requestsPerMinute === null ? 0 : requests.freeAtMs(nowMs, requestsPerMinute - 1) - nowMs,
+    ],
+    [
+      "tokensPerMinute",
+      tokensPerMinute === null ? 0 : tokens.freeAtMs(nowMs, tokensPerMinute - guess) - nowMs,
+    ],
+  ];
+  const [limit, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest));
+  return retryAfterMs === 0 ? undefined : { ok: false, limit, retryAfterMs };
+}
+
+/** A clock that does not go back: when the machine's does, it goes on from where it was. */
+function createSteadyClock(clock: Clock) {
+  let lastMs = -Infinity;
+  let aheadMs = 0;
+  return {
+    /** The time, and how far it is ahead of the machine's. */
+    now(): { readonly nowMs: number; readonly aheadMs: number } {
+      const machineMs = clock.nowMs();
+      if (machineMs + aheadMs < lastMs) aheadMs = lastMs - machineMs;
+      lastMs = machineMs + aheadMs;
+      return { nowMs: lastMs, aheadMs };
+    },
+  };
+}

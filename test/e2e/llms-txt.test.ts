@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { loadModelFiles } from "../../src/catalog/catalog.ts";
+import { examplesOf, type PageExample, printsAs, runExample } from "../docs/page-examples.ts";
+import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
+
+// The pages of the models as a reader meets them: fetched from a running gateway, and every program on them run as it
+// stands, by curl and by the official SDKs. The upstream is the double, which refuses a turn that came back changed.
+
+let catalogue: WholeCatalogue;
+beforeAll(async () => {
+  catalogue = await startWholeCatalogue({ OPENROUTER: "/v1" });
+});
+afterAll(() => catalogue.close());
+
+const curlIsHere = Bun.which("curl") !== null;
+if (!curlIsHere && process.env.SWITCHYARD_REQUIRE_ALL === "1")
+  throw new Error("This machine has no curl, and SWITCHYARD_REQUIRE_ALL is set.");
+if (!curlIsHere) console.warn("skipped: the pages' curl examples, because this machine has no curl");
+
+const page = async (path: string): Promise<string> => {
+  const response = await fetch(`${catalogue.gateway.url}${path}`);
+  expect([path, response.status]).toEqual([path, 200]);
+  return response.text();
+};
+
+async function check(example: PageExample): Promise<void> {
+  const { gateway } = catalogue;
+  const run = await runExample(example, { BASE_URL: gateway.url, API_KEY: gateway.key });
+  const told = `${example.title}\n${example.code}\n--- printed\n${run.output}\n--- errors\n${run.errors}`;
+  expect(run.exitCode, told).toBe(0);
+  expect(run.errors, told).toBe("");
+  expect(printsAs(example.prints, run.output), told).toBe(true);
+}
+
+/** Runs all, two at a time: a program is a process of its own. */
+async function checkAll(examples: readonly PageExample[]): Promise<void> {
+  const waiting = [...examples];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await check(next);
+  };
+  await Promise.all([worker(), worker()]);
+}
+
+describe("every example of every page runs and prints what the page says", () => {
+  for (const { uniqueId } of loadModelFiles("models")) {
+    test(
+      uniqueId,
+      async () => {
+        const examples = examplesOf(await page(`/docs/${uniqueId}/llms.txt`));
+        await checkAll(examples.filter(({ language }) => language !== "sh" || curlIsHere));
+      },
+      120_000,
+    );
+  }
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { loadModelFiles } from "../../src/catalog/catalog.ts";
+import { PublicModelSchema } from "../../src/catalog/schema.ts";
+import { compileSchema } from "../../src/core/schema.ts";
+import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
+import type { Json } from "../gateway/gateway.ts";
+
+// The catalogue as its readers see it: the list, one model, and the pages, from a gateway whose providers are all live.
+
+let catalogue: WholeCatalogue;
+beforeAll(async () => {
+  catalogue = await startWholeCatalogue({ OPENROUTER: "/v1" });
+});
+afterAll(() => catalogue.close());
+
+const get = (path: string, key: string = catalogue.gateway.key, headers: Record<string, string> = {}) =>
+  fetch(`${catalogue.gateway.url}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } });
+const list = async (key?: string): Promise<Json[]> => {
+  const response = await get("/api/v1/models", key);
+  expect(response.status).toBe(200);
+  const body: Json = await response.json();
+  expect(Object.keys(body)).toEqual(["object", "data"]);
+  expect(body.object).toBe("list");
+  return body.data;
+};
+
+const files = loadModelFiles("models");
+const ID = "openai/gpt-5.6-luna";
+
+describe("the catalogue as data", () => {
+  const counts = { compat_chat_completions: 13, compat_messages: 3, compat_generate_content: 2 } as const;
+  for (const [protocol, count] of Object.entries(counts)) {
+    test(`${count} models are of ${protocol}`, () =>
+      expect(
+        files.filter(({ supportedProtocols }) => supportedProtocols.some((id) => id === protocol)).length,
+      ).toBe(count));
+  }
+});
+
+const model = compileSchema(PublicModelSchema);
+
+describe("the list", () => {
+  test("has every enabled model, each row whole, in one order", async () => {
+    const rows = await list();
+    expect(rows.map((row) => row.id)).toEqual(files.map(({ id }) => id));
+    expect(await list()).toEqual(rows);
+    for (const row of rows) {
+      expect(model.accepts(row) ? "" : `${row.id}: ${model.faultOf(row).path}`).toBe("");
+      expect(Object.keys(row)).toEqual(Object.keys(PublicModelSchema.properties));
+      expect(row.unique_id).toBe(`${row.category}/${row.id}`);
+      expect(row.vendor).toBe(row.id.split("/")[0]);
+      expect(row.supported_protocols.length).toBeGreaterThan(0);
+      expect(row.input_modalities).toContain("text");
+      expect(row.output_modalities).toContain("text");
+      expect(row.max_output).toBeGreaterThan(0);
+      expect(row.total_context).toBeGreaterThan(0);
+      expect(row.parameter_schema).toMatchObject({
+        type: "object",
+        "x-protocol": row.supported_protocols[0],
+      });
+      expect(Object.keys(row.parameter_schema["x-protocols"] ?? {})).toEqual(
+        row.supported_protocols.slice(1),
+      );
+    }
+  });
+
+  test("each row is what the model's own address answers, and its page is there", async () => {
+    for (const row of await list()) {
+      for (const path of [row.id, `${row.id}?category=${row.category}`]) {
+        const response = await get(`/api/v1/models/${path}`);
+        expect([response.status, await response.json()]).toEqual([200, row]);
+      }
+      const page = await fetch(row.documentation_url);
+      expect(page.status).toBe(200);
+      expect(await page.text()).toContain(`\`${row.id}\``);
+    }
+  });
+
+  test("a key that is restricted to some models is shown those only", async () => {
+    const { gateway } = catalogue;
+    const { json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "one",
+      models: [ID],
+    });
+    expect((await list(json.key)).map((row) => row.id)).toEqual([ID]);
+    expect((await get(`/api/v1/models/${ID}`, json.key)).status).toBe(200);
+    const other = await get("/api/v1/models/openai/gpt-6-astra", json.key);
+    const unknown = await get("/api/v1/models/openai/gpt-6-astrb", json.key);
+    expect([other.status, (await other.text()).replace("astra", "astrb")]).toEqual([
+      404,
+      await unknown.text(),
+    ]);
+  });
+
+  test("without a key, or with a wrong one, there is none", async () => {
+    for (const path of ["/api/v1/models", `/api/v1/models/${ID}`])
+      expect((await get(path, "sk-nobody")).status).toBe(401);
+  });
+});
+
+const encoded = ID.replace("/", "%2F");
+const GOOD = [ID, encoded, encoded.toLowerCase(), `${ID}?category=language`, "openai/gpt%2D5.6-luna"];
+const MISSING = [
+  ID.toUpperCase(),
+  "openai/GPT-5.6-luna",
+  `${ID}/`,
+  `${ID}/x`,
+  `/${ID}`,
+  `${ID}%20`,
+  `${ID};x=1`,
+  "openai",
+  "openai/",
+  "gpt-5.6-luna",
+  `language/${ID}`,
+  "openai%252Fgpt-5.6-luna",
+  "..%2f..%2fetc%2fpasswd",
+  "openai%2F..%2Fopenai%2Fgpt-5.6-luna",
+  "__proto__",
+  "constructor",
+  "no/such",
+  "openai/%F0%9F%98%80",
+  `a/${"b".repeat(6_000)}`,
+  `${ID}?category=image`,
+  `${ID}?category=text`,
+  `${ID}?category=Language`,
+  `${ID}?category=`,
+  `${ID}?category=__proto__`,
+];
+const BAD = ["a%00b", `${ID}%00`, "%ff", "%E0%A4%A", "%ED%A0%80", `${ID}?category=language&category=image`];
+
+/** What an error is, without its text. */
+async function errorOf(response: Response): Promise<readonly [number, string]> {
+  const { error }: Json = await response.json();
+  expect(typeof error.message).toBe("string");
+  expect(error.message.length).toBeLessThan(400);
+  return [response.status, error.type];
+}
+
+describe("one model by its path", () => {
+  test.each(GOOD)("%s is found", async (path) => {
+    const response = await get(`/api/v1/models/${path}`);
+    expect([response.status, ((await response.json()) as Json).id]).toEqual([200, ID]);
+  });
+  test.each(MISSING)("%.60s is not found", async (path) =>
+    expect(await errorOf(await get(`/api/v1/models/${path}`))).toEqual([404, "not_found_error"]),
+  );
+  test.each(BAD)("%s is no valid target", async (path) =>
+    expect(await errorOf(await get(`/api/v1/models/${path}`))).toEqual([400, "invalid_request_error"]),
+  );
+  test("a trailing slash of the list is no list", async () =>
+    expect(await errorOf(await get("/api/v1/models/"))).toEqual([404, "not_found_error"]));
+});
+
+describe("a model's page by its path", () => {
+  const page = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${catalogue.gateway.url}/docs/${path}`, { headers });
+
+  test.each([ID, encoded, encoded.toLowerCase()])("%s is found, without a key", async (id) => {
+    const response = await page(`language/${id}/llms.txt`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(await response.text()).toStartWith("# GPT-5.6 Luna\n");
+  });
+  test.each(
+    [`image/${ID}`, `Language/${ID}`, `text/${ID}`, `__proto__/${ID}`, `language/${ID}/x`, "language/no/such"]
+      .map((path) => `${path}/llms.txt`)
+      .concat([
+        "language/openai%252Fgpt-5.6-luna/llms.txt",
+        "language%2Fopenai%2Fgpt-5.6-luna/llms.txt",
+        "language/..%2f..%2f..%2fetc%2fpasswd/llms.txt",
+        `language/${ID}/llms.txt/`,
+        `language/${ID}/LLMS.txt`,
+        `language/${ID}`,
+        "language/llms.txt",
+        "language//llms.txt",
+        "",
+      ]),
+  )("%s is not found", async (path) =>
+    expect(await errorOf(await page(path))).toEqual([404, "not_found_error"]),
+  );
+  test.each(["language/a%00b/llms.txt", "language/%ff/llms.txt"])("%s is no valid target", async (path) =>
+    expect(await errorOf(await page(path))).toEqual([400, "invalid_request_error"]),
+  );
+
+  test("a page may be kept for a minute, and one that is known is not sent again", async () => {
+    for (const path of ["/llms.txt", `/docs/language/${ID}/llms.txt`]) {
+      const url = `${catalogue.gateway.url}${path}`;
+      const first = await fetch(url);
+      expect(first.headers.get("cache-control")).toBe("public, max-age=60");
+      const etag = first.headers.get("etag") ?? "";
+      expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+      for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+        const again = await fetch(url, { headers: { "if-none-match": known } });
+        expect([known, again.status, await again.text()]).toEqual([known, 304, ""]);
+        expect(again.headers.get("etag")).toBe(etag);
+      }
+      expect((await fetch(url, { headers: { "if-none-match": '"x"' } })).status).toBe(200);
+      const head = await fetch(url, { method: "HEAD" });
+      expect([head.status, await head.text(), head.headers.get("etag")]).toEqual([200, "", etag]);
+      expect((await fetch(url, { method: "POST" })).status).toBe(405);
+    }
+  });
+
+  test("the index leads to every page", async () => {
+    const index = await (await fetch(`${catalogue.gateway.url}/llms.txt`)).text();
+    const links = [...index.matchAll(/\]\((\S+)\)/g)].map(([, link = ""]) => link);
+    for (const { id } of await list())
+      expect(links).toContain(`${catalogue.gateway.url}/docs/language/${id}/llms.txt`);
+    for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
+  });
+});

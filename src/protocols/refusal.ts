@@ -15,7 +15,7 @@ interface Said {
 
 /** The error a client is given for an answer with a status that is not 2xx. */
 export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
-  const body = parse(refusal.body);
+  const body = unwrapped(parse(refusal.body));
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status =
     refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
@@ -184,9 +184,14 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
+/** Some servers answer with a list of one error. */
+function unwrapped(body: unknown): unknown {
+  return Array.isArray(body) ? body[0] : body;
+}
+
 /** Finds message, type and code in every shape that vendors use (vendors.md). */
 function readSaid(body: unknown, status: number): Said {
-  const outer: unknown = Array.isArray(body) ? body[0] : body;
+  const outer = unwrapped(body);
   if (!isJsonObject(outer)) return { status, message: "", codes: [], param: undefined, waitSec: undefined };
   const within = isJsonObject(outer.base_resp) ? errorWithin(outer) : undefined;
   const inner = isJsonObject(outer.error) ? outer.error : isJsonObject(within) ? within : outer;

@@ -86,6 +86,11 @@ describe("blocks", () => {
       text: JSON.stringify({ ...body, credit: 1.5 }),
     });
     expect(read({ promptFeedback: { blockReason: "OTHER" } }).metered.usage.input).toBe(0);
+    const uncounted = { ...body, usageMetadata: { trafficType: "ON_DEMAND" } };
+    expect(read(uncounted)).toMatchObject({
+      metered: { usage: { input: 0 } },
+      text: JSON.stringify({ ...uncounted, credit: 1.5 }),
+    });
   });
 
   test("a candidate without content is an answer", () => {

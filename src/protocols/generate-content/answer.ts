@@ -30,7 +30,10 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   );
   const told = readUsage(value.usageMetadata, searches);
   const metered = told ?? (blocked ? NOTHING_TOLD : countAnswer(candidates, searches, context));
-  const usage = told === undefined || told.flags.includes("clamped") ? encodeUsage(metered.usage) : undefined;
+  // Counts that are absent are none: a usage that has no other is the provider's word on a blocked prompt.
+  const keeps =
+    told === undefined ? blocked && isJsonObject(value.usageMetadata) : !told.flags.includes("clamped");
+  const usage = keeps ? undefined : encodeUsage(metered.usage);
   return {
     metered,
     repairs: [],

@@ -256,6 +256,10 @@ describe("the end of an answer is held back", () => {
     expect([stream.isDone, stream.isComplete, stream.hasContent]).toEqual([true, true, false]);
     expect(stream.metered().usage.input).toBe(5);
     expect(relayChunks([{ promptFeedback: { blockReason: "OTHER" } }]).stream.metered().usage.input).toBe(0);
+    const uncounted = { ...blocked, usageMetadata: { trafficType: "ON_DEMAND" } };
+    const free = relayChunks([uncounted]);
+    expect(eventsOf(free.text)).toEqual([{ ...uncounted, credit: 12 }]);
+    expect(free.stream.metered().usage.input).toBe(0);
   });
 });
 

@@ -191,8 +191,10 @@ export function openStream(context: AnswerContext): RelayStream {
     tail(metered, credit) {
       const last = state.held?.chunk ?? encoder.encode(`{"candidates":[${EMPTY_CANDIDATE}]}`);
       const told = meter.usageText();
+      // A usage without counts is the provider's word on a blocked prompt.
+      const isCounted = metered.flags.includes("estimated") && !state.blocked;
       const usage =
-        told === undefined || metered.flags.includes("clamped") || metered.flags.includes("estimated")
+        told === undefined || isCounted || metered.flags.includes("clamped")
           ? JSON.stringify(encodeUsage(metered.usage))
           : told;
       return joinBytes([DATA, withEnd(last, usage, creditsText(credit)), END]);

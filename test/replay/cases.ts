@@ -46,9 +46,7 @@ export function selectCases(folder: string): Selection {
     if (excluded !== undefined) exclusions.push(excluded);
     else if (format !== undefined)
       cases.push(caseOf(recording, format, format.request(recording), REFUSED_BY_US[recording.path]));
-    const isRefusedByUs = REFUSED_BY_US[recording.path] !== undefined;
-    const alone =
-      excluded === undefined ? isRefusedByUs && kindOf(recording) !== "refusal" : excluded.answerAlone;
+    const alone = excluded?.answerAlone ?? REFUSED_BY_US[recording.path] !== undefined;
     if (alone && format !== undefined) answersAlone.push(caseOf(recording, format, format.madeUp(recording)));
   }
   return { folder, files: recordings.length, cases, exclusions, answersAlone };

@@ -62,6 +62,8 @@ export interface ReplayFormat {
   readonly basePath: string;
   /** The member of an answer that names the model; it shows the gateway's id. */
   readonly modelMember: string | undefined;
+  /** The member that tells the usage; a native answer without it is given one. */
+  readonly usageMember: string;
   /** Vendors whose answers pass as they are. */
   isNative(vendor: string): boolean;
   /** Whether models of these tests have a price for web searches. */

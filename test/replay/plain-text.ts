@@ -9,18 +9,19 @@ export function plainText(
   const written = writeObject(recorded, spelling);
   return {
     sent: textOf(written),
-    wanted: (modelId, credit) =>
+    wanted: (modelId, credit, added = []) =>
       rewrittenText(written, {
         replace: modelMember === undefined ? {} : { [modelMember]: JSON.stringify(modelId) },
         append: [
           ...(modelMember === "model" && recorded.model === undefined
             ? [`"model":${JSON.stringify(modelId)}`]
             : []),
+          ...added,
           `"credit":${credit}`,
         ],
       }),
   };
 }
 
-/** The client's bytes for a model id and a credit. */
-export type WantedText = (modelId: string, credit: string) => string;
+/** The client's bytes for a model id, a credit, and members that stand before it where the provider had none. */
+export type WantedText = (modelId: string, credit: string, added?: readonly string[]) => string;

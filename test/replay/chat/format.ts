@@ -18,6 +18,7 @@ export const chatFormat: ReplayFormat = {
   setting: "chat_completions",
   basePath: "/v1",
   modelMember: "model",
+  usageMember: "usage",
   sellsSearches: false,
   isNative: (vendor) => vendor === "openai",
   served: (recording) => recording,

@@ -101,6 +101,10 @@ const OWN: readonly (readonly [string, readonly Json[], SseOptions?])[] = [
   ["a long word", [said("x".repeat(9_000)), last()]],
   ["pictures", [chunk([{ inlineData: { mimeType: "image/png", data: "iVBO".repeat(500) } }]), last()]],
   ["a prompt that is blocked", [{ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: EARLY }]],
+  [
+    "a prompt that is blocked and not counted",
+    [{ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { trafficType: "ON_DEMAND" } }],
+  ],
   ["comments, a byte order mark", [said("a"), last()], { comment: " quiet", byteOrderMark: true }],
 ];
 

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { Recording } from "../../upstream/recordings.ts";
-import type { CountedTokens } from "../charge.ts";
+import { type CountedTokens, NO_TOKENS } from "../charge.ts";
 import type { RecordedRequest, ReplayCase, ReplayFormat, StreamCheck, Unservable } from "../format.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Changes, hostilePair, plainPair } from "../request-pair.ts";
@@ -15,6 +15,7 @@ export const generateFormat: ReplayFormat = {
   setting: "generate_content",
   basePath: "",
   modelMember: undefined,
+  usageMember: "usageMetadata",
   sellsSearches: true,
   isNative: () => true,
   served,
@@ -88,6 +89,9 @@ function requestOf(body: Json, url: string): RecordedRequest {
 function countedOf(chunks: readonly Json[]): CountedTokens | undefined {
   const usage = chunks.findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;
   if (usage === undefined) return undefined;
+  // A blocked prompt that nobody counted costs nothing.
+  if (Object.keys(usage).every((name) => !name.endsWith("Count")))
+    return { tokens: NO_TOKENS, flags: ["estimated"] };
   return { ...generateTokens(usage), webSearches: searchesOf(chunks) };
 }
 

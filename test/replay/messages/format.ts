@@ -14,6 +14,7 @@ export const messagesFormat: ReplayFormat = {
   setting: "messages",
   basePath: "",
   modelMember: "model",
+  usageMember: "usage",
   sellsSearches: true,
   isNative: () => true,
   served: (recording) => recording,

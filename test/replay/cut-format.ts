@@ -1,5 +1,4 @@
 import type { RelayProtocol } from "../../src/protocols/protocol.ts";
-import type { SourceStream } from "./cut-streams.ts";
 import type { Json } from "./wire-json.ts";
 
 /** What tests of cut streams must know of one wire format. */
@@ -22,4 +21,15 @@ export interface CutFormat {
   settings(name: string): Json;
   /** A streamed request for that many choices. */
   request(modelId: string, choices: number): { readonly path: string; readonly body: Json };
+}
+
+/** A whole stream of a provider, and how it is to be read. */
+export interface SourceStream {
+  readonly name: string;
+  readonly format: CutFormat;
+  readonly bytes: Uint8Array;
+  readonly native: boolean;
+  readonly padding: readonly string[];
+  /** How many choices were asked for. */
+  readonly choices: number;
 }

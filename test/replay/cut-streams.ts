@@ -2,21 +2,10 @@ import { GatewayError } from "../../src/core/errors.ts";
 import type { AnswerContext } from "../../src/protocols/protocol.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
-import type { CutFormat } from "./cut-format.ts";
+import type { CutFormat, SourceStream } from "./cut-format.ts";
 import { formatOf } from "./formats.ts";
 import { PADDING, vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
-
-/** A whole stream of a provider, and how it is to be read. */
-export interface SourceStream {
-  readonly name: string;
-  readonly format: CutFormat;
-  readonly bytes: Uint8Array;
-  readonly native: boolean;
-  readonly padding: readonly string[];
-  /** How many choices were asked for. */
-  readonly choices: number;
-}
 
 /** What the pure stage made of a stream, or of the beginning of one. */
 export interface StageRun {

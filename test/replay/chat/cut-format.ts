@@ -1,8 +1,7 @@
 import { chatCompletions } from "../../../src/protocols/chat-completions/index.ts";
 import { type ChatStreamForm, chatStreamEvents } from "../../upstream/chat-bytes.ts";
 import { sse, type SseData } from "../../upstream/sse-bytes.ts";
-import type { CutFormat } from "../cut-format.ts";
-import type { SourceStream } from "../cut-streams.ts";
+import type { CutFormat, SourceStream } from "../cut-format.ts";
 import type { Json } from "../wire-json.ts";
 import { eventsOf, foldReceived } from "./fold.ts";
 import { breachesOf } from "./stream-rules.ts";

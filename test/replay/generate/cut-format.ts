@@ -1,7 +1,6 @@
 import { generateContent } from "../../../src/protocols/generate-content/index.ts";
 import { sse, type SseOptions } from "../../upstream/sse-bytes.ts";
-import type { CutFormat } from "../cut-format.ts";
-import type { SourceStream } from "../cut-streams.ts";
+import type { CutFormat, SourceStream } from "../cut-format.ts";
 import type { Json } from "../wire-json.ts";
 import { chunksOf } from "./chunks.ts";
 import { breachesOf, looksBroken } from "./stream-rules.ts";

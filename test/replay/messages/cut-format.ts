@@ -1,7 +1,6 @@
 import { messages } from "../../../src/protocols/messages/index.ts";
 import { sse, type SseData, type SseOptions } from "../../upstream/sse-bytes.ts";
-import type { CutFormat } from "../cut-format.ts";
-import type { SourceStream } from "../cut-streams.ts";
+import type { CutFormat, SourceStream } from "../cut-format.ts";
 import type { Json } from "../wire-json.ts";
 import { messagesEvents } from "./events.ts";
 import { breachesOf, looksBroken } from "./stream-rules.ts";

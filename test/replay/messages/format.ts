@@ -93,16 +93,20 @@ function betasOf({ request }: Recording): readonly string[] {
   return header === undefined ? [] : header[1].split(/,\s*/);
 }
 
+function isSearch({ type = "custom" }: Json): boolean {
+  return type.startsWith("web_search_");
+}
+
 function isBounded({ tools }: Json): boolean {
-  return tools.every(({ type, max_uses }: Json) => !/^web_search_/.test(type) || Number.isInteger(max_uses));
+  return tools.every((tool: Json) => !isSearch(tool) || Number.isInteger(tool.max_uses));
 }
 
 function changesFor({ upstreamId, body, recording }: ReplayCase): Changes {
   const betas = betasOf(recording);
   const tools: Json[] = body.tools ?? [];
   // A search without a bound could cost more than was set aside for it.
-  const unbound = tools.filter(({ type, max_uses }) => /^web_search_/.test(type) && max_uses === undefined);
-  const nulled = tools.filter(({ type, max_uses }) => /^web_search_/.test(type) && max_uses === null);
+  const unbound = tools.filter((tool) => isSearch(tool) && tool.max_uses === undefined);
+  const nulled = tools.filter((tool) => isSearch(tool) && tool.max_uses === null);
   const leftOut = Object.entries(NEEDS_BETA)
     .filter(([name, needed]) => name in body && !betas.some((value) => needed.test(value)))
     .map(([name]) => name);

@@ -38,8 +38,15 @@ function offer(facts: Partial<ModelFacts> = {}, more: { provider?: string; proto
   return { catalog: createCatalog([model]), providers: new Map([["p", PROVIDER]]) };
 }
 
-function ask(demand: Partial<Demand> = {}, facts: Partial<ModelFacts> = {}, model = "v/m") {
-  const request: RelayRequest = { model, stream: false, demand: { ...PLAIN, ...demand } };
+/** What a test changes of the plain demand; without kinds of output they are left to the model. */
+type Changes = Partial<Omit<Demand, "outputModalities">> & {
+  readonly outputModalities?: Demand["outputModalities"] | undefined;
+};
+
+function ask(demand: Changes = {}, facts: Partial<ModelFacts> = {}, model = "v/m") {
+  const { outputModalities, ...rest } = { ...PLAIN, ...demand };
+  const asked: Demand = outputModalities === undefined ? rest : { ...rest, outputModalities };
+  const request: RelayRequest = { model, stream: false, demand: asked };
   return admit(offer(facts), CALLER, "compat_chat_completions", request, NOON);
 }
 
@@ -50,7 +57,7 @@ describe("what is held is the dearest that the request can come to", () => {
   const tiers = (low: number, high: number) => [{ when: { input_over: 150 }, price: high }, { price: low }];
   const cases: readonly {
     name: string;
-    demand?: Partial<Demand>;
+    demand?: Changes;
     facts?: Partial<ModelFacts>;
     amount: bigint;
   }[] = [
@@ -103,6 +110,28 @@ describe("what is held is the dearest that the request can come to", () => {
       name: "input never beyond the context",
       demand: { maxOutputTokens: 1, textTokens: { expected: 100, ceiling: 99_999 } },
       amount: 10_000n * IN + OUT,
+    },
+    {
+      name: "the dearest output that the model has, where the request leaves it to the model",
+      demand: { maxOutputTokens: 2, outputModalities: undefined },
+      facts: { output_modalities: ["text", "image"], prices: { input: 1, output: 5, image_output: 60 } },
+      amount: 200n * IN + 1_200_000n,
+    },
+    {
+      name: "the plain output of a model that has a price for pictures, where text was asked for",
+      demand: { maxOutputTokens: 2 },
+      facts: { output_modalities: ["text", "image"], prices: { input: 1, output: 5, image_output: 60 } },
+      amount: 200n * IN + 2n * OUT,
+    },
+    {
+      name: "a film at the price of sound, where that is dearer",
+      demand: { maxOutputTokens: 1, media: { video: 1 } },
+      facts: {
+        input_modalities: ["text", "video"],
+        media_token_ceiling: { video: 100 },
+        prices: { input: 1, audio_input: 3, output: 5 },
+      },
+      amount: 300n * 3n * IN + OUT,
     },
     {
       name: "media at the model's ceiling",

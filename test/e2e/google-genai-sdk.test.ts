@@ -1,12 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { ApiError, GoogleGenAI, type HttpOptions } from "@google/genai";
+import {
+  ApiError,
+  type GenerateContentResponse,
+  GoogleGenAI,
+  type HttpOptions,
+  type Part,
+} from "@google/genai";
 import { startGateway, UPSTREAM_KEY, type TestGateway } from "../gateway/gateway.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
+import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
+import { gateAt } from "../upstream/faults.ts";
+import { createGate } from "../upstream/gate.ts";
+import { geminiChunks, type GeminiForm, geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
+import { sse } from "../upstream/sse-bytes.ts";
+import { strictGenerateContent } from "../upstream/strict-gemini.ts";
 
 // The official SDK, unmodified: only its base address and key are set. The upstream is the double, as strict as Gemini.
 
 const MODEL = "google/gemini-3.8-flash";
+const IMAGE_MODEL = "google/gemini-3-pro-image";
 const USAGE = { promptTokenCount: 11, candidatesTokenCount: 4, totalTokenCount: 15 };
 /** 11 × 0.75 + 4 × 3.75 USD per million, in credits. */
 const CREDIT = 0.2325;
@@ -32,6 +45,32 @@ function open(httpOptions: HttpOptions, apiKey = gateway.key): GoogleGenAI {
   return new GoogleGenAI({ apiKey, httpOptions });
 }
 
+const strict = strictGenerateContent({
+  keys: [UPSTREAM_KEY],
+  models: ["gemini-3.8-flash", "gemini-3-pro-image"],
+});
+
+/** Answers what a strict Gemini would take, plain or streamed as it was asked. */
+function answer(form: GeminiForm): void {
+  double.handle(
+    (request) =>
+      strict(request) ?? (request.target.includes(":stream") ? geminiStream(form) : geminiPlain(form)),
+  );
+}
+
+async function all(stream: AsyncIterable<GenerateContentResponse>): Promise<GenerateContentResponse[]> {
+  const chunks: GenerateContentResponse[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+/** The parts of a streamed answer, without the empty ones. */
+function partsOf(chunks: readonly GenerateContentResponse[]): Part[] {
+  return chunks
+    .flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? [])
+    .filter((part) => part.text !== "" || part.thoughtSignature !== undefined);
+}
+
 const contents = "Say hello.";
 
 describe("addresses that the SDK makes", () => {
@@ -50,39 +89,417 @@ describe("addresses that the SDK makes", () => {
   for (const { name, options } of bases) {
     for (const model of [MODEL, MODEL.replace("/", "%2F")]) {
       test(`${name}, ${model}: plain and streamed`, async () => {
-        double.handle((request) =>
-          request.target.includes("stream") ? geminiStream({ usage: USAGE }) : geminiPlain({ usage: USAGE }),
-        );
+        answer({ usage: USAGE });
         const using = open(options());
         const plain = await using.models.generateContent({ model, contents });
         expect(plain.text).toBe("Hello.");
-        let text = "";
-        for await (const chunk of await using.models.generateContentStream({ model, contents }))
-          text += chunk.text ?? "";
-        expect(text).toBe("Hello.");
+        const chunks = await all(await using.models.generateContentStream({ model, contents }));
+        expect(chunks.map(({ text }) => text).join("")).toBe("Hello.");
         expect(double.requests.map(({ target }) => target)).toEqual([
           "/v1beta/models/gemini-3.8-flash:generateContent",
           "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
         ]);
-        expect(double.requests[0]?.header("x-goog-api-key")).toBe(UPSTREAM_KEY);
       });
     }
   }
 });
 
-test("plain: the answer arrives with its credit, and upstream is sent the bytes of the SDK", async () => {
-  double.handle(() => geminiPlain({ usage: USAGE }));
-  const answer = await client.models.generateContent({
+test("plain: the answer arrives with usage and credit, and upstream accepted what it was sent", async () => {
+  answer({ usage: USAGE });
+  const response = await client.models.generateContent({
     model: MODEL,
     contents,
-    config: { temperature: 0.5, maxOutputTokens: 50, systemInstruction: "Be short." },
+    config: { temperature: 0.5, maxOutputTokens: 50, systemInstruction: "Be short.", stopSequences: ["x"] },
   });
-  expect(answer.text).toBe("Hello.");
-  expect(answer.usageMetadata).toMatchObject(USAGE);
-  expect(answer).toHaveProperty("modelVersion", "gemini-3.8-flash");
-  expect(double.requests[0]?.json()).toMatchObject({
-    generationConfig: { temperature: 0.5, maxOutputTokens: 50 },
+  expect(response.text).toBe("Hello.");
+  expect(response.usageMetadata).toMatchObject(USAGE);
+  expect(response.modelVersion).toBe("gemini-3.8-flash");
+  expect(double.requests[0]?.json()).toEqual({
+    contents: [{ role: "user", parts: [{ text: contents }] }],
+    systemInstruction: { role: "user", parts: [{ text: "Be short." }] },
+    generationConfig: { temperature: 0.5, maxOutputTokens: 50, stopSequences: ["x"] },
   });
-  void CREDIT;
-  void ApiError;
+});
+
+test("streamed: chunks as they come, usage and finish reason on the last", async () => {
+  answer({ parts: ["a", "b", "c"], usage: USAGE });
+  const before = await gateway.account();
+  const chunks = await all(await client.models.generateContentStream({ model: MODEL, contents }));
+  expect(chunks.map(({ text }) => text)).toEqual(["a", "b", "c"]);
+  expect(chunks.map(({ candidates }) => candidates?.[0]?.finishReason as string | undefined)).toEqual([
+    undefined,
+    undefined,
+    "STOP",
+  ]);
+  expect(chunks.at(-1)?.usageMetadata).toMatchObject(USAGE);
+  expect(before.balance - (await gateway.account()).balance).toBeCloseTo(CREDIT, 6);
+});
+
+test("chats keep both turns in their history, plain and streamed, also after an answer cut by its length", async () => {
+  for (const streamed of [false, true]) {
+    double.reset();
+    answer({ parts: ["Hel", "lo."], usage: USAGE });
+    const chat = client.chats.create({ model: MODEL });
+    const say = async (message: string): Promise<void> => {
+      if (streamed) await all(await chat.sendMessageStream({ message }));
+      else await chat.sendMessage({ message });
+    };
+    await say("one");
+    expect(chat.getHistory(true).map(({ role }) => role)).toContain("model");
+    await say("two");
+    const { contents: turns } = (await double.waitForRequest(2)).json() as {
+      contents: { role: string; parts: Part[] }[];
+    };
+    expect(turns.filter(({ role }) => role === "user").map(({ parts }) => parts[0]?.text)).toEqual([
+      "one",
+      "two",
+    ]);
+    expect(
+      turns
+        .filter(({ role }) => role === "model")
+        .flatMap(({ parts }) => parts.map(({ text }) => text))
+        .join(""),
+    ).toBe("Hello.");
+  }
+  // Usage alone, and a last chunk without parts, would make the SDK forget the turn.
+  const cut = [
+    ...geminiChunks({ parts: ["Long"], finishReason: null }),
+    { usageMetadata: USAGE },
+    { candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS" }], usageMetadata: USAGE },
+    { usageMetadata: USAGE },
+  ];
+  double.handle((request) => strict(request) ?? { ...geminiStream(), body: sse(cut) });
+  const chat = client.chats.create({ model: MODEL });
+  await all(await chat.sendMessageStream({ message: "three" }));
+  expect(
+    chat
+      .getHistory(true)
+      .flatMap(({ parts }) => parts ?? [])
+      .map(({ text }) => text),
+  ).toContain("Long");
+});
+
+const SIGNATURE = "CiQBjz1rX+/abc/def+ghi==";
+const calls = [
+  {
+    functionCall: { id: "c1", name: "weather", args: { city: "Oslo", at: 1.5 } },
+    thoughtSignature: SIGNATURE,
+  },
+  { functionCall: { id: "c2", name: "weather", args: { city: "Rome" } } },
+];
+const tools = [
+  {
+    functionDeclarations: [
+      {
+        name: "weather",
+        description: "Weather of a city",
+        parametersJsonSchema: {
+          type: "object",
+          properties: { city: { type: "string" } },
+          additionalProperties: false,
+        },
+      },
+    ],
+  },
+];
+
+for (const streamed of [false, true]) {
+  test(`tools, ${streamed ? "streamed" : "plain"}: parallel calls, and the signature goes back on its part`, async () => {
+    answer({ parts: [{ text: "Let me.", thought: true }, ...calls], usage: USAGE });
+    const first = streamed
+      ? partsOf(
+          await all(await client.models.generateContentStream({ model: MODEL, contents, config: { tools } })),
+        )
+      : ((await client.models.generateContent({ model: MODEL, contents, config: { tools } })).candidates?.[0]
+          ?.content?.parts ?? []);
+    expect(first.slice(1)).toEqual(calls);
+    answer({ parts: ["Cold."], usage: USAGE });
+    const next = await client.models.generateContent({
+      model: MODEL,
+      contents: [
+        { role: "user", parts: [{ text: contents }] },
+        { role: "model", parts: first },
+        {
+          role: "user",
+          parts: calls.map(({ functionCall: { id, name } }) => ({
+            functionResponse: { id, name, response: { output: "3 degrees" } },
+          })),
+        },
+      ],
+      config: { tools },
+    });
+    expect(next.text).toBe("Cold.");
+    const sent = await double.waitForRequest(2);
+    const { contents: turns } = sent.json() as { contents: { parts: Part[] }[] };
+    expect(turns[1]?.parts.slice(1)).toEqual(calls);
+    // Byte for byte as it came, and once.
+    expect(sent.bodyText.split(`"thoughtSignature":"${SIGNATURE}"`)).toHaveLength(2);
+  });
+}
+
+test("thinking: thoughts are parts of their own, and their tokens are charged as output", async () => {
+  const usage = {
+    promptTokenCount: 10,
+    candidatesTokenCount: 5,
+    thoughtsTokenCount: 20,
+    totalTokenCount: 35,
+  };
+  answer({
+    parts: [
+      { text: "Hmm.", thought: true },
+      { text: "Yes.", thoughtSignature: SIGNATURE },
+    ],
+    usage,
+  });
+  const config = { thinkingConfig: { includeThoughts: true, thinkingBudget: 512 } };
+  const before = await gateway.account();
+  const plain = await client.models.generateContent({ model: MODEL, contents, config });
+  expect(plain.candidates?.[0]?.content?.parts).toEqual([
+    { text: "Hmm.", thought: true },
+    { text: "Yes.", thoughtSignature: SIGNATURE },
+  ]);
+  expect(plain.text).toBe("Yes.");
+  // 10 × 0.75 + 25 × 3.75 USD per million.
+  expect(before.balance - (await gateway.account()).balance).toBeCloseTo(1.0125, 6);
+  const parts = partsOf(
+    await all(await client.models.generateContentStream({ model: MODEL, contents, config })),
+  );
+  expect(parts).toEqual(plain.candidates?.[0]?.content?.parts as Part[]);
+});
+
+/** A picture of nine by four, a document and a sound, as far as this test needs them. */
+const GIF = "R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
+
+test("pictures, documents, sound and files go up as they are", async () => {
+  answer({
+    usage: {
+      promptTokenCount: 1_500,
+      promptTokensDetails: [
+        { modality: "TEXT", tokenCount: 100 },
+        { modality: "IMAGE", tokenCount: 1_100 },
+        { modality: "AUDIO", tokenCount: 300 },
+      ],
+      candidatesTokenCount: 4,
+      totalTokenCount: 1_504,
+    },
+  });
+  const parts = [
+    { inlineData: { mimeType: "image/gif", data: GIF } },
+    { inlineData: { mimeType: "application/pdf", data: "JVBERi0xLjQ=" } },
+    { inlineData: { mimeType: "audio/mp3", data: "SUQzBAAAAAA=" } },
+    { fileData: { mimeType: "video/mp4", fileUri: "https://www.youtube.com/watch?v=9hE5-98ZeCg" } },
+    { fileData: { mimeType: "image/png", fileUri: "gs://bucket/picture.png" } },
+    { text: "What is this?" },
+  ];
+  const response = await client.models.generateContent({ model: MODEL, contents: [{ role: "user", parts }] });
+  expect(response.text).toBe("Hello.");
+  const { contents: turns } = (await double.waitForRequest(1)).json() as { contents: { parts: Part[] }[] };
+  expect(turns[0]?.parts).toEqual(parts);
+});
+
+test("pictures out: charged by their own price, with the signature on their part", async () => {
+  const picture = { inlineData: { mimeType: "image/png", data: GIF }, thoughtSignature: SIGNATURE };
+  answer({
+    parts: ["Here it is.", picture],
+    usage: {
+      promptTokenCount: 100,
+      candidatesTokenCount: 1_130,
+      candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_120 }],
+      totalTokenCount: 1_230,
+    },
+  });
+  for (const config of [
+    {},
+    { responseModalities: ["TEXT", "IMAGE"], imageConfig: { aspectRatio: "16:9", imageSize: "2K" } },
+  ]) {
+    const before = await gateway.account();
+    const response = await client.models.generateContent({ model: IMAGE_MODEL, contents: "Draw.", config });
+    expect(response.candidates?.[0]?.content?.parts).toEqual([{ text: "Here it is." }, picture]);
+    // 100 × 2 + 10 × 12 + 1120 × 120 USD per million.
+    expect(before.balance - (await gateway.account()).balance).toBeCloseTo(1_347.2, 4);
+  }
+});
+
+test("structured output: the schema goes up as it is", async () => {
+  answer({ parts: ['{"a":1}'], usage: USAGE });
+  const config = {
+    responseMimeType: "application/json",
+    responseJsonSchema: {
+      type: "object",
+      properties: { a: { type: "integer" } },
+      additionalProperties: false,
+    },
+  };
+  const response = await client.models.generateContent({ model: MODEL, contents, config });
+  expect(JSON.parse(response.text ?? "")).toEqual({ a: 1 });
+  expect(double.requests[0]?.json()).toMatchObject({ generationConfig: config });
+});
+
+test("a search is charged for each query that was made", async () => {
+  double.handle(
+    (request) =>
+      strict(request) ??
+      jsonAnswer(200, {
+        candidates: [
+          {
+            content: { role: "model", parts: [{ text: "Found." }] },
+            finishReason: "STOP",
+            groundingMetadata: { webSearchQueries: ["a", "b"] },
+          },
+        ],
+        usageMetadata: USAGE,
+      }),
+  );
+  const before = await gateway.account();
+  const response = await client.models.generateContent({
+    model: MODEL,
+    contents,
+    config: { tools: [{ googleSearch: {} }] },
+  });
+  expect(response.text).toBe("Found.");
+  expect(before.balance - (await gateway.account()).balance).toBeCloseTo(CREDIT + 2 * 140, 4);
+});
+
+async function failure(call: Promise<unknown>): Promise<{ status: number; error: Record<string, unknown> }> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return {
+      status: error.status,
+      error: (JSON.parse(error.message) as { error: Record<string, unknown> }).error,
+    };
+  }
+  throw new Error("The call did not fail.");
+}
+
+test("errors are ApiErrors whose body the SDK can read", async () => {
+  const create = (config: object, using = client, model = MODEL) =>
+    using.models.generateContent({ model, contents, config });
+  expect(await failure(create({ temperature: 3 }))).toMatchObject({
+    status: 400,
+    error: { code: 400, status: "INVALID_ARGUMENT", type: "invalid_request_error" },
+  });
+  const sound = await failure(create({ responseModalities: ["AUDIO"] }));
+  expect(sound.status).toBe(400);
+  expect(JSON.stringify(sound)).toContain('"field":"generationConfig.responseModalities"');
+  expect(await failure(create({ tools: [{ googleMaps: {} }] }))).toMatchObject({ status: 400 });
+  const stranger = open({ baseUrl: `${gateway.url}/api`, apiVersion: "v1" }, "sk-nobody");
+  expect(await failure(create({}, stranger))).toMatchObject({
+    status: 401,
+    error: { code: 401, status: "UNAUTHENTICATED", type: "auth_error" },
+  });
+  expect(
+    await failure(
+      create(
+        { maxOutputTokens: 32_768, candidateCount: 8, responseModalities: ["IMAGE"] },
+        await poor(),
+        IMAGE_MODEL,
+      ),
+    ),
+  ).toMatchObject({
+    status: 402,
+    error: { code: 402, status: "FAILED_PRECONDITION", type: "insufficient_credits" },
+  });
+  double.handle(() =>
+    jsonAnswer(429, {
+      error: {
+        code: 429,
+        message: "You exceeded your current quota, please check your plan and billing details.",
+        status: "RESOURCE_EXHAUSTED",
+        details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }],
+      },
+    }),
+  );
+  const busy = await failure(create({}));
+  expect(busy).toMatchObject({
+    status: 503,
+    error: { code: 503, status: "UNAVAILABLE", type: "overloaded_error" },
+  });
+  expect(JSON.stringify(busy)).toContain('"retryDelay":"35s"');
+  double.handle(() => strict({ ...double.requests[0], header: () => "AIza-wrong" } as never));
+  expect(await failure(create({}))).toMatchObject({ status: 502, error: { type: "upstream_error" } });
+  const streamed = await failure(
+    client.models.generateContentStream({ model: MODEL, contents, config: { topP: 2 } }),
+  );
+  expect(streamed.status).toBe(400);
+});
+
+/** A client whose account has next to nothing. */
+async function poor(): Promise<GoogleGenAI> {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "poor" });
+  await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 10, reason: "test" });
+  const { json: key } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "poor" });
+  return open({ baseUrl: `${gateway.url}/api`, apiVersion: "v1" }, key.key as string);
+}
+
+test("a blocked prompt is an answer, plain and streamed, charged by its usage", async () => {
+  const blocked = {
+    promptFeedback: { blockReason: "PROHIBITED_CONTENT" },
+    usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 },
+  };
+  double.handle((request) =>
+    request.target.includes(":stream")
+      ? { ...geminiStream(), body: sse([blocked]) }
+      : jsonAnswer(200, blocked),
+  );
+  const before = await gateway.account();
+  const plain = await client.models.generateContent({ model: MODEL, contents });
+  const [streamed, ...rest] = await all(
+    await client.models.generateContentStream({ model: MODEL, contents }),
+  );
+  for (const response of [plain, streamed])
+    expect(response?.promptFeedback?.blockReason as string).toBe("PROHIBITED_CONTENT");
+  expect(rest).toEqual([]);
+  expect(before.balance - (await gateway.account()).balance).toBeCloseTo(0.12, 6);
+});
+
+test("a stream that breaks in the middle raises in the SDK, and what came is charged", async () => {
+  const body = sse(geminiChunks({ parts: ["one ", "two ", "three"], usage: USAGE }));
+  double.handle(() => ({
+    ...geminiStream(),
+    body,
+    framing: "close",
+    end: { at: afterEvent(body, 2), how: "fin" },
+  }));
+  const before = await gateway.account();
+  let text = "";
+  const read = async (): Promise<void> => {
+    for await (const chunk of await client.models.generateContentStream({ model: MODEL, contents }))
+      text += chunk.text ?? "";
+  };
+  const error: unknown = await read().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiError);
+  expect([text, (error as ApiError).status]).toEqual(["one two ", 502]);
+  expect((error as ApiError).message).toContain('"credit":0.2325');
+  expect(before.balance - (await gateway.account()).balance).toBeCloseTo(CREDIT, 6);
+});
+
+test("abort: the SDK leaves in mid-stream, upstream is stopped, and what was delivered is charged", async () => {
+  const before = await gateway.account();
+  const body = sse(geminiChunks({ parts: ["one ", "two ", "three ", "four "], usage: USAGE }));
+  const gate = createGate();
+  double.handle(() => gateAt({ ...geminiStream(), body }, afterEvent(body, 2), gate));
+  const controller = new AbortController();
+  const stream = await client.models.generateContentStream({
+    model: MODEL,
+    contents,
+    config: { abortSignal: controller.signal },
+  });
+  let text = "";
+  const reading = (async () => {
+    for await (const chunk of stream) {
+      text += chunk.text ?? "";
+      if (text === "one two ") controller.abort();
+    }
+  })();
+  await reading.catch(() => undefined);
+  const request = await double.waitForRequest(1);
+  await double.waitForClientGone(request);
+  await gateway.settled();
+  expect(text).toBe("one two ");
+  const spent = before.balance - (await gateway.account()).balance;
+  expect(spent).toBeGreaterThan(0);
+  expect(spent).toBeLessThan(CREDIT + 0.0001);
+  gate.release();
 });

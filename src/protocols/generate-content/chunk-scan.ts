@@ -117,6 +117,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   };
   const candidate = {
     index: 0,
+    hasIndex: false,
     finished: false,
     contentStart: -1,
     contentEnd: -1,
@@ -215,6 +216,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       facts.finishCuts.push(cutOf(keyStart, valueEnd));
     } else if (keyIs(bytes, keyStart, keyEnd, INDEX)) {
       candidate.index = smallInteger(bytes, valueStart, valueEnd);
+      candidate.hasIndex = true;
     } else if (!isNull && !keyIs(bytes, keyStart, keyEnd, FINISH_MESSAGE)) {
       facts.hasNotes = true;
       if (keyIs(bytes, keyStart, keyEnd, GROUNDING)) {
@@ -237,6 +239,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     if (bytes[valueStart] !== OBJECT) return;
     facts.someCandidate = true;
     candidate.index = candidate.members = 0;
+    candidate.hasIndex = false;
     candidate.finished = false;
     candidate.contentStart = candidate.previousEnd = candidate.groundStart = -1;
     const repaired = facts.repairs.length;
@@ -255,6 +258,10 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       facts.finishCuts[cuts] = { start: valueStart, end: valueEnd, text: `{"content":${EMPTY_CONTENT}}` };
     }
     if (facts.repairs.length > repaired + 1) facts.repairs.sort((a, b) => a.start - b.start);
+    // An index of 0 may be left out; in a list where all are, the place says which it is.
+    const place = facts.candidates.length / 2;
+    if (!candidate.hasIndex && place > 0 && facts.candidates[2 * place - 2] === place - 1)
+      candidate.index = place;
     facts.candidates.push(candidate.index, candidate.finished ? 1 : 0);
     if (candidate.groundStart !== -1)
       facts.grounding.push(candidate.index, candidate.groundStart, candidate.groundEnd);

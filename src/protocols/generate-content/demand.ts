@@ -4,7 +4,7 @@ import type { Modality } from "../../core/model.ts";
 import type { PriceBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import type { Demand, ImageInput } from "../protocol.ts";
-import { TOOLS } from "./fields.ts";
+import { TOOLS, WHOLE_CONTEXT } from "./fields.ts";
 import type { GenerateContentBody, Part } from "./schema.ts";
 
 /** Tokens around a turn, and around the whole. */
@@ -16,9 +16,6 @@ const ANY_TOOL_CEILING = 600;
 
 /** What a declaration adds to its own text. */
 const PER_TOOL = { expected: 8, ceiling: 200 };
-
-/** More than any context: admission holds for all that the model takes. */
-const WHOLE_CONTEXT = 100_000_000;
 
 /** Searches that one request is taken to make at most; recorded are one to three. */
 const MOST_SEARCHES = 10;
@@ -42,7 +39,10 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
     (sum, tool) => sum + (tool.functionDeclarations?.length ?? 0),
     0,
   );
-  const unseen = body.cachedContent !== undefined || tools.some((name) => TOOLS[name] === "input");
+  const searches = tools.some((name) => TOOLS[name]?.searches === true);
+  const unseen =
+    (body.cachedContent === undefined ? 0 : WHOLE_CONTEXT) +
+    tools.reduce((sum, name) => sum + (TOOLS[name]?.adds ?? 0), 0);
   const ceiling =
     Math.max(text.ceiling, Math.ceil(textBytes / 2)) +
     turns.length * PER_TURN.ceiling +
@@ -58,15 +58,15 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
         turns.length * PER_TURN.expected +
         declared * PER_TOOL.expected +
         PER_REQUEST.expected,
-      ceiling: unseen ? WHOLE_CONTEXT : ceiling,
+      ceiling: ceiling + unseen,
     },
     media: media.counts,
     images: media.images,
     mediaBytes: media.otherBytes,
     ...(config.maxOutputTokens === undefined ? {} : { maxOutputTokens: config.maxOutputTokens }),
     choices: config.candidateCount ?? 1,
-    webSearches: tools.some((name) => TOOLS[name] === "search") ? MOST_SEARCHES : 0,
-    buckets: pricedBuckets(tools, media.counts, outputs),
+    webSearches: searches ? MOST_SEARCHES : 0,
+    buckets: [...pricedBuckets(media.counts, outputs), ...(searches ? (["web_search"] as const) : [])],
     // Without a word of it a model gives all it can: those of pictures answer with pictures.
     ...(outputs.length === 0 ? {} : { outputModalities: outputs }),
   };
@@ -75,7 +75,6 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
 const OUTPUTS = { TEXT: "text", IMAGE: "image", AUDIO: "audio" } as const;
 
 function pricedBuckets(
-  tools: readonly string[],
   media: Readonly<Partial<Record<Modality, number>>>,
   outputs: readonly Modality[],
 ): PriceBucket[] {
@@ -83,7 +82,6 @@ function pricedBuckets(
   if (media.audio !== undefined) buckets.push("audio_input");
   if (outputs.includes("audio")) buckets.push("audio_output");
   if (outputs.includes("image")) buckets.push("image_output");
-  if (tools.some((name) => TOOLS[name] === "search")) buckets.push("web_search");
   return buckets;
 }
 

@@ -54,6 +54,16 @@ describe("what Google refuses", () => {
       { kind: "overloaded_error", retryAfterSec: 35 },
     ],
     [
+      "a quota that speaks of billing",
+      429,
+      {
+        code: 429,
+        message: "You exceeded your current quota, please check your plan and billing details.",
+        status: "RESOURCE_EXHAUSTED",
+      },
+      { kind: "overloaded_error" },
+    ],
+    [
       "an overload",
       503,
       { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" },

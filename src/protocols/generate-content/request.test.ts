@@ -90,6 +90,10 @@ describe("is accepted", () => {
       parts({ fileData: { fileUri: "https://generativelanguage.googleapis.com/v1beta/files/abc" } }),
     ],
     ["its name alone", parts({ fileData: { fileUri: "files/abc-1" } })],
+    [
+      "kinds of output in any case, and safety settings without their list",
+      { contents, safetySettings: {}, generationConfig: { responseModalities: ["Text", "image"] } },
+    ],
     ["fields that nobody knows", { contents, whatever: { a: 1 }, generationConfig: { whatever: 1 } }],
   ];
   for (const [name, body] of accepted) test(name, () => void read(body));

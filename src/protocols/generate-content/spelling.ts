@@ -25,6 +25,7 @@ const REPEATED = new Set([
   "functionDeclarations",
   "stopSequences",
   "responseModalities",
+  "safetySettings",
 ]);
 
 /** The name of a field as the reference spells it. */
@@ -49,7 +50,8 @@ function readObject(value: JsonObject, path: string): JsonObject {
     }
     if (member === null) continue;
     const field = OPAQUE.has(name) ? member : readValue(member, path === "" ? key : `${path}.${key}`);
-    const wrapped = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
+    const listed = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
+    const wrapped = name === "responseModalities" ? upperCase(listed) : listed;
     // Assigned so that a field named `__proto__` is a field like any other.
     Object.defineProperty(read, name, {
       value: wrapped,
@@ -59,6 +61,12 @@ function readObject(value: JsonObject, path: string): JsonObject {
     });
   }
   return read;
+}
+
+/** The words for kinds of output are taken in any case: the vendor's own examples have `Text` and `TEXT`. */
+function upperCase(words: unknown): unknown {
+  if (!Array.isArray(words)) return words;
+  return words.map((word: unknown) => (typeof word === "string" ? word.toUpperCase() : word));
 }
 
 function readValue(value: unknown, path: string): unknown {

@@ -240,8 +240,11 @@ describe("the end of an answer is held back", () => {
     expect(
       partsOf(cut.slice(0, -1))
         .map(({ text: said }) => said)
-        .toSorted(),
+        .toSorted((a, b) => a.localeCompare(b)),
     ).toEqual(["a", "b", "c"]);
+    const whole = (text: string) => ({ content: { role: "model", parts: [{ text }] }, finishReason: "STOP" });
+    const together = { candidates: [whole("a"), whole("b")] };
+    expect(relayChunks([together], { choices: 2 }).stream.isComplete).toBeTrue();
     const interleaved = [of(0, "a", "STOP"), of(1, "b", "SAFETY")];
     expect(eventsOf(relayChunks(interleaved, { choices: 2 }).text)).toHaveLength(2);
   });

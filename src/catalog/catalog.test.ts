@@ -163,6 +163,27 @@ test("a formula for pictures counts a token for a square and none beside, unless
   expect(long?.imageTokens).toEqual({ patch: 9, perPatch: 1.5, base: 2, low: 3, high: 4 });
 });
 
+test("how a model thinks and samples is what its file says, and the interface's own where it says nothing", () => {
+  const [plain, told, odd] = load({
+    "language/a/b.json": GOOD,
+    "language/a/c.json": {
+      ...GOOD,
+      thinking: { style: "adaptive", always: true },
+      sampling: { max_temperature: 1, temperature_or_top_p: true, fixed_while_thinking: true },
+    },
+    "language/a/d.json": { ...GOOD, thinking: { style: "budget" }, sampling: {} },
+  });
+  expect([plain?.thinking, plain?.sampling]).toEqual([undefined, undefined]);
+  expect(told?.thinking).toEqual({ style: "adaptive", canBeOff: false });
+  expect(told?.sampling).toEqual({
+    maxTemperature: 1,
+    eitherTemperatureOrTopP: true,
+    fixedWhileThinking: true,
+  });
+  expect(odd?.thinking).toEqual({ style: "budget", canBeOff: true });
+  expect(odd?.sampling).toEqual({ eitherTemperatureOrTopP: false, fixedWhileThinking: false });
+});
+
 test("the parameters of a model leave out what it ignores and bound its output", () => {
   const [model] = load({
     "language/a/b.json": { ...GOOD, ignored_parameters: ["temperature"], max_output: 9 },

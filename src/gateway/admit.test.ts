@@ -164,6 +164,18 @@ describe("what is held is the dearest that the request can come to", () => {
       amount: 300n * 100_000n + OUT,
     },
     {
+      name: "writes of a cache that last an hour, where they are asked for",
+      demand: { maxOutputTokens: 1, buckets: ["cache_write_1h"] },
+      facts: { prices: { input: 1, cache_write_5m: 1.25, cache_write_1h: 2, output: 5 } },
+      amount: 200n * 20_000n + OUT,
+    },
+    {
+      name: "searches, what they find, and everything read again after each",
+      demand: { maxOutputTokens: 1, webSearches: 2, webFetches: 1, buckets: ["web_search"] },
+      facts: { total_context: 1_000_000, prices: { input: 1, output: 5, web_search: 0.01 } },
+      amount: (200n * 4n + 20_000n * 6n) * IN + 2n * 100_000_000n + OUT,
+    },
+    {
       name: "a rule of the hour, as it is now",
       demand: { maxOutputTokens: 1 },
       facts: { prices: { input: [{ when: { utc_hours: [[12, 13]] }, price: 3 }, { price: 1 }], output: 5 } },

@@ -6,9 +6,11 @@ const ErrorSchema = Type.Object(
     error: Type.Object({
       message: Type.String(),
       type: Type.String(),
-      param: Type.Union([Type.String(), Type.Null()]),
-      code: Type.String(),
+      param: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      code: Type.Optional(Type.String()),
     }),
+    type: Type.Optional(Type.Literal("error", { description: "On messages" })),
+    request_id: Type.Optional(Type.String({ description: "On messages" })),
   },
   { title: "Error" },
 );

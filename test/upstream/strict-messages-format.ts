@@ -24,6 +24,10 @@ const TOP_LEVEL = new Set(
   ),
 );
 
+/** Models that may be asked to think by effort, and those that take one way of sampling only. */
+const MAY_BE_ADAPTIVE = /opus-(4-[6-9]|5)|sonnet-(4-6|5)|fable/;
+const ONE_SAMPLING = /-4-[15]/;
+
 /** Fields that a preview brings. */
 const PREVIEW_FIELDS: Readonly<Record<string, RegExp>> = {
   context_management: /context-management/,
@@ -42,6 +46,8 @@ const BLOCK_FIELDS: Readonly<Record<string, string>> = {
   tool_use: "id name input caller cache_control",
   tool_result: "tool_use_id content is_error cache_control",
   server_tool_use: "id name input caller cache_control",
+  tool_addition: "tool cache_control",
+  tool_removal: "tool cache_control",
   web_search_tool_result: "tool_use_id content caller cache_control",
   web_fetch_tool_result: "tool_use_id content caller cache_control",
   tool_search_tool_result: "tool_use_id content cache_control",
@@ -109,7 +115,7 @@ const samplingIsTaken: Rule = (body) => {
   }
   if (isSet(temperature) && ((temperature as number) > 1 || (temperature as number) < 0))
     return "temperature: range: 0..1";
-  if (isSet(temperature) && isSet(top_p))
+  if (isSet(temperature) && isSet(top_p) && ONE_SAMPLING.test(String(model)))
     return "`temperature` and `top_p` cannot both be specified for this model. Please use only one.";
   if (!isFields(body["thinking"]) || body["thinking"]["type"] !== "enabled") return undefined;
   if (isSet(temperature) && temperature !== 1)
@@ -130,7 +136,8 @@ const thinkingFits: Rule = (body, request) => {
     return '"thinking.type.disabled" is not supported for this model.';
   if (adaptive && type === "enabled")
     return '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
-  if (!adaptive && type === "adaptive") return "adaptive thinking is not supported on this model";
+  if (type === "adaptive" && !MAY_BE_ADAPTIVE.test(String(body["model"])))
+    return "adaptive thinking is not supported on this model";
   const allowed = type === "enabled" ? ["type", "budget_tokens", "display"] : ["type", "display"];
   const extra = Object.keys(thinking).find((name) => !allowed.includes(name));
   if (extra !== undefined) return `thinking.${String(type)}.${extra}: Extra inputs are not permitted`;
@@ -146,7 +153,7 @@ const thinkingFits: Rule = (body, request) => {
 const effortIsTaken: Rule = (body) => {
   const config = body["output_config"];
   if (!isFields(config) || config["effort"] === undefined || config["effort"] === null) return undefined;
-  return ADAPTIVE.test(String(body["model"]))
+  return MAY_BE_ADAPTIVE.test(String(body["model"]))
     ? undefined
     : "This model does not support the effort parameter.";
 };

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../core/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
 import { invalid } from "../request-json.ts";
@@ -42,6 +43,7 @@ function checkBlock(block: ContentBlock, path: string): void {
     throw invalid(`${path}.${name} is required in a block of type ${block.type}.`, `${path}.${name}`);
   }
   if (block.type === "image" || block.type === "document") checkSource(block, path);
+  if (block.type === "tool_addition") checkAddedTool(block, path);
   const inner = innerContent(block);
   if (inner === undefined) return;
   const innerPath = `${path}.${block.type === "document" ? "source.content" : "content"}`;
@@ -54,6 +56,12 @@ function checkBlock(block: ContentBlock, path: string): void {
 }
 
 const checker = compileSchema(BlockSchema);
+
+/** A tool that comes in mid-conversation must stand in `tools`, where what it costs is looked at. */
+function checkAddedTool({ tool }: ContentBlock, path: string): void {
+  if (isJsonObject(tool) && tool.type === "tool_reference") return;
+  throw invalid(`${path}.tool.type must be tool_reference: define tools in tools.`, `${path}.tool.type`);
+}
 
 function checkSource({ type, source }: ContentBlock, path: string): void {
   if (typeof source === "string" || source === undefined)

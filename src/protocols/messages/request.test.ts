@@ -178,6 +178,10 @@ describe("a request outside it is a 400 that names the field", () => {
       }),
       param: "messages[0].content[0].source.content[0].source.url",
     },
+    {
+      more: content({ type: "tool_addition", tool: { type: "web_search_20250305", name: "web_search" } }),
+      param: "messages[0].content[0].tool.type",
+    },
     { more: { system: [{ type: "text" }] }, param: "system[0].text" },
   ];
   for (const { more, param, says = "" } of cases) {
@@ -194,6 +198,7 @@ describe("a request outside it is a 400 that names the field", () => {
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x","content":"y"}]}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a","url":"https://b"}}]}]}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"tools":[{"type":"web_search_20250305","max_uses":1,"max_uses":99}]}',
+    '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"cache_control":{"ttl":"1h","ttl":"5m"}}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"thinking":{"type":"disabled","type":"enabled"}}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"ttl":"5m","ttl":"1h"}}]}]}',
   ]) {

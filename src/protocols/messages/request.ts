@@ -27,6 +27,7 @@ const READ_LEVELS = {
   messages: 7,
   system: 3,
   tools: 2,
+  cache_control: 0,
   thinking: 0,
   output_config: 0,
   context_management: 2,

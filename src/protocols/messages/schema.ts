@@ -32,6 +32,7 @@ export const BlockSchema = Type.Object({
   context: nullable(Type.String()),
   is_error: nullable(Type.Boolean()),
   citations: Type.Optional(Type.Unknown()),
+  tool: Type.Optional(Type.Unknown()),
 });
 
 const Message = Type.Object({
@@ -42,7 +43,7 @@ const Message = Type.Object({
 const Tool = Type.Object({
   type: nullable(Type.String({ minLength: 1, description: "Absent or custom for a tool of the client" })),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  description: Type.Optional(Type.String()),
+  description: nullable(Type.String()),
   input_schema: Type.Optional(Type.Object({})),
   max_uses: nullable(Type.Integer({ minimum: 1 })),
   max_content_tokens: nullable(Type.Integer({ minimum: 1 })),
@@ -76,7 +77,7 @@ export const MessagesRequestSchema = Type.Object(
       Type.Object({
         type: Type.Enum(["auto", "any", "tool", "none"]),
         name: Type.Optional(Type.String({ minLength: 1 })),
-        disable_parallel_tool_use: Type.Optional(Type.Boolean()),
+        disable_parallel_tool_use: nullable(Type.Boolean()),
       }),
     ),
     thinking: Type.Optional(Thinking),

@@ -175,6 +175,13 @@ describe("a good stream", () => {
     expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 5, output: 2 }, flags: ["estimated"] });
   });
 
+  test("is counted by us where its last usage says nothing of the output", () => {
+    const { stream: stage } = play(
+      messageStream({ usage: {}, startUsage: { input_tokens: 5, output_tokens: 1 } }),
+    );
+    expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 5, output: 2 }, flags: ["estimated"] });
+  });
+
   test("without any usage is counted, and has the usage that clients need", () => {
     const { out, stream: stage } = play(messageStream({ usage: null, startUsage: null }));
     expect(stage.metered()).toEqual({ usage: { ...NO_USAGE, input: 11, output: 2 }, flags: ["estimated"] });

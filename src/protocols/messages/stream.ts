@@ -23,7 +23,7 @@ const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
 const DONE = encoder.encode("[DONE]");
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
-const MESSAGE_STOP = encoder.encode('event: message_stop\ndata: {"type":"message_stop"}\n\n');
+const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
 /**
  * Relays a messages stream: its events keep their bytes but for `model` in `message_start`, and each has its name
@@ -112,8 +112,9 @@ export function openStream(context: AnswerContext): RelayStream {
   const hold = (bytes: Uint8Array, start: number, end: number): void => {
     const { facts } = scanner;
     if (facts.usageStart !== -1) {
-      noteUsage(JSON.parse(decoder.decode(bytes.subarray(facts.usageStart, facts.usageEnd))));
-      state.countedAtUsage = { ...seen };
+      const usage: JsonObject = JSON.parse(decoder.decode(bytes.subarray(facts.usageStart, facts.usageEnd)));
+      noteUsage(usage);
+      if (typeof usage.output_tokens === "number") state.countedAtUsage = { ...seen };
     }
     if (facts.hasStopReason) state.hasStopped = true;
     const before = out.take();
@@ -158,6 +159,7 @@ export function openStream(context: AnswerContext): RelayStream {
         return hold(received, from, to);
       case "message_stop":
         state.isDone = true;
+        state.stop = received.slice(from, to);
         return;
       case "error":
         return noteError(received);
@@ -215,7 +217,9 @@ export function openStream(context: AnswerContext): RelayStream {
         ...state.held.slice(0, -1),
         lastDelta(state, metered, credit),
         creditEvent(credit),
-        MESSAGE_STOP,
+        encoder.encode("event: message_stop\ndata: "),
+        state.stop ?? MESSAGE_STOP,
+        END,
       ]),
     failureTail: (error, _metered, credit) =>
       joinBytes([
@@ -242,12 +246,14 @@ interface StreamState {
   searches: number;
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
   told: JsonObject;
-  /** Text that had come when a `message_delta` told usage; absent while only the start has. */
+  /** Text that had come when a `message_delta` told the output; absent while only the start has. */
   countedAtUsage?: CountedText;
   failure?: GatewayError;
   /** Each `message_delta` as it is to be sent, and the last one's data. */
   readonly held: Uint8Array[];
   lastDelta?: Uint8Array;
+  /** The data of `message_stop`. */
+  stop?: Uint8Array;
 }
 
 /** Whether a span is a quoted word that can stand in an `event` line. */

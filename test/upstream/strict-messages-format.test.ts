@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { startUpstreamDouble, type UpstreamDouble } from "./double.ts";
+import { messageAnswer } from "./messages-bytes.ts";
+import { loadRecordings, recordingsAvailable } from "./recordings.ts";
+import { strictMessages } from "./strict-messages-format.ts";
+
+let double: UpstreamDouble;
+beforeAll(async () => {
+  double = await startUpstreamDouble();
+});
+afterAll(() => double.close());
+const strict = strictMessages({ keys: ["good"] });
+beforeEach(() => double.handle((request) => strict(request) ?? messageAnswer()));
+
+const HEADERS = { "x-api-key": "good", "anthropic-version": "2023-06-01" };
+const user = (content: unknown) => ({ role: "user", content });
+const haiku = { model: "claude-haiku-4-5", max_tokens: 2_000, messages: [user("hi")] };
+const opus = { ...haiku, model: "claude-opus-5-5" };
+const call = { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "f", input: {} }] };
+const result = { type: "tool_result", tool_use_id: "t1", content: "x" };
+
+async function send(body: unknown, headers: Record<string, string> = HEADERS, path = "/v1/messages") {
+  const response = await fetch(`${double.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, text };
+}
+
+describe("what Anthropic takes is taken", () => {
+  const thinking = { type: "enabled", budget_tokens: 1_024 };
+  const cases: readonly object[] = [
+    haiku,
+    { ...haiku, temperature: 1, thinking },
+    { ...haiku, thinking, top_p: 0.95 },
+    { ...opus, thinking: { type: "adaptive", display: "omitted" }, output_config: { effort: "max" } },
+    { ...opus, thinking: { type: "disabled" } },
+    { ...haiku, messages: [user("hi"), call, user([result, { type: "text", text: "and?" }])] },
+    { ...haiku, messages: [user("hi"), { role: "system", content: "now" }] },
+  ];
+  for (const body of cases) {
+    test(JSON.stringify(body).slice(40, 160), async () => expect((await send(body)).status).toBe(200));
+  }
+});
+
+describe("what Anthropic refuses is refused, in its words", () => {
+  const cases: readonly { body: unknown; headers?: Record<string, string>; says: string }[] = [
+    { body: haiku, headers: { ...HEADERS, "x-api-key": "bad" }, says: "authentication_error" },
+    { body: haiku, headers: { "x-api-key": "good" }, says: "anthropic-version" },
+    { body: "{", says: "valid JSON" },
+    { body: '{"model":"a","model":"b"}', says: "stands twice" },
+    { body: { ...haiku, max_tokens: undefined }, says: "max_tokens: Field required" },
+    { body: { ...haiku, messages: [] }, says: "at least one message" },
+    { body: { ...haiku, n: 1 }, says: "n: Extra inputs are not permitted" },
+    { body: { ...haiku, context_management: {} }, says: "context_management: Extra inputs" },
+    { body: { ...opus, temperature: 0.5 }, says: "temperature" },
+    { body: { ...opus, thinking: { type: "enabled", budget_tokens: 2_000 } }, says: "adaptive" },
+    { body: { ...haiku, model: "claude-sonnet-5-5", thinking: { type: "disabled" } }, says: "disabled" },
+    { body: { ...haiku, thinking: { type: "adaptive" } }, says: "adaptive" },
+    { body: { ...haiku, thinking: { type: "enabled", budget_tokens: 1 } }, says: "1024" },
+    { body: { ...haiku, thinking: { type: "enabled", budget_tokens: 2_000 } }, says: "max_tokens" },
+    { body: { ...haiku, output_config: { effort: "low" } }, says: "effort" },
+    { body: { ...haiku, temperature: 1.5 }, says: "temperature" },
+    { body: { ...haiku, temperature: 1, top_p: 0.5 }, says: "only one" },
+    { body: { ...haiku, stop_sequences: [" "] }, says: "non-whitespace" },
+    { body: { ...haiku, messages: [{ role: "system", content: "x" }] }, says: "system" },
+    { body: { ...haiku, messages: [user([{ type: "text", text: "" }])] }, says: "non-empty" },
+    { body: { ...haiku, messages: [user([{ type: "input_text", text: "x" }])] }, says: "input_text" },
+    {
+      body: { ...haiku, messages: [user([{ type: "text", text: "x", detail: "y" }])] },
+      says: "detail: Extra",
+    },
+    { body: { ...haiku, messages: [user([{ type: "thinking", thinking: "x" }])] }, says: "signature" },
+    { body: { ...haiku, messages: [user([result])] }, says: "unexpected `tool_use_id`" },
+    { body: { ...haiku, messages: [user("x"), call, user("y")] }, says: "immediately after: t1" },
+    { body: { ...haiku, messages: [user("x"), call] }, says: "without `tool_result`" },
+    {
+      body: { ...haiku, messages: [user("x"), call, user([{ type: "text", text: "y" }, result])] },
+      says: "come first",
+    },
+    {
+      body: {
+        ...haiku,
+        messages: [
+          user(
+            Array.from({ length: 5 }, () => ({
+              type: "text",
+              text: "x",
+              cache_control: { type: "ephemeral" },
+            })),
+          ),
+        ],
+      },
+      says: "maximum of 4",
+    },
+  ];
+  for (const { body, headers, says } of cases) {
+    test(`${says}: ${JSON.stringify(body).slice(0, 120)}`, async () => {
+      const { status, text } = await send(body, headers);
+      expect([400, 401]).toContain(status);
+      expect(JSON.parse(text).type).toBe("error");
+      expect(text).toContain(says);
+    });
+  }
+});
+
+const isAvailable = recordingsAvailable();
+if (!isAvailable) console.log("recorded messages requests are skipped: there are no recordings here");
+
+test.if(isAvailable)(
+  "every recorded request that Anthropic took is taken, but for what only previews and others know",
+  async () => {
+    const taken = loadRecordings("messages/anthropic").filter(
+      ({ response, request: { body } }) =>
+        response.status === 200 && typeof body === "object" && body !== null && "messages" in body,
+    );
+    const refused: string[] = [];
+    for (const { path, request } of taken) {
+      const headers = {
+        ...HEADERS,
+        "anthropic-beta": "context-management,structured-outputs,mcp-client,interleaved-thinking",
+      };
+      const { status, text } = await send(request.body, headers);
+      if (status !== 200) refused.push(`${path}: ${JSON.parse(text).error.message}`);
+    }
+    expect(taken.length).toBeGreaterThan(70);
+    expect(refused).toEqual([]);
+  },
+);

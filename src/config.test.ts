@@ -129,6 +129,44 @@ describe("switchyard.yaml", () => {
     });
   });
 
+  test("adds models to a built-in provider, beside the quirks that are set", () => {
+    const { providers, models } = settings(
+      `
+providers:
+  groq:
+    quirks: { developer_role: true }
+    models:
+      - { id: groq/fast, upstream_id: openai/gpt-oss-120b, thinking: { efforts: [low, high] }, prices: { input: 1, output: 2 } }
+`,
+      { GROQ_API_KEY: "k" },
+    );
+    const groq = providers.get("groq");
+    expect(groq).toMatchObject({ baseUrl: "https://api.groq.com/openai/v1", secrets: ["k"] });
+    expect(groq?.dialect.chat).toMatchObject({ developerRole: true, manyChoices: false, toolIds: "any" });
+    expect(models[0]).toMatchObject({
+      routes: [{ provider: "groq", upstreamId: "openai/gpt-oss-120b" }],
+      thinking: { efforts: ["low", "high"], toggle: true },
+    });
+  });
+
+  test("takes the quirks of a vendor for a server that is like it, but for those that are set", () => {
+    const lines = "like: mistral\n    stream_usage_option: true\n    quirks: { tool_ids: forty }";
+    const { dialect } = settings(key(lines)).providers.get("local") ?? {};
+    expect(dialect).toMatchObject({ kind: "compatible", streamUsageOption: true, padding: ["p"] });
+    expect(dialect?.chat).toMatchObject({ toolIds: "forty", renames: { seed: "random_seed" } });
+  });
+
+  test("every built-in provider is live by its key alone, at its public address", () => {
+    const environment = Object.fromEntries(PROVIDERS.map(({ keyVariable }) => [keyVariable, "k"]));
+    const { providers } = settings("", environment);
+    expect([...providers.keys()]).toEqual(PROVIDERS.map(({ id }) => id));
+    for (const { id, keyVariable, baseUrlVariable, defaultBaseUrl } of PROVIDERS) {
+      expect(baseUrlVariable).toBe(keyVariable.replace(/_(API_)?KEY$/, "_BASE_URL"));
+      expect(providers.get(id)?.baseUrl).toBe(defaultBaseUrl);
+      expect(defaultBaseUrl).toMatch(/^https:\/\/[a-z0-9.-]+(\/[a-z0-9/.-]+)?$/);
+    }
+  });
+
   const bad = [
     { name: "that is no YAML", yaml: "providers: [", says: "is not valid YAML" },
     { name: "with a key twice", yaml: "timeouts: {}\ntimeouts: {}", says: "is not valid YAML" },
@@ -173,9 +211,40 @@ describe("switchyard.yaml", () => {
       says: "providers.local.models[0]: prices.input",
     },
     {
-      name: "with a built-in provider",
+      name: "with the address of a built-in provider",
       yaml: PROVIDER.replace("local:", "openai:"),
-      says: "providers.openai is built in",
+      says: "providers.openai is built in and takes models and quirks only, not base_url: set OPENAI_API_KEY and OPENAI_BASE_URL",
+    },
+    {
+      name: "with models of a built-in provider that has no key",
+      yaml: "providers: { groq: { models: [{ id: groq/m, prices: { input: 1, output: 2 } }] } }",
+      says: "providers.groq needs its key: GROQ_API_KEY is not set",
+    },
+    {
+      name: "with a provider without an address",
+      yaml: PROVIDER.replace(/ +base_url.*\n/, ""),
+      says: "providers.local.base_url is required",
+    },
+    {
+      name: "with a provider without models",
+      yaml: "providers: { x: { base_url: 'http://a' } }",
+      says: "providers.x.models is required",
+    },
+    {
+      name: "with a likeness that nobody knows",
+      yaml: key("like: nobody"),
+      says: 'providers.local.like is "nobody", which is none of ollama, vllm, llama-cpp, lm-studio, openai',
+    },
+    { name: "with an unknown quirk", yaml: key("quirks: { odd: true }"), says: "providers.local.quirks.odd" },
+    {
+      name: "with a quirk of the wrong kind",
+      yaml: key("quirks: { tool_ids: ten }"),
+      says: "providers.local.quirks.tool_ids",
+    },
+    {
+      name: "with quirks of another format",
+      yaml: key("protocol: messages\n    quirks: { developer_role: false }"),
+      says: "like and quirks are of chat_completions only",
     },
     { name: "with a credential that is not set", yaml: key("api_key_env: NOT_SET"), says: "NOT_SET" },
     { name: "with an unknown dialect", yaml: key("dialect: odd"), says: "providers.local.dialect" },

@@ -224,10 +224,11 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Prov
 function extended(
   path: string,
   { keyVariable, baseUrlVariable, dialect }: ProviderDefinition,
-  { models, quirks, ...others }: ProviderData,
+  settings: ProviderData,
   provider: Provider | undefined,
 ): Provider {
-  const [other] = Object.keys(others);
+  const { quirks } = settings;
+  const other = Object.keys(settings).find((name) => name !== "models" && name !== "quirks");
   if (other !== undefined) {
     throw new Error(
       `${path} is built in and takes models and quirks only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,

@@ -248,11 +248,31 @@ describe("readMembers", () => {
   });
 });
 
-test("keyIs compares the spelling, memberName the meaning", () => {
-  const bytes = encoder.encode('"mod\\u0065l"');
-  expect(keyIs(bytes, 0, bytes.length, encoder.encode('"model"'))).toBe(false);
-  expect(memberName(bytes, 0, bytes.length)).toBe("model");
-  const plain = encoder.encode('"model"');
-  expect(keyIs(plain, 0, plain.length, encoder.encode('"model"'))).toBe(true);
-  expect(keyIs(plain, 0, plain.length, encoder.encode('"modal"'))).toBe(false);
+test("keyIs and memberName go by what a key stands for, however it is spelled", () => {
+  const model = encoder.encode('"model"');
+  for (const spelled of [
+    '"model"',
+    '"mod\\u0065l"',
+    '"\\u006dodel"',
+    '"mode\\u006C"',
+    '"\\u006d\\u006f\\u0064\\u0065\\u006c"',
+  ]) {
+    const bytes = encoder.encode(spelled);
+    expect(memberName(bytes, 0, bytes.length)).toBe("model");
+    expect([spelled, keyIs(bytes, 0, bytes.length, model)]).toEqual([spelled, true]);
+  }
+  for (const other of [
+    '"modal"',
+    '"mode"',
+    '"models"',
+    '"mod\\u0061l"',
+    '"model\\n"',
+    '"m\\nodel"',
+    '""',
+    '"\\u006d"',
+    '"mo\\u0064elx"',
+  ]) {
+    const bytes = encoder.encode(other);
+    expect([other, keyIs(bytes, 0, bytes.length, model)]).toEqual([other, false]);
+  }
 });

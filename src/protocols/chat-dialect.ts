@@ -33,6 +33,10 @@ export interface ChatDialect {
   readonly jsonSchema: boolean;
   /** Whether `response_format` may be `json_object`. */
   readonly jsonObject: boolean;
+  /** Whether `n` may be more than one. */
+  readonly manyChoices: boolean;
+  /** Types of parts that are its own, beside those of the reference. */
+  readonly ownParts: readonly string[];
   /** Whether tools may be of type `custom`. */
   readonly customTools: boolean;
   /** Ids of tool calls: as they are, at most 40 characters, or exactly nine letters and digits. */
@@ -81,6 +85,8 @@ export const OPEN_CHAT: ChatDialect = {
   toolChoice: "full",
   jsonSchema: true,
   jsonObject: true,
+  manyChoices: true,
+  ownParts: [],
   customTools: true,
   toolIds: "any",
 };

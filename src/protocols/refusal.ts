@@ -34,6 +34,11 @@ export function errorWithin(body: JsonObject): unknown {
   if (isJsonObject(base) && typeof base.status_code === "number" && base.status_code !== 0) {
     return { message: base.status_msg, type: "base_resp", code: base.status_code };
   }
+  // vLLM, in mid-stream too.
+  if (body.object === "error") return { message: body.message, type: body.type, code: body.code };
+  // OpenRouter: https://openrouter.ai/docs/api-reference/overview (a choice may have an error).
+  const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
+  if (isJsonObject(choice) && isJsonObject(choice.error)) return choice.error;
   return undefined;
 }
 

@@ -226,6 +226,41 @@ for (const vendor of VENDORS) {
   });
 }
 
+/** What is refused by nobody, and is here to see that it goes up all the same. */
+const HARMLESS = new Set([
+  "a plain one",
+  "an effort of none",
+  "reasoning with a budget",
+  "reasoning with an effort",
+  "reasoning that is not shown",
+  "thinking switched off",
+  "json_object",
+]);
+
+describe("the double does refuse these, sent as they are", () => {
+  const names = [
+    ...Object.keys(AWKWARD).filter((name) => !HARMLESS.has(name)),
+    ...CANNOT.map(({ name }) => name),
+  ];
+  for (const name of names) {
+    test(name, async () => {
+      const body = AWKWARD[name] ?? CANNOT.find((found) => found.name === name)?.body;
+      let refused = 0;
+      for (const { profile, model, upstreamId } of VENDORS) {
+        const strict = strictChatCompletions(profile);
+        double.handle((request) => strict(request) ?? chatAnswer({ words: ["Hello."] }));
+        const response = await fetch(`${double.url}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: "Bearer k", "content-type": "application/json" },
+          body: JSON.stringify({ model: upstreamId ?? model.split("/")[1], ...body }),
+        });
+        if (!response.ok) refused += 1;
+      }
+      expect(refused).toBeGreaterThan(0);
+    });
+  }
+});
+
 describe("pictures that carry a signature of Google's", () => {
   const url = "data:image/png;thought_signature=c2ln;base64,iVBORw0KGgo=";
   const body = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }] };

@@ -87,7 +87,6 @@ const TEXT_LINK = "an image link as text: Mistral takes it, the interface has an
 /** Recordings whose request is not valid by the interface, or costs what has no price. */
 export const REFUSED_BY_US: Readonly<Record<string, OwnRefusal>> = {
   "chat-completions/openai/gpt-4o-mini-search-preview--sync--27830bc4.json": priced("web_search_options"),
-  "chat-completions/groq/qwen3-32b--sync--804dfa5f.json": priced("service_tier"),
   "chat-completions/openrouter/deepseek-deepseek-chat--stream--1b6f2813.json": priced("tools[0].type"),
   "chat-completions/openrouter/deepseek-deepseek-chat--sync--56f7185b.json": priced("tools[0].type"),
   "chat-completions/openrouter/openai-gpt-5.2--sync-reasoning-details--45b831b4.json":

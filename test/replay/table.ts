@@ -53,6 +53,9 @@ function folderLines(
   const count = (result: Outcome["result"]): number =>
     mine.filter((outcome) => outcome.result === result).length;
   const lines = ["", `${folder}: ${count("held")} of ${files}`];
+  lines.push(
+    `  of the ${mine.length} whose request is known: ${count("held")} held, ${count("refused")} refused by us as they must be, ${count("failed")} failed`,
+  );
   for (const provider of providers) {
     const held = mine.filter(
       ({ recording, result }) => recording.provider === provider && result === "held",

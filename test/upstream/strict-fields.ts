@@ -100,8 +100,8 @@ const fieldIsNotRefused: FieldRule = (body, profile) => {
 const effortIsKnown: FieldRule = (body, profile) => {
   const effort = body["reasoning_effort"];
   if (profile.efforts === undefined || effort === undefined || effort === null) return undefined;
-  if (profile.efforts.includes(String(effort))) return undefined;
-  return refusal(`Invalid reasoning_effort: ${String(effort)}`, { param: "reasoning_effort" });
+  if (typeof effort === "string" && profile.efforts.includes(effort)) return undefined;
+  return refusal(`Invalid reasoning_effort: ${JSON.stringify(effort)}`, { param: "reasoning_effort" });
 };
 
 const formatIsKnown: FieldRule = (body, profile) => {
@@ -114,9 +114,9 @@ const formatIsKnown: FieldRule = (body, profile) => {
 const toolsAreKnown: FieldRule = (body, profile) => {
   const { tools } = body;
   if (profile.toolTypes === undefined || !Array.isArray(tools)) return undefined;
-  const types = tools.map((tool) => (isFields(tool) ? String(tool["type"] ?? "function") : ""));
-  const wrong = types.find((type) => profile.toolTypes?.includes(type) === false);
-  return wrong === undefined ? undefined : refusal(`Unknown tool type: ${wrong}`, { param: "tools" });
+  const isKnown = (tool: unknown): boolean =>
+    isFields(tool) && profile.toolTypes?.some((type) => type === (tool["type"] ?? "function")) === true;
+  return tools.every(isKnown) ? undefined : refusal("Unknown type of tool.", { param: "tools" });
 };
 
 const choicesAreFew: FieldRule = (body, profile) => {

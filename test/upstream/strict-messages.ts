@@ -23,7 +23,10 @@ const messagesAreThere: FieldRule = (body) => {
 
 const messagePropertiesAreKnown: FieldRule = (body, profile) => {
   for (const [index, message] of messagesOf(body).entries()) {
-    const unknown = Object.keys(message).find((name) => profile.messageProperties?.has(name) === false);
+    const named = profile.toolNames === true && message["role"] === "tool";
+    const unknown = Object.keys(message).find(
+      (name) => profile.messageProperties?.has(name) === false && !(named && name === "name"),
+    );
     if (unknown !== undefined) return refusal(`'messages.${index}' : property '${unknown}' is unsupported`);
   }
   return undefined;

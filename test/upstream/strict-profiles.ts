@@ -25,6 +25,8 @@ export interface StrictProfile {
   readonly refusedFields?: readonly { readonly models: RegExp; readonly fields: readonly string[] }[];
   /** The efforts that a model takes; any when not given. */
   readonly efforts?: readonly string[];
+  /** Whether a message of the role `tool` may have a name all the same. */
+  readonly toolNames?: boolean;
   /** Properties of a message that it refuses. */
   readonly refusedMessageProperties?: ReadonlySet<string>;
   /** The known roles; any when not given. */
@@ -87,7 +89,8 @@ const MISTRAL_PROPERTIES = new Set(
   guardrails prompt_cache_key`.split(/\s+/),
 );
 
-const MISTRAL_MESSAGE_PROPERTIES = new Set("role content name tool_calls tool_call_id prefix".split(" "));
+/** A name may stand on results of tools only, which `toolNames` says. */
+const MISTRAL_MESSAGE_PROPERTIES = new Set("role content tool_calls tool_call_id prefix".split(" "));
 
 const MOONSHOT_PROPERTIES = new Set(
   `model messages stream stream_options temperature top_p max_tokens max_completion_tokens stop presence_penalty
@@ -157,6 +160,7 @@ export const STRICT = {
     vendor: "mistral",
     ...COMPATIBLE,
     messageProperties: MISTRAL_MESSAGE_PROPERTIES,
+    toolNames: true,
     properties: MISTRAL_PROPERTIES,
     toolCallId: /^[a-zA-Z0-9]{9}$/,
     pairsToolCalls: true,

@@ -151,6 +151,8 @@ describe("a 200 that is no answer is upstream_error", () => {
     '{"error":{"message":"boom","code":500}}',
     `{"error":{"message":"boom"},${CHOICES}}`,
     `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"},"choices":null}`,
+    `{"choices":[{"index":0,"finish_reason":"error","message":{"role":"assistant","content":""},"error":{"code":502,"message":"boom"}}]}`,
+    `{"object":"error","message":"boom","code":500}`,
     "[".repeat(1_000_000),
   ];
   for (const sent of cases) {

@@ -43,7 +43,8 @@ export const CHAT_FIELDS: FieldTable = {
     function_call: free,
     // Sound is charged in its own bucket, which admission asks a price for.
     audio: free,
-    service_tier: { rule: "priced", freeValues: [null, "auto", "default"] },
+    // `on_demand` is Groq's word for its default.
+    service_tier: { rule: "priced", freeValues: [null, "auto", "default", "on_demand"] },
     web_search_options: { rule: "priced", freeValues: [null] },
     moderation: { rule: "priced", freeValues: [null] },
     reasoning: gateway,

@@ -32,6 +32,15 @@ interface Case {
   readonly want: readonly Json[];
 }
 
+/** Source: https://platform.minimax.io/docs/api-reference/text-openai-api (reasoning_split). */
+const miniMax = (text: string): Json => ({
+  type: "reasoning.text",
+  id: "reasoning-text-1",
+  format: "MiniMax-response-v1",
+  index: 0,
+  text,
+});
+
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 const twoCalls = [
   { ...begun, function: { name: "f", arguments: "{}" } },
@@ -85,9 +94,7 @@ const CASES: readonly Case[] = [
     name: "a choice with a message for a delta",
     repairs: ["choice_delta", "first_role"],
     got: [chunk({ message: { content: "a" }, finish_reason: null })],
-    want: [
-      chunk({ message: { content: "a" }, delta: { role: "assistant", content: "a" }, finish_reason: null }),
-    ],
+    want: [chunk({ delta: { role: "assistant", content: "a" }, finish_reason: null })],
   },
   {
     name: "a first delta without role",
@@ -237,6 +244,124 @@ const CASES: readonly Case[] = [
     want: [first, call({ ...begun, function: { name: "f", arguments: '{"a":1}' } })],
   },
   {
+    name: "MiniMax: the whole message again at the end gives only what has not come",
+    repairs: ["chunk_object", "choice_delta"],
+    got: [
+      first,
+      say({ content: "Hello, " }),
+      {
+        object: "chat.completion",
+        choices: [
+          { index: 0, message: { role: "assistant", content: "Hello, world" }, finish_reason: "stop" },
+        ],
+      },
+    ],
+    want: [first, say({ content: "Hello, " }), say({ content: "world" }, "stop")],
+  },
+  {
+    name: "MiniMax: a whole message that has come already gives nothing",
+    repairs: ["choice_delta"],
+    got: [first, say({ content: "Hi" }), chunk({ message: { content: "Hi" }, finish_reason: "stop" })],
+    want: [first, say({ content: "Hi" }), say({}, "stop")],
+  },
+  {
+    name: "MiniMax: reasoning that comes whole each time",
+    repairs: ["cumulative_details"],
+    got: ["I", "I th", "I think"].map((text, i) =>
+      say({ ...(i === 0 ? { role: "assistant" } : {}), reasoning_details: [miniMax(text)] }),
+    ),
+    want: ["I", " th", "ink"].map((text, i) =>
+      say({ ...(i === 0 ? { role: "assistant" } : {}), reasoning_details: [miniMax(text)] }),
+    ),
+  },
+  {
+    name: "OpenRouter: reasoning that says the same twice is no such thing",
+    repairs: [],
+    got: [
+      first,
+      ...["ha", "haha"].map((text) => say({ reasoning_details: [{ ...miniMax(text), format: "unknown" }] })),
+    ],
+    want: [
+      first,
+      ...["ha", "haha"].map((text) => say({ reasoning_details: [{ ...miniMax(text), format: "unknown" }] })),
+    ],
+  },
+  {
+    name: "text that begins as it did is text",
+    repairs: [],
+    got: [first, say({ content: "1" }), say({ content: "10" })],
+    want: [first, say({ content: "1" }), say({ content: "10" })],
+  },
+  {
+    name: "<think> in the text is the model's own",
+    repairs: [],
+    got: [first, say({ content: "<think>a</think>" })],
+    want: [first, say({ content: "<think>a</think>" })],
+  },
+  {
+    name: "MiniMax: an error in base_resp",
+    repairs: ["error_in_base_resp"],
+    got: [{ base_resp: { status_code: 1002, status_msg: "rate limit" }, choices: null }],
+    want: [
+      {
+        base_resp: { status_code: 1002, status_msg: "rate limit" },
+        choices: null,
+        error: { message: "rate limit", type: "base_resp", code: 1002 },
+      },
+    ],
+  },
+  {
+    name: "OpenRouter: an error in the choice",
+    repairs: ["error_in_choice"],
+    got: [first, chunk({ delta: {}, finish_reason: "error", error: { code: 502, message: "x" } })],
+    want: [
+      first,
+      chunk(
+        { delta: {}, finish_reason: "error", error: { code: 502, message: "x" } },
+        { error: { code: 502, message: "x" } },
+      ),
+    ],
+  },
+  {
+    name: "vLLM: a chunk that is an error",
+    repairs: ["error_without_wrapper"],
+    got: [first, { object: "error", message: "x", type: "BadRequestError", code: 400 }],
+    want: [
+      first,
+      {
+        object: "error",
+        message: "x",
+        type: "BadRequestError",
+        code: 400,
+        error: { message: "x", type: "BadRequestError", code: 400 },
+      },
+    ],
+  },
+  {
+    name: "choices that are null",
+    repairs: ["choices_null", "chunk_object"],
+    got: [first, { choices: null, usage }],
+    want: [first, { object: "chat.completion.chunk", choices: [], usage }],
+  },
+  {
+    name: "OpenRouter: the model's own reason stays beside the interface's word",
+    repairs: ["finish_reason_word"],
+    got: [first, chunk({ delta: {}, finish_reason: "end_turn", native_finish_reason: "end_turn" })],
+    want: [first, chunk({ delta: {}, finish_reason: "stop", native_finish_reason: "end_turn" })],
+  },
+  {
+    name: "Azure: a first chunk about the prompt alone",
+    repairs: [],
+    got: [
+      { object: "chat.completion.chunk", choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
+      first,
+    ],
+    want: [
+      { object: "chat.completion.chunk", choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
+      first,
+    ],
+  },
+  {
     name: "a call that ends without arguments",
     repairs: ["empty_arguments"],
     got: [first, call(begun), say({}, "tool_calls")],
@@ -277,6 +402,11 @@ describe("chunks", () => {
       empty_arguments: true,
       choice_message: true,
       error_in_x_groq: true,
+      error_in_base_resp: true,
+      error_in_choice: true,
+      error_without_wrapper: true,
+      choices_null: true,
+      cumulative_details: true,
     };
     // Only a whole answer can lack a message: see there.
     shown.add("choice_message");

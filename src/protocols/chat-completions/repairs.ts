@@ -1,29 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-
-/**
- * Named repairs for vendors that are only compatible with chat completions. Each acts on evidence in the answer
- * alone, so none has to be switched on; an answer that needs none keeps its bytes. Evidence: the vendors table and
- * recorded traffic; each has a test in `repairs.test.ts`.
- */
-export type RepairName =
-  | "usage_in_choice"
-  | "usage_in_x_groq"
-  | "error_in_x_groq"
-  | "chunk_object"
-  | "choice_index"
-  | "choice_delta"
-  | "choice_message"
-  | "first_role"
-  | "finish_reason_word"
-  | "second_finish"
-  | "finish_after_tool_calls"
-  | "content_parts"
-  | "tool_call_index"
-  | "tool_call_id"
-  | "tool_call_type"
-  | "tool_call_repeated"
-  | "arguments_object"
-  | "empty_arguments";
+import { repairFragments, type ToolCallState } from "./repair-calls.ts";
+import {
+  finishWord,
+  liftUsageAndError,
+  type Mark,
+  repairArguments,
+  type RepairName,
+  splitContent,
+} from "./repair-parts.ts";
 
 /** Repairs the chunks of one stream; later chunks are read in the light of earlier ones. */
 export interface ChunkRepairs {
@@ -32,31 +16,15 @@ export interface ChunkRepairs {
   applied(): readonly RepairName[];
 }
 
-interface ToolCallState {
-  readonly index: number;
-  readonly upstreamIndex: unknown;
-  readonly id: string;
-  hasArguments: boolean;
-}
-
 interface ChoiceState {
   started: boolean;
   finished: boolean;
+  /** Its text so far. */
+  text: string;
+  /** The text so far of MiniMax's reasoning, by item. */
+  readonly details: Map<string, string>;
   readonly calls: ToolCallState[];
 }
-
-/** Vendors' words for the reasons of the interface. */
-const FINISH_WORDS: Readonly<Record<string, string>> = {
-  eos: "stop",
-  stop_sequence: "stop",
-  end_turn: "stop",
-  model_length: "length",
-  max_tokens: "length",
-  sensitive: "content_filter",
-  tool_use: "tool_calls",
-  network_error: "error",
-  insufficient_system_resource: "error",
-};
 
 /** Repairs for one stream. */
 export function createChunkRepairs(): ChunkRepairs {
@@ -76,9 +44,13 @@ export function createChunkRepairs(): ChunkRepairs {
         marks.changed = true;
         note(name);
       };
-      liftUsage(chunk, mark);
+      liftUsageAndError(chunk, mark);
       if (chunk.error !== undefined && chunk.error !== null)
         return [marks.changed ? JSON.stringify(chunk) : text];
+      if (chunk.choices === null) {
+        chunk.choices = [];
+        mark("choices_null");
+      }
       const given = Array.isArray(chunk.choices) ? chunk.choices.length : 0;
       const extra = Array.isArray(chunk.choices) ? repairChoices(chunk, choices, mark) : [];
       if (!marks.changed && applied.size === before) return [text];
@@ -87,28 +59,6 @@ export function createChunkRepairs(): ChunkRepairs {
     },
     applied: () => [...applied],
   };
-}
-
-type Mark = (name: RepairName) => void;
-
-/** Usage (and errors) where the vendor put them, moved to where clients and we look. */
-function liftUsage(holder: JsonObject, mark: Mark): void {
-  const groq = holder.x_groq;
-  if (isJsonObject(groq)) {
-    if (isJsonObject(groq.error) && holder.error === undefined) {
-      holder.error = groq.error;
-      mark("error_in_x_groq");
-    }
-    if (isJsonObject(groq.usage) && !isJsonObject(holder.usage)) {
-      holder.usage = groq.usage;
-      mark("usage_in_x_groq");
-    }
-  }
-  const first: unknown = Array.isArray(holder.choices) ? holder.choices[0] : undefined;
-  if (!isJsonObject(first) || !isJsonObject(first.usage)) return;
-  if (!isJsonObject(holder.usage)) holder.usage = first.usage;
-  delete first.usage;
-  mark("usage_in_choice");
 }
 
 /** Repairs the choices of a chunk in place; returns chunks that must go before it. */
@@ -125,7 +75,13 @@ function repairChoices(chunk: JsonObject, states: Map<number, ChoiceState>, mark
       mark("choice_index");
     }
     const index = choice.index as number;
-    const state = states.get(index) ?? { started: false, finished: false, calls: [] };
+    const state = states.get(index) ?? {
+      started: false,
+      finished: false,
+      text: "",
+      details: new Map(),
+      calls: [],
+    };
     states.set(index, state);
     return repairChoice(choice, state, mark, (fragment) =>
       extra.push(JSON.stringify({ ...chunk, usage: undefined, choices: [fragment] })),
@@ -143,11 +99,14 @@ function repairChoice(
   before: (choice: JsonObject) => void,
 ): boolean {
   if (!isJsonObject(choice.delta)) {
-    choice.delta = isJsonObject(choice.message) ? { content: choice.message.content } : {};
+    choice.delta = isJsonObject(choice.message) ? deltaOf(choice.message, state) : {};
+    delete choice.message;
     mark("choice_delta");
   }
   const delta = choice.delta as JsonObject;
   if (splitContent(delta)) mark("content_parts");
+  if (typeof delta.content === "string") state.text += delta.content;
+  if (onlyNewDetails(delta, state.details)) mark("cumulative_details");
   if (!state.started && delta.role !== "assistant") {
     choice.delta = {
       role: "assistant",
@@ -158,8 +117,36 @@ function repairChoice(
   }
   state.started = true;
   const current = choice.delta as JsonObject;
-  if (Array.isArray(current.tool_calls)) repairFragments(current, state, mark);
+  if (Array.isArray(current.tool_calls)) repairFragments(current, state.calls, mark);
   return repairFinish(choice, state, mark, before);
+}
+
+/** A whole message at the end of a stream (MiniMax): what of it has not come yet. */
+function deltaOf({ content, tool_calls: calls }: JsonObject, state: ChoiceState): JsonObject {
+  const text =
+    typeof content === "string" && content.startsWith(state.text) ? content.slice(state.text.length) : "";
+  return {
+    ...(text === "" ? {} : { content: text }),
+    ...(Array.isArray(calls) && state.calls.length === 0 ? { tool_calls: calls } : {}),
+  };
+}
+
+/** MiniMax sends an item's whole text again with every chunk; what has come already is taken out. */
+function onlyNewDetails(delta: JsonObject, seen: Map<string, string>): boolean {
+  const items = Array.isArray(delta.reasoning_details) ? delta.reasoning_details.filter(isJsonObject) : [];
+  let repeated = false;
+  for (const item of items) {
+    if (typeof item.text !== "string" || typeof item.format !== "string" || !/^minimax/i.test(item.format))
+      continue;
+    const key = JSON.stringify([item.id, item.index]);
+    const before = seen.get(key) ?? "";
+    const whole = before !== "" && item.text.startsWith(before);
+    seen.set(key, whole ? item.text : before + item.text);
+    if (!whole) continue;
+    item.text = item.text.slice(before.length);
+    repeated = true;
+  }
+  return repeated;
 }
 
 function repairFinish(
@@ -212,11 +199,6 @@ function fillArguments(
   });
 }
 
-function finishWord(reason: unknown): string | null {
-  if (typeof reason !== "string" || reason === "") return null;
-  return Object.hasOwn(FINISH_WORDS, reason) ? (FINISH_WORDS[reason] as string) : reason;
-}
-
 function saysSomething(delta: JsonObject): boolean {
   return Object.entries(delta).some(
     ([key, value]) =>
@@ -224,115 +206,11 @@ function saysSomething(delta: JsonObject): boolean {
   );
 }
 
-/** Gives each fragment the form that clients join by: a contiguous index, and id, type and name exactly once. */
-function repairFragments(delta: JsonObject, state: ChoiceState, mark: Mark): void {
-  const fragments = (delta.tool_calls as unknown[]).filter(isJsonObject);
-  delta.tool_calls = fragments.map((fragment) => {
-    const id = typeof fragment.id === "string" && fragment.id !== "" ? fragment.id : undefined;
-    const known = findCall(state.calls, id, fragment.index);
-    const call = known ?? startCall(state, id, fragment, mark);
-    if (fragment.index !== call.index) {
-      fragment.index = call.index;
-      mark("tool_call_index");
-    }
-    const called = isJsonObject(fragment.function) ? fragment.function : {};
-    fragment.function = called;
-    if (repairArguments(called)) mark("arguments_object");
-    if (typeof called.arguments === "string" && called.arguments !== "") call.hasArguments = true;
-    if (known !== undefined && dropRepeated(fragment, called)) mark("tool_call_repeated");
-    return fragment;
-  });
-}
-
-/**
- * The call that a fragment belongs to; `undefined` when it begins one. Where the vendor counts, its index decides, and
- * a new id under an old index is a new call; where it does not, the id decides, and without one the last call goes on.
- */
-function findCall(
-  calls: readonly ToolCallState[],
-  id: string | undefined,
-  index: unknown,
-): ToolCallState | undefined {
-  const counted = typeof index === "number" ? calls.filter((call) => call.upstreamIndex === index) : calls;
-  return id === undefined ? counted.at(-1) : counted.find((call) => call.id === id);
-}
-
-function startCall(
-  state: ChoiceState,
-  id: string | undefined,
-  fragment: JsonObject,
-  mark: Mark,
-): ToolCallState {
-  const index = state.calls.length;
-  if (id === undefined) {
-    fragment.id = `call_${index}`;
-    mark("tool_call_id");
-  }
-  if (fragment.type !== "function" && fragment.type !== "custom") {
-    fragment.type = "function";
-    mark("tool_call_type");
-  }
-  const call: ToolCallState = {
-    index,
-    upstreamIndex: fragment.index,
-    id: fragment.id as string,
-    hasArguments: fragment.type === "custom",
-  };
-  state.calls.push(call);
-  return call;
-}
-
-/** Arguments as text: some vendors send the object itself. */
-function repairArguments(called: JsonObject): boolean {
-  if (called.arguments === undefined || typeof called.arguments === "string") return false;
-  called.arguments = called.arguments === null ? "" : JSON.stringify(called.arguments);
-  return true;
-}
-
-function dropRepeated(fragment: JsonObject, called: JsonObject): boolean {
-  const repeated = "id" in fragment || "type" in fragment || "name" in called;
-  delete fragment.id;
-  delete fragment.type;
-  delete called.name;
-  return repeated;
-}
-
-/**
- * Content given as parts (Mistral): text joined into `content`, thinking into `reasoning_content`. Content with any
- * other kind of part is left as it is, so that nothing is lost.
- */
-function splitContent(holder: JsonObject): boolean {
-  const parts = holder.content;
-  if (
-    !Array.isArray(parts) ||
-    !parts.every((part) => isJsonObject(part) && (part.type === "text" || part.type === "thinking"))
-  ) {
-    return false;
-  }
-  let text = "";
-  let thinking = "";
-  for (const part of parts as JsonObject[]) {
-    if (part.type === "text") text += typeof part.text === "string" ? part.text : "";
-    else thinking += thinkingText(part.thinking);
-  }
-  holder.content = text === "" && thinking !== "" ? null : text;
-  if (thinking !== "") holder.reasoning_content = thinking;
-  return true;
-}
-
-function thinkingText(thinking: unknown): string {
-  if (typeof thinking === "string") return thinking;
-  if (!Array.isArray(thinking)) return "";
-  return thinking
-    .map((part) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
-    .join("");
-}
-
 /** Repairs a whole answer in place; returns the names of what was wrong. */
 export function repairAnswer(answer: JsonObject): readonly RepairName[] {
   const applied = new Set<RepairName>();
   const mark: Mark = (name) => void applied.add(name);
-  liftUsage(answer, mark);
+  liftUsageAndError(answer, mark);
   if (answer.object !== "chat.completion") {
     answer.object = "chat.completion";
     mark("chunk_object");
@@ -392,3 +270,5 @@ function parseObject(text: string): JsonObject | undefined {
     return undefined;
   }
 }
+
+export type { RepairName } from "./repair-parts.ts";

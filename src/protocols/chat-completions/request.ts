@@ -110,11 +110,11 @@ function checkPart(part: Part, path: string): void {
   }
 }
 
-/** The first part of a type that the table does not know, as the path of its `type`. */
-export function unknownPart(body: ChatRequestBody): string | undefined {
+/** The first part of a type that neither the table nor `own` knows, as the path of its `type`. */
+export function unknownPart(body: ChatRequestBody, own: readonly string[] = []): string | undefined {
   for (const [i, { content }] of body.messages.entries()) {
     if (!Array.isArray(content)) continue;
-    const at = content.findIndex((part) => !isKnownPart(part.type));
+    const at = content.findIndex((part) => !isKnownPart(part.type) && !own.includes(part.type));
     if (at !== -1) return `messages[${i}].content[${at}].type`;
   }
   return undefined;

@@ -395,6 +395,33 @@ describe("a broken stream", () => {
     });
   }
 
+  const elsewhere = [
+    {
+      name: "base_resp",
+      chunk: { base_resp: { status_code: 1002, status_msg: "boom" }, choices: null },
+      kind: "overloaded_error",
+    },
+    {
+      name: "the choice",
+      chunk: {
+        ...head,
+        choices: [{ index: 0, delta: {}, finish_reason: "error", error: { code: 429, message: "boom" } }],
+      },
+      kind: "overloaded_error",
+    },
+    {
+      name: "place of a chunk",
+      chunk: { object: "error", message: "boom", code: 400 },
+      kind: "invalid_request_error",
+    },
+  ];
+  for (const { name, chunk, kind } of elsewhere) {
+    test(`an error in ${name} is an error`, () => {
+      const { stream } = play(wire([first, delta("a"), chunk, finish(), DONE]), COMPATIBLE);
+      expect(stream.failure?.kind as string).toBe(kind);
+    });
+  }
+
   test("an error in x_groq is an error", () => {
     const chunk = { ...delta(""), x_groq: { error: { message: "boom" } } };
     expect(play(wire([first, delta("a"), chunk]), COMPATIBLE).stream.failure?.kind).toBe("upstream_error");
@@ -426,6 +453,24 @@ describe("a broken stream", () => {
     for (let i = 0; i < 10 && stream.failure === undefined; i += 1) stream.push(piece);
     expect(stream.failure?.kind).toBe("upstream_error");
   });
+});
+
+describe("keys written with escapes mean what they stand for", () => {
+  const spelled = wire(GOOD)
+    .replaceAll('"usage"', '"usa\\u0067e"')
+    .replaceAll('"model"', '"m\\u006fdel"')
+    .replaceAll('"choices"', '"\\u0063hoices"')
+    .replaceAll('"finish_reason"', '"finish\\u005freason"')
+    .replaceAll('"content"', '"conten\\u0074"');
+  for (const context of [CONTEXT, COMPATIBLE]) {
+    test(context.native ? "of a native provider" : "of a compatible one", () => {
+      const { stream, body, tail } = play(spelled, context);
+      expect([stream.isComplete, stream.hasContent, stream.failure]).toEqual([true, true, undefined]);
+      expect(stream.metered()).toMatchObject({ usage: { input: 3, output: 2 }, flags: [] });
+      expect(body + tail).not.toContain("upstream-id");
+      expect(events(body + tail)).toEqual(events(play(wire(GOOD)).body + play(wire(GOOD)).tail));
+    });
+  }
 });
 
 describe("what a chunk must have", () => {

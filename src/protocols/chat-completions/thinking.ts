@@ -79,7 +79,9 @@ export function sayThinking(
   } else if (wanted !== undefined) warnings.push("how much to think was left out: this model cannot be told");
   else if (asked && toggle === undefined)
     warnings.push("thinking was left out: this model decides by itself");
-  if (wish.hidden) warnings.push("reasoning.exclude was left out: this model's provider has no such field");
+  if (wish.hidden && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
+  else if (wish.hidden)
+    warnings.push("reasoning.exclude was left out: this model's provider has no such field");
   return { fields, warnings };
 }
 

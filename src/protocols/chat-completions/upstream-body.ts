@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../core/errors.ts";
 import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid } from "../request-json.ts";
@@ -28,7 +28,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
     rewrite.remove.add(at);
     rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
   });
-  checkParts(request, target);
+  checkParts(request, target, chat);
   checkTools(request, chat, rewrite);
   checkResponseFormat(request, chat);
   rewriteMessages(request, target, chat, thinks, rewrite);
@@ -70,6 +70,9 @@ function askToThink(
   const { reasoning, reasoning_effort: effort } = request.body;
   if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
     rewrite.warnings.push("reasoning was left out: reasoning_effort says otherwise");
+  const extra = chat.thinking.toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
+  if (Object.keys(extra).length > 0 && target.model.thinking?.toggle !== false)
+    fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
   const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
   if (streamedOnly && chat.thinking.toggle === "enable_thinking") {
     if (wish !== undefined && wish.on !== false)
@@ -89,6 +92,13 @@ function askToThink(
   for (const [name, value] of Object.entries(fields))
     rewrite.append.push(`"${name}":${JSON.stringify(value)}`);
   return wish?.on !== false && !streamedOnly;
+}
+
+/** Members of `thinking` that are a vendor's own: `keep` of Moonshot, `clear_thinking` of Z.ai. */
+function vendorsOwn(thinking: unknown): JsonObject {
+  if (!isJsonObject(thinking)) return {};
+  const { type: _type, budget_tokens: _budget, ...extra } = thinking;
+  return extra;
 }
 
 function withoutEffort({ effort: _effort, ...words }: ThinkingFields): ThinkingFields {
@@ -148,8 +158,11 @@ function leaveUntaken(
 }
 
 function takes(chat: ChatDialect, name: string, value: unknown): boolean {
-  if (chat.takes === undefined || !Object.hasOwn(CHAT_FIELDS.fields, name)) return true;
-  if (CHAT_FIELDS.fields[name]?.rule === "priced") return value !== null && chat.takes.includes(name);
+  const field = Object.hasOwn(CHAT_FIELDS.fields, name) ? CHAT_FIELDS.fields[name] : undefined;
+  if (name === "n" && !chat.manyChoices && value !== 1 && value !== null) return false;
+  if (chat.takes === undefined || field === undefined) return true;
+  // What costs extra is no hint: it is refused, whoever takes it.
+  if (field.rule === "priced" && !field.freeValues.includes(value)) return true;
   return name === "stream_options" || BASIC_FIELDS.includes(name) || chat.takes.includes(name);
 }
 
@@ -203,9 +216,9 @@ function noFormat(words: string, what: string): GatewayError {
   );
 }
 
-function checkParts(request: ChatRequest, target: RelayTarget): void {
+function checkParts(request: ChatRequest, target: RelayTarget, chat: ChatDialect): void {
   if (target.unknownFields === "pass") return;
-  const path = unknownPart(request.body);
+  const path = unknownPart(request.body, chat.ownParts);
   if (path !== undefined) {
     throw invalid(`${path} must be one of text, image_url, video_url, audio_url, input_audio, file.`, path);
   }

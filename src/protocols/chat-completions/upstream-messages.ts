@@ -130,7 +130,8 @@ function messageEdits(place: Place, message: ChatMessage, rules: MessageRules, l
     if (renamed && name === "reasoning") rename.set(at, '"reasoning_content"');
     else if (!keeps(message, name, chat) || (renamed && name === "reasoning_content")) {
       remove.add(at);
-      if (!isSilent(valueOf(message, name))) left.add(name.replace(/[^\w.-]/g, "?").slice(0, 64));
+      if (!isSilent(valueOf(message, name)) && !isSaidElsewhere(message, name, chat))
+        left.add(name.replace(/[^\w.-]/g, "?").slice(0, 64));
     }
   }
   const role = place.byName.get("role");
@@ -148,6 +149,14 @@ function messageEdits(place: Place, message: ChatMessage, rules: MessageRules, l
   if (answered !== undefined && id !== undefined && !remove.has(answered))
     replace.set(answered, JSON.stringify(id));
   return objectEdits(place.bytes, place.members, { remove, replace, rename, append }, place.start);
+}
+
+/** Whether the same reasoning goes up in another member: some clients give it back in all the forms there are. */
+function isSaidElsewhere(message: ChatMessage, name: string, chat: ChatDialect): boolean {
+  if (!isReasoning(name)) return false;
+  return chat.reasoningBack.some(
+    (other) => other !== name && keeps(message, other, chat) && !isSilent(valueOf(message, other) ?? null),
+  );
 }
 
 /** `reasoning` of another vendor is the same text as `reasoning_content`. */

@@ -20,8 +20,10 @@ export const groq: ProviderDefinition = {
       ...COMPATIBLE_CHAT,
       takes: [
         ...COMPATIBLE_CHAT.takes,
+        "n",
         "seed",
         "user",
+        "service_tier",
         "reasoning_effort",
         "reasoning_format",
         "include_reasoning",
@@ -29,6 +31,7 @@ export const groq: ProviderDefinition = {
         "function_call",
       ],
       messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
+      manyChoices: false,
       thinking: { effort: "reasoning_effort" },
     },
   },

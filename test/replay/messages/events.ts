@@ -36,8 +36,6 @@ export function wantedEvents(recorded: string, modelId: string, credit: string):
       // The first member of this name in a recorded start is the message's own.
       return [eventText(name, data.replace(/"model":\s*"[^"]*"/, `"model":${JSON.stringify(modelId)}`))];
     }
-    // The end of a stream is the gateway's own.
-    if (value.type === "message_stop") return [eventText(name, '{"type":"message_stop"}')];
     if (at !== last) return [eventText(name, data)];
     return [
       eventText(name, data.replace(/(\s*)\}(\s*)$/, `,"credit":${credit}$1}$2`)),

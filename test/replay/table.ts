@@ -35,12 +35,53 @@ export function tableOf(
     "Recorded usage that is in the row of its request bucket for bucket, and charged at the price of each:",
     ...[...counted].map(([protocol, paths]) => `  ${protocol}: ${paths.size}`),
     "",
+    "What the held recordings show (recordings):",
+    ...shownBy(outcomes),
+    "",
     "Repairs that acted, by vendor (recordings):",
   );
   for (const [vendor, names] of [...repairs].toSorted(byName)) {
     lines.push(`  ${vendor}: ${[...names].map(([name, count]) => `${name} ${count}`).join(", ")}`);
   }
   return lines.join("\n");
+}
+
+/** What must not be lost on the way, by the features that the recordings are filed with. */
+const SHOWN = [
+  "stream",
+  "thinking",
+  "thinking_request",
+  "signature",
+  "signature_roundtrip",
+  "encrypted_reasoning",
+  "redacted_thinking",
+  "reasoning_content",
+  "cache_tokens",
+  "cache_control",
+  "citations",
+  "server_tools",
+  "server_tool_use",
+  "tool_calls",
+  "parallel_tool_calls",
+  "tool_result",
+  "structured_output",
+  "image_input",
+  "pdf_input",
+  "audio_input",
+  "video_input",
+  "image_output",
+  "audio_output",
+  "n_gt_1",
+  "logprobs",
+  "refusal",
+];
+
+function shownBy(outcomes: readonly Outcome[]): readonly string[] {
+  const held = outcomes.filter(({ result }) => result === "held");
+  return SHOWN.map(
+    (feature) =>
+      `  ${feature}: ${held.filter(({ recording }) => recording.features.includes(feature)).length}`,
+  );
 }
 
 function folderLines(

@@ -133,19 +133,19 @@ export function pageUrl({ uniqueId }: Pick<Model, "uniqueId">, publicUrl: string
 
 function readThinking({
   efforts,
-  toggle = true,
-  streamed_only = false,
+  toggle,
+  streamed_only: streamedOnly,
+  reasoning_back_always: reasoningBackAlways,
   style,
-  always = false,
-  reasoning_back_always = false,
+  always,
 }: NonNullable<ModelFacts["thinking"]>): Thinking {
   return {
     ...(efforts === undefined ? {} : { efforts }),
-    toggle,
-    streamedOnly: streamed_only,
+    ...(toggle === undefined ? {} : { toggle }),
+    ...(streamedOnly === undefined ? {} : { streamedOnly }),
+    ...(reasoningBackAlways === undefined ? {} : { reasoningBackAlways }),
     ...(style === undefined ? {} : { style }),
-    canBeOff: !always,
-    reasoningBackAlways: reasoning_back_always,
+    ...(style === undefined && always === undefined ? {} : { canBeOff: always !== true }),
   };
 }
 

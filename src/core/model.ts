@@ -43,16 +43,19 @@ export type Effort = (typeof EFFORTS)[number];
 export interface Thinking {
   /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
   readonly efforts?: readonly Effort[];
-  /** Whether it can be switched on and off where its provider has a switch. */
-  readonly toggle: boolean;
-  /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
-  readonly streamedOnly: boolean;
-  /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
-  readonly reasoningBackAlways: boolean;
+  /** Whether it can be switched on and off where its provider has a switch; absent: it can. */
+  readonly toggle?: boolean;
+  /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models); absent: no. */
+  readonly streamedOnly?: boolean;
+  /**
+   * Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4);
+   * absent: no.
+   */
+  readonly reasoningBackAlways?: boolean;
   /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
   readonly style?: "budget" | "adaptive";
-  /** Whether it can be kept from thinking. */
-  readonly canBeOff: boolean;
+  /** Whether it can be kept from thinking; absent: it can. */
+  readonly canBeOff?: boolean;
 }
 
 /** What a model refuses of the sampling fields that it takes. */

@@ -27,7 +27,7 @@ export const chatFormat: ReplayFormat = {
   madeUp: (recording) => requestOf(madeUpBody(recording)),
   modelKind(body) {
     // The field that bounds output is the model's, so a model that was asked both ways is two models here.
-    const bound = "max_tokens" in body ? "max_tokens" : "max_completion_tokens";
+    const bound = boundField(body);
     return { name: bound === "max_tokens" ? "mt" : "mct", settings: { max_tokens_field: bound } };
   },
   pairs({ body, modelId, native }, seed) {
@@ -66,6 +66,11 @@ function madeUpBody(recording: Recording): Json {
     messages: [{ role: "user", content: "A request of our own making." }],
     ...(typeof recording.response.body === "string" ? { stream: true } : {}),
   };
+}
+
+/** The field by which a request bounds its output. */
+export function boundField(body: Json): "max_tokens" | "max_completion_tokens" {
+  return "max_tokens" in body ? "max_tokens" : "max_completion_tokens";
 }
 
 /** Padding of the vendor that answered. */

@@ -171,7 +171,7 @@ describe("what is held is the dearest that the request can come to", () => {
     },
     {
       name: "searches, what they find, and everything read again after each",
-      demand: { maxOutputTokens: 1, webSearches: 2, webFetches: 1, buckets: ["web_search"] },
+      demand: { maxOutputTokens: 1, webSearches: 2, rereads: 3, buckets: ["web_search"] },
       facts: { total_context: 1_000_000, prices: { input: 1, output: 5, web_search: 0.01 } },
       amount: (200n * 4n + 20_000n * 6n) * IN + 2n * 100_000_000n + OUT,
     },

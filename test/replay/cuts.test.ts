@@ -2,22 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { createSseLines } from "../../src/core/sse-lines.ts";
+import { outputTokens } from "../../src/core/usage.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
-import {
-  cutsAt,
-  ownStreams,
-  recordedStreams,
-  runStage,
-  type SourceStream,
-  withLineEnding,
-} from "./cut-streams.ts";
-import { eventsOf, type Folded, foldReceived } from "./expected-answer.ts";
-import { type LedgerEntry, ledgerReader } from "./replay-gateway.ts";
-import { breachesOf } from "./stream-rules.ts";
+import { chatCutFormat } from "./chat/cut-format.ts";
+import type { CutFormat, SourceStream } from "./cut-format.ts";
+import { cutsAt, eventEnds, recordedStreams, runStage, withLineEnding } from "./cut-streams.ts";
+import type { LedgerEntry } from "./exchange.ts";
+import { generateCutFormat } from "./generate/cut-format.ts";
+import { messagesCutFormat } from "./messages/cut-format.ts";
+import { ledgerReader } from "./replay-gateway.ts";
 import type { Json } from "./wire-json.ts";
 
 // Two promises about streams, held on all that were recorded: how the bytes are cut into reads makes no difference,
@@ -34,9 +31,12 @@ const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const runs = (few: number, many: number) => ({ seed: SEED, numRuns: LONG ? many : few });
 
 /** Streams up to this length are cut and ended at every byte. */
-const SHORT_BYTES = LONG ? 20_000 : 4_000;
+const SHORT_BYTES = LONG ? 20_000 : 1_500;
+/** So many bytes at the end of every stream are places where it ends. */
+const TAIL_BYTES = LONG ? 1_000 : 200;
 
-const streams = [...ownStreams(), ...recordedStreams()];
+const FORMATS: readonly CutFormat[] = [chatCutFormat, messagesCutFormat, generateCutFormat];
+const streams = FORMATS.flatMap((format) => format.ownStreams().concat(recordedStreams(format)));
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 const fractions = fc.array(fraction, { maxLength: 12 });
 
@@ -57,7 +57,9 @@ describe("any cut of the bytes into reads gives the same answer", () => {
     test(`${name}: cut at every byte, with each line ending`, () => {
       for (const ending of ["\n", "\r\n", "\r"]) {
         const spelled = withLineEnding(bytes, ending);
-        const each = Array.from({ length: spelled.length }, (_, at) => at);
+        // A step that is prime to the length of what repeats: in time every place is a cut.
+        const step = LONG || spelled.length < 10_000 ? 1 : 7;
+        const each = Array.from({ length: Math.ceil(spelled.length / step) }, (_, nth) => nth * step);
         expect(runStage(stream, spelled, [])).toEqual(whole);
         expect(runStage(stream, spelled, each)).toEqual(whole);
       }
@@ -67,14 +69,17 @@ describe("any cut of the bytes into reads gives the same answer", () => {
 
 describe("a stream that ends early never looks complete", () => {
   for (const stream of streams) {
-    const { name, bytes } = stream;
-    let complete: Folded | undefined;
+    const { name, bytes, format } = stream;
+    let complete: Json;
     const check = (end: number): void => {
-      complete ??= foldedOf(runStage(stream, bytes, []).text);
+      complete ??= format.contentOf(runStage(stream, bytes, []).text);
       const run = runStage(stream, bytes.subarray(0, end), []);
-      if (run.whole)
-        expect({ end, ...contentOf(foldedOf(run.text)) }).toEqual({ end, ...contentOf(complete) });
-      else expect({ end, broken: looksBroken(eventsOf(run.text)) }).toEqual({ end, broken: true });
+      // What came is charged for, also where the provider never said what it counts.
+      if (run.hasContent && stream.native)
+        expect({ end, charged: outputTokens(run.facts.metered.usage) > 0 }).toEqual({ end, charged: true });
+      if (run.whole) expect({ end, content: format.contentOf(run.text) }).toEqual({ end, content: complete });
+      else
+        expect({ end, broken: format.looksBroken(run.text, stream.choices) }).toEqual({ end, broken: true });
     };
 
     test(`${name}: ended at ${bytes.length <= SHORT_BYTES ? "every byte" : "some bytes"}`, () => {
@@ -82,10 +87,14 @@ describe("a stream that ends early never looks complete", () => {
       else
         fc.assert(
           fc.property(fraction, (at) => check(Math.floor(at * bytes.length))),
-          runs(40, 3_000),
+          runs(20, 3_000),
         );
       // The end is where it matters most.
-      for (let end = Math.max(0, bytes.length - 300); end <= bytes.length; end += 1) check(end);
+      for (let end = Math.max(0, bytes.length - TAIL_BYTES); end <= bytes.length; end += 1) check(end);
+    });
+
+    test(`${name}: ended after every event`, () => {
+      for (const end of eventEnds(bytes)) check(end);
     });
   }
 });
@@ -94,43 +103,11 @@ describe("a whole stream is what official clients need", () => {
   for (const stream of streams) {
     test(stream.name, () => {
       const { whole, text } = runStage(stream, stream.bytes, []);
-      if (whole) expect(breachesOf(eventsOf(text))).toEqual([]);
-      else expect(looksBroken(eventsOf(text))).toBe(true);
+      if (whole) expect(stream.format.breachesOf(text)).toEqual([]);
+      else expect(stream.format.looksBroken(text, stream.choices)).toBe(true);
     });
   }
 });
-
-function foldedOf(text: string): Folded {
-  return foldReceived(eventsOf(text).filter((event) => event.credit === undefined));
-}
-
-/** What an answer says: every choice with all that its deltas brought, and its reason to end. */
-function contentOf({ choices }: Folded): Json {
-  const said = Object.entries(choices).map(([index, { texts, calls, functionCall, finish, parts }]) => {
-    const some = Object.entries(parts).map(([name, values]) => [
-      name,
-      values.filter((value) => !isEmpty(value)),
-    ]);
-    return [index, { texts, calls, functionCall, finish, parts: Object.fromEntries(some) }];
-  });
-  return Object.fromEntries(said);
-}
-
-function isEmpty(value: Json): boolean {
-  return value === null || value.length === 0;
-}
-
-/** The end of an answer that broke: a finish of `error`, then an event that is an error, then `[DONE]`. */
-function looksBroken(events: readonly Json[]): boolean {
-  const [finish, usage, credit, error, done] = events.slice(-5);
-  return (
-    finish?.choices?.[0]?.finish_reason === "error" &&
-    usage?.choices?.length === 0 &&
-    credit?.credit !== undefined &&
-    typeof error?.error?.message === "string" &&
-    done === "[DONE]"
-  );
-}
 
 describe("end to end", () => {
   let double: UpstreamDouble;
@@ -145,21 +122,19 @@ describe("end to end", () => {
       max_output: 50_000,
       prices: { input: 1.0007, cache_read: 0.1009, output: 2.0011, reasoning: 3.0013 },
     });
-    const provider = (id: string, dialect: string) => ({
-      base_url: `${double.url}/v1`,
-      api_key: UPSTREAM_KEY,
-      dialect,
-      unknown_fields: "pass",
-      padding: ["obfuscation", "p"],
-      models: [model(`${id}/model`)],
-    });
+    const provider = (name: string, format: CutFormat) => [
+      `${name}-cut`,
+      {
+        base_url: format === chatCutFormat ? `${double.url}/v1` : double.url,
+        api_key: UPSTREAM_KEY,
+        unknown_fields: "pass",
+        ...format.settings(name),
+        models: [model(`${name}/model`)],
+      },
+    ];
+    const providers = streams.map((stream) => provider(nameOf(stream), stream.format));
     gateway = await startGateway({
-      settings: JSON.stringify({
-        providers: {
-          "native-cut": provider("native", "native"),
-          "compatible-cut": provider("compatible", "compatible"),
-        },
-      }),
+      settings: JSON.stringify({ providers: Object.fromEntries(providers) }),
       credits: 100_000_000,
     });
     ledger = ledgerReader(gateway);
@@ -172,13 +147,8 @@ describe("end to end", () => {
   const ask = async (stream: SourceStream, answer: Answer) => {
     double.reset();
     double.handle(() => answer);
-    const response = await gateway.chat({
-      model: `${stream.native ? "native" : "compatible"}/model`,
-      messages: [{ role: "user", content: "Say it." }],
-      stream: true,
-      n: stream.choices,
-      max_completion_tokens: 4_000,
-    });
+    const { path, body } = stream.format.request(`${nameOf(stream)}/model`, stream.choices);
+    const response = await gateway.post(path, body);
     const text = await response.text();
     await gateway.settled();
     const requestId = response.headers.get("x-request-id");
@@ -241,16 +211,21 @@ describe("end to end", () => {
       expect([status, JSON.parse(text).error.type, entries]).toEqual([502, "upstream_error", []]);
       return;
     }
-    const events = eventsOf(text);
-    const credit = events.find((event) => event.credit !== undefined).credit as number;
+    const { format } = stream;
+    const credit = format.creditOf(text) ?? 0;
     expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual(
       credit === 0 ? [] : [["settle", -credit]],
     );
-    if (looksBroken(events)) return;
-    const complete = foldedOf(runStage(stream, stream.bytes, []).text);
-    expect(contentOf(foldedOf(text))).toEqual(contentOf(complete));
+    if (format.looksBroken(text, stream.choices)) return;
+    const complete = format.contentOf(runStage(stream, stream.bytes, []).text);
+    expect(format.contentOf(text)).toEqual(complete);
   }
 });
+
+/** The name of the provider that serves a stream in these tests. */
+function nameOf({ native, format }: SourceStream): string {
+  return `${native ? "native" : "compatible"}-${format.protocol}`;
+}
 
 /** What event streams are made of, and what looks like it. */
 const TOKENS =

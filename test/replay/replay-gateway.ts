@@ -1,45 +1,31 @@
 import { startGateway, type LogLine, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import type { SeenRequest } from "../upstream/seen-request.ts";
-import { boundField, PADDING, type ReplayCase } from "./cases.ts";
-import { type Bucket, type PriceList, pricesOf } from "./expected-charge.ts";
+import type { Exchange, LedgerEntry } from "./exchange.ts";
+import type { ReplayCase } from "./format.ts";
+import { type Bucket, type PiecePrices, piecePricesOf, type PriceList, pricesOf } from "./charge.ts";
+import { PADDING, vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
-/** A movement of credit as the admin interface shows it. */
-export interface LedgerEntry {
-  readonly kind: string;
-  readonly amount: number;
-  readonly request_id: string | null;
-}
-
-/** One request through the gateway, and all that could be seen of it. */
-export interface Exchange {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** What reached the upstream double; undefined when nothing did. */
-  readonly upstream: SeenRequest | undefined;
-  /** Ledger entries of this request. */
-  readonly entries: readonly LedgerEntry[];
-  readonly log: LogLine;
-  readonly balanceBefore: number;
-  readonly balanceAfter: number;
-  readonly held: number;
+/** What a client posts. */
+export interface Asked {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 /** A gateway in front of the double, with a provider for each vendor and a model for each recorded one. */
 export interface Replay {
   readonly gateway: TestGateway;
   readonly double: UpstreamDouble;
-  pricesFor(modelId: string): PriceList;
-  /** Sends `body` and lets the double give `answer`. */
-  ask(body: string, answer: Answer): Promise<Exchange>;
+  pricesFor(modelId: string): { readonly tokens: PriceList; readonly pieces: PiecePrices };
+  /** Posts a body to a path and lets the double give `answer`. */
+  ask(asked: Asked, answer: Answer): Promise<Exchange>;
   close(): Promise<void>;
 }
 
 /** More than any recorded model puts out, so that a bound of ours is never sent. */
-const MAX_OUTPUT = 100_000;
+const MAX_OUTPUT = 128_000;
 
 /** Headers of a client that are no business of a provider. */
 const CLIENT_HEADERS = {
@@ -53,10 +39,14 @@ const CLIENT_HEADERS = {
 /** Starts a gateway for all `cases`. */
 export async function startReplay(cases: readonly ReplayCase[]): Promise<Replay> {
   const double = await startUpstreamDouble({ sleep: async () => undefined });
-  const prices = new Map<string, PriceList>();
-  for (const { modelId } of cases) if (!prices.has(modelId)) prices.set(modelId, pricesOf(prices.size));
+  const nths = new Map<string, number>();
+  for (const { modelId } of cases) if (!nths.has(modelId)) nths.set(modelId, nths.size);
+  const pricesFor: Replay["pricesFor"] = (modelId) => {
+    const nth = nths.get(modelId) as number;
+    return { tokens: pricesOf(nth), pieces: piecePricesOf(nth) };
+  };
   const gateway = await startGateway({
-    settings: JSON.stringify(settingsFor(cases, prices, `${double.url}/v1`)),
+    settings: JSON.stringify(settingsFor(cases, pricesFor, double.url)),
     credits: 1_000_000_000,
   });
   const ledger = ledgerReader(gateway);
@@ -64,12 +54,12 @@ export async function startReplay(cases: readonly ReplayCase[]): Promise<Replay>
   return {
     gateway,
     double,
-    pricesFor: (modelId) => prices.get(modelId) as PriceList,
-    async ask(body, answer) {
+    pricesFor,
+    async ask({ path, headers, body }, answer) {
       double.reset();
       double.handle(() => answer);
       const { balance } = await gateway.account();
-      const response = await gateway.chat(body, { headers: CLIENT_HEADERS });
+      const response = await gateway.post(path, body, { headers: { ...CLIENT_HEADERS, ...headers } });
       const text = await response.text();
       const requestId = response.headers.get("x-request-id");
       await gateway.settled();
@@ -81,6 +71,7 @@ export async function startReplay(cases: readonly ReplayCase[]): Promise<Replay>
         upstream: double.requests[0],
         entries: (await ledger()).filter((entry) => entry.request_id === requestId),
         log: await lineOf(gateway, requestId),
+        row: (await gateway.admin("GET", `/requests?id=${requestId}`)).json.data[0],
         balanceBefore: balance,
         balanceAfter: account.balance,
         held: account.held,
@@ -93,32 +84,33 @@ export async function startReplay(cases: readonly ReplayCase[]): Promise<Replay>
   };
 }
 
-function settingsFor(
-  cases: readonly ReplayCase[],
-  prices: ReadonlyMap<string, PriceList>,
-  baseUrl: string,
-): Json {
+function settingsFor(cases: readonly ReplayCase[], pricesFor: Replay["pricesFor"], address: string): Json {
   const providers: Record<string, Json> = {};
-  for (const { provider, native, modelId, body } of cases) {
-    const padding = PADDING[provider.replace(/-replay$/, "")] ?? [];
+  for (const { provider, native, modelId, body, upstreamId, format, recording } of cases) {
     providers[provider] ??= {
-      base_url: baseUrl,
+      protocol: format.setting,
+      base_url: `${address}${format.basePath}`,
       api_key: UPSTREAM_KEY,
       dialect: native ? "native" : "compatible",
       unknown_fields: native ? "remove" : "pass",
-      padding,
+      padding: PADDING[vendorOf(recording)] ?? [],
       models: [],
     };
     const { models } = providers[provider];
     if (models.some((model: Json) => model.id === modelId)) continue;
+    const { tokens, pieces } = pricesFor(modelId);
     models.push({
       id: modelId,
-      upstream_id: body.model,
+      upstream_id: upstreamId,
       input_modalities: ["text", "image", "audio", "video", "pdf"],
       output_modalities: ["text", "audio"],
       max_output: MAX_OUTPUT,
-      max_tokens_field: boundField(body),
-      prices: usdPerMillion(prices.get(modelId) as PriceList),
+      ...format.modelKind(body).settings,
+      prices: {
+        ...usdPerMillion(tokens),
+        // A unit is priced in USD, which is 10,000 credits of a million each.
+        ...(format.sellsSearches ? { web_search: pieces.web_search / 1e10 } : {}),
+      },
     });
   }
   return { providers };

@@ -1,5 +1,6 @@
 import type { Recording } from "../upstream/recordings.ts";
-import { isMisfiled, type Selection, vendorOf } from "./cases.ts";
+import type { Selection } from "./cases.ts";
+import { isMisfiled, vendorOf } from "./vendors.ts";
 
 /** How each replayed recording came out. */
 export interface Outcome {
@@ -9,12 +10,20 @@ export interface Outcome {
   readonly note?: string;
 }
 
+/** What else a replay counts. */
+export interface Counts {
+  /** Recordings whose answer held with a made-up request. */
+  readonly answered: readonly Recording[];
+  /** Recordings by format whose usage was found again bucket for bucket, and charged at the price of each. */
+  readonly counted: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly repairs: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
 /** The tables of a replay: `provider: N of M` by folder, then why the rest is not among N. */
 export function tableOf(
   selections: readonly Selection[],
   outcomes: readonly Outcome[],
-  answered: readonly Recording[],
-  repairs: ReadonlyMap<string, ReadonlyMap<string, number>>,
+  { answered, counted, repairs }: Counts,
 ): string {
   const lines: string[] = [];
   for (const selection of selections) lines.push(...folderLines(selection, outcomes));
@@ -23,12 +32,56 @@ export function tableOf(
     "",
     `Answers alone, to a made-up request (not counted above): ${answered.length} of ${alone.length}`,
     "",
+    "Recorded usage that is in the row of its request bucket for bucket, and charged at the price of each:",
+    ...[...counted].map(([protocol, paths]) => `  ${protocol}: ${paths.size}`),
+    "",
+    "What the held recordings show (recordings):",
+    ...shownBy(outcomes),
+    "",
     "Repairs that acted, by vendor (recordings):",
   );
   for (const [vendor, names] of [...repairs].toSorted(byName)) {
     lines.push(`  ${vendor}: ${[...names].map(([name, count]) => `${name} ${count}`).join(", ")}`);
   }
   return lines.join("\n");
+}
+
+/** What must not be lost on the way, by the features that the recordings are filed with. */
+const SHOWN = [
+  "stream",
+  "thinking",
+  "thinking_request",
+  "signature",
+  "signature_roundtrip",
+  "encrypted_reasoning",
+  "redacted_thinking",
+  "reasoning_content",
+  "cache_tokens",
+  "cache_control",
+  "citations",
+  "server_tools",
+  "server_tool_use",
+  "tool_calls",
+  "parallel_tool_calls",
+  "tool_result",
+  "structured_output",
+  "image_input",
+  "pdf_input",
+  "audio_input",
+  "video_input",
+  "image_output",
+  "audio_output",
+  "n_gt_1",
+  "logprobs",
+  "refusal",
+];
+
+function shownBy(outcomes: readonly Outcome[]): readonly string[] {
+  const held = outcomes.filter(({ result }) => result === "held");
+  return SHOWN.map(
+    (feature) =>
+      `  ${feature}: ${held.filter(({ recording }) => recording.features.includes(feature)).length}`,
+  );
 }
 
 function folderLines(
@@ -61,7 +114,8 @@ function folderLines(
   const reasons = Map.groupBy(exclusions, ({ reason }) => reason);
   for (const [reason, excluded] of [...reasons].toSorted(byName)) {
     lines.push(`    ${reason}: ${excluded.length}`);
-    for (const { recording } of excluded) lines.push(`      ${recording.path}`);
+    if (!reason.startsWith("another protocol"))
+      for (const { recording } of excluded) lines.push(`      ${recording.path}`);
   }
   const misfiled = all.filter(isMisfiled);
   if (misfiled.length > 0) lines.push("  Served as what they are:");

@@ -5,7 +5,9 @@ import { upstreamBody } from "../../src/protocols/chat-completions/upstream-body
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { wireRequest } from "../protocols/wire-request.ts";
 import { recordingsAvailable } from "../upstream/recordings.ts";
-import { boundField, selectCases, vendorOf } from "./cases.ts";
+import { selectCases } from "./cases.ts";
+import { boundField } from "./chat/format.ts";
+import { vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
 // What a vendor took in a recording, sent to it through its own dialect: it goes up as it was, but for what the table

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { sseData } from "../upstream/sse-bytes.ts";
+import { sseData } from "../../upstream/sse-bytes.ts";
 import {
   eventsOf,
   type Folded,
@@ -7,31 +7,9 @@ import {
   foldReceived,
   foldReceivedPlain,
   foldRecorded,
-} from "./expected-answer.ts";
-import { tokensOf } from "./expected-charge.ts";
-import { COMPACT, type Json, rewrittenText, type Spelling, textOf, writeObject } from "./wire-json.ts";
-
-/** The recorded answer, as bytes in a spelling of its own. */
-export function plainText(
-  recorded: Json,
-  spelling: Spelling,
-): { readonly sent: string; readonly wanted: WantedText } {
-  const written = writeObject(recorded, spelling);
-  return {
-    sent: textOf(written),
-    wanted: (modelId, credit) =>
-      rewrittenText(written, {
-        replace: { model: JSON.stringify(modelId) },
-        append: [
-          ...(recorded.model === undefined ? [`"model":${JSON.stringify(modelId)}`] : []),
-          `"credit":${credit}`,
-        ],
-      }),
-  };
-}
-
-/** The client's bytes for a model id and a credit. */
-export type WantedText = (modelId: string, credit: string) => string;
+} from "./fold.ts";
+import { tokensOf } from "./tokens.ts";
+import { COMPACT, type Json, textOf, writeObject } from "../wire-json.ts";
 
 /** The bytes of a native stream: each event with our model id and without padding, then the usage and the credit. */
 export function nativeStreamText(

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { sse, type SseData } from "../upstream/sse-bytes.ts";
-import { expectSameStream } from "./compare-answer.ts";
-import { runStage } from "./cut-streams.ts";
-import { eventsOf } from "./expected-answer.ts";
+import { sse, type SseData } from "../../upstream/sse-bytes.ts";
+import { expectSameStream } from "./compare.ts";
+import { chatCutFormat } from "./cut-format.ts";
+import { runStage } from "../cut-streams.ts";
+import { eventsOf } from "./fold.ts";
 import { breachesOf } from "./stream-rules.ts";
-import type { Json } from "./wire-json.ts";
+import type { Json } from "../wire-json.ts";
 
 // Quirks of the vendors table that no recorded stream shows: each is put into a stream of our own, which must come
 // down with the same content and fit for official clients.
@@ -103,7 +104,14 @@ const cases: readonly { readonly name: string; readonly events: readonly SseData
 describe("quirks that nobody recorded", () => {
   for (const { name, events } of cases) {
     test(name, () => {
-      const stream = { name, bytes: sse(events), native: false, padding: [], choices: 1 };
+      const stream = {
+        name,
+        format: chatCutFormat,
+        bytes: sse(events),
+        native: false,
+        padding: [],
+        choices: 1,
+      };
       const { whole, text, facts } = runStage(stream, stream.bytes, []);
       expect(whole).toBe(true);
       expectSameStream(new TextDecoder().decode(stream.bytes), text, []);

@@ -1,4 +1,4 @@
-import type { Json } from "./wire-json.ts";
+import type { Json } from "../wire-json.ts";
 
 /** What official clients need of a chat completions stream (sdk-requirements.md, section 2); every breach, named. */
 export function breachesOf(events: readonly Json[]): string[] {

@@ -1,5 +1,5 @@
-import { sseData } from "../upstream/sse-bytes.ts";
-import type { Json } from "./wire-json.ts";
+import { sseData } from "../../upstream/sse-bytes.ts";
+import type { Json } from "../wire-json.ts";
 
 /** A tool call, its arguments joined. */
 export interface FoldedCall {

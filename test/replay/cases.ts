@@ -79,6 +79,7 @@ function caseOf(
     kind: kindOf(recording),
     provider: `${vendor}-${format.setting.replaceAll("_", "-")}`,
     native: format.isNative(vendor),
+    reframed: recording !== recorded,
     body,
     stream,
     upstreamId,

@@ -16,6 +16,8 @@ export interface ReplayCase {
   /** The provider of the gateway's configuration that serves it. */
   readonly provider: string;
   readonly native: boolean;
+  /** The answer was recorded in another framing, and is put into that which the gateway asks for. */
+  readonly reframed: boolean;
   /** The recorded request's body. */
   readonly body: Json;
   /** Whether the request asks for a stream. */

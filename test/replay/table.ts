@@ -121,6 +121,9 @@ function folderLines(
   if (misfiled.length > 0) lines.push("  Served as what they are:");
   for (const recording of misfiled)
     lines.push(`    ${recording.path}: filed under ${recording.provider}, is ${vendorOf(recording)}`);
+  const reframed = cases.filter((found) => found.reframed);
+  if (reframed.length > 0) lines.push("  Recorded as one array, played as the events that are asked for:");
+  for (const { recording } of reframed) lines.push(`    ${recording.path}`);
   return lines;
 }
 

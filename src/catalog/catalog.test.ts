@@ -174,13 +174,14 @@ test("how a model thinks and samples is what its file says, and the interface's 
     "language/a/d.json": { ...GOOD, thinking: {}, sampling: {} },
   });
   expect([plain?.thinking, plain?.sampling]).toEqual([undefined, undefined]);
-  expect(told?.thinking).toEqual({ style: "adaptive", canBeOff: false });
+  const unsaid = { streamedOnly: false, reasoningBackAlways: false };
+  expect(told?.thinking).toEqual({ ...unsaid, style: "adaptive", canBeOff: false });
   expect(told?.sampling).toEqual({
     maxTemperature: 1,
     eitherTemperatureOrTopP: true,
     fixedWhileThinking: true,
   });
-  expect(odd?.thinking).toEqual({ canBeOff: true });
+  expect(odd?.thinking).toEqual({ ...unsaid, canBeOff: true });
   expect(odd?.sampling).toEqual({ eitherTemperatureOrTopP: false, fixedWhileThinking: false });
 });
 

@@ -5,7 +5,8 @@ import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../core/price.ts";
 import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
-import type { Demand, RelayRequest } from "../protocols/protocol.ts";
+import { servedBy } from "../protocols/index.ts";
+import type { Demand, RelayProtocol, RelayRequest } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "./admit-media.ts";
@@ -14,6 +15,8 @@ import { mediaTokens } from "./admit-media.ts";
 export interface Admission {
   readonly model: Model;
   readonly provider: Provider;
+  /** The way to that provider: a relay of the caller's format, or a translation of it. */
+  readonly protocol: RelayProtocol;
   readonly upstreamId: string;
   readonly snapshot: PriceSnapshot;
   /** What is held in any case. */
@@ -58,7 +61,7 @@ export function admit(
   nowMs: number,
 ): Admission {
   const model = findModel(offer, caller, protocol, request.model);
-  const { provider, upstreamId } = findRoute(offer, model, protocol);
+  const route = findRoute(offer, model, protocol);
   const { demand } = request;
   checkModalities(model, demand, protocol);
   const media = mediaTokens(model, demand);
@@ -66,8 +69,7 @@ export function admit(
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
     model,
-    provider,
-    upstreamId,
+    ...route,
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
@@ -102,10 +104,11 @@ function findRoute(
   offer: Offer,
   model: Model,
   protocol: ProtocolId,
-): { provider: Provider; upstreamId: string } {
-  for (const route of model.routes) {
-    const provider = offer.providers.get(route.provider);
-    if (provider?.protocol === protocol) return { provider, upstreamId: route.upstreamId };
+): Pick<Admission, "provider" | "protocol" | "upstreamId"> {
+  for (const { provider: id, upstreamId } of model.routes) {
+    const provider = offer.providers.get(id);
+    const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
+    if (provider !== undefined && way !== undefined) return { provider, protocol: way, upstreamId };
   }
   throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
     retryAfterSec: 30,

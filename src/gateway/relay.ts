@@ -60,7 +60,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   record.note({ model: admission.model.id, provider: admission.provider.id });
   const target = targetOf(admission);
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
-  const asked = protocol.upstreamBody(request, target);
+  const asked = admission.protocol.upstreamBody(request, target);
   const limited = passKeyLimits(services, input, admission);
   const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
   if (limited === undefined) return relayAdmitted(services, input, admitted);
@@ -87,7 +87,7 @@ async function relayAdmitted(
   input: RelayInput,
   admitted: Admitted,
 ): Promise<RelayOutput> {
-  const { protocol, record } = input;
+  const { record } = input;
   const { request, pass } = admitted;
   const { call, body } = await openCall(services, input, admitted).catch((error: unknown) => {
     // No call was made: nothing of the limit on tokens is used.
@@ -100,7 +100,7 @@ async function relayAdmitted(
   const { warnings } = body;
   if (!request.stream)
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
-  const answer = await openStreamAnswer({ services, call, protocol, record, body });
+  const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
   return { kind: "stream", answer, warnings };
 }
 
@@ -125,15 +125,17 @@ function outputBound(hold: Hold, admission: Admission): number | undefined {
 /** Sets credit aside, and gives the call that it pays for. */
 async function openCall(
   services: RelayServices,
-  { caller, protocol, record }: RelayInput,
+  { caller, record }: RelayInput,
   { request, admission, target, asked, pass }: Admitted,
 ): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
   const hold = await holdFor(services, caller, admission, record);
   const bounded = outputBound(hold, admission);
   const body =
-    bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
+    bounded === undefined
+      ? asked
+      : admission.protocol.upstreamBody(request, { ...target, outputBound: bounded });
   const heldAtMs = services.clock.nowMs();
-  return { call: openPaidCall({ services, protocol, admission, hold, heldAtMs, record, pass }), body };
+  return { call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }), body };
 }
 
 async function holdFor(
@@ -176,7 +178,7 @@ function refusalOf(refusal: HoldRefusal): GatewayError {
 async function relayPlain(
   services: RelayServices,
   call: PaidCall,
-  { protocol, record }: RelayInput,
+  { record }: RelayInput,
   body: UpstreamBody,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
@@ -185,7 +187,7 @@ async function relayPlain(
   try {
     const upstream = await call.send(body, false);
     call.sawByte();
-    const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    const answer = call.protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered, false);
     services.failpoint("answer.before_end");

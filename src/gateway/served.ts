@@ -2,19 +2,20 @@ import { servedIn } from "../catalog/catalog.ts";
 import { chatParameterNames } from "../catalog/parameters.ts";
 import type { ChatLimits, Model, ProtocolId, ThinkingFacts } from "../core/model.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT } from "../protocols/chat-dialect.ts";
+import { servedBy } from "../protocols/index.ts";
 import type { Provider } from "../providers/provider.ts";
 
-/** The model with the formats that a live route of it speaks, and as the server it is reached at takes them. */
+/** The model with the formats that it can be asked in now, and as the server that it is reached at takes them. */
 export function servedNow(model: Model, providers: ReadonlyMap<string, Provider>): Model {
   const providerOf = (protocol: ProtocolId): Provider | undefined =>
     model.routes
       .map((route) => providers.get(route.provider))
-      .find((provider) => provider?.protocol === protocol);
+      .find((provider) => provider !== undefined && servedBy(protocol, provider.protocol) !== undefined);
   const chat = providerOf("compat_chat_completions");
   return servedIn(
     model,
     model.supportedProtocols.filter((protocol) => providerOf(protocol) !== undefined),
-    chat === undefined || chat.dialect.unknownFields === "pass"
+    chat === undefined || chat.protocol !== "compat_chat_completions" || chat.dialect.unknownFields === "pass"
       ? undefined
       : chatLimits(model, chat.dialect.chat ?? OPEN_CHAT),
   );

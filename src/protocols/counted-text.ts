@@ -9,10 +9,16 @@ export interface CountedText {
 
 /** Adds the inside of the JSON string at `[start, end)`, quotes included in the span. */
 export function countText(bytes: Uint8Array, start: number, end: number, into: CountedText): void {
-  for (let i = start + 1; i < end - 1; i += 1) {
-    if ((bytes[i] as number) < 0x80) into.ascii += 1;
-    else into.wide += 1;
-  }
+  const wide = wideBytes(bytes, start, end);
+  into.ascii += end - start - 2 - wide;
+  into.wide += wide;
+}
+
+/** Bytes of characters beyond ASCII. */
+export function wideBytes(bytes: Uint8Array, start: number, end: number): number {
+  let wide = 0;
+  for (let i = start; i < end; i += 1) if ((bytes[i] as number) >= 0x80) wide += 1;
+  return wide;
 }
 
 /** Tokens of text that we counted ourselves: upstream said nothing of it, or was cut before it could. */

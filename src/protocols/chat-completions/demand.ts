@@ -1,4 +1,4 @@
-import { imageSizeOf } from "../../core/image-size.ts";
+import { imageSizeOf, MAX_SIZED_IMAGES } from "../../core/image-size.ts";
 import type { Modality } from "../../core/model.ts";
 import type { TokenBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
@@ -94,9 +94,6 @@ interface Media {
   imageBytes: number;
   otherBytes: number;
 }
-
-/** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
-const MAX_SIZED_IMAGES = 1_500;
 
 function measureMedia(message: ChatMessage, media: Media): void {
   for (const image of message.images ?? []) addImage(image.image_url, media);

@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
-import { createEventReader } from "../event-reader.ts";
+import { createEventReader, isDoneMark } from "../event-reader.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { encodeError } from "./error-body.ts";
 import { createChunkRepairs } from "./repairs.ts";
@@ -18,7 +18,6 @@ const DATA = encoder.encode("data: ");
 const OPEN = 0x7b;
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
-const DONE = encoder.encode("[DONE]");
 const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
 
 /**
@@ -244,14 +243,6 @@ interface StreamState {
   usageChunk?: Uint8Array | undefined;
   idText?: string;
   createdText?: string;
-}
-
-function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
-  let from = start;
-  while (from < end && bytes[from] === 0x20) from += 1;
-  while (end > from && bytes[end - 1] === 0x20) end -= 1;
-  if (end - from !== DONE.length) return false;
-  return DONE.every((byte, i) => bytes[from + i] === byte);
 }
 
 /**

@@ -3,7 +3,7 @@ import { joinBytes } from "../../core/bytes.ts";
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
-import { applyEdits, type Edit, spliceObject } from "../../core/json-splice.ts";
+import { applyEdits, type Edit, setMembers, spliceObject, withoutMembers } from "../../core/json-splice.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { createEventReader } from "../event-reader.ts";
 import { readErrorObject } from "../refusal.ts";
@@ -39,11 +39,14 @@ export function openStream(context: AnswerContext): RelayStream {
     state.failure ??= new GatewayError("upstream_error", message);
   };
 
-  const isComplete = (): boolean => {
-    if (state.blocked) return true;
-    if (finished.size < context.choices) return false;
+  const allFinished = (): boolean => {
     for (const isFinished of finished.values()) if (!isFinished) return false;
     return true;
+  };
+
+  const isComplete = (): boolean => {
+    if (state.blocked) return true;
+    return finished.size >= context.choices && allFinished();
   };
 
   const send = (chunk: Uint8Array, start = 0, end = chunk.length): void => {
@@ -86,11 +89,6 @@ export function openStream(context: AnswerContext): RelayStream {
       finished.set(index, had || candidates[i + 1] === 1);
     }
     return { ends, endsAgain };
-  };
-
-  const allFinished = (): boolean => {
-    for (const isFinished of finished.values()) if (!isFinished) return false;
-    return true;
   };
 
   const hold = (bytes: Uint8Array, start: number, end: number): void => {
@@ -197,7 +195,8 @@ export function openStream(context: AnswerContext): RelayStream {
         told === undefined || isCounted || metered.flags.includes("clamped")
           ? JSON.stringify(encodeUsage(metered.usage))
           : told;
-      return joinBytes([DATA, withEnd(last, usage, creditsText(credit)), END]);
+      // Usage that the chunk has already stays where it is.
+      return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
     },
     failureTail(error, _metered, credit) {
       const rest = state.held?.hasContent === true ? [DATA, state.held.unfinished, END] : [];
@@ -240,20 +239,4 @@ function errorInList(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function withoutMembers(chunk: Uint8Array, names: readonly string[]): Uint8Array {
-  const members = readMembers(openScan(chunk)) ?? [];
-  const remove = members.filter((at) => names.includes(memberName(chunk, at.keyStart, at.keyEnd)));
-  return spliceObject(chunk, members, { remove: new Set(remove) });
-}
-
-/** The last chunk with usage and credit. Usage that it has already stays where and as it is. */
-function withEnd(chunk: Uint8Array, usage: string, credit: string): Uint8Array {
-  const members = readMembers(openScan(chunk)) ?? [];
-  const own = members.find((at) => memberName(chunk, at.keyStart, at.keyEnd) === "usageMetadata");
-  return spliceObject(chunk, members, {
-    ...(own === undefined ? {} : { replace: new Map([[own, usage]]) }),
-    append: [...(own === undefined ? [`"usageMetadata":${usage}`] : []), `"credit":${credit}`],
-  });
 }

@@ -1,4 +1,4 @@
-import { rawImageSizeOf } from "../../core/image-size.ts";
+import { MAX_SIZED_IMAGES, rawImageSizeOf } from "../../core/image-size.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { PriceBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
@@ -25,9 +25,6 @@ const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 
 /** What the provider puts before documents that are to be cited. */
 const CITATIONS = { expected: 550, ceiling: 1_500 };
-
-/** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
-const MAX_SIZED_IMAGES = 1_500;
 
 /** What has been found in a request so far. Bytes are of media that stand in the body itself. */
 interface Found {

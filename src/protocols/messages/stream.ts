@@ -2,12 +2,11 @@ import { joinBytes } from "../../core/bytes.ts";
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
-import { spliceObject } from "../../core/json-splice.ts";
+import { setMembers, withoutMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
-import { createEventReader } from "../event-reader.ts";
+import { createEventReader, isDoneMark } from "../event-reader.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { errorObject } from "./error-body.ts";
@@ -18,10 +17,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const EVENT = encoder.encode("event: ");
 const DATA = encoder.encode("data: ");
-const LINE = encoder.encode("\n");
+const THEN_DATA = encoder.encode("\ndata: ");
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
-const DONE = encoder.encode("[DONE]");
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
 const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
@@ -61,9 +59,8 @@ export function openStream(context: AnswerContext): RelayStream {
     if (isPlainWord(bytes, typeStart, typeEnd)) {
       out.add(EVENT);
       out.add(bytes, typeStart + 1, typeEnd - 1);
-      out.add(LINE);
-    }
-    out.add(DATA);
+      out.add(THEN_DATA);
+    } else out.add(DATA);
     out.add(bytes, start, end);
     out.add(END);
   };
@@ -101,7 +98,7 @@ export function openStream(context: AnswerContext): RelayStream {
     if (!state.began) return fail("The provider sent content before its message began.");
     if (state.hasStopped) return fail("The provider sent content after its message had stopped.");
     // A delta that gives no reason to stop is no end: it keeps its place.
-    for (const early of state.held.splice(0)) out.add(early);
+    if (state.held.length > 0) for (const early of state.held.splice(0)) out.add(early);
     seen.ascii += facts.ascii;
     seen.wide += facts.wide;
     if (facts.hasSearch) state.searches += 1;
@@ -267,10 +264,6 @@ function isPlainWord(bytes: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
-  return end - start === DONE.length && DONE.every((byte, i) => bytes[start + i] === byte);
-}
-
 /**
  * What upstream said, and our own count of text that came after it said so: the start tells the input and next to
  * nothing of the output.
@@ -307,27 +300,4 @@ function lastDelta({ lastDelta: data }: StreamState, metered: Metered, credit: M
 
 function creditEvent(credit: MicroCredits): Uint8Array {
   return encoder.encode(`event: credit\ndata: {"type":"ping","credit":${creditsText(credit)}}\n\n`);
-}
-
-/** The object with `values` as its members: in place where they stand, else at the end. */
-function setMembers(object: Uint8Array, values: Readonly<Record<string, string>>): Uint8Array {
-  const members = readMembers(openScan(object)) ?? [];
-  const named = new Map(members.map((at) => [memberName(object, at.keyStart, at.keyEnd), at]));
-  const entries = Object.entries(values);
-  return spliceObject(object, members, {
-    replace: new Map(
-      entries.flatMap(([name, text]) => {
-        const at = named.get(name);
-        return at === undefined ? [] : [[at, text] as const];
-      }),
-    ),
-    append: entries.filter(([name]) => !named.has(name)).map(([name, text]) => `"${name}":${text}`),
-  });
-}
-
-function withoutMembers(event: Uint8Array, names: readonly string[]): Uint8Array {
-  const members = readMembers(openScan(event));
-  if (members === undefined) return event;
-  const remove = new Set(members.filter((at) => names.includes(memberName(event, at.keyStart, at.keyEnd))));
-  return spliceObject(event, members, { remove });
 }

@@ -128,16 +128,18 @@ function measureBlock(block: ContentBlock, found: Found): void {
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
   if (typeof block.source === "string") measureText(block.source, found.size);
-  if (block.input !== undefined) measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
+  if (block.input !== undefined && block.input !== null)
+    measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
   const inner = innerBlocks(block);
   if (inner !== undefined) return measureContent(inner, found);
   // Results of the provider's own tools come back as objects of their own kinds.
   if (typeof block.content === "string") measureText(block.content, found.size);
-  else if (block.content !== undefined) measureText(JSON.stringify(block.content), found.size);
+  else if (block.content !== undefined && block.content !== null)
+    measureText(JSON.stringify(block.content), found.size);
 }
 
 function measureImage({ source }: ContentBlock, found: Found): void {
-  const data = typeof source === "object" && source.type === "base64" ? (source.data ?? "") : "";
+  const data = typeof source === "object" && source?.type === "base64" ? (source.data ?? "") : "";
   found.imageBytes += data.length;
   const size = found.images.length < MAX_SIZED_IMAGES ? rawImageSizeOf(data) : undefined;
   found.images.push(size === undefined ? {} : { size });
@@ -145,7 +147,7 @@ function measureImage({ source }: ContentBlock, found: Found): void {
 
 function measureDocument(block: ContentBlock, found: Found): void {
   const { source } = block;
-  if (typeof source !== "object") return;
+  if (typeof source !== "object" || source === null) return;
   if (source.type === "text") return measureText(source.data ?? "", found.size);
   if (source.type === "content") {
     if (typeof source.content === "string") measureText(source.content, found.size);

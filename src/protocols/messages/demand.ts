@@ -120,6 +120,33 @@ function measureContent(content: string | readonly ContentBlock[] | undefined, f
   else for (const block of content ?? []) measureBlock(block, found);
 }
 
+/** Blocks whose tokens are those of the text that they hold. Source: `BetaContentBlockParam` of @anthropic-ai/sdk 1.12. */
+const TEXT_BLOCKS: ReadonlySet<string> = new Set([
+  "text",
+  "search_result",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "tool_result",
+  "tool_reference",
+  "browser_state",
+  "tool_addition",
+  "tool_removal",
+  "server_tool_use",
+  "web_search_tool_result",
+  "web_fetch_tool_result",
+  "advisor_tool_result",
+  "code_execution_tool_result",
+  "bash_code_execution_tool_result",
+  "text_editor_code_execution_tool_result",
+  "tool_search_tool_result",
+  "mcp_tool_use",
+  "mcp_tool_result",
+  "mcp_tool_listing",
+  "compaction",
+  "fallback",
+]);
+
 function measureBlock(block: ContentBlock, found: Found): void {
   if (isJsonObject(block.citations) && block.citations.enabled === true) found.cites = true;
   for (const text of [block.text, block.thinking, block.title, block.context]) {
@@ -127,6 +154,8 @@ function measureBlock(block: ContentBlock, found: Found): void {
   }
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
+  // What only its provider knows is taken for a document: the dearest kind of input text.
+  if (!TEXT_BLOCKS.has(block.type)) found.documents += 1;
   if (typeof block.source === "string") measureText(block.source, found.size);
   if (block.input !== undefined && block.input !== null)
     measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);

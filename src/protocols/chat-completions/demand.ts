@@ -107,7 +107,7 @@ function measureMedia(message: ChatMessage, media: Media): void {
     media.otherBytes +=
       inlineBytes(part.video_url?.url) +
       inlineBytes(part.audio_url?.url) +
-      inlineBytes(part.file?.file_data) +
+      inlineBytes(part.file?.file_data ?? undefined) +
       (part.input_audio?.data.length ?? 0);
   }
 }

@@ -139,6 +139,13 @@ describe("a good stream", () => {
     expect(events(body + tail)).toEqual(events(play(wire(GOOD)).body + play(wire(GOOD)).tail));
   });
 
+  test("has choices in the chunk of its usage, whatever upstream has there", () => {
+    for (const choices of [null, undefined]) {
+      const { body, tail } = play(wire(GOOD.with(4, { ...usageChunk(), choices })));
+      expect(events(body + tail)).toEqual(events(play(wire(GOOD)).body + play(wire(GOOD)).tail));
+    }
+  });
+
   test("means the same however its bytes are cut", () => {
     const words = fc.array(fc.string({ unit: "binary", maxLength: 6 }), { maxLength: 5 });
     const eol = fc.constantFrom("\n", "\r\n", "\r");

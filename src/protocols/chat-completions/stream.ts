@@ -113,6 +113,8 @@ export function openStream(context: AnswerContext): RelayStream {
   /** A chunk without choices is sent with the tail when it carries usage; else it says nothing and goes on as it is. */
   const keepUsageChunk = (bytes: Uint8Array, start: number, end: number, gaveUsage: boolean): void => {
     if (!gaveUsage) return emit(bytes, start, end);
+    // Clients read `choices` of every chunk: one without is made anew for the tail.
+    if (!scanner.facts.hasChoices) return void moved.add("usage_chunk_choices");
     scanner.facts.cuts.splice(scanner.facts.usageCut, 2);
     const before = out.take();
     emit(bytes, start, end);

@@ -219,7 +219,7 @@ describe("what the target cannot express is a 400 that names it", () => {
     { text: `{"model":"m",${part}}`, param: "messages[0].content[1].type" },
     {
       text: `{"model":"m",${MESSAGES},"stream":true,"stream_options":{"include_usage":true,"include_us\\u0061ge":false}}`,
-      param: "include_usage",
+      param: "stream_options",
     },
   ];
   for (const { text, param } of cases) {

@@ -117,6 +117,33 @@ function measureContent(content: string | readonly ContentBlock[] | undefined, f
   else for (const block of content ?? []) measureBlock(block, found);
 }
 
+/** Blocks whose tokens are those of the text that they hold. Source: `BetaContentBlockParam` of @anthropic-ai/sdk 1.12. */
+const TEXT_BLOCKS: ReadonlySet<string> = new Set([
+  "text",
+  "search_result",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "tool_result",
+  "tool_reference",
+  "browser_state",
+  "tool_addition",
+  "tool_removal",
+  "server_tool_use",
+  "web_search_tool_result",
+  "web_fetch_tool_result",
+  "advisor_tool_result",
+  "code_execution_tool_result",
+  "bash_code_execution_tool_result",
+  "text_editor_code_execution_tool_result",
+  "tool_search_tool_result",
+  "mcp_tool_use",
+  "mcp_tool_result",
+  "mcp_tool_listing",
+  "compaction",
+  "fallback",
+]);
+
 function measureBlock(block: ContentBlock, found: Found): void {
   if (isJsonObject(block.citations) && block.citations.enabled === true) found.cites = true;
   for (const text of [block.text, block.thinking, block.title, block.context]) {
@@ -124,17 +151,21 @@ function measureBlock(block: ContentBlock, found: Found): void {
   }
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
+  // What only its provider knows is taken for a document: the dearest kind of input text.
+  if (!TEXT_BLOCKS.has(block.type)) found.documents += 1;
   if (typeof block.source === "string") measureText(block.source, found.size);
-  if (block.input !== undefined) measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
+  if (block.input !== undefined && block.input !== null)
+    measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
   const inner = innerBlocks(block);
   if (inner !== undefined) return measureContent(inner, found);
   // Results of the provider's own tools come back as objects of their own kinds.
   if (typeof block.content === "string") measureText(block.content, found.size);
-  else if (block.content !== undefined) measureText(JSON.stringify(block.content), found.size);
+  else if (block.content !== undefined && block.content !== null)
+    measureText(JSON.stringify(block.content), found.size);
 }
 
 function measureImage({ source }: ContentBlock, found: Found): void {
-  const data = typeof source === "object" && source.type === "base64" ? (source.data ?? "") : "";
+  const data = typeof source === "object" && source?.type === "base64" ? (source.data ?? "") : "";
   found.imageBytes += data.length;
   const size = found.images.length < MAX_SIZED_IMAGES ? rawImageSizeOf(data) : undefined;
   found.images.push(size === undefined ? {} : { size });
@@ -142,7 +173,7 @@ function measureImage({ source }: ContentBlock, found: Found): void {
 
 function measureDocument(block: ContentBlock, found: Found): void {
   const { source } = block;
-  if (typeof source !== "object") return;
+  if (typeof source !== "object" || source === null) return;
   if (source.type === "text") return measureText(source.data ?? "", found.size);
   if (source.type === "content") {
     if (typeof source.content === "string") measureText(source.content, found.size);

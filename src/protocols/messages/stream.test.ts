@@ -154,6 +154,22 @@ describe("a good stream", () => {
     expect(play(late).out).toBe(play(namedEvents(events)).out);
   });
 
+  test("may bring a document that was fetched, whole in one event", () => {
+    const source = { type: "base64", media_type: "application/pdf", data: "A".repeat(3 * 1024 * 1024) };
+    const blocks = [
+      {
+        type: "web_fetch_tool_result",
+        tool_use_id: "srvtoolu_1",
+        content: { type: "web_fetch_result", url: "https://a/b.pdf", content: { type: "document", source } },
+      },
+    ];
+    const { out, stream } = play(messageStream({ blocks, usage: USAGE }), { cuts: [1024 * 1024] });
+    expect(stream.failure).toBeUndefined();
+    expect(read(out).find(({ event }) => event === "content_block_start")?.data.content_block).toEqual(
+      blocks[0],
+    );
+  });
+
   test("may end with [DONE], as some compatible servers do", () => {
     const events = messageEvents({ usage: USAGE });
     expect(play(namedEvents([...events.slice(0, -1), "[DONE]", "garbage"])).out).toBe(
@@ -340,7 +356,7 @@ describe("a stream that breaks", () => {
 
   test("by an event that is too long is no answer", () => {
     const stage = openStream(CONTEXT);
-    stage.push(encoder.encode(`data: ${"x".repeat(1024 * 1024 + 10)}`));
+    stage.push(encoder.encode(`data: ${"x".repeat(32 * 1024 * 1024 + 10)}`));
     expect(stage.failure?.kind).toBe("upstream_error");
   });
 });

@@ -20,6 +20,8 @@ const DATA = encoder.encode("data: ");
 const THEN_DATA = encoder.encode("\ndata: ");
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
+/** A page or a document that the provider fetched comes in one event, so a line may be long; beyond this it is a fault. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
 const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
@@ -178,6 +180,7 @@ export function openStream(context: AnswerContext): RelayStream {
       out.add(bytes, start, end);
       out.add(END);
     },
+    MAX_LINE_BYTES,
   );
 
   return {

@@ -126,6 +126,13 @@ describe("each rewrite does what it is named for and leaves every other byte", (
       warns: ["thinking was changed to adaptive with effort low: v/m takes no budget"],
     },
     {
+      name: "a budget of null",
+      model: opus,
+      sent: ',"thinking":{"type":"enabled","budget_tokens":null}',
+      got: ',"thinking":{"type":"adaptive"}',
+      warns: ["thinking was changed to adaptive: v/m takes no budget"],
+    },
+    {
       name: "a budget beside an output config of null",
       model: opus,
       sent: ',"output_config":null,"thinking":{"type":"enabled","budget_tokens":1024}',

@@ -254,6 +254,7 @@ async function checkAnswer(
       throw new GatewayError(
         "upstream_error",
         "The provider answered with a redirect, which is not followed.",
+        { operatorFault: true },
       );
     }
     throw await readRefusal();

@@ -434,6 +434,13 @@ describe("a broken stream", () => {
     expect(play(wire([first, delta("a"), chunk]), COMPATIBLE).stream.failure?.kind).toBe("upstream_error");
   });
 
+  test("an error in x_groq that is a sentence is an error, and stays here", () => {
+    const chunk = { ...delta(""), x_groq: { id: "r", error: "boom" } };
+    const { stream, body, tail } = play(wire([first, delta("a"), chunk, finish(), DONE]), COMPATIBLE);
+    expect(stream.failure?.message).toBe("The provider failed to answer this request.");
+    expect(body + tail).not.toContain("boom");
+  });
+
   test("an answer that never began fails on choice 0", () => {
     const { tail } = play("");
     expect(events(tail)[0].choices).toEqual([

@@ -205,7 +205,7 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
 
 function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
   const type = body.response_format?.type;
-  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "a JSON schema");
+  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "json_schema");
   if (type === "json_object" && !chat.jsonObject) throw noFormat("json_schema or text", "json_object");
 }
 

@@ -1,4 +1,5 @@
 import { estimateTokens } from "../core/token-estimate.ts";
+import { outputTokens } from "../core/usage.ts";
 import type { Metered } from "./protocol.ts";
 
 /** Bytes of answer text by kind, as they stand in JSON. */
@@ -28,4 +29,18 @@ export function withCountedOutput(metered: Metered, tokens: number): Metered {
     ? metered.flags
     : [...metered.flags, "estimated" as const];
   return { usage: { ...metered.usage, output: metered.usage.output + tokens }, flags };
+}
+
+/**
+ * `told` with our own count of the output where it says that there is none: an answer that says something is not
+ * free. A count that was bent has its own bound, and stays.
+ */
+export function withUntoldOutput(told: Metered, counted: () => Metered): Metered {
+  if (outputTokens(told.usage) > 0 || told.flags.includes("clamped")) return told;
+  const { output, reasoning, imageOutput, audioOutput } = counted().usage;
+  if (output + reasoning + imageOutput + audioOutput === 0) return told;
+  return {
+    usage: { ...told.usage, output, reasoning, imageOutput, audioOutput },
+    flags: [...told.flags, "estimated"],
+  };
 }

@@ -98,6 +98,12 @@ describe("usage", () => {
     });
   });
 
+  test("that says that there is no output, though there is, is our count of it", () => {
+    const sent = `{${CHOICES},"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}}`;
+    expect(read(sent).metered).toMatchObject({ usage: { input: 7, output: 3 }, flags: ["estimated"] });
+    expect(JSON.parse(shown(sent)).usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
+  });
+
   for (const usage of ["", '"usage":null,', '"usage":{},', '"usage":5,']) {
     test(`missing (${usage}) is our count, flagged and told`, () => {
       const sent = `{${usage}${CHOICES}}`;

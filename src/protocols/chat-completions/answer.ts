@@ -4,6 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { repairAnswer, type RepairName } from "./repairs.ts";
@@ -23,8 +24,9 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
   const members = answerMembers(bytes);
   const told = readUsage(value.usage);
-  const metered = told ?? countAnswer(value, context);
-  const keepUsage = told !== undefined && told.flags.length === 0 && isPlainUsage(value.usage);
+  const counted = (): Metered => countAnswer(value, context);
+  const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
+  const keepUsage = metered.flags.length === 0 && isPlainUsage(value.usage);
   return {
     metered,
     repairs,

@@ -4,7 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
-import { withUntoldOutput } from "../counted-text.ts";
+import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { repairAnswer, type RepairName } from "./repairs.ts";
@@ -56,14 +56,24 @@ function hasChoices(value: JsonObject, native: boolean): boolean {
 /** Our own count of an answer that came without usage. */
 function countAnswer(value: JsonObject, context: AnswerContext): Metered {
   const size: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  let images = 0;
   for (const choice of value.choices as { message: JsonObject }[]) {
     for (const field of ["content", "reasoning_content", "reasoning", "refusal"]) {
       const text = choice.message[field];
       if (typeof text === "string") measureText(text, size);
     }
+    if (Array.isArray(choice.message.images)) images += choice.message.images.length;
     const calls = choice.message.tool_calls;
     if (Array.isArray(calls)) measureText(JSON.stringify(calls), size);
   }
   const { expected } = estimateTokens(size);
-  return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };
+  return {
+    usage: {
+      ...NO_USAGE,
+      input: context.expectedInput,
+      output: expected,
+      imageOutput: images * IMAGE_TOKENS,
+    },
+    flags: ["estimated"],
+  };
 }

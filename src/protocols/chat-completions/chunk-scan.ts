@@ -58,6 +58,7 @@ const FINISH_REASON = ascii('"finish_reason"');
 const ROLE = ascii('"role"');
 const TOOL_CALLS = ascii('"tool_calls"');
 const FUNCTION = ascii('"function"');
+const CUSTOM = ascii('"custom"');
 const FUNCTION_CALL = ascii('"function_call"');
 /** Members of a delta whose text is output; `reasoning_details` says again what `reasoning` says. */
 const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"', '"refusal"'].map(ascii);
@@ -88,7 +89,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   };
 
   const toolMember = (keyStart: number, keyEnd: number, valueStart: number, _valueEnd: number): void => {
-    if (bytes[valueStart] === 0x7b && keyIs(bytes, keyStart, keyEnd, FUNCTION)) {
+    const isCall = keyIs(bytes, keyStart, keyEnd, FUNCTION) || keyIs(bytes, keyStart, keyEnd, CUSTOM);
+    if (isCall && bytes[valueStart] === 0x7b) {
       eachMember(scan, valueStart, functionMember, 6);
     }
   };

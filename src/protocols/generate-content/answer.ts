@@ -4,13 +4,10 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
-import { withUntoldOutput } from "../counted-text.ts";
+import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
-
-/** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
-export const IMAGE_TOKENS = 1_120;
 
 /**
  * Reads a whole answer: its bytes stay, but for `credit` at the end, and `usageMetadata` where the provider's is

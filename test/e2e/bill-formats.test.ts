@@ -31,6 +31,8 @@ interface BilledFormat {
   readonly name: string;
   path(stream: boolean): string;
   body(stream: boolean): object;
+  /** What a request must have beside it for some of the usages. */
+  readonly more: object;
   plain(usage: Json): Answer;
   events(usage: Json): readonly SseData[];
   bytes(events: readonly SseData[]): Uint8Array;
@@ -45,8 +47,6 @@ interface BilledFormat {
   readonly usages: Readonly<Record<string, Json>>;
 }
 
-const tool = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
-
 /** Claude Haiku 4.5: 1, 0.1, 1.25, 2 and 5 USD per million, and 10 USD for a thousand searches. */
 const messages: BilledFormat = {
   name: "messages",
@@ -54,10 +54,10 @@ const messages: BilledFormat = {
   body: (stream) => ({
     model: "anthropic/claude-haiku-4.5",
     messages: [{ role: "user", content: PROMPT }],
-    tools: [tool],
     max_tokens: 64,
     stream,
   }),
+  more: { tools: [{ type: "web_search_20250305", name: "web_search", max_uses: 2 }] },
   plain: (usage) => messageAnswer({ blocks: [{ type: "text", text: WORDS.join("") }], usage }),
   events(usage) {
     const all = messageEvents({ blocks: [{ type: "text", text: "x" }], usage });
@@ -112,6 +112,7 @@ const generateContent: BilledFormat = {
     contents: [{ role: "user", parts: [{ text: PROMPT }] }],
     generationConfig: { maxOutputTokens: 2_000 },
   }),
+  more: {},
   plain: (usage) => geminiPlain({ parts: WORDS, usage }),
   events(usage) {
     const chunks = geminiChunks({ parts: [...WORDS, ""], usage: null });
@@ -198,7 +199,10 @@ describeOnEngines("the bill of other formats", (engine) => {
           bank.double.handle(() =>
             stream ? sseAnswer(format.bytes(format.events(told))) : format.plain(told),
           );
-          const response = await bank.gateway.post(format.path(stream), format.body(stream));
+          const response = await bank.gateway.post(format.path(stream), {
+            ...format.body(stream),
+            ...format.more,
+          });
           expect(creditDigits(await response.text())).toBe(want);
           const { id, charge, outcome } = await lastRow();
           expect([id, creditsText(charge), outcome]).toEqual([
@@ -282,8 +286,9 @@ describeOnEngines("the bill of other formats", (engine) => {
               const most = off(PROMPT_TOKENS) * input + off(words) * output;
               expect([nth, Math.abs(Number(charge) - right) <= most]).toEqual([nth, true]);
             }
-            // What goes on longer is never cheaper, but where the provider's own count takes over from ours.
-            if (!whole) expect(charge >= before).toBe(true);
+            // What goes on longer is never cheaper, but where the provider's own count takes over from ours: at the
+            // start, which a client that leaves may be ahead of, and at the end.
+            if (words > 1 && !whole) expect(charge >= before).toBe(true);
             before = charge;
           }
         }, 120_000);

@@ -61,6 +61,7 @@ const FINISH_REASON = ascii('"finish_reason"');
 const ROLE = ascii('"role"');
 const TOOL_CALLS = ascii('"tool_calls"');
 const FUNCTION = ascii('"function"');
+const CUSTOM = ascii('"custom"');
 const FUNCTION_CALL = ascii('"function_call"');
 /** Members of a delta whose text is output; `reasoning_details` says again what `reasoning` says. */
 const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"', '"refusal"'].map(ascii);
@@ -95,7 +96,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   };
 
   const toolMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) =>
-    bytes[valueStart] === OBJECT && keyIs(bytes, keyStart, keyEnd, FUNCTION)
+    bytes[valueStart] === OBJECT &&
+    (keyIs(bytes, keyStart, keyEnd, FUNCTION) || keyIs(bytes, keyStart, keyEnd, CUSTOM))
       ? walkMembers(scan, valueStart, depth, functionMember)
       : skipValue(scan, valueStart, depth);
 

@@ -50,7 +50,8 @@ export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes
     choices: body.n ?? 1,
     webSearches: 0,
     buckets: pricedBuckets(body, media.counts),
-    outputModalities: body.modalities ?? ["text"],
+    // Absent means text, which is what goes up; a provider that does not heed it may answer with all that it can.
+    ...(body.modalities === undefined ? {} : { outputModalities: body.modalities }),
   };
 }
 

@@ -45,6 +45,24 @@ describe("each rewrite does what it is named for and leaves every other byte", (
   const cases: readonly (Aim & { name: string; sent: string; got: string; warns?: string[] })[] = [
     { name: "the model's upstream id", sent: "", got: "" },
     {
+      name: "text, where a model would put out pictures unasked",
+      model: { outputModalities: ["text", "image"] },
+      sent: "",
+      got: ',"modalities":["text"]',
+    },
+    {
+      name: "the same for a null",
+      model: { outputModalities: ["text", "image"] },
+      sent: ',"modalities":null',
+      got: ',"modalities":["text"]',
+    },
+    {
+      name: "pictures where they are asked for",
+      model: { outputModalities: ["text", "image"] },
+      sent: ',"modalities":["image"]',
+      got: ',"modalities":["image"]',
+    },
+    {
       name: "a bound under the name the target knows",
       sent: ',"max_tokens" : 1e1',
       got: ',"max_completion_tokens" : 1e1',

@@ -34,6 +34,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
   rewriteMessages(request, target, chat, thinks, rewrite);
   boundOutput(request, target, rewrite);
   askForUsage(request, target, rewrite);
+  askForText(request, target, chat, rewrite);
   return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
 }
 
@@ -252,6 +253,15 @@ const MAX_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): void {
   for (const at of members) if (at !== undefined) rewrite.remove.add(at);
+}
+
+/** Without a word of it the answer is text; models that put out pictures give those too, at their own price. */
+function askForText(request: ChatRequest, target: RelayTarget, chat: ChatDialect, rewrite: Rewrite): void {
+  if (request.body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
+  if (target.unknownFields === "remove" && !takes(chat, "modalities", null)) return;
+  const nulled = request.json.byName.get("modalities");
+  if (nulled === undefined) rewrite.append.push('"modalities":["text"]');
+  else rewrite.replace.set(nulled, '["text"]');
 }
 
 /** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */

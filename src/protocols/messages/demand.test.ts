@@ -123,7 +123,11 @@ describe("what a request asks for", () => {
     expect(demandOf("x", { tools })).toMatchObject({
       webSearches: 13,
       rereads: 15,
+      pageTokens: 20_000,
       buckets: ["web_search"],
     });
+    const large = { type: "web_fetch_20250910", name: "large", max_uses: 1, max_content_tokens: 90_000 };
+    expect(demandOf("x", { tools: [...tools, large] }).pageTokens).toBe(90_000);
+    expect(demandOf("x", { tools: tools.slice(0, 2) }).pageTokens).toBeUndefined();
   });
 });

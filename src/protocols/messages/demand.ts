@@ -6,7 +6,7 @@ import type { Demand, ImageInput } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
 import type { ContentBlock, MessagesRequestBody } from "./schema.ts";
-import { usesOf } from "./tools.ts";
+import { pageTokensOf, usesOf } from "./tools.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
 const PER_MESSAGE = { expected: 4, ceiling: 12 };
@@ -57,6 +57,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
   const textBytes = json.bytes.length - found.imageBytes - found.documentBytes;
   const around = addedTokens(body);
   const webSearches = usesOf(body.tools, "search");
+  const pageTokens = pageTokensOf(body.tools);
   return {
     textTokens: {
       expected: text.expected + around.expected + (found.cites ? CITATIONS.expected : 0),
@@ -75,6 +76,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(body.tools, "fetch"),
+    ...(pageTokens === 0 ? {} : { pageTokens }),
     buckets: pricedBuckets(body, webSearches),
     outputModalities: ["text"],
   };

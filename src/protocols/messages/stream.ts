@@ -4,13 +4,13 @@ import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { setMembers, withoutMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
 import { createEventReader, isDoneMark } from "../event-reader.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { errorObject } from "./error-body.ts";
-import { createEventScanner } from "./event-scan.ts";
+import { createEventScanner, type EventFacts } from "./event-scan.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -43,6 +43,10 @@ export function openStream(context: AnswerContext): RelayStream {
     hasStopped: false,
     chunks: 0,
     searches: 0,
+    foundBytes: 0,
+    hasUnread: false,
+    rereads: 0,
+    rereadBytes: 0,
     told: {},
     held: [],
   };
@@ -104,6 +108,7 @@ export function openStream(context: AnswerContext): RelayStream {
     seen.ascii += facts.ascii;
     seen.wide += facts.wide;
     if (facts.hasSearch) state.searches += 1;
+    noteFound(state, facts);
     if (facts.hasContent) state.hasContent = true;
     emit(bytes, start, end);
   };
@@ -244,6 +249,11 @@ interface StreamState {
   chunks: number;
   /** Web searches whose findings have come. */
   searches: number;
+  /** Bytes of what was found by then, whether the model has yet to read the last of it, and all that it read anew. */
+  foundBytes: number;
+  hasUnread: boolean;
+  rereads: number;
+  rereadBytes: number;
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
   told: JsonObject;
   /** Text that had come when a `message_delta` told the output; absent while only the start has. */
@@ -254,6 +264,21 @@ interface StreamState {
   lastDelta?: Uint8Array;
   /** The data of `message_stop`. */
   stop?: Uint8Array;
+}
+
+/** Bytes of a search's findings behind one token of input; recorded are 2.9 to 3.3. */
+const BYTES_PER_FOUND_TOKEN = 3.2;
+
+/** The block after something that was found says that the model has read it, and all before it once more. */
+function noteFound(state: StreamState, { foundBytes, kind }: EventFacts): void {
+  if (foundBytes > 0) {
+    state.foundBytes += foundBytes;
+    state.hasUnread = true;
+  } else if (state.hasUnread && kind === "content_block_start") {
+    state.hasUnread = false;
+    state.rereads += 1;
+    state.rereadBytes += state.foundBytes;
+  }
 }
 
 /** Whether a span is a quoted word that can stand in an `event` line. */
@@ -283,7 +308,14 @@ function meteredSoFar(state: StreamState, seen: CountedText, context: AnswerCont
   const said = outputTokens(metered.usage);
   if (state.countedAtUsage === undefined) {
     const searched = Math.max(metered.usage.webSearches ?? 0, state.searches);
-    const usage = searched === 0 ? metered.usage : { ...metered.usage, webSearches: searched };
+    // The start tells the first reading only; what was read after each search is billed as well.
+    const reread =
+      state.rereads * inputTokens(metered.usage) + Math.ceil(state.rereadBytes / BYTES_PER_FOUND_TOKEN);
+    const usage = {
+      ...metered.usage,
+      input: metered.usage.input + reread,
+      ...(searched === 0 ? {} : { webSearches: searched }),
+    };
     const rest = withCountedOutput({ usage, flags: metered.flags }, Math.max(0, counted - said));
     return rest.flags.includes("estimated") ? rest : { ...rest, flags: [...rest.flags, "estimated"] };
   }

@@ -236,6 +236,14 @@ describe("what the target cannot express is a 400 that names it", () => {
     { text: `{"model":"m",${MESSAGES},"moderation":{}}`, param: "moderation" },
     { text: `{"model":"m",${part}}`, param: "messages[0].content[1].type" },
     {
+      text: `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`,
+      param: "messages[0].content[0].cache_control.ttl",
+    },
+    {
+      text: `{"model":"m",${MESSAGES},"tools":[{"function":{"name":"f"},"cache_control":{"ttl":"1h"}}]}`,
+      param: "tools[0].cache_control.ttl",
+    },
+    {
       text: `{"model":"m",${MESSAGES},"stream":true,"stream_options":{"include_usage":true,"include_us\\u0061ge":false}}`,
       param: "stream_options",
     },

@@ -29,6 +29,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
     rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
   });
   checkParts(request, target, chat);
+  checkCacheMarks(request);
   checkTools(request, chat, rewrite);
   checkResponseFormat(request, chat);
   rewriteMessages(request, target, chat, thinks, rewrite);
@@ -223,6 +224,23 @@ function checkParts(request: ChatRequest, target: RelayTarget, chat: ChatDialect
   if (path !== undefined) {
     throw invalid(`${path} must be one of text, image_url, video_url, audio_url, input_audio, file.`, path);
   }
+}
+
+/** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
+function checkCacheMarks({ body }: ChatRequest): void {
+  const check = (value: object, path: string): void => {
+    const mark = (value as { readonly cache_control?: unknown }).cache_control;
+    const ttl = isJsonObject(mark) ? mark.ttl : undefined;
+    if (ttl === undefined || ttl === null || ttl === "5m") return;
+    const at = `${path}.cache_control.ttl`;
+    throw invalid(`${at} changes the price, and only "5m" has a price here.`, at);
+  };
+  body.messages.forEach((message, i) => {
+    check(message, `messages[${i}]`);
+    if (Array.isArray(message.content))
+      message.content.forEach((part, j) => check(part, `messages[${i}].content[${j}]`));
+  });
+  body.tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
 }
 
 function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {

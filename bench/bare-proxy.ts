@@ -1,5 +1,5 @@
 // The bare proxy that the gateway is compared with: what a proxy on this runtime cannot do without, and nothing else.
-// A process of its own: `bare-proxy.ts <upstream's chat completions URL>` prints {"url"} when it listens.
+// A process of its own: `bare-proxy.ts <the URL to call>` prints {"url"} when it listens.
 
 const upstream = process.argv[2] ?? "";
 

@@ -47,6 +47,10 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
     SWITCHYARD_ADMIN_TOKEN: token,
     OPENAI_API_KEY: "sk-bench",
     OPENAI_BASE_URL: `${form.upstreamUrl}/v1`,
+    ANTHROPIC_API_KEY: "sk-bench",
+    ANTHROPIC_BASE_URL: form.upstreamUrl,
+    GEMINI_API_KEY: "sk-bench",
+    GEMINI_BASE_URL: form.upstreamUrl,
     NODE_ENV: "production",
   };
   const child = startLogged({ on: form.on, args: [...(form.flags ?? []), form.entry], env }, log);

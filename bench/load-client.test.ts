@@ -3,11 +3,13 @@ import { runLoad } from "./load-client.ts";
 import type { LoadPlan } from "./load-client.ts";
 
 let served = 0;
+let lastQuery = "";
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   async fetch(request) {
     served += 1;
+    lastQuery = new URL(request.url).search;
     const body = await request.text();
     if (request.headers.get("authorization") !== "Bearer k") return new Response("no", { status: 401 });
     return new Response(body.startsWith("data") ? body : JSON.stringify({ body }));
@@ -30,6 +32,12 @@ test("a load bounded by its count asks exactly so often", async () => {
   const before = served;
   expect(await runLoad(plan({}))).toMatchObject({ requests: 50, errors: 0, events: 0 });
   expect(served - before).toBe(50);
+});
+
+test("the query of the address is sent", async () => {
+  const result = await runLoad(plan({ url: `${server.url.origin}/echo?alt=sse`, requests: 1 }));
+  expect(result).toMatchObject({ requests: 1, errors: 0 });
+  expect(lastQuery).toBe("?alt=sse");
 });
 
 test("a load bounded by time finishes what was asked", async () => {

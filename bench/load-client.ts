@@ -146,10 +146,10 @@ function createRun(plan: LoadPlan): Run {
 }
 
 function requestBytes({ url, headers, body }: LoadPlan): Uint8Array {
-  const { host, pathname } = new URL(url);
+  const { host, pathname, search } = new URL(url);
   const all = { host, ...headers, "content-type": "application/json", "content-length": body.length };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`), body]);
+  return Buffer.concat([Buffer.from(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`), body]);
 }
 
 function write(socket: LineSocket, bytes: Uint8Array): void {

@@ -4,8 +4,6 @@ import { parseArgs } from "node:util";
 import { runLoad } from "./load-client.ts";
 import type { LoadPlan } from "./load-client.ts";
 
-const END_MARKS = { plain: "}", stream: "data: [DONE]\n\n" } as const;
-
 function readPlan(): LoadPlan {
   const { values } = parseArgs({
     options: {
@@ -13,6 +11,7 @@ function readPlan(): LoadPlan {
       "body-file": { type: "string", default: "" },
       bearer: { type: "string", default: "" },
       mode: { type: "string", default: "plain" },
+      "end-mark": { type: "string", default: "}" },
       concurrency: { type: "string", default: "1" },
       requests: { type: "string", default: "1000" },
       seconds: { type: "string", default: "10" },
@@ -23,7 +22,7 @@ function readPlan(): LoadPlan {
     url: values.url,
     headers: { authorization: `Bearer ${values.bearer}` },
     body: readFileSync(values["body-file"]),
-    answer: { endMark: END_MARKS[mode], stream: mode === "stream" },
+    answer: { endMark: values["end-mark"], stream: mode === "stream" },
     concurrency: positive("concurrency", values.concurrency),
     requests: positive("requests", values.requests),
     seconds: positive("seconds", values.seconds),

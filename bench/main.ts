@@ -1,4 +1,4 @@
-// `npm run bench [-- --quick] [-- --profile] [-- --books]`: what a request costs in our process, beside a bare proxy on
+// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
 // the same runtime, and what its hold and settlement cost in the books, beside the disk's own sync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,16 +6,17 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { booksTable, measureBooks } from "./books.ts";
 import { shareCores } from "./cores.ts";
+import { formatsNamed } from "./formats.ts";
 import { describeMachine } from "./machine.ts";
 import { profileRequestPath } from "./profile-run.ts";
 import { measureRequestPath, requestPathTable } from "./request-path.ts";
 import type { Pace } from "./request-path.ts";
-import type { StageForm } from "./stage.ts";
+import { modesNamed, type StageForm } from "./stage.ts";
 import { onTearDown, tearDown } from "./teardown.ts";
 
 const NOTES = [
   "CPU is user + system time of the whole process, by rounds in turns (bare, ours, bare, …) after a warm-up; medians, in brackets the least and the most of a round; the ratio is of rounds beside each other.",
-  "Latency is of whole answers at full load. A chunk is an event as the upstream writes it, 304 in a stream; a stream's fixed cost is in its chunks.",
+  "Latency is of whole answers at full load. A chunk is an event as the upstream writes it, 300 of content in a stream and up to 5 around them; a stream's fixed cost is in its chunks.",
   "Ours does it all: authentication, validation, hold, settlement, durable SQLite, access log to a file. The bare proxy gets the body that ours sends upstream.",
 ];
 
@@ -30,6 +31,10 @@ async function main(): Promise<void> {
     options: {
       quick: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
+      /** Only these formats: chat, messages, generate. */
+      format: { type: "string", multiple: true, default: [] },
+      /** Only these modes: plain, stream, burst. */
+      mode: { type: "string", multiple: true, default: [] },
       /** The books alone. */
       books: { type: "boolean", default: false },
       /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
@@ -44,14 +49,18 @@ async function main(): Promise<void> {
   onTearDown(() => rmSync(folder, { recursive: true, force: true }));
   const cores = shareCores();
   const form: StageForm = { cores, folder, gatewayEntry: resolve(values.gateway), gatewayFlags: [] };
+  const modes = modesNamed(values.mode);
+  const scenes = formatsNamed(values.format).flatMap((format) => modes.map((mode) => ({ format, mode })));
   console.log(listed(describeMachine(folder, cores)));
-  if (values.profile) return console.log(`\n${await profileRequestPath(form)}`);
+  if (values.profile) return console.log(`\n${await profileRequestPath(scenes, form)}`);
   const pace: Pace = values.quick ? "quick" : "full";
   const report = (line: string): void => console.error(line);
   if (!values.books) {
-    const rows = await measureRequestPath(form, pace, report);
+    const rows = await measureRequestPath(scenes, form, pace, report);
     console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);
   }
+  // Who asks for a part of the table does not ask for the books.
+  if (!values.books && values.format.length + values.mode.length > 0) return;
   const gatewayEntries = [values.gateway, ...(values.beside === undefined ? [] : [values.beside])];
   const books = await measureBooks(
     { folder, pace, gatewayEntries: gatewayEntries.map((entry) => resolve(entry)) },

@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { selfTimes } from "./cpu-profile.ts";
 import type { CpuProfile } from "./cpu-profile.ts";
 import { threadCpuSeconds } from "./process-cpu.ts";
-import { MODES, openStage } from "./stage.ts";
-import type { Mode, StageForm } from "./stage.ts";
+import { openStage, sceneName } from "./stage.ts";
+import type { ModeName, Scene, StageForm } from "./stage.ts";
 
-const CONCURRENCY: Readonly<Record<string, number>> = { plain: 8, stream: 100, burst: 100 };
+const CONCURRENCY: Readonly<Record<ModeName, number>> = { plain: 8, stream: 100, burst: 100 };
 const WARM_UP = { requests: 1_000_000, seconds: 2 };
 const ROUND = { requests: 1_000_000, seconds: 6 };
 const SHOWN = 30;
@@ -14,18 +14,18 @@ const NOTE =
   "Samples are of the main thread while JavaScript runs, what it calls natively included; the event loop's own work and other threads show in the threads' CPU time only. Sampling costs time: these figures are not the table's.";
 const LEAST_THREAD_SHARE = 0.005;
 
-/** Runs the gateway in each mode under the runtime's profiler and says where its time went. */
-export async function profileRequestPath(form: StageForm): Promise<string> {
+/** Runs the gateway in each scene under the runtime's profiler and says where its time went. */
+export async function profileRequestPath(scenes: readonly Scene[], form: StageForm): Promise<string> {
   const parts: string[] = [];
-  for (const mode of MODES) parts.push(await profileMode(mode, form));
+  for (const scene of scenes) parts.push(await profileScene(scene, form));
   return [NOTE, ...parts].join("\n\n");
 }
 
-async function profileMode(mode: Mode, form: StageForm): Promise<string> {
-  const folder = join(form.folder, `${mode.name}-profile`);
+async function profileScene(scene: Scene, form: StageForm): Promise<string> {
+  const folder = join(form.folder, `${sceneName(scene)}-profile`);
   const flags = [...form.gatewayFlags, "--cpu-prof", `--cpu-prof-dir=${folder}`];
-  const stage = await openStage(mode, { ...form, gatewayFlags: flags });
-  const subject = stage.ours(CONCURRENCY[mode.name] ?? 1);
+  const stage = await openStage(scene, { ...form, gatewayFlags: flags });
+  const subject = stage.ours(CONCURRENCY[scene.mode.name]);
   await subject.load(WARM_UP);
   const before = threadCpuSeconds(subject.pid);
   const { requests } = await subject.load(ROUND);
@@ -39,7 +39,7 @@ async function profileMode(mode: Mode, form: StageForm): Promise<string> {
   const profiles = readdirSync(folder)
     .filter((name) => name.endsWith(".cpuprofile"))
     .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as CpuProfile);
-  const title = `${mode.name}, ${CONCURRENCY[mode.name]} at once, ${requests} requests`;
+  const title = `${sceneName(scene)}, ${CONCURRENCY[scene.mode.name]} at once, ${requests} requests`;
   return [
     `### ${title}`,
     threadTable(threads, requests),

@@ -1,20 +1,20 @@
 import type { Comparison, Round, RoundBounds, RoundPlan, Spread } from "./rounds.ts";
 import { compare, ratios, spread } from "./rounds.ts";
 import { median } from "./percentile.ts";
-import { MODES, STREAM_EVENTS, openStage } from "./stage.ts";
-import type { Mode, StageForm } from "./stage.ts";
+import { openStage, sceneName, streamEvents } from "./stage.ts";
+import type { ModeName, Scene, StageForm } from "./stage.ts";
 
 /** How long the table may take. */
 export type Pace = "quick" | "full";
 
 /** One line of the table. */
 export interface Row {
-  readonly mode: Mode;
+  readonly scene: Scene;
   readonly concurrency: number;
   readonly rounds: Comparison;
 }
 
-const CONCURRENCY: Readonly<Record<string, readonly number[]>> = {
+const CONCURRENCY: Readonly<Record<ModeName, readonly number[]>> = {
   plain: [1, 8, 64],
   stream: [100],
   burst: [100],
@@ -23,7 +23,7 @@ const CONCURRENCY: Readonly<Record<string, readonly number[]>> = {
 const GOALS = { request: 2, chunk: 1.3 };
 const REQUESTS = 1_000_000;
 
-/** A run's rounds, and how long a mode is warmed up at its highest concurrency so that its code is compiled. */
+/** A run's rounds, and how long a scene is warmed up at its highest concurrency so that its code is compiled. */
 type Pacing = Omit<RoundPlan, "units"> & { readonly compile: RoundBounds };
 
 const PACES: Readonly<Record<Pace, Pacing>> = {
@@ -41,35 +41,37 @@ const PACES: Readonly<Record<Pace, Pacing>> = {
   },
 };
 
-/** Measures every row; `report` is told of each row and of each mode's charge as they come. */
+/** Measures every row; `report` is told of each row and of each scene's charge as they come. */
 export async function measureRequestPath(
+  scenes: readonly Scene[],
   form: StageForm,
   pace: Pace,
   report: (line: string) => void,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const mode of MODES) {
-    const stage = await openStage(mode, form);
-    const settings = CONCURRENCY[mode.name] ?? [];
+  for (const scene of scenes) {
+    const { format, mode } = scene;
+    const stage = await openStage(scene, form);
+    const settings = CONCURRENCY[mode.name];
     const most = Math.max(...settings);
     for (const subject of [stage.bare(most), stage.ours(most)]) await subject.load(PACES[pace].compile);
     for (const concurrency of settings) {
-      report(`${mode.name}, ${concurrency} at once …`);
+      report(`${sceneName(scene)}, ${concurrency} at once …`);
       const plan: RoundPlan = {
         ...PACES[pace],
-        units: ({ requests }) => (mode.stream ? requests * STREAM_EVENTS : requests),
+        units: ({ requests }) => (mode.stream ? requests * streamEvents(format) : requests),
       };
       const rounds = await compare(stage.bare(concurrency), stage.ours(concurrency), plan);
-      rows.push({ mode, concurrency, rounds });
+      rows.push({ scene, concurrency, rounds });
     }
-    report(`${mode.name}: ${(await stage.charged()).toFixed(6)} credits charged for each request`);
+    report(`${sceneName(scene)}: ${(await stage.charged()).toFixed(6)} credits charged for each request`);
     await stage.close();
   }
   return rows;
 }
 
 const HEAD = [
-  "mode",
+  "format and mode",
   "at once",
   "CPU µs per",
   "bare",
@@ -89,12 +91,12 @@ export function requestPathTable(rows: readonly Row[]): string {
   return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
 }
 
-function cells({ mode, concurrency, rounds }: Row): string[] {
-  const unit = mode.stream ? "chunk" : "request";
+function cells({ scene, concurrency, rounds }: Row): string[] {
+  const unit = scene.mode.stream ? "chunk" : "request";
   const ratio = spread(ratios(rounds));
   const all = [rounds.bare, rounds.ours];
   return [
-    mode.name,
+    sceneName(scene),
     String(concurrency),
     unit,
     ...all.map((side) => shown(spread(side.map((round) => round.cpuUs)), 1)),

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chatBody } from "./chat-body.ts";
 import type { Cores } from "./cores.ts";
+import type { Format, FormatRequest } from "./formats.ts";
 import { GRANT, startGateway } from "./gateway.ts";
 import type { LoadResult } from "./load-client.ts";
 import { runToEnd, startServer } from "./processes.ts";
@@ -9,13 +9,21 @@ import type { RoundBounds, Subject } from "./rounds.ts";
 
 /** What the upstream does, and what is asked of the proxies in front of it. */
 export interface Mode {
-  readonly name: string;
+  readonly name: ModeName;
   readonly stream: boolean;
   /** Arguments of the upstream double. */
   readonly upstream: readonly string[];
 }
 
-/** What all modes have in common. */
+export type ModeName = "plain" | "stream" | "burst";
+
+/** A mode in one format. */
+export interface Scene {
+  readonly format: Format;
+  readonly mode: Mode;
+}
+
+/** What all scenes have in common. */
 export interface StageForm {
   readonly cores: Cores;
   /** A temporary folder for all that this run writes. */
@@ -33,14 +41,11 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** The events that the upstream writes for one stream: 300 of content, the role, the finish, the usage, and [DONE]. */
-export const STREAM_EVENTS = 304;
-
+const CONTENT_EVENTS = 300;
 const PLAIN_BYTES = 1_024;
-const UPSTREAM_PATH = "/v1/chat/completions";
 
-/** The three modes; a stream's events come 10 ms apart or, in a burst, back to back. */
-export const MODES: readonly Mode[] = [
+/** The modes; a stream's events come 10 ms apart or, in a burst, back to back. */
+const MODES: readonly Mode[] = [
   {
     name: "plain",
     stream: false,
@@ -49,28 +54,46 @@ export const MODES: readonly Mode[] = [
   {
     name: "stream",
     stream: true,
-    upstream: ["--mode", "stream", "--chunks", "300", "--interval-ms", "10"],
+    upstream: ["--mode", "stream", "--chunks", String(CONTENT_EVENTS), "--interval-ms", "10"],
   },
   {
     name: "burst",
     stream: true,
-    upstream: ["--mode", "stream", "--chunks", "300", "--interval-ms", "0"],
+    upstream: ["--mode", "stream", "--chunks", String(CONTENT_EVENTS), "--interval-ms", "0"],
   },
 ];
 
-/** Starts everything that a mode needs. */
-export async function openStage(mode: Mode, form: StageForm): Promise<Stage> {
-  const folder = join(form.folder, mode.name);
+/** The modes of these names, all for none. Throws for a name that is none. */
+export function modesNamed(names: readonly string[]): Mode[] {
+  const unknown = names.find((name) => !MODES.some((mode) => mode.name === name));
+  if (unknown !== undefined) throw new Error(`--mode must be plain, stream or burst, got ${unknown}`);
+  return MODES.filter(({ name }) => names.length === 0 || names.includes(name));
+}
+
+/** What a scene is called in the tables. */
+export function sceneName({ format, mode }: Scene): string {
+  return `${format.name} ${mode.name}`;
+}
+
+/** The events that the upstream writes for one stream of a format: 300 of content, and what stands around them. */
+export function streamEvents({ eventsAround }: Format): number {
+  return CONTENT_EVENTS + eventsAround;
+}
+
+/** Starts everything that a scene needs. */
+export async function openStage(scene: Scene, form: StageForm): Promise<Stage> {
+  const folder = join(form.folder, `${scene.format.name}-${scene.mode.name}`);
   mkdirSync(folder, { recursive: true });
-  const { double, bare, gateway } = await startProxies(mode, form, folder);
-  const bodies = writeBodies(folder, mode);
+  const request = scene.format.request(scene.mode.stream);
+  const { double, bare, gateway } = await startProxies(scene, request, { ...form, folder });
+  const bodies = writeBodies(folder, request);
   const bareTarget = {
-    url: `${bare.url}${UPSTREAM_PATH}`,
+    url: bare.url,
     bearer: "sk-bench",
     bodyFile: bodies.upstream,
   };
   const ourTarget = {
-    url: `${gateway.url}/api/v1/chat/completions`,
+    url: `${gateway.url}${request.clientPath}`,
     bearer: gateway.key,
     bodyFile: bodies.client,
   };
@@ -80,12 +103,12 @@ export async function openStage(mode: Mode, form: StageForm): Promise<Stage> {
   return {
     bare: (concurrency) => ({
       pid: bare.pid,
-      load: (bounds) => runLoadTool({ mode, target: bareTarget, concurrency, bounds, on }),
+      load: (bounds) => runLoadTool({ scene, target: bareTarget, concurrency, bounds, on }),
     }),
     ours: (concurrency) => ({
       pid: gateway.pid,
       load: async (bounds) => {
-        const result = await runLoadTool({ mode, target: ourTarget, concurrency, bounds, on });
+        const result = await runLoadTool({ scene, target: ourTarget, concurrency, bounds, on });
         answered += result.requests;
         return result;
       },
@@ -101,15 +124,16 @@ export async function openStage(mode: Mode, form: StageForm): Promise<Stage> {
   };
 }
 
-async function startProxies(mode: Mode, form: StageForm, folder: string) {
-  const { cores } = form;
+async function startProxies({ format, mode }: Scene, { upstreamPath }: FormatRequest, form: StageForm) {
+  const { cores, folder } = form;
+  const answers = ["--format", format.name, "--path", upstreamPath, ...mode.upstream];
   const double = await startServer({
     on: cores.others,
-    args: [fileHere("../test/upstream/double-server.ts"), ...mode.upstream],
+    args: [fileHere("../test/upstream/double-server.ts"), ...answers],
   });
   const bare = await startServer({
     on: cores.subject,
-    args: [fileHere("bare-proxy.ts"), `${double.url}${UPSTREAM_PATH}`],
+    args: [fileHere("bare-proxy.ts"), `${double.url}${upstreamPath}`],
   });
   const gateway = await startGateway({
     entry: form.gatewayEntry,
@@ -122,16 +146,18 @@ async function startProxies(mode: Mode, form: StageForm, folder: string) {
 }
 
 interface LoadCall {
-  readonly mode: Mode;
+  readonly scene: Scene;
   readonly target: { readonly url: string; readonly bearer: string; readonly bodyFile: string };
   readonly concurrency: number;
   readonly bounds: RoundBounds;
   readonly on: readonly string[];
 }
 
-async function runLoadTool({ mode, target, concurrency, bounds, on }: LoadCall): Promise<LoadResult> {
+async function runLoadTool({ scene, target, concurrency, bounds, on }: LoadCall): Promise<LoadResult> {
+  const { stream } = scene.mode;
   const options = {
-    mode: mode.stream ? "stream" : "plain",
+    mode: stream ? "stream" : "plain",
+    "end-mark": scene.format.request(stream).endMark,
     url: target.url,
     bearer: target.bearer,
     "body-file": target.bodyFile,
@@ -140,7 +166,7 @@ async function runLoadTool({ mode, target, concurrency, bounds, on }: LoadCall):
     seconds: bounds.seconds,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return readResult(await runToEnd({ on, args: [fileHere("load.ts"), ...args] }), mode);
+  return readResult(await runToEnd({ on, args: [fileHere("load.ts"), ...args] }), scene);
 }
 
 function fileHere(name: string): string {
@@ -148,22 +174,21 @@ function fileHere(name: string): string {
 }
 
 /** The body that a client sends to the gateway, and the one that the gateway sends upstream for it. */
-function writeBodies(folder: string, { stream }: Mode) {
+function writeBodies(folder: string, { clientBody, upstreamBody }: FormatRequest) {
   const client = join(folder, "client.json");
   const upstream = join(folder, "upstream.json");
-  writeFileSync(client, chatBody("openai/gpt-5.6-luna", stream ? { stream } : {}));
-  const added = stream ? { stream, stream_options: { include_usage: true } } : {};
-  writeFileSync(upstream, chatBody("gpt-5.6-luna", added));
+  writeFileSync(client, clientBody);
+  writeFileSync(upstream, upstreamBody);
   return { client, upstream };
 }
 
-function readResult(run: { readonly code: number; readonly output: string }, mode: Mode): LoadResult {
+function readResult(run: { readonly code: number; readonly output: string }, scene: Scene): LoadResult {
+  const name = sceneName(scene);
   if (run.output === "") throw new Error(`the load tool ended with code ${run.code} and said nothing`);
   const result = JSON.parse(run.output) as LoadResult;
-  if (run.code !== 0)
-    throw new Error(`${mode.name}: ${result.errors} errors, the first: ${result.firstError}`);
-  if (mode.stream && result.events < result.requests * STREAM_EVENTS) {
-    throw new Error(`${mode.name}: ${result.events} events in ${result.requests} streams: some were lost`);
+  if (run.code !== 0) throw new Error(`${name}: ${result.errors} errors, the first: ${result.firstError}`);
+  if (scene.mode.stream && result.events < result.requests * streamEvents(scene.format)) {
+    throw new Error(`${name}: ${result.events} events in ${result.requests} streams: some were lost`);
   }
   return result;
 }

@@ -188,7 +188,27 @@ providers:
     {
       name: "with an address that is none",
       yaml: PROVIDER.replace("http://", "ws://"),
-      says: "providers.local.base_url",
+      says: "providers.local.base_url is no URL that begins with http:// or https://",
+    },
+    {
+      name: "with an address without http://",
+      yaml: PROVIDER.replace("http://", ""),
+      says: "providers.local.base_url is no URL that begins with http:// or https://",
+    },
+    {
+      name: "with a provider whose name has capitals, whatever else it has",
+      yaml: PROVIDER.replace("local:", "My_Server:"),
+      says: "providers.My_Server: the name of a provider has lower-case letters, digits and dashes only",
+    },
+    {
+      name: "with an unknown key under a name in capitals",
+      yaml: PROVIDER.replace("local:", "My_Server:\n    colour: red"),
+      says: "providers.My_Server.colour is not a known key",
+    },
+    {
+      name: "with a model id without a vendor",
+      yaml: PROVIDER.replace("local/m", "llama"),
+      says: 'providers.local.models[0].id is "llama": clients call a model by vendor/name',
     },
     {
       name: "without models",
@@ -259,7 +279,7 @@ providers:
       const sentence = sentenceOf(() => settings(yaml));
       expect(sentence).toContain("switchyard.yaml");
       expect(sentence).toContain(says);
-      expect(sentence).not.toContain("\n");
+      expect(sentence).not.toMatch(/\n|pattern/);
     });
   }
 

@@ -94,7 +94,6 @@ const ProviderSettings = Type.Object(
     protocol: Type.Optional(Type.Enum([...SPOKEN])),
     base_url: Type.Optional(
       Type.String({
-        pattern: "^https?://",
         description:
           "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
       }),
@@ -115,7 +114,7 @@ const ProviderSettings = Type.Object(
       Type.Array(
         Type.Object(
           {
-            id: Type.String({ pattern: "^[a-z0-9][a-z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$" }),
+            id: Type.String({ minLength: 1, description: "How clients call it: vendor/name" }),
             upstream_id: Type.Optional(Type.String({ minLength: 1 })),
             ...ModelFactsSchema.properties,
           },
@@ -128,11 +127,15 @@ const ProviderSettings = Type.Object(
   closed,
 );
 
+const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
+const MODEL_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$/;
+
 const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 }));
 
 const SettingsSchema = Type.Object(
   {
-    providers: Type.Optional(Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9-]*$" }), ProviderSettings)),
+    // Without a pattern of names: a record leaves what is under another name unchecked.
+    providers: Type.Optional(Type.Record(Type.String(), ProviderSettings)),
     timeouts: Type.Optional(
       Type.Object(
         {
@@ -177,6 +180,8 @@ export function readSettings(
   const models: Model[] = [];
   for (const [id, settings] of Object.entries(data.providers ?? {})) {
     const path = `${file}: providers.${id}`;
+    if (!PROVIDER_NAME.test(id))
+      throw new Error(`${path}: the name of a provider has lower-case letters, digits and dashes only.`);
     const definition = definitions.find((found) => found.id === id);
     const provider =
       definition === undefined
@@ -259,7 +264,8 @@ function configured(
   if (keyVariable !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
     throw new Error(`${path}.api_key_env names ${keyVariable}, which is not set.`);
   }
-  if (!isHttpUrl(baseUrl)) throw new Error(`${path}.base_url is no URL.`);
+  if (!isHttpUrl(baseUrl))
+    throw new Error(`${path}.base_url is no URL that begins with http:// or https://.`);
   const protocol = protocolOf(settings);
   const chat = settings.like !== undefined || settings.quirks !== undefined;
   if (chat && protocol !== "compat_chat_completions")
@@ -288,6 +294,11 @@ function configured(
 
 function modelsOf(path: string, provider: Provider, { models = [] }: ProviderData): Model[] {
   return models.map(({ id, upstream_id, ...facts }, i) => {
+    if (!MODEL_ID.test(id)) {
+      throw new Error(
+        `${path}.models[${i}].id is ${JSON.stringify(id)}: clients call a model by vendor/name, such as local/llama; the vendor is in lower case. The provider's own name goes into upstream_id.`,
+      );
+    }
     try {
       return buildModel(id, "language", facts, {
         supportedProtocols: [provider.protocol],

@@ -117,6 +117,10 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
     say(
       `Providers: ${[...providers.keys()].join(", ")}. Models: ${catalog.models.map((model) => model.id).join(", ") || "none"}`,
     );
+    const served = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
+    const idle = [...providers.keys()].filter((id) => !served.has(id));
+    if (idle.length > 0)
+      say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
   }
   if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
   const first = await services.firstAccount();

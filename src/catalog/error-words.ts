@@ -10,10 +10,11 @@ const ERROR_WORDS: Readonly<Partial<Record<ErrorKind, string>>> = {
   insufficient_credits:
     "The balance, or the key's budget, does not cover the most that the request can cost. Lower the bound on output, or buy credit",
   not_found_error: "There is no such model or path",
-  rate_limit_error: "The key's limit, or the provider's. Wait as `Retry-After` says",
+  rate_limit_error: "The key's limit. Wait as `Retry-After` says",
   internal_error: "The gateway failed. Quote the `x-request-id`",
   upstream_error: "The provider failed or its answer broke off",
-  overloaded_error: "The provider or the gateway is overloaded. Wait as `Retry-After` says",
+  overloaded_error:
+    "The provider or the gateway is overloaded, or the provider limits its rate. Wait as `Retry-After` says",
   timeout_error: "The provider did not answer in time",
 };
 

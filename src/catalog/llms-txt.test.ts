@@ -53,6 +53,19 @@ describe("every model's page is whole", () => {
         expect(page).toContain(`| ${Number(price) / 10_000} | ${Number(price).toLocaleString("en")} |`);
     });
 
+    test(`${model.uniqueId}: what is held for media that nobody can measure`, () => {
+      for (const [kind, name] of [
+        ["pdf", "A document"],
+        ["audio", "A sound"],
+        ["video", "A film"],
+      ] as const) {
+        const most = model.inputModalities.includes(kind) ? model.mediaTokenCeiling[kind] : undefined;
+        const row = lines.find((line) => line.startsWith(`| ${name} |`));
+        if (most === undefined) expect(row).toBeUndefined();
+        else expect(row).toContain(`held at ${most.toLocaleString("en")} tokens`);
+      }
+    });
+
     test(`${model.uniqueId}: notes, examples and all errors`, () => {
       for (const note of model.notes) expect(page).toContain(`- ${note}`);
       for (const id of model.supportedProtocols) {
@@ -61,6 +74,8 @@ describe("every model's page is whole", () => {
           expect(page).toContain(`### ${name}: ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`);
         expect(page).toContain(sdk.options(ORIGIN));
       }
+      // A provider's 429 is a 503 here.
+      expect(lines.find((line) => line.startsWith("| 429 "))).not.toMatch(/provider/);
       // Neither can be met by one who calls a model.
       expect(Object.keys(ERRORS).filter((kind) => !page.includes(`\`${kind}\``))).toEqual([
         "method_not_allowed",

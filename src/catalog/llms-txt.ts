@@ -46,6 +46,13 @@ function where(model: Model, formats: readonly Served[], origin: string): readon
   ];
 }
 
+/** Media of which nobody knows beforehand what they come to. */
+const HELD_WHOLE = [
+  ["pdf", "A document"],
+  ["audio", "A sound"],
+  ["video", "A film"],
+] as const;
+
 function limits(model: Model): readonly string[] {
   const tokens = (count: number | null): string =>
     count === null ? "not known" : `${grouped(String(count))} tokens`;
@@ -60,6 +67,12 @@ function limits(model: Model): readonly string[] {
           `| An image | ${tokens(model.mediaTokenCeiling.image ?? null)} at most; that is what is held for a link |`,
         ]
       : []),
+    ...HELD_WHOLE.flatMap(([kind, name]) => {
+      const most = model.inputModalities.includes(kind) ? model.mediaTokenCeiling[kind] : undefined;
+      return most === undefined
+        ? []
+        : [`| ${name} | held at ${tokens(most)}, whatever its length; charged for what it comes to |`];
+    }),
   ];
   return ["## Limits", ["| What | How much |", "|---|---|", ...rows].join("\n")];
 }

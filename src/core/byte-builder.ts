@@ -7,6 +7,9 @@ export interface ByteBuilder {
   readonly length: number;
 }
 
+/** So few are written sooner one by one than by a call into the runtime, which first needs a view of them. */
+const FEW_BYTES = 48;
+
 /** A builder that starts with room for `capacity` bytes. */
 export function createByteBuilder(capacity = 1024): ByteBuilder {
   let buffer = new Uint8Array(capacity);
@@ -21,9 +24,12 @@ export function createByteBuilder(capacity = 1024): ByteBuilder {
 
   return {
     add(bytes, start = 0, end = bytes.length) {
-      makeRoom(end - start);
-      buffer.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), length);
-      length += end - start;
+      const size = end - start;
+      makeRoom(size);
+      if (size <= FEW_BYTES)
+        for (let i = 0; i < size; i += 1) buffer[length + i] = bytes[start + i] as number;
+      else buffer.set(size === bytes.length ? bytes : bytes.subarray(start, end), length);
+      length += size;
     },
     take() {
       if (length === 0) return undefined;

@@ -4,6 +4,11 @@ export interface ImageSize {
   readonly height: number;
 }
 
+/**
+ * Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size.
+ */
+export const MAX_SIZED_IMAGES = 1_500;
+
 /** The byte at an offset; NaN where there is none, which makes NaN of all that is computed from it. */
 type ByteAt = (offset: number) => number;
 

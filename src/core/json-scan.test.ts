@@ -11,6 +11,7 @@ import {
   readMembers,
   skipSpace,
   skipValue,
+  findDuplicateKey,
 } from "./json-scan.ts";
 
 const RUNS = {
@@ -246,6 +247,26 @@ describe("readMembers", () => {
       ['"a"', "3"],
     ]);
   });
+});
+
+describe("findDuplicateKey", () => {
+  const cases: readonly [text: string, levels: number, want: string | undefined][] = [
+    ['{"a":1,"b":2,"a":3}', 0, "a"],
+    ['{"a":1,"\\u0061":2}', 0, "a"],
+    ['{"a":{"b":1},"c":{"b":1}}', 9, undefined],
+    ['{"x":{"a":1,"a":2}}', 0, undefined],
+    ['{"x":{"a":1,"a":2}}', 1, "a"],
+    ['[[{"a":1}],[{"a":1,"b":[],"a":2}]]', 1, undefined],
+    ['[[{"a":1}],[{"a":1,"b":[],"a":2}]]', 2, "a"],
+    ['{"x":[{"a":{"b":0,"b":1}}],"x":1}', 3, "b"],
+    ['{"x":[{"a":{"b":0,"b":1}}],"x":1}', 2, "x"],
+    ['"a"', 3, undefined],
+    ["[]", 3, undefined],
+  ];
+  for (const [text, levels, want] of cases) {
+    test(`${levels} levels of ${text}`, () =>
+      expect(findDuplicateKey(openScan(encoder.encode(text)), 0, levels)).toBe(want as string));
+  }
 });
 
 test("keyIs and memberName go by what a key stands for, however it is spelled", () => {

@@ -57,9 +57,9 @@ export function skipValue(scan: JsonScan, at: number, depth = 0): number {
     case 0x22:
       return at < scan.end ? skipString(scan, at) : broken(scan, "syntax");
     case 0x7b:
-      return eachMember(scan, at, ignoreMember, depth);
+      return walkMembers(scan, at, depth);
     case 0x5b:
-      return eachItem(scan, at, ignoreItem, depth);
+      return walkItems(scan, at, depth);
     default:
       return skipScalar(scan, at);
   }
@@ -72,6 +72,39 @@ export function eachMember(
   visit: (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void,
   depth = 0,
 ): number {
+  return walkMembers(scan, at, depth, (keyStart, keyEnd, valueStart, inside) => {
+    const valueEnd = skipValue(scan, valueStart, inside);
+    if (valueEnd !== BROKEN) visit(keyStart, keyEnd, valueStart, valueEnd);
+    return valueEnd;
+  });
+}
+
+/** Calls `visit` for each item of the array that begins at `at`; returns the offset after it, or `BROKEN`. */
+export function eachItem(
+  scan: JsonScan,
+  at: number,
+  visit: (valueStart: number, valueEnd: number) => void,
+  depth = 0,
+): number {
+  return walkItems(scan, at, depth, (valueStart, inside) => {
+    const valueEnd = skipValue(scan, valueStart, inside);
+    if (valueEnd !== BROKEN) visit(valueStart, valueEnd);
+    return valueEnd;
+  });
+}
+
+/** Goes over the value of a member at a depth: gives the offset after it, or `BROKEN`. */
+export type MemberWalk = (keyStart: number, keyEnd: number, valueStart: number, depth: number) => number;
+
+/** Goes over an item at a depth: gives the offset after it, or `BROKEN`. */
+export type ItemWalk = (valueStart: number, depth: number) => number;
+
+/**
+ * Goes over the object that begins at `at`; returns the offset after it, or `BROKEN`. Each value is gone over by
+ * `walk`, so that who looks inside needs no second pass; without it values are skipped. What `walk` was told is
+ * good only when the whole text is.
+ */
+export function walkMembers(scan: JsonScan, at: number, depth: number, walk?: MemberWalk): number {
   const { bytes } = scan;
   if (depth >= scan.maxDepth) return broken(scan, "depth");
   at = skipSpace(scan, at + 1);
@@ -84,9 +117,11 @@ export function eachMember(
     at = skipSpace(scan, keyEnd);
     if (at >= scan.end || bytes[at] !== 0x3a) return broken(scan, "syntax");
     const valueStart = skipSpace(scan, at + 1);
-    const valueEnd = skipValue(scan, valueStart, depth + 1);
+    const valueEnd =
+      walk === undefined
+        ? skipValue(scan, valueStart, depth + 1)
+        : walk(keyStart, keyEnd, valueStart, depth + 1);
     if (valueEnd === BROKEN) return BROKEN;
-    visit(keyStart, keyEnd, valueStart, valueEnd);
     at = skipSpace(scan, valueEnd);
     const next = at < scan.end ? bytes[at] : 0;
     if (next === 0x7d) return at + 1;
@@ -95,21 +130,15 @@ export function eachMember(
   }
 }
 
-/** Calls `visit` for each item of the array that begins at `at`; returns the offset after it, or `BROKEN`. */
-export function eachItem(
-  scan: JsonScan,
-  at: number,
-  visit: (valueStart: number, valueEnd: number) => void,
-  depth = 0,
-): number {
+/** The same for the array that begins at `at`. */
+export function walkItems(scan: JsonScan, at: number, depth: number, walk?: ItemWalk): number {
   const { bytes } = scan;
   if (depth >= scan.maxDepth) return broken(scan, "depth");
   at = skipSpace(scan, at + 1);
   if (at < scan.end && bytes[at] === 0x5d) return at + 1;
   for (;;) {
-    const valueEnd = skipValue(scan, at, depth + 1);
+    const valueEnd = walk === undefined ? skipValue(scan, at, depth + 1) : walk(at, depth + 1);
     if (valueEnd === BROKEN) return BROKEN;
-    visit(at, valueEnd);
     at = skipSpace(scan, valueEnd);
     const next = at < scan.end ? bytes[at] : 0;
     if (next === 0x5d) return at + 1;
@@ -131,29 +160,27 @@ export function memberName(bytes: Uint8Array, keyStart: number, keyEnd: number):
 }
 
 /**
- * The first key that stands twice in one object of the value at `at`, looking `levels` deep; `undefined` when none
- * does. Each level is scanned anew, so the depth is bounded and the cost stays that of a few scans.
+ * A key that stands twice in one object of the value at `at`, looking `levels` deep; `undefined` when none does. The
+ * text is gone over once, and not beyond the first key that is found.
  */
 export function findDuplicateKey(scan: JsonScan, at: number, levels: number): string | undefined {
   let found: string | undefined;
-  const inner = (valueStart: number): void => {
-    const byte = scan.bytes[valueStart];
-    if (levels > 0 && found === undefined && (byte === 0x7b || byte === 0x5b)) {
-      found = findDuplicateKey(scan, valueStart, levels - 1);
-    }
+  const walk = (valueStart: number, depth: number): number => {
+    const byte = depth > levels ? 0 : scan.bytes[valueStart];
+    if (byte === 0x5b) return walkItems(scan, valueStart, depth, walk);
+    if (byte !== 0x7b) return skipValue(scan, valueStart, depth);
+    const names = new Set<string>();
+    return walkMembers(scan, valueStart, depth, (keyStart, keyEnd, start, inside) => {
+      const name = memberName(scan.bytes, keyStart, keyEnd);
+      if (names.has(name)) {
+        found = name;
+        return BROKEN;
+      }
+      names.add(name);
+      return walk(start, inside);
+    });
   };
-  if (scan.bytes[at] === 0x5b) {
-    eachItem(scan, at, inner);
-    return found;
-  }
-  const names = new Set<string>();
-  const visit = (keyStart: number, keyEnd: number, valueStart: number): void => {
-    const name = memberName(scan.bytes, keyStart, keyEnd);
-    if (names.has(name)) found ??= name;
-    names.add(name);
-    inner(valueStart);
-  };
-  if (scan.bytes[at] === 0x7b) eachMember(scan, at, visit);
+  walk(at, 0);
   return found;
 }
 
@@ -168,6 +195,17 @@ export function keyIs(bytes: Uint8Array, keyStart: number, keyEnd: number, quote
   // Only an escape where the spelling parts can still make it the same.
   if (bytes[keyStart + i] !== 0x5c) return false;
   return `"${memberName(bytes, keyStart, keyEnd)}"` === decoder.decode(quoted);
+}
+
+/** The small whole number written at `[start, end)`; anything else is 0. */
+export function smallInteger(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let i = start; i < end && i < start + 6; i += 1) {
+    const digit = (bytes[i] as number) - 0x30;
+    if (digit < 0 || digit > 9) return 0;
+    value = value * 10 + digit;
+  }
+  return value;
 }
 
 /** The members of the object that is the whole text, in order; `undefined` when the text is no JSON object. */
@@ -198,8 +236,6 @@ function membersAt(
 }
 
 const decoder = new TextDecoder();
-const ignoreMember = (): void => {};
-const ignoreItem = (): void => {};
 
 function skipString(scan: JsonScan, at: number): number {
   const { bytes, end } = scan;
@@ -266,26 +302,26 @@ function skipScalar(scan: JsonScan, at: number): number {
 
 function skipNumber(scan: JsonScan, at: number): number {
   const { bytes, end } = scan;
-  const digits = (from: number): number => {
-    let i = from;
-    while (i < end && isDigit(bytes[i])) i += 1;
-    return i;
-  };
   let i = bytes[at] === 0x2d ? at + 1 : at;
   if (i >= end || !isDigit(bytes[i])) return broken(scan, "syntax");
-  i = bytes[i] === 0x30 ? i + 1 : digits(i);
+  i = bytes[i] === 0x30 ? i + 1 : skipDigits(scan, i);
   if (i < end && bytes[i] === 0x2e) {
-    const fraction = digits(i + 1);
+    const fraction = skipDigits(scan, i + 1);
     if (fraction === i + 1) return broken(scan, "syntax");
     i = fraction;
   }
   if (i < end && ((bytes[i] as number) | 0x20) === 0x65) {
     const sign = bytes[i + 1] === 0x2b || bytes[i + 1] === 0x2d ? i + 2 : i + 1;
-    const exponent = digits(sign);
+    const exponent = skipDigits(scan, sign);
     if (exponent === sign) return broken(scan, "syntax");
     i = exponent;
   }
   return i;
+}
+
+function skipDigits({ bytes, end }: JsonScan, at: number): number {
+  while (at < end && isDigit(bytes[at])) at += 1;
+  return at;
 }
 
 function broken(scan: JsonScan, failure: "syntax" | "depth" | "values"): typeof BROKEN {

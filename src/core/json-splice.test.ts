@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { type Member, memberName, openScan, readMembers } from "./json-scan.ts";
-import { spliceObject } from "./json-splice.ts";
+import { setMembers, spliceObject, withoutMembers } from "./json-splice.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -135,4 +135,24 @@ describe("at the edges", () => {
     const bytes = encoder.encode('{"a":1}');
     expect(spliceObject(bytes, readMembers(openScan(bytes)) as Member[], {})).toBe(bytes);
   });
+});
+
+describe("members are set wherever they stand, else at the end", () => {
+  const values = { usage: '{"n":1}', credit: "0.5" };
+  const cases: readonly (readonly [object: string, want: string])[] = [
+    ["{}", '{"usage":{"n":1},"credit":0.5}'],
+    ['{ "a" : 1.50 }', '{ "a" : 1.50,"usage":{"n":1},"credit":0.5 }'],
+    ['{"credit":9,"a":1}', '{"credit":0.5,"a":1,"usage":{"n":1}}'],
+    // A reader that takes the last of two must not see the one that was not ours.
+    ['{"credit":8,"usage":{},"\\u0063redit":9}', '{"credit":0.5,"usage":{"n":1},"\\u0063redit":0.5}'],
+  ];
+  for (const [object, want] of cases) {
+    test(object, () => expect(decoder.decode(setMembers(encoder.encode(object), values))).toBe(want));
+  }
+});
+
+test("members are left out wherever they stand, and bytes that are no object stay", () => {
+  const without = (text: string): string => decoder.decode(withoutMembers(encoder.encode(text), ["a"]));
+  expect(without('{"a":1, "b":2,"\\u0061":3}')).toBe('{"b":2}');
+  expect(without("[1]")).toBe("[1]");
 });

@@ -1,4 +1,4 @@
-import type { Member } from "./json-scan.ts";
+import { type Member, memberName, openScan, readMembers } from "./json-scan.ts";
 
 /** What to do with one object's members; everything that is not named keeps its bytes. */
 export interface MemberChanges {
@@ -34,7 +34,36 @@ export function spliceObject(
 }
 
 /**
- * The same as edits, for an object that stands inside a larger text: `members` are all of its members, at offsets of
+ * The object that `bytes` hold with `values` (names and JSON texts) as its members: wherever they stand, and at the
+ * end where they do not.
+ */
+export function setMembers(bytes: Uint8Array, values: Readonly<Record<string, string>>): Uint8Array {
+  const members = readMembers(openScan(bytes)) ?? [];
+  const texts = new Map(Object.entries(values));
+  const missing = new Map(texts);
+  const replace = new Map<Member, string>();
+  for (const member of members) {
+    const name = memberName(bytes, member.keyStart, member.keyEnd);
+    const text = texts.get(name);
+    if (text === undefined) continue;
+    replace.set(member, text);
+    missing.delete(name);
+  }
+  return spliceObject(bytes, members, {
+    replace,
+    append: [...missing].map(([name, text]) => `"${name}":${text}`),
+  });
+}
+
+/** The object that `bytes` hold without the members of these names; the bytes themselves when they hold none. */
+export function withoutMembers(bytes: Uint8Array, names: readonly string[]): Uint8Array {
+  const members = readMembers(openScan(bytes)) ?? [];
+  const remove = members.filter((at) => names.includes(memberName(bytes, at.keyStart, at.keyEnd)));
+  return spliceObject(bytes, members, { remove: new Set(remove) });
+}
+
+/**
+ * What `spliceObject` does as edits, for an object that stands inside a larger text: `members` are all of its members, at offsets of
  * `bytes`, and `from` is the offset of its brace.
  */
 export function objectEdits(

@@ -49,6 +49,15 @@ describe("a fault names the field and says what it must be", () => {
     expect(checker.accepts({ name: "a", kind: "b", count: 9, either: null, set: ["x", "y"] })).toBe(true);
   });
 
+  test("of many faults inside a union the first is named", () => {
+    const union = compileSchema(
+      Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.Object({ b: Type.String() }))]) }),
+    );
+    const many = Array.from({ length: 20 }, () => ({ b: 1 }));
+    expect(faultSentence(union.faultOf({ a: many }))).toBe("a[0].b must be a string.");
+    expect(faultSentence(union.faultOf({ a: many.map(() => ({})) }))).toBe("a[0].b is required.");
+  });
+
   test("the branches of a union make one sentence", () => {
     const union = compileSchema(
       Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) }),

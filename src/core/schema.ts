@@ -43,7 +43,7 @@ function explain(errors: readonly SchemaError[]): SchemaFault {
   const union = errors.find(
     (error) => error.keyword === "anyOf" && isWithin(first.instancePath, error.instancePath),
   );
-  if (union === undefined) return describe(first);
+  if (union === undefined) return describe(deeperThan(first, errors));
   const within = errors.filter(
     (error) => error.keyword !== "anyOf" && isWithin(error.instancePath, union.instancePath),
   );
@@ -56,6 +56,21 @@ function explain(errors: readonly SchemaError[]): SchemaFault {
     i === 0 ? problem : problem.replace(/^must (be )?/, ""),
   );
   return { path: fieldPath(union.instancePath), problem: problems.join(" or ") };
+}
+
+/**
+ * Of many faults only the first eight are told, and a union's own is its last: where it is missing, a wrong type with
+ * faults below it can only be of a branch that was not meant. Gives the first of the deepest of them, else `first`.
+ */
+function deeperThan(first: SchemaError, errors: readonly SchemaError[]): SchemaError {
+  if (first.keyword !== "type") return first;
+  return errors
+    .filter((error) => isWithin(error.instancePath, first.instancePath))
+    .reduce((best, error) => (depthOf(error) > depthOf(best) ? error : best), first);
+}
+
+function depthOf({ instancePath }: SchemaError): number {
+  return instancePath.split("/").length;
 }
 
 function isWithin(path: string, outer: string): boolean {

@@ -45,6 +45,17 @@ describe("the most input of a request", () => {
       context: 1_000,
       most: 10_000,
     },
+    {
+      name: "has as much of a page as the request allows",
+      demand: { rereads: 2, pageTokens: 90_000 },
+      most: 271_500,
+    },
+    {
+      name: "is a number, however often may be searched",
+      demand: { rereads: 1e305 },
+      context: 1_000_000,
+      most: Number.MAX_SAFE_INTEGER,
+    },
   ];
   for (const { name, demand, context = null, most } of cases) {
     test(name, () => expect(mostInput(model(context), { ...PLAIN, ...demand }, 300)).toBe(most));

@@ -256,6 +256,7 @@ async function checkAnswer(
       throw new GatewayError(
         "upstream_error",
         "The provider answered with a redirect, which is not followed.",
+        { operatorFault: true },
       );
     }
     throw await readRefusal();

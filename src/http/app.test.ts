@@ -45,8 +45,9 @@ function open(more: Partial<EdgeServices> = {}) {
 
 async function errorOf(
   response: Response,
-): Promise<{ readonly type: string; readonly param: string | null }> {
-  return ((await response.json()) as { error: { type: string; param: string | null } }).error;
+): Promise<{ readonly type: string; readonly param: string | null; readonly message: string }> {
+  return ((await response.json()) as { error: { type: string; param: string | null; message: string } })
+    .error;
 }
 
 const bearer = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } });
@@ -172,7 +173,9 @@ describe("targets", () => {
 
   test("404 of an unknown path comes without asking for a credential", async () => {
     const response = await open().send("/nowhere");
-    expect([response.status, (await errorOf(response)).type]).toEqual([404, "not_found_error"]);
+    const error = await errorOf(response);
+    expect([response.status, error.type]).toEqual([404, "not_found_error"]);
+    expect(error.message).toEndWith("/llms.txt");
   });
 
   const paths = Map.groupBy(ROUTES, ({ path }) => path);

@@ -134,7 +134,7 @@ function createPatternRouter(routes: readonly Route[]): Hono<Edge> {
     });
   }
   router.notFound(() => {
-    throw new GatewayError("not_found_error", "There is nothing at this path.");
+    throw new GatewayError("not_found_error", "There is nothing at this path. What there is: /llms.txt");
   });
   return router;
 }

@@ -64,7 +64,9 @@ const SECURITY: Readonly<Record<Route["access"], readonly object[]>> = {
 };
 
 function operation(route: Route, path: string): object {
-  const errors = [...route.errors, ...(route.access === "public" ? [] : [401]), 500].sort((a, b) => a - b);
+  // A store that cannot be asked for a key is a 503 wherever a key is asked for.
+  const ofAccess = { public: [], key: [401, 503], admin: [401] }[route.access];
+  const errors = [...new Set([...route.errors, ...ofAccess, 500])].sort((a, b) => a - b);
   return {
     operationId: `${route.method}${path.replace(/[^a-zA-Z0-9]+(\w)/g, (_, next: string) => next.toUpperCase()).replace(/\W/g, "")}`,
     summary: route.summary,

@@ -22,3 +22,14 @@ export function createEventReader(event: Span, comment: Span, maxLineBytes = MAX
     end: () => lines.end(),
   };
 }
+
+const DONE = new TextEncoder().encode("[DONE]");
+
+/** Whether the data of an event is the end mark of the format that has one. Other servers are seen to send it too. */
+export function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
+  let from = start;
+  while (from < end && bytes[from] === 0x20) from += 1;
+  while (end > from && bytes[end - 1] === 0x20) end -= 1;
+  if (end - from !== DONE.length) return false;
+  return DONE.every((byte, i) => bytes[from + i] === byte);
+}

@@ -65,6 +65,8 @@ export interface Demand {
   readonly webSearches: number;
   /** Searches and pages after each of which the provider reads the input anew and bills it; absent is none. */
   readonly rereads?: number;
+  /** The most tokens of a page that the provider was allowed to read, where the request says it. */
+  readonly pageTokens?: number;
   /** Buckets that only some requests use: those with no parent, and cache writes for an hour. */
   readonly buckets: readonly PriceBucket[];
   /** Modalities asked for in the answer; absent where the model gives all it can by itself. */

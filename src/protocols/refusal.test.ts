@@ -62,6 +62,56 @@ describe("every vendor's shape of a 400 gives its sentence", () => {
   }
 });
 
+describe("what only the operator can mend is an alarm, also as a 400, and its sentence is shown to nobody", () => {
+  const invalid = (message: string, code: string | null = null) => ({
+    error: { message, type: "invalid_request_error", code },
+  });
+  const faults: readonly (readonly [string, number, unknown])[] = [
+    ["Anthropic, disabled", 400, invalid("This organization has been disabled.")],
+    [
+      "Anthropic, its own limit",
+      400,
+      invalid("You have reached your specified API usage limits. You will regain access on 2026-12-01."),
+    ],
+    [
+      "Anthropic, limit of a workspace",
+      400,
+      invalid("You have reached your specified workspace API usage limits."),
+    ],
+    ["Anthropic, balance", 400, invalid("Your credit balance is too low to access the Anthropic API.")],
+    ["OpenAI, unverified", 400, invalid("Your organization must be verified to stream this model.")],
+    ["Groq, restricted", 400, invalid("Organization has been restricted.", "organization_restricted")],
+    [
+      "Groq, the model is gone",
+      400,
+      invalid("The model `x` has been decommissioned.", "model_decommissioned"),
+    ],
+    [
+      "Google, billing",
+      400,
+      {
+        error: {
+          message: "Gemini API free tier is not available in your country. Please enable billing.",
+          status: "FAILED_PRECONDITION",
+        },
+      },
+    ],
+    ["a proxy that wants to be paid or told a password", 407, ""],
+  ];
+  for (const [name, status, body] of faults) {
+    test(name, () => {
+      const error = refuse(status, body);
+      expect([error.kind as string, error.operatorFault]).toEqual(["upstream_error", true]);
+      expect(error.message).toBe("The provider failed to answer this request.");
+    });
+  }
+
+  test("the same words later in a sentence, which may be the caller's, are an ordinary 400", () => {
+    const error = refuse(400, invalid("Bad text: 'Your organization must be verified'"));
+    expect([error.kind as string, error.operatorFault]).toEqual(["invalid_request_error", false]);
+  });
+});
+
 describe("what is meant decides, not the number alone", () => {
   const said = (message: string, more: object = {}): unknown => ({ error: { message, ...more } });
   const cases: readonly (readonly [string, number, unknown, string])[] = [

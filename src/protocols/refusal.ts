@@ -92,10 +92,10 @@ const CODES: readonly (readonly [Meaning, ReadonlySet<string>])[] = [
   [
     "operator",
     words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
-      account_deactivated arrearage exceeded_current_quota_error insufficient_balance
+      account_deactivated organization_restricted arrearage exceeded_current_quota_error insufficient_balance
       invalid_api_key invalidapikey api_key_invalid invalid_authentication_error authentication_error
       unauthenticated permission_error permission_denied access_terminated_error accessdenied model.accessdenied
-      model_not_found modelnotfound model_not_supported deploymentnotfound invalid_model not_found_error not_found
+      model_not_found modelnotfound model_not_supported model_decommissioned deploymentnotfound invalid_model not_found_error not_found
       resource_not_found_error 1000 1001 1002 1003 1004 1112 1113 1211 1220 base_resp:1004 base_resp:1008
       base_resp:2049`),
   ],
@@ -123,11 +123,11 @@ const SENTENCES: readonly (readonly [Meaning, readonly number[], RegExp])[] = [
     [400, 403, 0],
     /^(the response was filtered due to the prompt|your request was rejected (as a result of|by) (our|the) safety system|[^"'`]{0,80} requires moderation|content violates usage guidelines|output blocked by content filtering policy)/i,
   ],
-  // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google.
+  // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
   [
     "operator",
     [400, 0],
-    /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported)/i,
+    /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
   ],
   // OpenAI, DeepSeek, vLLM, OpenRouter; Anthropic, Ollama; Google; Bedrock; Responses; xAI; Mistral; DashScope; Moonshot;
   // Perplexity; Cohere.
@@ -151,6 +151,7 @@ function meaningOf({ status, codes, message }: Said): Meaning {
     case 403:
     case 404:
     case 405:
+    case 407:
       return "operator";
     case 413:
       return "input_too_large";

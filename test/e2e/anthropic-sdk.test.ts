@@ -90,6 +90,16 @@ for (const [base, more] of [
   });
 }
 
+for (const base of ["/api", "/api/v1"]) {
+  test(`models are listed and retrieved with base address ${base}`, async () => {
+    const using = new Anthropic({ baseURL: `${gateway.url}${base}`, apiKey: gateway.key, maxRetries: 0 });
+    const ids: string[] = [];
+    for await (const { id } of using.models.list()) ids.push(id);
+    expect(ids).toContain(HAIKU);
+    expect(await using.models.retrieve(HAIKU)).toMatchObject({ id: HAIKU, display_name: "Claude Haiku 4.5" });
+  });
+}
+
 test("streamed, raw: the official events in their order, and the credit on the delta", async () => {
   answerWith(hello);
   const stream = await client.messages.create({ model: HAIKU, max_tokens: 50, messages, stream: true });

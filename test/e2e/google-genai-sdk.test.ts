@@ -72,6 +72,12 @@ describe("addresses that the SDK makes", () => {
       options: () => ({ baseUrl: `${gateway.url}/api/v1`, apiVersion: "" }),
     },
     { name: "{origin}/api/v1 and its own", options: () => ({ baseUrl: `${gateway.url}/api/v1` }) },
+    { name: "{origin}/api and its own", options: () => ({ baseUrl: `${gateway.url}/api` }) },
+    // What majors before this one have as their own.
+    {
+      name: "{origin}/api and v1beta",
+      options: () => ({ baseUrl: `${gateway.url}/api`, apiVersion: "v1beta" }),
+    },
     {
       name: "{origin}/api/v1 and v1beta",
       options: () => ({ baseUrl: `${gateway.url}/api/v1`, apiVersion: "v1beta" }),

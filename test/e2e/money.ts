@@ -12,7 +12,13 @@ import { createWriter, type Writer } from "../../src/ledger/writer.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
-import { startGateway, type Json, type TestGateway, type TestGatewayOptions } from "../gateway/gateway.ts";
+import {
+  startGateway,
+  type Json,
+  type TestGateway,
+  type TestGatewayOptions,
+  UPSTREAM_KEY,
+} from "../gateway/gateway.ts";
 import { temporaryFolder } from "../gateway/process.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
@@ -104,9 +110,15 @@ export async function openBank(engine: TestEngine, options: TestGatewayOptions =
   const folder = temporaryFolder();
   const settingsFile = join(folder.path, "settings.yaml");
   writeFileSync(settingsFile, bankSettings(double));
-  const environment = { ...place.environment, SWITCHYARD_CONFIG: settingsFile, ...options.environment };
+  const environment = {
+    ...place.environment,
+    SWITCHYARD_CONFIG: settingsFile,
+    GEMINI_API_KEY: UPSTREAM_KEY,
+    GEMINI_BASE_URL: double.url,
+    ...options.environment,
+  };
   const start = (more: TestGatewayOptions): Promise<TestGateway> =>
-    startGateway({ openai: `${double.url}/v1`, ...more, environment });
+    startGateway({ openai: `${double.url}/v1`, anthropic: double.url, ...more, environment });
   const gateway = await start(options);
   const others: TestGateway[] = [];
   const books = openBooks(place);

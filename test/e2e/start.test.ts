@@ -74,6 +74,13 @@ test("the first start makes an account, a key and a token and shows them once; t
   expect(second.output()).not.toMatch(/shown once/);
 });
 
+test("a live provider that has no model yet is named, with what to do", async () => {
+  const gateway = start({ GROQ_API_KEY: "k", OPENAI_API_KEY: "k" });
+  await greeted(gateway);
+  expect(gateway.output()).toContain("Without a model until switchyard.yaml names one");
+  expect(gateway.output()).toMatch(/\(docs\/configuration\.md\): groq\.\n/);
+});
+
 test("an admin token from the environment holds, and nothing is printed of it", async () => {
   const gateway = start({ SWITCHYARD_ADMIN_TOKEN: "adm-chosen-by-operator" });
   const url = await greeted(gateway);

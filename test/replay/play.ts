@@ -65,6 +65,12 @@ async function playPlain(replay: Replay, found: ReplayCase, round: Round): Promi
   const credit = /"credit":([\d.]+)\s*\}\s*$/.exec(exchange.text)?.[1];
   expectCharge(replay, found, exchange, { counted, credit, broken: false });
   const { usageMember } = found.format;
+  // Where the provider's own would leave the output free, ours stands in its place.
+  const isCountedAnew = counted === undefined && recorded[usageMember] !== undefined;
+  if (found.native && isCountedAnew) {
+    expect(isUntouched(without(recorded, usageMember), without(answer, usageMember), modelMember)).toBe(true);
+    return { exchange, sent, isCounted: false };
+  }
   const isGivenUsage = found.native && recorded[usageMember] === undefined;
   const untouched = isUntouched(recorded, isGivenUsage ? without(answer, usageMember) : answer, modelMember);
   if (found.native) expect(untouched).toBe(true);

@@ -13,6 +13,7 @@ import type { CutFormat } from "./cut-format.ts";
 import { runStage } from "./cut-streams.ts";
 import { formatOf } from "./formats.ts";
 import { chunksOf } from "./generate/chunks.ts";
+import { leavesOutputOut } from "./generate/format.ts";
 import { generateCutFormat } from "./generate/cut-format.ts";
 import { messagesCutFormat } from "./messages/cut-format.ts";
 import { messagesEvents, streamedUsage } from "./messages/events.ts";
@@ -100,7 +101,10 @@ describe.skipIf(!available)("recorded usage adds up, and so do the buckets made 
           output: output + (where === "output" ? beside : 0),
         };
         const buckets = bucketsOf(format.cut, recording);
-        expect({ input: inputTokens(buckets), output: outputTokens(buckets) }).toEqual(wanted);
+        expect(inputTokens(buckets)).toBe(wanted.input);
+        // Output that nobody counted is counted by us.
+        if (leavesOutputOut(body)) expect(outputTokens(buckets)).toBeGreaterThan(0);
+        else expect(outputTokens(buckets)).toBe(wanted.output);
         for (const tokens of Object.values(buckets)) expect(tokens).toBeGreaterThanOrEqual(0);
         const seen = counts.get(protocol) ?? { summed: 0, beside: 0 };
         counts.set(protocol, { summed: seen.summed + 1, beside: seen.beside + (beside === 0 ? 0 : 1) });

@@ -2,7 +2,7 @@ import type { Socket } from "bun";
 import type { Answer } from "./answer.ts";
 import { jsonAnswer } from "./answer.ts";
 import { joinBytes } from "./bytes.ts";
-import { chatAnswer, chatCompletion, chatStreamAnswer, chatStreamEvents } from "./chat-bytes.ts";
+import { BENCHMARK_ANSWERS, type BenchmarkFormat } from "./benchmark-answers.ts";
 import { createRequestSkimmer } from "./request-skimmer.ts";
 import type { RequestSkimmer, Skimmed } from "./request-skimmer.ts";
 import { createTimerWheel } from "./timer-wheel.ts";
@@ -10,6 +10,9 @@ import { wireSteps } from "./wire.ts";
 
 /** What a benchmark double serves. */
 export interface BenchmarkForm {
+  readonly format: BenchmarkFormat;
+  /** The path that is answered, with its query. */
+  readonly path: string;
   readonly mode: "plain" | "stream";
   /** Content events of a stream. */
   readonly chunks: number;
@@ -46,7 +49,7 @@ interface Line {
   open: boolean;
 }
 
-/** Serves POST /v1/chat/completions on 127.0.0.1 from bytes that are made before it listens. */
+/** Serves POST to the form's path on 127.0.0.1 from bytes that are made before it listens. */
 export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDouble {
   const writes = benchmarkWrites(form);
   const notFound = wireBytes(jsonAnswer(404, { error: { message: "upstream double: no such path" } }));
@@ -77,7 +80,7 @@ export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDo
     counts.requests += 1;
     if (seen === "unreadable") socket.end();
     if (seen === "other") send(socket, notFound);
-    if (seen !== "chat") return;
+    if (seen !== "asked") return;
     socket.data.asked += 1;
     if (socket.data.asked === 1) beginAnswer(socket);
   };
@@ -86,7 +89,7 @@ export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDo
     hostname: "127.0.0.1",
     port,
     socket: {
-      open: (socket) => void (socket.data = createLine()),
+      open: (socket) => void (socket.data = createLine(form.path)),
       data(socket, bytes) {
         for (const seen of socket.data.skimmer.push(bytes)) answer(socket, seen);
       },
@@ -104,21 +107,27 @@ export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDo
 
 /** The writes of one answer: one for a plain answer, one for each event of a stream. */
 export function benchmarkWrites(form: BenchmarkForm): Uint8Array[] {
+  const { plain, stream } = BENCHMARK_ANSWERS[form.format];
   if (form.mode === "plain") {
-    const empty = JSON.stringify(chatCompletion({ words: [""] })).length;
-    return [wireBytes(chatAnswer({ words: ["x".repeat(Math.max(1, form.bodyBytes - empty))] }))];
+    const padding = Math.max(1, form.bodyBytes - bodyLength(plain("")));
+    return [wireBytes(plain("x".repeat(padding)))];
   }
-  const bare = { words: Array.from({ length: form.chunks }, () => "") };
-  const empty = chatStreamEvents(bare).reduce((sum, event) => sum + JSON.stringify(event).length + 8, 0);
+  const empty = bodyLength(stream(Array.from({ length: form.chunks }, () => "")));
   const word = "x".repeat(Math.max(1, Math.floor((form.bodyBytes - empty) / form.chunks)));
-  const answer = chatStreamAnswer({ words: bare.words.map(() => word) }, { glue: "both" });
-  return wireSteps(answer).flatMap((step) => (step.kind === "write" ? [step.bytes] : []));
+  const answer = stream(Array.from({ length: form.chunks }, () => word));
+  return wireSteps({ ...answer, glue: "both" }).flatMap((step) =>
+    step.kind === "write" ? [step.bytes] : [],
+  );
+}
+
+function bodyLength({ body = "" }: Answer): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
 const NOTHING = new Uint8Array();
 
-function createLine(): Line {
-  return { skimmer: createRequestSkimmer(), waiting: [], asked: 0, next: 0, open: true };
+function createLine(path: string): Line {
+  return { skimmer: createRequestSkimmer(path), waiting: [], asked: 0, next: 0, open: true };
 }
 
 function wireBytes(answer: Answer): Uint8Array {

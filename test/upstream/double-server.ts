@@ -2,11 +2,14 @@
 import { parseArgs } from "node:util";
 import { startBenchmarkDouble } from "./benchmark-double.ts";
 import type { BenchmarkForm } from "./benchmark-double.ts";
+import { BENCHMARK_FORMATS, type BenchmarkFormat } from "./benchmark-answers.ts";
 
 function readForm(): BenchmarkForm & { readonly port: number } {
   const { values } = parseArgs({
     options: {
       port: { type: "string", default: "0" },
+      format: { type: "string", default: "chat" },
+      path: { type: "string", default: "/v1/chat/completions" },
       mode: { type: "string", default: "plain" },
       chunks: { type: "string", default: "50" },
       "interval-ms": { type: "string", default: "10" },
@@ -15,11 +18,20 @@ function readForm(): BenchmarkForm & { readonly port: number } {
   });
   return {
     port: count("port", values.port),
+    format: formatNamed(values.format),
+    path: values.path,
     mode: values.mode === "stream" ? "stream" : "plain",
     chunks: Math.max(1, count("chunks", values.chunks)),
     intervalMs: count("interval-ms", values["interval-ms"]),
     bodyBytes: count("body-bytes", values["body-bytes"]),
   };
+}
+
+function formatNamed(name: string): BenchmarkFormat {
+  const found = BENCHMARK_FORMATS.find((format) => format === name);
+  if (found === undefined)
+    throw new Error(`--format must be one of ${BENCHMARK_FORMATS.join(", ")}, got ${name}`);
+  return found;
 }
 
 function count(name: string, text: string): number {

@@ -1,17 +1,17 @@
-/** What a skimmer saw of one whole request. */
-export type Skimmed = "chat" | "other" | "unreadable";
+/** What a skimmer saw of one whole request: a POST to the path it was told, another, or none that it can read. */
+export type Skimmed = "asked" | "other" | "unreadable";
 
 /** Counts whole requests in a byte stream and reads no more of them than it must. */
 export interface RequestSkimmer {
   push(bytes: Uint8Array): Skimmed[];
 }
 
-const CHAT_REQUEST = "POST /v1/chat/completions HTTP/1.1\r\n";
 const CONTENT_LENGTH = /\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n/i;
 const NOTHING = Buffer.alloc(0);
 
-/** Makes a skimmer for one connection. It knows Content-Length only: chunked requests are unreadable to it. */
-export function createRequestSkimmer(): RequestSkimmer {
+/** Makes a skimmer for one connection; `path` is a path with its query. It knows Content-Length only: chunked requests are unreadable to it. */
+export function createRequestSkimmer(path: string): RequestSkimmer {
+  const wanted = `POST ${path} HTTP/1.1\r\n`;
   let rest: Buffer = NOTHING;
   let bodyLeft = 0;
   let current: Skimmed = "other";
@@ -34,7 +34,7 @@ export function createRequestSkimmer(): RequestSkimmer {
         const head = rest.toString("latin1", 0, headEnd + 2);
         rest = rest.subarray(headEnd + 4);
         bodyLeft = Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
-        current = kindOf(head);
+        current = kindOf(head, wanted);
         skipBody(seen);
       }
       // The runtime may use its read buffer again: only what is kept is copied.
@@ -48,7 +48,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function kindOf(head: string): Skimmed {
+function kindOf(head: string, wanted: string): Skimmed {
   if (/\r\ntransfer-encoding:/i.test(head)) return "unreadable";
-  return head.startsWith(CHAT_REQUEST) ? "chat" : "other";
+  return head.startsWith(wanted) ? "asked" : "other";
 }

@@ -11,12 +11,12 @@ export interface GenerateAddress {
 }
 
 /** Where official clients put the version, given the documented base address or the one before it. */
-const BASE = /^\/api\/v1\/(?:v1\/|v1beta\/)?(models\/)?(.+)$/;
+const BASE = /^\/api\/(?:v1\/(?:v1\/|v1beta\/)?|v1beta\/)(models\/)?(.+)$/;
 
 /**
  * Reads a path as it was sent: `/api/v1/models/{vendor}/{name}:{verb}`, its slash and colon percent-encoded or not,
- * and the paths that official SDKs make of the documented base address (a second version, no `models/` before an id
- * with a slash). `undefined` for any other path. Throws a 404 that names the verbs for a POST with another one.
+ * and the paths that official SDKs make of the documented base address (a second version, another one, no `models/`
+ * before an id with a slash). `undefined` for any other path. Throws a 404 that names the verbs for a POST with another one.
  */
 export function readGenerateAddress(path: string, method: string): GenerateAddress | undefined {
   const [, folder, target] = BASE.exec(path) ?? [];

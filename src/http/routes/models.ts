@@ -7,8 +7,7 @@ import { respondJson } from "../respond.ts";
 import type { Route, RouteContext } from "../route.ts";
 import type { Caller } from "../../core/caller.ts";
 
-/** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
-export const modelRoutes: readonly Route[] = [
+const routes: readonly Route[] = [
   {
     method: "get",
     path: "/api/v1/models",
@@ -53,6 +52,16 @@ export const modelRoutes: readonly Route[] = [
     },
   },
 ];
+
+/**
+ * `GET /api/v1/models` and `GET /api/v1/models/{model}`, and where the SDK of messages looks for them when its base
+ * address ends in `/api/v1`.
+ */
+export const modelRoutes: readonly Route[] = [...routes, ...routes.map(aliasOf)];
+
+function aliasOf(route: Route): Route {
+  return { ...route, path: route.path.replace("/api/v1/", "/api/v1/v1/"), isAlias: true };
+}
 
 function callerOf({ caller }: RouteContext): Caller {
   if (caller === undefined) throw new Error("The route was reached without a caller.");

@@ -98,6 +98,25 @@ describe("usage", () => {
     });
   });
 
+  test("that says that there is no output, though there is, is our count of it", () => {
+    const sent = `{${CHOICES},"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}}`;
+    expect(read(sent).metered).toMatchObject({ usage: { input: 7, output: 3 }, flags: ["estimated"] });
+    expect(JSON.parse(shown(sent)).usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
+  });
+
+  test("that is missing counts pictures too", () => {
+    const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const message = { role: "assistant", content: null, images: [picture, picture] };
+    const sent = JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }] });
+    expect(read(sent).metered.usage).toMatchObject({ output: 0, imageOutput: 2_240 });
+  });
+
+  test("of a choice without a message is taken as it is", () => {
+    const sent =
+      '{"choices":[{"index":0,"finish_reason":"content_filter"}],"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}}';
+    expect(read(sent, { ...CONTEXT, native: false }).metered.usage).toMatchObject({ input: 7, output: 0 });
+  });
+
   for (const usage of ["", '"usage":null,', '"usage":{},', '"usage":5,']) {
     test(`missing (${usage}) is our count, flagged and told`, () => {
       const sent = `{${usage}${CHOICES}}`;

@@ -4,6 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { repairAnswer, type RepairName } from "./repairs.ts";
@@ -23,8 +24,9 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
   const members = answerMembers(bytes);
   const told = readUsage(value.usage);
-  const metered = told ?? countAnswer(value, context);
-  const keepUsage = told !== undefined && told.flags.length === 0 && isPlainUsage(value.usage);
+  const counted = (): Metered => countAnswer(value, context);
+  const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
+  const keepUsage = metered.flags.length === 0 && isPlainUsage(value.usage);
   return {
     metered,
     repairs,
@@ -54,14 +56,24 @@ function hasChoices(value: JsonObject, native: boolean): boolean {
 /** Our own count of an answer that came without usage. */
 function countAnswer(value: JsonObject, context: AnswerContext): Metered {
   const size: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  let images = 0;
   for (const choice of value.choices as { message: JsonObject }[]) {
     for (const field of ["content", "reasoning_content", "reasoning", "refusal"]) {
       const text = choice.message[field];
       if (typeof text === "string") measureText(text, size);
     }
+    if (Array.isArray(choice.message.images)) images += choice.message.images.length;
     const calls = choice.message.tool_calls;
     if (Array.isArray(calls)) measureText(JSON.stringify(calls), size);
   }
   const { expected } = estimateTokens(size);
-  return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };
+  return {
+    usage: {
+      ...NO_USAGE,
+      input: context.expectedInput,
+      output: expected,
+      imageOutput: images * IMAGE_TOKENS,
+    },
+    flags: ["estimated"],
+  };
 }

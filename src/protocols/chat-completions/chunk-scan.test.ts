@@ -142,6 +142,13 @@ describe("content", () => {
     },
     { name: "text", delta: { content: "abc" }, has: true, ascii: 3, wide: 0 },
     { name: "text beyond ASCII, by its bytes", delta: { content: "aé日" }, has: true, ascii: 1, wide: 5 },
+    {
+      name: "a call of a tool of free text",
+      delta: { tool_calls: [{ index: 0, type: "custom", custom: { name: "ab", input: "abc" } }] },
+      has: true,
+      ascii: 5,
+      wide: 0,
+    },
     { name: "thinking", delta: { reasoning_content: "abc" }, has: true, ascii: 3, wide: 0 },
     {
       name: "reasoning told twice is counted once",

@@ -1,11 +1,14 @@
 import {
   BROKEN,
-  eachItem,
-  eachMember,
+  type JsonScan,
   keyIs,
+  type MemberWalk,
   openScan,
   skipSpace,
-  type JsonScan,
+  skipValue,
+  smallInteger,
+  walkItems,
+  walkMembers,
 } from "../../core/json-scan.ts";
 import { countText } from "../counted-text.ts";
 
@@ -58,11 +61,14 @@ const FINISH_REASON = ascii('"finish_reason"');
 const ROLE = ascii('"role"');
 const TOOL_CALLS = ascii('"tool_calls"');
 const FUNCTION = ascii('"function"');
+const CUSTOM = ascii('"custom"');
 const FUNCTION_CALL = ascii('"function_call"');
 /** Members of a delta whose text is output; `reasoning_details` says again what `reasoning` says. */
 const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"', '"refusal"'].map(ascii);
 const NULL = 0x6e;
 const QUOTE = 0x22;
+const OBJECT = 0x7b;
+const LIST = 0x5b;
 
 /** Reads chunks in place, without building a value for each. */
 export interface ChunkScanner {
@@ -83,62 +89,88 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
   let choiceIndex = 0;
   let choiceFinished = false;
 
-  const functionMember = (_keyStart: number, _keyEnd: number, valueStart: number, valueEnd: number): void => {
-    if (bytes[valueStart] === QUOTE) countText(bytes, valueStart, valueEnd, facts);
+  const functionMember: MemberWalk = (_keyStart, _keyEnd, valueStart, depth) => {
+    const valueEnd = skipValue(scan, valueStart, depth);
+    if (valueEnd !== BROKEN && bytes[valueStart] === QUOTE) countText(bytes, valueStart, valueEnd, facts);
+    return valueEnd;
   };
 
-  const toolMember = (keyStart: number, keyEnd: number, valueStart: number, _valueEnd: number): void => {
-    if (bytes[valueStart] === 0x7b && keyIs(bytes, keyStart, keyEnd, FUNCTION)) {
-      eachMember(scan, valueStart, functionMember, 6);
+  const toolMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) =>
+    bytes[valueStart] === OBJECT &&
+    (keyIs(bytes, keyStart, keyEnd, FUNCTION) || keyIs(bytes, keyStart, keyEnd, CUSTOM))
+      ? walkMembers(scan, valueStart, depth, functionMember)
+      : skipValue(scan, valueStart, depth);
+
+  const toolItem = (valueStart: number, depth: number): number =>
+    bytes[valueStart] === OBJECT
+      ? walkMembers(scan, valueStart, depth, toolMember)
+      : skipValue(scan, valueStart, depth);
+
+  /** What is no string: calls of tools, and what is not known. */
+  const deltaValue: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
+    const first = bytes[valueStart];
+    if (first === LIST && keyIs(bytes, keyStart, keyEnd, TOOL_CALLS)) {
+      const valueEnd = walkItems(scan, valueStart, depth, toolItem);
+      if (valueEnd - valueStart > 2) facts.hasToolCall = true;
+      return valueEnd;
     }
+    if (first === OBJECT && keyIs(bytes, keyStart, keyEnd, FUNCTION_CALL)) {
+      const valueEnd = walkMembers(scan, valueStart, depth, functionMember);
+      if (valueEnd - valueStart > 2) facts.hasToolCall = true;
+      return valueEnd;
+    }
+    return skipValue(scan, valueStart, depth);
   };
 
-  const toolItem = (valueStart: number): void => {
-    if (bytes[valueStart] === 0x7b) eachMember(scan, valueStart, toolMember, 5);
+  const isText = (keyStart: number, keyEnd: number): boolean => {
+    for (const name of TEXTS) if (keyIs(bytes, keyStart, keyEnd, name)) return true;
+    return false;
   };
 
-  const deltaMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const deltaMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
+    const valueEnd = deltaValue(keyStart, keyEnd, valueStart, depth);
+    if (valueEnd === BROKEN) return BROKEN;
     const isEmpty = valueEnd - valueStart <= 2 || bytes[valueStart] === NULL;
-    if (isEmpty || keyIs(bytes, keyStart, keyEnd, ROLE)) return;
+    if (isEmpty || keyIs(bytes, keyStart, keyEnd, ROLE)) return valueEnd;
     facts.hasContent = true;
-    if (bytes[valueStart] === QUOTE) {
-      if (TEXTS.some((key) => keyIs(bytes, keyStart, keyEnd, key)))
-        countText(bytes, valueStart, valueEnd, facts);
-    } else if (bytes[valueStart] === 0x5b && keyIs(bytes, keyStart, keyEnd, TOOL_CALLS)) {
-      facts.hasToolCall = true;
-      eachItem(scan, valueStart, toolItem, 4);
-    } else if (bytes[valueStart] === 0x7b && keyIs(bytes, keyStart, keyEnd, FUNCTION_CALL)) {
-      facts.hasToolCall = true;
-      eachMember(scan, valueStart, functionMember, 4);
-    }
+    if (bytes[valueStart] === QUOTE && isText(keyStart, keyEnd))
+      countText(bytes, valueStart, valueEnd, facts);
+    return valueEnd;
   };
 
-  const choiceMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
-    if (keyIs(bytes, keyStart, keyEnd, DELTA)) {
-      if (bytes[valueStart] === 0x7b) eachMember(scan, valueStart, deltaMember, 4);
-    } else if (keyIs(bytes, keyStart, keyEnd, FINISH_REASON)) {
+  const choiceMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
+    if (bytes[valueStart] === OBJECT && keyIs(bytes, keyStart, keyEnd, DELTA))
+      return walkMembers(scan, valueStart, depth, deltaMember);
+    const valueEnd = skipValue(scan, valueStart, depth);
+    if (keyIs(bytes, keyStart, keyEnd, FINISH_REASON)) {
       choiceFinished = bytes[valueStart] === QUOTE && valueEnd - valueStart > 2;
     } else if (keyIs(bytes, keyStart, keyEnd, INDEX)) {
       choiceIndex = smallInteger(bytes, valueStart, valueEnd);
     }
+    return valueEnd;
   };
 
-  const choiceItem = (valueStart: number, _valueEnd: number): void => {
+  const choiceItem = (valueStart: number, depth: number): number => {
     facts.someChoice = true;
-    if (bytes[valueStart] !== 0x7b) return;
+    if (bytes[valueStart] !== OBJECT) return skipValue(scan, valueStart, depth);
     choiceIndex = 0;
     choiceFinished = false;
-    eachMember(scan, valueStart, choiceMember, 3);
+    const valueEnd = walkMembers(scan, valueStart, depth, choiceMember);
     facts.choices.push(choiceIndex, choiceFinished ? 1 : 0);
+    return valueEnd;
   };
 
-  const chunkMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const chunkMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
     const isNull = bytes[valueStart] === NULL;
     const cuts = facts.cuts.length;
-    if (keyIs(bytes, keyStart, keyEnd, CHOICES)) {
-      facts.hasChoices = bytes[valueStart] === 0x5b;
-      if (facts.hasChoices) eachItem(scan, valueStart, choiceItem, 2);
-    } else if (keyIs(bytes, keyStart, keyEnd, MODEL)) {
+    const isChoices = keyIs(bytes, keyStart, keyEnd, CHOICES);
+    if (isChoices) facts.hasChoices = bytes[valueStart] === LIST;
+    const valueEnd =
+      isChoices && facts.hasChoices
+        ? walkItems(scan, valueStart, depth, choiceItem)
+        : skipValue(scan, valueStart, depth);
+    if (valueEnd === BROKEN) return BROKEN;
+    if (keyIs(bytes, keyStart, keyEnd, MODEL)) {
       facts.modelStart = valueStart;
       facts.modelEnd = valueEnd;
     } else if (keyIs(bytes, keyStart, keyEnd, ID)) {
@@ -160,6 +192,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     }
     if (facts.cuts.length === cuts) anyKept = true;
     previousEnd = valueEnd;
+    return valueEnd;
   };
 
   /** The span that takes a member out: with the comma before it, or after it when none before it stays. */
@@ -177,8 +210,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       reset(facts);
       anyKept = false;
       const objectStart = skipSpace(scan, start);
-      if (objectStart >= end || chunk[objectStart] !== 0x7b) return;
-      const after = eachMember(scan, objectStart, chunkMember);
+      if (objectStart >= end || chunk[objectStart] !== OBJECT) return;
+      const after = walkMembers(scan, objectStart, 0, chunkMember);
       facts.valid = after !== BROKEN && skipSpace(scan, after) === end;
     },
   };
@@ -204,17 +237,6 @@ function reset(facts: ChunkFacts): void {
   facts.usageCut = -1;
   facts.ascii = 0;
   facts.wide = 0;
-  facts.choices.length = 0;
-  facts.cuts.length = 0;
-}
-
-/** A small non-negative integer as written; anything else is 0. */
-function smallInteger(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0;
-  for (let i = start; i < end && i < start + 6; i += 1) {
-    const digit = (bytes[i] as number) - 0x30;
-    if (digit < 0 || digit > 9) return 0;
-    value = value * 10 + digit;
-  }
-  return value;
+  if (facts.choices.length > 0) facts.choices.length = 0;
+  if (facts.cuts.length > 0) facts.cuts.length = 0;
 }

@@ -47,6 +47,17 @@ function demandOf(messages: readonly unknown[]) {
 
 const image = (url: string, more: object = {}) => ({ type: "image_url", image_url: { url, ...more } });
 
+test("kinds of answer that were not named are all that the model gives, for the hold", () => {
+  const kinds = (more: object) =>
+    readRequest(wireRequest({ model: "v/m", messages: [{ role: "user", content: "x" }], ...more })).demand
+      .outputModalities;
+  expect([kinds({}), kinds({ modalities: null }), kinds({ modalities: ["text"] })]).toEqual([
+    undefined,
+    undefined,
+    ["text"],
+  ]);
+});
+
 describe("pictures of a request", () => {
   test("are known by size and detail, wherever they stand", () => {
     const demand = demandOf([

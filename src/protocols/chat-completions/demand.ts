@@ -1,4 +1,4 @@
-import { imageSizeOf } from "../../core/image-size.ts";
+import { imageSizeOf, MAX_SIZED_IMAGES } from "../../core/image-size.ts";
 import type { Modality } from "../../core/model.ts";
 import type { TokenBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
@@ -50,7 +50,8 @@ export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes
     choices: body.n ?? 1,
     webSearches: 0,
     buckets: pricedBuckets(body, media.counts),
-    outputModalities: body.modalities ?? ["text"],
+    // Absent means text, which is what goes up; a provider that does not heed it may answer with all that it can.
+    ...(body.modalities === undefined ? {} : { outputModalities: body.modalities }),
   };
 }
 
@@ -95,9 +96,6 @@ interface Media {
   otherBytes: number;
 }
 
-/** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
-const MAX_SIZED_IMAGES = 1_500;
-
 function measureMedia(message: ChatMessage, media: Media): void {
   for (const image of message.images ?? []) addImage(image.image_url, media);
   if (!Array.isArray(message.content)) return;
@@ -110,7 +108,7 @@ function measureMedia(message: ChatMessage, media: Media): void {
     media.otherBytes +=
       inlineBytes(part.video_url?.url) +
       inlineBytes(part.audio_url?.url) +
-      inlineBytes(part.file?.file_data) +
+      inlineBytes(part.file?.file_data ?? undefined) +
       (part.input_audio?.data.length ?? 0);
   }
 }

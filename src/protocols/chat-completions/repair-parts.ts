@@ -38,7 +38,8 @@ export type Mark = (name: RepairName) => void;
 export function liftUsageAndError(holder: JsonObject, mark: Mark): void {
   const groq = holder.x_groq;
   if (isJsonObject(groq)) {
-    if (isJsonObject(groq.error) && holder.error === undefined) {
+    // Groq's own SDK has it as a string.
+    if (isError(groq.error) && holder.error === undefined) {
       holder.error = groq.error;
       mark("error_in_x_groq");
     }
@@ -53,6 +54,10 @@ export function liftUsageAndError(holder: JsonObject, mark: Mark): void {
   if (!isJsonObject(holder.usage)) holder.usage = first.usage;
   delete first.usage;
   mark("usage_in_choice");
+}
+
+function isError(value: unknown): boolean {
+  return isJsonObject(value) || (typeof value === "string" && value !== "");
 }
 
 /** An error beside the place for errors: MiniMax's `base_resp`, OpenRouter's choice, vLLM's chunk that is one. */
@@ -92,25 +97,23 @@ export function repairArguments(called: JsonObject): boolean {
 }
 
 /**
- * Content given as parts (Mistral): text joined into `content`, thinking into `reasoning_content`. Content with any
- * other kind of part is left as it is, so that nothing is lost.
+ * Content given as parts (Mistral): text joined into `content`, which clients join as text, thinking into
+ * `reasoning_content`. Parts of any other kind stand whole in `content_parts`, so that nothing is lost.
  */
 export function splitContent(holder: JsonObject): boolean {
   const parts = holder.content;
-  if (
-    !Array.isArray(parts) ||
-    !parts.every((part) => isJsonObject(part) && (part.type === "text" || part.type === "thinking"))
-  ) {
-    return false;
-  }
+  if (!Array.isArray(parts)) return false;
   let text = "";
   let thinking = "";
-  for (const part of parts as JsonObject[]) {
-    if (part.type === "text") text += typeof part.text === "string" ? part.text : "";
-    else thinking += thinkingText(part.thinking);
+  const others: unknown[] = [];
+  for (const part of parts as readonly unknown[]) {
+    if (isJsonObject(part) && part.type === "text") text += typeof part.text === "string" ? part.text : "";
+    else if (isJsonObject(part) && part.type === "thinking") thinking += thinkingText(part.thinking);
+    else others.push(part);
   }
-  holder.content = text === "" && thinking !== "" ? null : text;
+  holder.content = text === "" && (thinking !== "" || others.length > 0) ? null : text;
   if (thinking !== "") holder.reasoning_content = thinking;
+  if (others.length > 0) holder.content_parts = others;
   return true;
 }
 

@@ -165,10 +165,23 @@ const CASES: readonly Case[] = [
     want: [first, say({ content: null, reasoning_content: "hm" }), say({ content: "ab" })],
   },
   {
-    name: "Mistral: parts of another kind lose nothing",
-    repairs: [],
-    got: [first, say({ content: [{ type: "reference", reference_ids: [1] }] })],
-    want: [first, say({ content: [{ type: "reference", reference_ids: [1] }] })],
+    name: "Mistral: parts of another kind stand beside the text, and lose nothing",
+    repairs: ["content_parts"],
+    got: [
+      first,
+      say({ content: [{ type: "reference", reference_ids: [1] }] }),
+      say({
+        content: [
+          { type: "text", text: "a" },
+          { type: "reference", reference_ids: [2] },
+        ],
+      }),
+    ],
+    want: [
+      first,
+      say({ content: null, content_parts: [{ type: "reference", reference_ids: [1] }] }),
+      say({ content: "a", content_parts: [{ type: "reference", reference_ids: [2] }] }),
+    ],
   },
   {
     name: "DashScope, Moonshot: a null index",

@@ -71,6 +71,17 @@ describe("a member that stands twice is a 400 that names it", () => {
   ];
   for (const { name, text, param } of cases) test(name, () => expect(refusalOf(text)?.param).toBe(param));
 
+  const options = [
+    { text: body(',"stream_options":{"include_usage":true,"include_usage":false}'), param: "stream_options" },
+    {
+      text: body(',"tools":[{"type":"custom","type":"function","function":{"name":"f"}}]'),
+      param: "tools",
+    },
+    { text: body(',"tools":[{"type":"function","function":{"name":"f","n\\u0061me":"g"}}]'), param: "tools" },
+  ];
+  for (const { text, param } of options)
+    test(`within ${text.slice(50)}`, () => expect(refusalOf(text)?.param).toBe(param));
+
   const nested = [
     { name: "content of a message", text: body("", '{"role":"user","content":"a","content":"b"}') },
     { name: "a part's text", text: part('{"type":"text","text":"a","text":"b"}') },
@@ -254,6 +265,26 @@ describe("what is odd and allowed goes up unchanged, byte for byte", () => {
     {
       name: "optional fields that are null",
       text: body(',"temperature":null,"max_tokens":null,"stream":null,"stop":null,"tools":null,"n":null'),
+    },
+    {
+      name: "members that are null inside messages",
+      text: body(
+        "",
+        '{"role":"assistant","content":"a","tool_call_id":null,"images":null,"reasoning_details":null},' +
+          '{"role":"assistant","content":"a","reasoning_details":[{"type":"thinking","thinking":null,"signature":null}]},' +
+          '{"role":"assistant","tool_calls":[{"id":"a","type":null,"function":{"name":"f","arguments":null}}]},' +
+          '{"role":"user","content":[{"type":"file","file":{"file_data":null,"file_id":"a","filename":null}}]}',
+      ),
+    },
+    {
+      name: "members that are null inside tools",
+      text: body(
+        ',"tools":[{"type":null,"function":{"name":"f","description":null,"parameters":null,"strict":null},"custom":null}]',
+      ),
+    },
+    {
+      name: "members that are null inside options",
+      text: body(',"stream_options":{"include_usage":null}'),
     },
     { name: "an assistant's content null", text: body("", '{"role":"assistant","content":null}') },
     { name: "a data URI's parameters", text: image(`data:image/png${parameters};base64,AAAA`) },

@@ -19,8 +19,8 @@ export interface ChatRequest extends RelayRequest {
   readonly json: RequestJson;
 }
 
-/** Levels of `messages` that are read: message, content, part, and what the part holds. */
-const MESSAGE_LEVELS = 4;
+/** Levels that are read: of `messages` message, content, part, and what the part holds; of `tools` a tool and its function. */
+const READ_LEVELS = { messages: 4, stream_options: 0, tools: 2 };
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "messages"]);
 
@@ -29,7 +29,7 @@ const checker = compileSchema(ChatRequestSchema);
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
   const json = readRequestJson(wire.body);
-  refuseTwiceWithin(json, "messages", MESSAGE_LEVELS);
+  for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   if (!checker.accepts(value)) {
     const fault = checker.faultOf(value);
@@ -71,7 +71,7 @@ function checkMessage(message: ChatMessage, path: string): void {
   if (content === null && role !== "assistant" && role !== "function") {
     throw invalid(`${path}.content must be a string or an array of parts.`, `${path}.content`);
   }
-  if (role === "tool" && message.tool_call_id === undefined) {
+  if (role === "tool" && typeof message.tool_call_id !== "string") {
     throw invalid(`${path}.tool_call_id is required on a tool message.`, `${path}.tool_call_id`);
   }
   if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
@@ -123,7 +123,7 @@ export function unknownPart(body: ChatRequestBody, own: readonly string[] = []):
 function checkTools(body: ChatRequestBody): void {
   body.tools?.forEach((tool, i) => {
     const type = tool.type ?? "function";
-    if (tool[type] === undefined) {
+    if (tool[type] === undefined || tool[type] === null) {
       throw invalid(`tools[${i}].${type} is required in a tool of type ${type}.`, `tools[${i}].${type}`);
     }
   });

@@ -26,49 +26,49 @@ const Part = Type.Object({
   input_audio: nullable(Type.Object({ data: Type.String({ minLength: 1 }), format: Type.String() })),
   file: nullable(
     Type.Object({
-      file_data: Type.Optional(Type.String({ minLength: 1 })),
-      file_id: Type.Optional(Type.String({ minLength: 1 })),
-      filename: Type.Optional(Type.String()),
+      file_data: nullable(Type.String({ minLength: 1 })),
+      file_id: nullable(Type.String({ minLength: 1 })),
+      filename: nullable(Type.String()),
     }),
   ),
 });
 
 const ReasoningDetail = Type.Object({
   type: Type.String(),
-  thinking: Type.Optional(Type.String()),
-  signature: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  thinking: nullable(Type.String()),
+  signature: nullable(Type.String()),
 });
 
 const ToolCall = Type.Object({
-  id: Type.Optional(Type.String()),
-  type: Type.Optional(Type.String()),
-  function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.Optional(Type.String()) })),
+  id: nullable(Type.String()),
+  type: nullable(Type.String()),
+  function: nullable(Type.Object({ name: Type.String(), arguments: nullable(Type.String()) })),
 });
 
 const Message = Type.Object({
   role: Type.Enum(["system", "developer", "user", "assistant", "tool", "function"]),
   content: Type.Optional(Type.Union([Type.String(), Type.Array(Part), Type.Null()])),
-  tool_calls: Type.Optional(Type.Union([Type.Array(ToolCall), Type.Null()])),
-  tool_call_id: Type.Optional(Type.String({ minLength: 1 })),
-  reasoning_details: Type.Optional(Type.Array(ReasoningDetail)),
-  images: Type.Optional(Type.Array(Type.Object({ type: Type.String(), image_url: Link }))),
+  tool_calls: nullable(Type.Array(ToolCall)),
+  tool_call_id: nullable(Type.String({ minLength: 1 })),
+  reasoning_details: nullable(Type.Array(ReasoningDetail)),
+  images: nullable(Type.Array(Type.Object({ type: Type.String(), image_url: Link }))),
 });
 
 const Tool = Type.Object({
-  type: Type.Optional(Type.Enum(["function", "custom"])),
-  function: Type.Optional(
+  type: nullable(Type.Enum(["function", "custom"])),
+  function: nullable(
     Type.Object({
       name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }),
-      description: Type.Optional(Type.String()),
-      parameters: Type.Optional(Type.Object({})),
+      description: nullable(Type.String()),
+      parameters: nullable(Type.Object({})),
     }),
   ),
-  custom: Type.Optional(Type.Object({ name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }) })),
+  custom: nullable(Type.Object({ name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }) })),
 });
 
 const Thinking = Type.Object({
-  type: Type.Optional(Type.Enum(["enabled", "disabled", "adaptive"])),
-  budget_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  type: nullable(Type.Enum(["enabled", "disabled", "adaptive"])),
+  budget_tokens: nullable(Type.Integer({ minimum: 1 })),
 });
 
 /** Body of `POST /api/v1/chat/completions`; a field that is null counts as left out. Fields that it does not name are looked up in `fields.ts`. */
@@ -77,7 +77,7 @@ export const ChatRequestSchema = Type.Object(
     model: Type.String({ minLength: 1, description: "Model id, <vendor>/<model-name>" }),
     messages: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
     stream: Type.Optional(Type.Boolean({ default: false })),
-    stream_options: Type.Optional(Type.Object({ include_usage: Type.Optional(Type.Boolean()) })),
+    stream_options: Type.Optional(Type.Object({ include_usage: nullable(Type.Boolean()) })),
     temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
     top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1, description: "Reasoning included" })),

@@ -139,6 +139,13 @@ describe("a good stream", () => {
     expect(events(body + tail)).toEqual(events(play(wire(GOOD)).body + play(wire(GOOD)).tail));
   });
 
+  test("has choices in the chunk of its usage, whatever upstream has there", () => {
+    for (const choices of [null, undefined]) {
+      const { body, tail } = play(wire(GOOD.with(4, { ...usageChunk(), choices })));
+      expect(events(body + tail)).toEqual(events(play(wire(GOOD)).body + play(wire(GOOD)).tail));
+    }
+  });
+
   test("means the same however its bytes are cut", () => {
     const words = fc.array(fc.string({ unit: "binary", maxLength: 6 }), { maxLength: 5 });
     const eol = fc.constantFrom("\n", "\r\n", "\r");
@@ -425,6 +432,13 @@ describe("a broken stream", () => {
   test("an error in x_groq is an error", () => {
     const chunk = { ...delta(""), x_groq: { error: { message: "boom" } } };
     expect(play(wire([first, delta("a"), chunk]), COMPATIBLE).stream.failure?.kind).toBe("upstream_error");
+  });
+
+  test("an error in x_groq that is a sentence is an error, and stays here", () => {
+    const chunk = { ...delta(""), x_groq: { id: "r", error: "boom" } };
+    const { stream, body, tail } = play(wire([first, delta("a"), chunk, finish(), DONE]), COMPATIBLE);
+    expect(stream.failure?.message).toBe("The provider failed to answer this request.");
+    expect(body + tail).not.toContain("boom");
   });
 
   test("an answer that never began fails on choice 0", () => {

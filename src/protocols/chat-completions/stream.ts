@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
-import { createEventReader } from "../event-reader.ts";
+import { createEventReader, isDoneMark } from "../event-reader.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { encodeError } from "./error-body.ts";
 import { createChunkRepairs } from "./repairs.ts";
@@ -18,7 +18,6 @@ const DATA = encoder.encode("data: ");
 const OPEN = 0x7b;
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
-const DONE = encoder.encode("[DONE]");
 const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
 
 /**
@@ -114,6 +113,8 @@ export function openStream(context: AnswerContext): RelayStream {
   /** A chunk without choices is sent with the tail when it carries usage; else it says nothing and goes on as it is. */
   const keepUsageChunk = (bytes: Uint8Array, start: number, end: number, gaveUsage: boolean): void => {
     if (!gaveUsage) return emit(bytes, start, end);
+    // Clients read `choices` of every chunk: one without is made anew for the tail.
+    if (!scanner.facts.hasChoices) return void moved.add("usage_chunk_choices");
     scanner.facts.cuts.splice(scanner.facts.usageCut, 2);
     const before = out.take();
     emit(bytes, start, end);
@@ -244,14 +245,6 @@ interface StreamState {
   usageChunk?: Uint8Array | undefined;
   idText?: string;
   createdText?: string;
-}
-
-function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
-  let from = start;
-  while (from < end && bytes[from] === 0x20) from += 1;
-  while (end > from && bytes[end - 1] === 0x20) end -= 1;
-  if (end - from !== DONE.length) return false;
-  return DONE.every((byte, i) => bytes[from + i] === byte);
 }
 
 /**

@@ -19,8 +19,8 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
   const fits = FITS[rule];
   const ids = new Set<string>();
   for (const message of body.messages) {
-    for (const call of message.tool_calls ?? []) if (call.id !== undefined) ids.add(call.id);
-    if (message.tool_call_id !== undefined) ids.add(message.tool_call_id);
+    for (const call of message.tool_calls ?? []) if (typeof call.id === "string") ids.add(call.id);
+    if (typeof message.tool_call_id === "string") ids.add(message.tool_call_id);
   }
   const taken = new Set([...ids].filter((id) => fits.test(id)));
   for (const id of ids) {

@@ -45,6 +45,24 @@ describe("each rewrite does what it is named for and leaves every other byte", (
   const cases: readonly (Aim & { name: string; sent: string; got: string; warns?: string[] })[] = [
     { name: "the model's upstream id", sent: "", got: "" },
     {
+      name: "text, where a model would put out pictures unasked",
+      model: { outputModalities: ["text", "image"] },
+      sent: "",
+      got: ',"modalities":["text"]',
+    },
+    {
+      name: "the same for a null",
+      model: { outputModalities: ["text", "image"] },
+      sent: ',"modalities":null',
+      got: ',"modalities":["text"]',
+    },
+    {
+      name: "pictures where they are asked for",
+      model: { outputModalities: ["text", "image"] },
+      sent: ',"modalities":["image"]',
+      got: ',"modalities":["image"]',
+    },
+    {
       name: "a bound under the name the target knows",
       sent: ',"max_tokens" : 1e1',
       got: ',"max_completion_tokens" : 1e1',
@@ -218,8 +236,16 @@ describe("what the target cannot express is a 400 that names it", () => {
     { text: `{"model":"m",${MESSAGES},"moderation":{}}`, param: "moderation" },
     { text: `{"model":"m",${part}}`, param: "messages[0].content[1].type" },
     {
+      text: `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`,
+      param: "messages[0].content[0].cache_control.ttl",
+    },
+    {
+      text: `{"model":"m",${MESSAGES},"tools":[{"function":{"name":"f"},"cache_control":{"ttl":"1h"}}]}`,
+      param: "tools[0].cache_control.ttl",
+    },
+    {
       text: `{"model":"m",${MESSAGES},"stream":true,"stream_options":{"include_usage":true,"include_us\\u0061ge":false}}`,
-      param: "include_usage",
+      param: "stream_options",
     },
   ];
   for (const { text, param } of cases) {

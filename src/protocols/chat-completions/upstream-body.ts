@@ -29,11 +29,13 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
     rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
   });
   checkParts(request, target, chat);
+  checkCacheMarks(request);
   checkTools(request, chat, rewrite);
   checkResponseFormat(request, chat);
   rewriteMessages(request, target, chat, thinks, rewrite);
   boundOutput(request, target, rewrite);
   askForUsage(request, target, rewrite);
+  askForText(request, target, chat, rewrite);
   return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
 }
 
@@ -205,7 +207,7 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
 
 function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
   const type = body.response_format?.type;
-  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "a JSON schema");
+  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "json_schema");
   if (type === "json_object" && !chat.jsonObject) throw noFormat("json_schema or text", "json_object");
 }
 
@@ -222,6 +224,23 @@ function checkParts(request: ChatRequest, target: RelayTarget, chat: ChatDialect
   if (path !== undefined) {
     throw invalid(`${path} must be one of text, image_url, video_url, audio_url, input_audio, file.`, path);
   }
+}
+
+/** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
+function checkCacheMarks({ body }: ChatRequest): void {
+  const check = (value: object, path: string): void => {
+    const mark = (value as { readonly cache_control?: unknown }).cache_control;
+    const ttl = isJsonObject(mark) ? mark.ttl : undefined;
+    if (ttl === undefined || ttl === null || ttl === "5m") return;
+    const at = `${path}.cache_control.ttl`;
+    throw invalid(`${at} changes the price, and only "5m" has a price here.`, at);
+  };
+  body.messages.forEach((message, i) => {
+    check(message, `messages[${i}]`);
+    if (Array.isArray(message.content))
+      message.content.forEach((part, j) => check(part, `messages[${i}].content[${j}]`));
+  });
+  body.tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
 }
 
 function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
@@ -252,6 +271,15 @@ const MAX_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): void {
   for (const at of members) if (at !== undefined) rewrite.remove.add(at);
+}
+
+/** Without a word of it the answer is text; models that put out pictures give those too, at their own price. */
+function askForText(request: ChatRequest, target: RelayTarget, chat: ChatDialect, rewrite: Rewrite): void {
+  if (request.body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
+  if (target.unknownFields === "remove" && !takes(chat, "modalities", null)) return;
+  const nulled = request.json.byName.get("modalities");
+  if (nulled === undefined) rewrite.append.push('"modalities":["text"]');
+  else rewrite.replace.set(nulled, '["text"]');
 }
 
 /** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */

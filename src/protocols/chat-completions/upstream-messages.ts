@@ -159,7 +159,7 @@ function messageEdits(place: Place, message: ChatMessage, rules: MessageRules, l
     else if (typeof valueOf(message, "reasoning_content") !== "string") replace.set(at, '""');
   }
   const answered = place.byName.get("tool_call_id");
-  const id = message.tool_call_id === undefined ? undefined : rules.ids.get(message.tool_call_id);
+  const id = rules.ids.get(message.tool_call_id ?? "");
   if (answered !== undefined && id !== undefined && !remove.has(answered))
     replace.set(answered, JSON.stringify(id));
   return objectEdits(place.bytes, place.members, { remove, replace, rename, append }, place.start);
@@ -222,7 +222,7 @@ function nestedEdits(place: Place, message: ChatMessage, { chat, ids }: MessageR
 
 function idsOf(message: ChatMessage): string[] {
   const calls = (message.tool_calls ?? []).map((call) => call.id);
-  return [...calls, message.tool_call_id].filter((id) => id !== undefined);
+  return [...calls, message.tool_call_id].filter((id) => typeof id === "string");
 }
 
 function linksOf(message: ChatMessage): string[] {

@@ -2,14 +2,12 @@ import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
-
-/** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
-export const IMAGE_TOKENS = 1_120;
 
 /**
  * Reads a whole answer: its bytes stay, but for `credit` at the end, and `usageMetadata` where the provider's is
@@ -29,10 +27,12 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
     0,
   );
   const told = readUsage(value.usageMetadata, searches);
-  const metered = told ?? (blocked ? NOTHING_TOLD : countAnswer(candidates, searches, context));
+  const metered = meteredAnswer(told, blocked, () => countAnswer(candidates, searches, context));
   // Counts that are absent are none: a usage that has no other is the provider's word on a blocked prompt.
   const keeps =
-    told === undefined ? blocked && isJsonObject(value.usageMetadata) : !told.flags.includes("clamped");
+    told === undefined
+      ? blocked && isJsonObject(value.usageMetadata)
+      : metered === told && !told.flags.includes("clamped");
   const usage = keeps ? undefined : encodeUsage(metered.usage);
   return {
     metered,
@@ -50,6 +50,12 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
 
 /** A prompt that was blocked, and nobody said what it cost: nothing is charged for what nobody counted. */
 export const NOTHING_TOLD: Metered = { usage: NO_USAGE, flags: ["estimated"] };
+
+/** What was told, and our count of what was not; of a blocked prompt that led to nothing only what was told. */
+function meteredAnswer(told: Metered | undefined, blocked: boolean, counted: () => Metered): Metered {
+  if (blocked && outputTokens(counted().usage) === 0) return told ?? NOTHING_TOLD;
+  return told === undefined ? counted() : withUntoldOutput(told, counted);
+}
 
 /** Whether the prompt was blocked: a real answer of this format, with a 200 and no candidates. */
 export function isBlocked(value: JsonObject): boolean {
@@ -74,7 +80,8 @@ function countAnswer(candidates: readonly JsonObject[], searches: number, contex
     for (const part of parts) {
       if (isJsonObject(part.inlineData)) images += 1;
       else if (typeof part.text === "string") measureText(part.text, part.thought === true ? thoughts : text);
-      else measureText(JSON.stringify({ ...part, thoughtSignature: undefined }), text);
+      else if (Object.keys(part).some((name) => name !== "thoughtSignature"))
+        measureText(JSON.stringify({ ...part, thoughtSignature: undefined }), text);
     }
   }
   return {

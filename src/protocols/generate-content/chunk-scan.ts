@@ -1,13 +1,17 @@
 import {
   BROKEN,
-  eachItem,
-  eachMember,
+  type JsonScan,
   keyIs,
+  type MemberWalk,
   openScan,
   skipSpace,
-  type JsonScan,
+  skipValue,
+  smallInteger,
+  walkItems,
+  walkMembers,
 } from "../../core/json-scan.ts";
 import type { Edit } from "../../core/json-splice.ts";
+import { wideBytes } from "../counted-text.ts";
 
 /** What the relay has to know of one chunk. One object is used for all chunks of a stream; -1 stands for absent. */
 export interface ChunkFacts {
@@ -53,8 +57,8 @@ const ERROR = key("error");
 const FEEDBACK = key("promptFeedback");
 const BLOCK_REASON = key("blockReason");
 const CREDIT = key("credit");
-/** Members at the top that are the same in every chunk. */
-const ENVELOPE = ["modelVersion", "responseId", "createTime"].map(key);
+/** Members at the top that say nothing of the answer: candidates that are no list, and what is the same in every chunk. */
+const SAYS_NOTHING = ["candidates", "modelVersion", "responseId", "createTime"].map(key);
 const CONTENT = key("content");
 const FINISH_REASON = key("finishReason");
 const FINISH_MESSAGE = key("finishMessage");
@@ -127,9 +131,10 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     groundEnd: -1,
   };
 
-  const partMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const partMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
+    const valueEnd = skipValue(scan, valueStart, depth);
     part.members += 1;
-    if (bytes[valueStart] === NULL) return;
+    if (bytes[valueStart] === NULL) return valueEnd;
     if (keyIs(bytes, keyStart, keyEnd, TEXT)) {
       part.textStart = valueStart;
       part.textEnd = valueEnd;
@@ -140,15 +145,12 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       part.dataEnd = valueEnd;
       part.image = keyIs(bytes, keyStart, keyEnd, INLINE);
     }
+    return valueEnd;
   };
 
   const countText = (start: number, end: number): void => {
-    let ascii = 0;
-    let wide = 0;
-    for (let i = start; i < end; i += 1) {
-      if ((bytes[i] as number) < 0x80) ascii += 1;
-      else wide += 1;
-    }
+    const wide = wideBytes(bytes, start, end);
+    const ascii = end - start - wide;
     if (part.thought) {
       facts.thoughtAscii += ascii;
       facts.thoughtWide += wide;
@@ -158,13 +160,14 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     }
   };
 
-  const partItem = (valueStart: number, valueEnd: number): void => {
+  const partItem = (valueStart: number, depth: number): number => {
     content.parts += 1;
-    if (bytes[valueStart] !== OBJECT) return;
+    if (bytes[valueStart] !== OBJECT) return skipValue(scan, valueStart, depth);
     part.textStart = part.dataStart = -1;
     part.thought = part.image = part.signed = false;
     part.members = 0;
-    eachMember(scan, valueStart, partMember, 6);
+    const valueEnd = walkMembers(scan, valueStart, depth, partMember);
+    if (valueEnd === BROKEN) return BROKEN;
     if (part.members === 0) facts.repairs.push({ start: valueStart, end: valueEnd, text: EMPTY_PART });
     if (part.textEnd - part.textStart > 2 && part.textStart !== -1) {
       facts.hasContent = true;
@@ -175,17 +178,21 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       if (part.image) facts.images += 1;
       else countText(part.dataStart, part.dataEnd);
     } else if (part.signed) facts.hasContent = true;
+    return valueEnd;
   };
 
-  const contentMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const contentMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
     content.members += 1;
-    if (keyIs(bytes, keyStart, keyEnd, ROLE)) content.role = bytes[valueStart] === QUOTE;
-    else if (keyIs(bytes, keyStart, keyEnd, PARTS)) {
-      content.partsStart = valueStart;
-      content.partsEnd = valueEnd;
-      content.isList = bytes[valueStart] === LIST;
-      if (content.isList) eachItem(scan, valueStart, partItem, 5);
+    if (!keyIs(bytes, keyStart, keyEnd, PARTS)) {
+      if (keyIs(bytes, keyStart, keyEnd, ROLE)) content.role = bytes[valueStart] === QUOTE;
+      return skipValue(scan, valueStart, depth);
     }
+    content.partsStart = valueStart;
+    content.isList = bytes[valueStart] === LIST;
+    content.partsEnd = content.isList
+      ? walkItems(scan, valueStart, depth, partItem)
+      : skipValue(scan, valueStart, depth);
+    return content.partsEnd;
   };
 
   /** Gives a content what clients need of it: a role, and one part at least. */
@@ -201,16 +208,24 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       facts.repairs.push({ start: content.partsStart, end: content.partsEnd, text: `[${EMPTY_PART}]` });
   };
 
-  const candidateMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const contentValue = (valueStart: number, depth: number): number => {
+    content.isObject = bytes[valueStart] === OBJECT;
+    content.role = content.isList = false;
+    content.partsStart = -1;
+    content.parts = content.members = 0;
+    return content.isObject
+      ? walkMembers(scan, valueStart, depth, contentMember)
+      : skipValue(scan, valueStart, depth);
+  };
+
+  const candidateMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
     const isNull = bytes[valueStart] === NULL;
-    if (keyIs(bytes, keyStart, keyEnd, CONTENT)) {
+    const isContent = keyIs(bytes, keyStart, keyEnd, CONTENT);
+    const valueEnd = isContent ? contentValue(valueStart, depth) : skipValue(scan, valueStart, depth);
+    if (valueEnd === BROKEN) return BROKEN;
+    if (isContent) {
       candidate.contentStart = valueStart;
       candidate.contentEnd = valueEnd;
-      content.isObject = bytes[valueStart] === OBJECT;
-      content.role = content.isList = false;
-      content.partsStart = -1;
-      content.parts = content.members = 0;
-      if (content.isObject) eachMember(scan, valueStart, contentMember, 4);
     } else if (keyIs(bytes, keyStart, keyEnd, FINISH_REASON)) {
       candidate.finished = isReason(bytes, valueStart, valueEnd);
       facts.finishCuts.push(cutOf(keyStart, valueEnd));
@@ -226,6 +241,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     }
     candidate.members += 1;
     candidate.previousEnd = valueEnd;
+    return valueEnd;
   };
 
   /** Takes a member out with the comma before it, or after it when it is the first. */
@@ -235,8 +251,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     return { start: keyStart, end: bytes[next] === 0x2c ? skipSpace(scan, next + 1) : valueEnd, text: "" };
   };
 
-  const candidateItem = (valueStart: number, valueEnd: number): void => {
-    if (bytes[valueStart] !== OBJECT) return;
+  const candidateItem = (valueStart: number, depth: number): number => {
+    if (bytes[valueStart] !== OBJECT) return skipValue(scan, valueStart, depth);
     facts.someCandidate = true;
     candidate.index = candidate.members = 0;
     candidate.hasIndex = false;
@@ -244,7 +260,8 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     candidate.contentStart = candidate.previousEnd = candidate.groundStart = -1;
     const repaired = facts.repairs.length;
     const cuts = facts.finishCuts.length;
-    eachMember(scan, valueStart, candidateMember, 3);
+    const valueEnd = walkMembers(scan, valueStart, depth, candidateMember);
+    if (valueEnd === BROKEN) return BROKEN;
     if (candidate.contentStart === -1) {
       const comma = candidate.members === 0 ? "" : ",";
       facts.repairs.push({
@@ -265,30 +282,41 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
     facts.candidates.push(candidate.index, candidate.finished ? 1 : 0);
     if (candidate.groundStart !== -1)
       facts.grounding.push(candidate.index, candidate.groundStart, candidate.groundEnd);
+    return valueEnd;
   };
 
-  const feedbackMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
-    if (keyIs(bytes, keyStart, keyEnd, BLOCK_REASON)) facts.blocked = isReason(bytes, valueStart, valueEnd);
+  const feedbackMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
+    const valueEnd = skipValue(scan, valueStart, depth);
+    if (valueEnd !== BROKEN && keyIs(bytes, keyStart, keyEnd, BLOCK_REASON))
+      facts.blocked = isReason(bytes, valueStart, valueEnd);
+    return valueEnd;
   };
 
-  const chunkMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
+  const isOneOf = (keyStart: number, keyEnd: number, names: readonly Uint8Array[]): boolean => {
+    for (const name of names) if (keyIs(bytes, keyStart, keyEnd, name)) return true;
+    return false;
+  };
+
+  const chunkMember: MemberWalk = (keyStart, keyEnd, valueStart, depth) => {
     const first = bytes[valueStart];
-    if (keyIs(bytes, keyStart, keyEnd, CANDIDATES)) {
-      if (first === LIST) eachItem(scan, valueStart, candidateItem, 2);
-    } else if (keyIs(bytes, keyStart, keyEnd, USAGE)) {
-      if (first !== OBJECT) return;
+    if (first === LIST && keyIs(bytes, keyStart, keyEnd, CANDIDATES))
+      return walkItems(scan, valueStart, depth, candidateItem);
+    if (first === OBJECT && keyIs(bytes, keyStart, keyEnd, FEEDBACK)) {
+      facts.saysMore = true;
+      return walkMembers(scan, valueStart, depth, feedbackMember);
+    }
+    const valueEnd = skipValue(scan, valueStart, depth);
+    if (keyIs(bytes, keyStart, keyEnd, USAGE)) {
+      if (first !== OBJECT) return valueEnd;
       facts.usageStart = valueStart;
       facts.usageEnd = valueEnd;
     } else if (keyIs(bytes, keyStart, keyEnd, ERROR)) {
-      if (first === NULL) return;
+      if (first === NULL) return valueEnd;
       facts.errorStart = valueStart;
       facts.errorEnd = valueEnd;
-    } else if (stale.some((name) => keyIs(bytes, keyStart, keyEnd, name))) facts.hasStale = true;
-    else if (!ENVELOPE.some((name) => keyIs(bytes, keyStart, keyEnd, name))) {
-      facts.saysMore = true;
-      if (first === OBJECT && keyIs(bytes, keyStart, keyEnd, FEEDBACK))
-        eachMember(scan, valueStart, feedbackMember, 2);
-    }
+    } else if (isOneOf(keyStart, keyEnd, stale)) facts.hasStale = true;
+    else if (!isOneOf(keyStart, keyEnd, SAYS_NOTHING)) facts.saysMore = true;
+    return valueEnd;
   };
 
   return {
@@ -299,7 +327,7 @@ export function createChunkScanner(padding: readonly string[]): ChunkScanner {
       reset(facts);
       const objectStart = skipSpace(scan, start);
       if (objectStart >= end || chunk[objectStart] !== OBJECT) return;
-      const after = eachMember(scan, objectStart, chunkMember);
+      const after = walkMembers(scan, objectStart, 0, chunkMember);
       facts.valid = after !== BROKEN && skipSpace(scan, after) === end;
     },
   };
@@ -318,15 +346,15 @@ function reset(facts: ChunkFacts): void {
   facts.hasStale = false;
   facts.hasContent = false;
   facts.hasNotes = false;
-  facts.candidates.length = 0;
-  facts.grounding.length = 0;
+  if (facts.candidates.length > 0) facts.candidates.length = 0;
+  if (facts.grounding.length > 0) facts.grounding.length = 0;
   facts.ascii = 0;
   facts.wide = 0;
   facts.thoughtAscii = 0;
   facts.thoughtWide = 0;
   facts.images = 0;
-  facts.repairs.length = 0;
-  facts.finishCuts.length = 0;
+  if (facts.repairs.length > 0) facts.repairs.length = 0;
+  if (facts.finishCuts.length > 0) facts.finishCuts.length = 0;
 }
 
 /** Whether a value names a reason: a word but the one for none, or the number that some servers write for it. */
@@ -343,15 +371,4 @@ const UNSPECIFIED_END = new TextEncoder().encode("_UNSPECIFIED");
 
 function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
   return text.every((byte, i) => bytes[end - text.length + i] === byte);
-}
-
-/** A small non-negative integer as written; anything else is 0. */
-function smallInteger(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0;
-  for (let i = start; i < end && i < start + 6; i += 1) {
-    const digit = (bytes[i] as number) - 0x30;
-    if (digit < 0 || digit > 9) return 0;
-    value = value * 10 + digit;
-  }
-  return value;
 }

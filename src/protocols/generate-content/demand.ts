@@ -1,11 +1,11 @@
-import { imageSizeOf } from "../../core/image-size.ts";
+import { MAX_SIZED_IMAGES, rawImageSizeOf } from "../../core/image-size.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { Modality } from "../../core/model.ts";
 import type { PriceBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import type { Demand, ImageInput } from "../protocol.ts";
 import { TOOLS, WHOLE_CONTEXT } from "./fields.ts";
-import type { GenerateContentBody, Part } from "./schema.ts";
+import { type GenerateContentBody, type Part, PART_DATA } from "./schema.ts";
 
 /** Tokens around a turn, and around the whole. */
 const PER_TURN = { expected: 2, ceiling: 12 };
@@ -110,9 +110,6 @@ interface Media {
   otherBytes: number;
 }
 
-/** Pictures of one request whose size is looked for. The rest count as of unknown size. */
-const MAX_SIZED_IMAGES = 1_500;
-
 function measureMedia(part: Part, media: Media): void {
   const held = [part, ...(part.functionResponse?.parts ?? [])];
   for (const { inlineData, fileData } of held) {
@@ -123,19 +120,8 @@ function measureMedia(part: Part, media: Media): void {
   if (!Object.keys(part).some((name) => DATA.has(name))) count("pdf", media);
 }
 
-const DATA: ReadonlySet<string> = new Set([
-  "text",
-  "inlineData",
-  "fileData",
-  "functionCall",
-  "functionResponse",
-  "executableCode",
-  "codeExecutionResult",
-  "toolCall",
-  "toolResponse",
-  // A signature that came alone goes back alone.
-  "thoughtSignature",
-]);
+// A signature that came alone goes back alone.
+const DATA: ReadonlySet<string> = new Set([...PART_DATA, "thoughtSignature"]);
 
 function addInline(data: { readonly mimeType: string; readonly data: string }, media: Media): void {
   const kind = kindOf(data.mimeType);
@@ -146,7 +132,7 @@ function addInline(data: { readonly mimeType: string; readonly data: string }, m
     return;
   }
   media.imageBytes += data.data.length;
-  const size = media.images.length < MAX_SIZED_IMAGES ? imageSizeOf(`data:;base64,${data.data}`) : undefined;
+  const size = media.images.length < MAX_SIZED_IMAGES ? rawImageSizeOf(data.data) : undefined;
   media.images.push(size === undefined ? {} : { size });
 }
 

@@ -40,7 +40,8 @@ export const CONFIG_FIELDS: FieldTable = {
     responseMimeType: free,
     responseSchema: free,
     responseJsonSchema: free,
-    responseFormat: free,
+    // It can ask for pictures, sound and films beside what responseModalities says.
+    responseFormat: { rule: "priced", freeValues: [null] },
     responseModalities: free,
     responseLogprobs: free,
     logprobs: free,

@@ -52,13 +52,9 @@ function readObject(value: JsonObject, path: string): JsonObject {
     const field = OPAQUE.has(name) ? member : readValue(member, path === "" ? key : `${path}.${key}`);
     const listed = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
     const wrapped = name === "responseModalities" ? upperCase(listed) : listed;
-    // Assigned so that a field named `__proto__` is a field like any other.
-    Object.defineProperty(read, name, {
-      value: wrapped,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
+    // A field named `__proto__` is a field like any other.
+    if (name === "__proto__") Object.defineProperty(read, name, { value: wrapped, enumerable: true });
+    else read[name] = wrapped;
   }
   return read;
 }

@@ -87,14 +87,13 @@ function shuffled(fields: [string, unknown][], roll: Dice): object {
   return Object.fromEntries(order);
 }
 
-/** The parts that say something, in whatever order. */
+/** The parts that say something, in the order they came. */
 function told(chunks: readonly Json[]): string[] {
   return chunks
     .flatMap(({ candidates }) => candidates ?? [])
     .flatMap(({ content }: Json) => content?.parts ?? [])
     .filter((part: Json) => Object.keys(part).length > 0 && JSON.stringify(part) !== '{"text":""}')
-    .map((part: Json) => JSON.stringify(part))
-    .toSorted((a: string, b: string) => a.localeCompare(b));
+    .map((part: Json) => JSON.stringify(part));
 }
 
 test("nothing that was said is lost or made up, every chunk has parts, and it ends once or with an error", () => {

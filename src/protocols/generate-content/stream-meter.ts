@@ -1,7 +1,7 @@
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
-import { countedTokens } from "../counted-text.ts";
+import { countedTokens, IMAGE_TOKENS } from "../counted-text.ts";
 import type { AnswerContext, Metered } from "../protocol.ts";
-import { IMAGE_TOKENS, NOTHING_TOLD } from "./answer.ts";
+import { NOTHING_TOLD } from "./answer.ts";
 import type { ChunkFacts } from "./chunk-scan.ts";
 import { readUsage, searchesOf } from "./usage.ts";
 

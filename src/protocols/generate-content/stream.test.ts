@@ -140,7 +140,7 @@ describe("a whole answer", () => {
 });
 
 describe("the end of an answer is held back", () => {
-  test("content and grounding that come after the finish reason go out before it", () => {
+  test("content and grounding that come after the finish reason go out before it, in the order they came", () => {
     const { text, stream } = relayChunks([
       chunk([{ text: "a" }]),
       chunk([{ text: "b" }], { finishReason: "STOP" }, { usageMetadata: USAGE }),
@@ -153,13 +153,19 @@ describe("the end of an answer is held back", () => {
       events.map(({ candidates: [{ content, finishReason }] }) => [content.parts[0].text, finishReason]),
     ).toEqual([
       ["a", undefined],
+      ["b", undefined],
       ["c", undefined],
       ["", undefined],
-      ["b", "STOP"],
+      ["", "STOP"],
     ]);
-    expect(events[2].candidates[0].groundingMetadata.webSearchQueries).toEqual(["q"]);
-    expect(events[3]).toMatchObject({ usageMetadata: { candidatesTokenCount: 3 }, credit: 12 });
+    expect(events[3].candidates[0].groundingMetadata.webSearchQueries).toEqual(["q"]);
+    expect(events[4]).toMatchObject({ usageMetadata: { candidatesTokenCount: 3 }, credit: 12 });
     expect(stream.metered()).toMatchObject({ usage: { output: 3, webSearches: 1 }, flags: [] });
+  });
+
+  test("an end mark of other formats after a whole answer does nothing to it", () => {
+    const whole = decoder.decode(sse(geminiChunks({})));
+    expect(relay(`${whole}data: [DONE]\n\n`).text).toBe(relay(whole).text);
   });
 
   test("a second finish reason is told once, and what comes with it is kept", () => {
@@ -170,9 +176,13 @@ describe("the end of an answer is held back", () => {
       { candidates: [{ finishReason: "STOP" }] },
     ]);
     const events = eventsOf(text);
-    expect(partsOf(events)).toEqual([{ text: "b" }, { text: "a" }]);
-    expect(events.map(({ candidates: [{ finishReason }] }) => finishReason)).toEqual([undefined, "STOP"]);
-    expect(events[1]).toMatchObject({ usageMetadata: USAGE, credit: 12 });
+    expect(partsOf(events)).toEqual([{ text: "a" }, { text: "b" }, { text: "" }]);
+    expect(events.map(({ candidates: [{ finishReason }] }) => finishReason)).toEqual([
+      undefined,
+      undefined,
+      "STOP",
+    ]);
+    expect(events[2]).toMatchObject({ usageMetadata: USAGE, credit: 12 });
   });
 
   test("a chunk without content, parts or role is given them", () => {

@@ -3,9 +3,10 @@ import { joinBytes } from "../../core/bytes.ts";
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
-import { applyEdits, type Edit, spliceObject } from "../../core/json-splice.ts";
+import { applyEdits, type Edit, setMembers, spliceObject, withoutMembers } from "../../core/json-splice.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
-import { createEventReader } from "../event-reader.ts";
+import { createEventReader, isDoneMark } from "../event-reader.ts";
 import { readErrorObject } from "../refusal.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
 import { encodeError } from "./error-body.ts";
@@ -39,11 +40,14 @@ export function openStream(context: AnswerContext): RelayStream {
     state.failure ??= new GatewayError("upstream_error", message);
   };
 
-  const isComplete = (): boolean => {
-    if (state.blocked) return true;
-    if (finished.size < context.choices) return false;
+  const allFinished = (): boolean => {
     for (const isFinished of finished.values()) if (!isFinished) return false;
     return true;
+  };
+
+  const isComplete = (): boolean => {
+    if (state.blocked) return true;
+    return finished.size >= context.choices && allFinished();
   };
 
   const send = (chunk: Uint8Array, start = 0, end = chunk.length): void => {
@@ -88,24 +92,35 @@ export function openStream(context: AnswerContext): RelayStream {
     return { ends, endsAgain };
   };
 
-  const allFinished = (): boolean => {
-    for (const isFinished of finished.values()) if (!isFinished) return false;
-    return true;
-  };
-
   const hold = (bytes: Uint8Array, start: number, end: number): void => {
     if (state.held !== undefined) send(state.held.chunk);
     state.held = {
       chunk: edited(bytes, start, end, false),
       unfinished: edited(bytes, start, end, true),
       hasContent: scanner.facts.hasContent,
+      indexes: new Set(scanner.facts.candidates.filter((_, i) => i % 2 === 0)),
     };
+  };
+
+  /**
+   * More of a candidate comes after its end: what the held chunk says goes out before it, and its finish reasons stay
+   * to the end.
+   */
+  const giveHeld = (): void => {
+    const { held } = state;
+    if (held === undefined || !held.hasContent) return;
+    const { candidates } = scanner.facts;
+    if (!candidates.some((index, i) => i % 2 === 0 && held.indexes.has(index))) return;
+    send(held.unfinished);
+    const chunk = withoutContent(held.chunk);
+    state.held = { ...held, chunk, unfinished: chunk, hasContent: false };
   };
 
   const relayCandidates = (bytes: Uint8Array, start: number, end: number): void => {
     const { hasContent, hasNotes } = scanner.facts;
     if (hasContent) state.hasContent = true;
     const { ends, endsAgain } = noteCandidates();
+    if (hasContent) giveHeld();
     if (ends && allFinished()) return hold(bytes, start, end);
     if (!endsAgain) return emit(bytes, start, end);
     // A reason that was given before is not given twice; what comes with it is part of the answer all the same.
@@ -143,6 +158,8 @@ export function openStream(context: AnswerContext): RelayStream {
     scanner.scan(bytes, start, end);
     const { facts } = scanner;
     if (!facts.valid) {
+      // No part of this format, but gateways in front of it send one: to a whole answer it does nothing.
+      if (isComplete() && isDoneMark(bytes, start, end)) return;
       const error = errorInList(decoder.decode(bytes.subarray(start, end)));
       if (error !== undefined) return relayError(error);
       // An event that the end of the stream cut is no fault of its own: whether the answer is whole decides.
@@ -197,7 +214,8 @@ export function openStream(context: AnswerContext): RelayStream {
         told === undefined || isCounted || metered.flags.includes("clamped")
           ? JSON.stringify(encodeUsage(metered.usage))
           : told;
-      return joinBytes([DATA, withEnd(last, usage, creditsText(credit)), END]);
+      // Usage that the chunk has already stays where it is.
+      return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
     },
     failureTail(error, _metered, credit) {
       const rest = state.held?.hasContent === true ? [DATA, state.held.unfinished, END] : [];
@@ -223,6 +241,8 @@ interface StreamState {
     /** The same without a finish reason, for an answer that breaks after it. */
     readonly unfinished: Uint8Array;
     readonly hasContent: boolean;
+    /** The candidates in it. */
+    readonly indexes: ReadonlySet<number>;
   };
 }
 
@@ -242,18 +262,17 @@ function errorInList(text: string): unknown {
   }
 }
 
-function withoutMembers(chunk: Uint8Array, names: readonly string[]): Uint8Array {
+/** The candidates of a chunk with their finish reasons alone. */
+function withoutContent(chunk: Uint8Array): Uint8Array {
+  const { candidates } = JSON.parse(decoder.decode(chunk)) as { readonly candidates: readonly JsonObject[] };
+  const ends = candidates.map(({ finishReason, finishMessage, index }) => ({
+    content: { role: "model", parts: [{ text: "" }] },
+    finishReason,
+    finishMessage,
+    index,
+  }));
   const members = readMembers(openScan(chunk)) ?? [];
-  const remove = members.filter((at) => names.includes(memberName(chunk, at.keyStart, at.keyEnd)));
-  return spliceObject(chunk, members, { remove: new Set(remove) });
-}
-
-/** The last chunk with usage and credit. Usage that it has already stays where and as it is. */
-function withEnd(chunk: Uint8Array, usage: string, credit: string): Uint8Array {
-  const members = readMembers(openScan(chunk)) ?? [];
-  const own = members.find((at) => memberName(chunk, at.keyStart, at.keyEnd) === "usageMetadata");
-  return spliceObject(chunk, members, {
-    ...(own === undefined ? {} : { replace: new Map([[own, usage]]) }),
-    append: [...(own === undefined ? [`"usageMetadata":${usage}`] : []), `"credit":${credit}`],
-  });
+  const at = members.find((member) => memberName(chunk, member.keyStart, member.keyEnd) === "candidates");
+  if (at === undefined) return chunk;
+  return spliceObject(chunk, members, { replace: new Map([[at, JSON.stringify(ends)]]) });
 }

@@ -114,6 +114,11 @@ describe("fields", () => {
     }
   });
 
+  test("that ask for outputs beside those that are held for are refused", () => {
+    const body = `{${TURNS},"generationConfig":{"responseFormat":[{"image":{}}]}}`;
+    expect(() => rewrite(body)).toThrow("generationConfig.responseFormat changes the price");
+  });
+
   test("of a part that nobody knows are refused, unless the provider takes them", () => {
     const body = '{"contents":[{"parts":[{"hologram_data":{}}]}]}';
     expect(() => rewrite(body)).toThrow("contents[0].parts[0].hologram_data is not a field of a part");

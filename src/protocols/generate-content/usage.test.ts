@@ -151,5 +151,8 @@ test("usage that is written adds up, and is read as the same", () => {
 
 test("searches are counted once each, empty ones not at all", () => {
   expect(searchesOf({ webSearchQueries: ["", "a", "b", "a", 1] })).toEqual(["a", "b"]);
-  for (const none of [undefined, null, {}, { webSearchQueries: "a" }]) expect(searchesOf(none)).toEqual([]);
+  // Pictures are searched for beside pages, also by the same words.
+  expect(searchesOf({ webSearchQueries: ["a"], imageSearchQueries: ["a", "b", "", 1] }).length).toBe(3);
+  for (const none of [undefined, null, {}, { webSearchQueries: "a", imageSearchQueries: {} }])
+    expect(searchesOf(none)).toEqual([]);
 });

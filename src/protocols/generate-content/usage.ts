@@ -84,9 +84,21 @@ export function encodeUsage(usage: TokenUsage): JsonObject {
   };
 }
 
-/** The searches that a candidate's grounding names, each once; an empty one was not made. */
+/**
+ * The searches that a candidate's grounding names, each once; an empty one was not made. One for pictures stands
+ * apart from one for pages with the same words: https://ai.google.dev/gemini-api/docs/google-search
+ */
 export function searchesOf(groundingMetadata: unknown): readonly string[] {
-  const queries = isJsonObject(groundingMetadata) ? groundingMetadata.webSearchQueries : undefined;
+  if (!isJsonObject(groundingMetadata)) return [];
+  const { webSearchQueries, imageSearchQueries } = groundingMetadata;
+  const queries = [
+    ...wordsOf(webSearchQueries),
+    ...wordsOf(imageSearchQueries).map((words) => `image: ${words}`),
+  ];
+  return [...new Set(queries)];
+}
+
+function wordsOf(queries: unknown): readonly string[] {
   if (!Array.isArray(queries)) return [];
-  return [...new Set(queries.filter((query): query is string => typeof query === "string" && query !== ""))];
+  return queries.filter((query): query is string => typeof query === "string" && query !== "");
 }

@@ -75,6 +75,15 @@ describe("usage that is missing or cannot be", () => {
     expect(JSON.parse(shown(text)).usage).toMatchObject({ input_tokens: 0, output_tokens: 2 });
   });
 
+  test("is our count where it says that there is no output, though there is", () => {
+    const text = `{"type":"message",${CONTENT},"usage":{"input_tokens":7,"output_tokens":0}}`;
+    expect(read(text).metered).toEqual({
+      usage: { ...NO_USAGE, input: 7, output: 3 },
+      flags: ["estimated"],
+    });
+    expect(JSON.parse(shown(text)).usage).toMatchObject({ input_tokens: 7, output_tokens: 3 });
+  });
+
   test("counts tool calls", () => {
     const call = '"content":[{"type":"tool_use","id":"t","name":"weather","input":{"city":"Oslo, Norway"}}]';
     expect(read(`{"type":"message",${call}}`).metered.usage.output).toBeGreaterThan(5);

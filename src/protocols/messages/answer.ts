@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
 import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
@@ -19,8 +20,9 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   if (!isMessage(value)) throw new GatewayError("upstream_error", "The provider's answer is no message.");
   const members = answerMembers(bytes);
   const told = readUsage(value.usage);
-  const metered = told ?? countAnswer(value.content, context);
-  const keepUsage = told !== undefined && told.flags.length === 0;
+  const counted = (): Metered => countAnswer(value.content, context);
+  const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
+  const keepUsage = metered.flags.length === 0;
   return {
     metered,
     repairs: [],

@@ -64,7 +64,7 @@ function checkAddedTool({ tool }: ContentBlock, path: string): void {
 }
 
 function checkSource({ type, source }: ContentBlock, path: string): void {
-  if (typeof source === "string" || source === undefined)
+  if (typeof source === "string" || source === undefined || source === null)
     throw invalid(`${path}.source must be an object.`, `${path}.source`);
   const carrier = Object.hasOwn(SOURCE_CARRIERS, source.type)
     ? SOURCE_CARRIERS[source.type as keyof typeof SOURCE_CARRIERS]
@@ -73,7 +73,7 @@ function checkSource({ type, source }: ContentBlock, path: string): void {
   if (carrier === undefined || (type === "image" && (carrier === "content" || source.type === "text")))
     throw invalid(`${path}.source.type must be one of ${kinds}.`, `${path}.source.type`);
   const value = source[carrier];
-  if (value === undefined || value === "")
+  if (value === undefined || value === null || value === "")
     throw invalid(`${path}.source.${carrier} is required.`, `${path}.source.${carrier}`);
   if (source.type === "base64") checkBase64(type, source, `${path}.source`);
   if (source.type === "url") checkRemote(source.url ?? "", type, `${path}.source.url`);
@@ -81,7 +81,7 @@ function checkSource({ type, source }: ContentBlock, path: string): void {
 
 function checkBase64(
   type: string,
-  source: { readonly media_type?: string; readonly data?: string },
+  source: { readonly media_type?: string | null; readonly data?: string | null },
   path: string,
 ): void {
   if (MEDIA_TYPES[type]?.test(source.media_type ?? "") !== true) {
@@ -108,6 +108,6 @@ export function innerBlocks(block: ContentBlock): readonly ContentBlock[] | unde
 function innerContent(block: ContentBlock): readonly unknown[] | undefined {
   const { type, source, content } = block;
   const holds = type === "tool_result" || type === "search_result" ? content : undefined;
-  const inner = type === "document" && typeof source === "object" ? source.content : holds;
+  const inner = type === "document" && typeof source === "object" ? source?.content : holds;
   return Array.isArray(inner) ? (inner as readonly unknown[]) : undefined;
 }

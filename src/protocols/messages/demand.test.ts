@@ -51,6 +51,13 @@ describe("what a request asks for", () => {
     expect(demand.mediaBytes).toBe(4);
   });
 
+  test("has a document for each block of a type that nobody knows, which could be a link to one", () => {
+    const known = ["server_tool_use", "web_fetch_tool_result", "tool_search_tool_result", "compaction"];
+    const blocks = (types: readonly string[]) => types.map((type) => ({ type, url: "https://a/b" }));
+    expect(demandOf(blocks(known)).media).toEqual({});
+    expect(demandOf(blocks([...known, "film", "container_upload"])).media).toEqual({ pdf: 2 });
+  });
+
   test("is not bound by the bytes of media, but by every other byte", () => {
     const ceiling = (content: unknown, more?: object) => demandOf(content, more).textTokens.ceiling;
     expect(ceiling([image("A".repeat(100_000))])).toBe(ceiling([image("AAAA")]));
@@ -116,7 +123,11 @@ describe("what a request asks for", () => {
     expect(demandOf("x", { tools })).toMatchObject({
       webSearches: 13,
       rereads: 15,
+      pageTokens: 20_000,
       buckets: ["web_search"],
     });
+    const large = { type: "web_fetch_20250910", name: "large", max_uses: 1, max_content_tokens: 90_000 };
+    expect(demandOf("x", { tools: [...tools, large] }).pageTokens).toBe(90_000);
+    expect(demandOf("x", { tools: tools.slice(0, 2) }).pageTokens).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { rawImageSizeOf } from "../../core/image-size.ts";
+import { MAX_SIZED_IMAGES, rawImageSizeOf } from "../../core/image-size.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { PriceBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
@@ -6,7 +6,7 @@ import type { Demand, ImageInput } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
 import type { ContentBlock, MessagesRequestBody } from "./schema.ts";
-import { usesOf } from "./tools.ts";
+import { pageTokensOf, usesOf } from "./tools.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
 const PER_MESSAGE = { expected: 4, ceiling: 12 };
@@ -25,9 +25,6 @@ const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 
 /** What the provider puts before documents that are to be cited. */
 const CITATIONS = { expected: 550, ceiling: 1_500 };
-
-/** Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size. */
-const MAX_SIZED_IMAGES = 1_500;
 
 /** What has been found in a request so far. Bytes are of media that stand in the body itself. */
 interface Found {
@@ -60,6 +57,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
   const textBytes = json.bytes.length - found.imageBytes - found.documentBytes;
   const around = addedTokens(body);
   const webSearches = usesOf(body.tools, "search");
+  const pageTokens = pageTokensOf(body.tools);
   return {
     textTokens: {
       expected: text.expected + around.expected + (found.cites ? CITATIONS.expected : 0),
@@ -78,6 +76,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(body.tools, "fetch"),
+    ...(pageTokens === 0 ? {} : { pageTokens }),
     buckets: pricedBuckets(body, webSearches),
     outputModalities: ["text"],
   };
@@ -120,6 +119,33 @@ function measureContent(content: string | readonly ContentBlock[] | undefined, f
   else for (const block of content ?? []) measureBlock(block, found);
 }
 
+/** Blocks whose tokens are those of the text that they hold. Source: `BetaContentBlockParam` of @anthropic-ai/sdk 1.12. */
+const TEXT_BLOCKS: ReadonlySet<string> = new Set([
+  "text",
+  "search_result",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "tool_result",
+  "tool_reference",
+  "browser_state",
+  "tool_addition",
+  "tool_removal",
+  "server_tool_use",
+  "web_search_tool_result",
+  "web_fetch_tool_result",
+  "advisor_tool_result",
+  "code_execution_tool_result",
+  "bash_code_execution_tool_result",
+  "text_editor_code_execution_tool_result",
+  "tool_search_tool_result",
+  "mcp_tool_use",
+  "mcp_tool_result",
+  "mcp_tool_listing",
+  "compaction",
+  "fallback",
+]);
+
 function measureBlock(block: ContentBlock, found: Found): void {
   if (isJsonObject(block.citations) && block.citations.enabled === true) found.cites = true;
   for (const text of [block.text, block.thinking, block.title, block.context]) {
@@ -127,17 +153,21 @@ function measureBlock(block: ContentBlock, found: Found): void {
   }
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
+  // What only its provider knows is taken for a document: the dearest kind of input text.
+  if (!TEXT_BLOCKS.has(block.type)) found.documents += 1;
   if (typeof block.source === "string") measureText(block.source, found.size);
-  if (block.input !== undefined) measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
+  if (block.input !== undefined && block.input !== null)
+    measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
   const inner = innerBlocks(block);
   if (inner !== undefined) return measureContent(inner, found);
   // Results of the provider's own tools come back as objects of their own kinds.
   if (typeof block.content === "string") measureText(block.content, found.size);
-  else if (block.content !== undefined) measureText(JSON.stringify(block.content), found.size);
+  else if (block.content !== undefined && block.content !== null)
+    measureText(JSON.stringify(block.content), found.size);
 }
 
 function measureImage({ source }: ContentBlock, found: Found): void {
-  const data = typeof source === "object" && source.type === "base64" ? (source.data ?? "") : "";
+  const data = typeof source === "object" && source?.type === "base64" ? (source.data ?? "") : "";
   found.imageBytes += data.length;
   const size = found.images.length < MAX_SIZED_IMAGES ? rawImageSizeOf(data) : undefined;
   found.images.push(size === undefined ? {} : { size });
@@ -145,7 +175,7 @@ function measureImage({ source }: ContentBlock, found: Found): void {
 
 function measureDocument(block: ContentBlock, found: Found): void {
   const { source } = block;
-  if (typeof source !== "object") return;
+  if (typeof source !== "object" || source === null) return;
   if (source.type === "text") return measureText(source.data ?? "", found.size);
   if (source.type === "content") {
     if (typeof source.content === "string") measureText(source.content, found.size);

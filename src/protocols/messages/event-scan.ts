@@ -36,6 +36,8 @@ export interface EventFacts {
   hasStopReason: boolean;
   /** The event brings what a web search found. */
   hasSearch: boolean;
+  /** Bytes of what a search or a fetched page brought, which the model reads next; 0 for all other events. */
+  foundBytes: number;
   /** Bytes of answer text in the event by kind. */
   ascii: number;
   wide: number;
@@ -68,6 +70,7 @@ const TEXTS = ['"text"', '"thinking"', '"partial_json"', '"name"'].map(ascii);
 /** Blocks that begin empty and are filled by what follows. */
 const EMPTY_STARTS = ['"text"', '"thinking"'].map(ascii);
 const SEARCH_RESULT = ascii('"web_search_tool_result"');
+const FETCH_RESULT = ascii('"web_fetch_tool_result"');
 const QUOTE = 0x22;
 const OPEN = 0x7b;
 const NULL = 0x6e;
@@ -87,6 +90,7 @@ export function createEventScanner(): EventScanner {
   let scan: JsonScan = openScan(bytes);
   let partStart = -1;
   let blockStart = -1;
+  let blockEnd = -1;
 
   const isOneOf = (start: number, end: number, words: readonly Uint8Array[]): boolean =>
     words.some((word) => keyIs(bytes, start, end, word));
@@ -107,6 +111,8 @@ export function createEventScanner(): EventScanner {
     if (keyIs(bytes, keyStart, keyEnd, TYPE)) {
       if (!isOneOf(valueStart, valueEnd, EMPTY_STARTS)) facts.hasContent = true;
       if (keyIs(bytes, valueStart, valueEnd, SEARCH_RESULT)) facts.hasSearch = true;
+      if (facts.hasSearch || keyIs(bytes, valueStart, valueEnd, FETCH_RESULT))
+        facts.foundBytes = blockEnd - blockStart;
     } else if (isString(valueStart, valueEnd) && isOneOf(keyStart, keyEnd, TEXTS)) {
       facts.hasContent = true;
       countText(bytes, valueStart, valueEnd, facts);
@@ -127,7 +133,9 @@ export function createEventScanner(): EventScanner {
     } else if (keyIs(bytes, keyStart, keyEnd, DELTA)) {
       if (first === OPEN) partStart = valueStart;
     } else if (keyIs(bytes, keyStart, keyEnd, CONTENT_BLOCK)) {
-      if (first === OPEN) blockStart = valueStart;
+      if (first !== OPEN) return;
+      blockStart = valueStart;
+      blockEnd = valueEnd;
     } else if (keyIs(bytes, keyStart, keyEnd, MESSAGE)) {
       if (first !== OPEN) return;
       facts.messageStart = valueStart;
@@ -185,6 +193,7 @@ function reset(facts: EventFacts): void {
   facts.hasContent = false;
   facts.hasStopReason = false;
   facts.hasSearch = false;
+  facts.foundBytes = 0;
   facts.ascii = 0;
   facts.wide = 0;
 }

@@ -26,6 +26,20 @@ describe("a request within the interface is taken", () => {
     { name: "temperature up to 2", more: { temperature: 2, top_p: 1, top_k: 0 } },
     { name: "nulls for what is left out", more: { system: null, tools: null, thinking: null, stream: null } },
     {
+      name: "nulls for what is left out inside",
+      more: {
+        ...content(
+          { type: "image", source: { type: "url", url: "https://a/b.png", data: null, media_type: null } },
+          { type: "text", text: "x", source: null, thinking: null, data: null, id: null, content: null },
+          { type: "tool_use", id: "a", name: "f", input: {}, text: null },
+        ),
+        thinking: { type: "disabled", budget_tokens: null, display: null },
+        tools: [{ name: "f", input_schema: { type: "object" }, description: null, max_uses: null }],
+        tool_choice: { type: "auto", name: null },
+        context_management: { edits: null },
+      },
+    },
+    {
       name: "a system message in mid-conversation",
       more: { messages: [...base.messages, { role: "system", content: "now" }] },
     },
@@ -201,6 +215,7 @@ describe("a request outside it is a 400 that names the field", () => {
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"cache_control":{"ttl":"1h","ttl":"5m"}}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"thinking":{"type":"disabled","type":"enabled"}}',
     '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"ttl":"5m","ttl":"1h"}}]}]}',
+    '{"model":"v/m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"document","source":{"type":"content","content":[{"type":"text","text":"x","cache_control":{"ttl":"1h","ttl":"5m"}}]}}]}]}]}',
   ]) {
     test(`a key that stands twice where money is read: ${twice.slice(40, 120)}`, () => {
       expect(faultOf(twice).message).toContain("stands twice");

@@ -24,7 +24,8 @@ export interface MessagesRequest extends RelayRequest {
 
 /** Levels that are read of the members that money depends on. */
 const READ_LEVELS = {
-  messages: 7,
+  // A result of a tool may hold a document, and that blocks with a cache mark.
+  messages: 9,
   system: 3,
   tools: 2,
   cache_control: 0,
@@ -66,9 +67,10 @@ function checkTools({ tools, tool_choice }: MessagesRequestBody): void {
     toolKind(tool, i);
     if ((tool.type ?? "custom") !== "custom") return;
     for (const name of ["name", "input_schema"] as const) {
-      if (tool[name] === undefined) throw invalid(`tools[${i}].${name} is required.`, `tools[${i}].${name}`);
+      if (tool[name] === undefined || tool[name] === null)
+        throw invalid(`tools[${i}].${name} is required.`, `tools[${i}].${name}`);
     }
   });
-  if (tool_choice?.type === "tool" && tool_choice.name === undefined)
+  if (tool_choice?.type === "tool" && typeof tool_choice.name !== "string")
     throw invalid("tool_choice.name is required with the type tool.", "tool_choice.name");
 }

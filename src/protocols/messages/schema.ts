@@ -6,11 +6,11 @@ const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([sch
 /** A picture or a document: where it is, or what it is. What each kind needs is checked in `blocks.ts`. */
 const Source = Type.Object({
   type: Type.String({ description: "base64, url, file, text or content" }),
-  media_type: Type.Optional(Type.String()),
-  data: Type.Optional(Type.String()),
-  url: Type.Optional(Type.String()),
-  file_id: Type.Optional(Type.String()),
-  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown())])),
+  media_type: nullable(Type.String()),
+  data: nullable(Type.String()),
+  url: nullable(Type.String()),
+  file_id: nullable(Type.String()),
+  content: nullable(Type.Union([Type.String(), Type.Array(Type.Unknown())])),
 });
 
 /** A content block, as far as it is read here. A type that is not known is for the provider to judge. */
@@ -18,15 +18,15 @@ export const BlockSchema = Type.Object({
   type: Type.String({
     description: "text, image, document, thinking, redacted_thinking, tool_use, tool_result and others",
   }),
-  text: Type.Optional(Type.String()),
-  source: Type.Optional(Type.Union([Source, Type.String()])),
-  thinking: Type.Optional(Type.String()),
+  text: nullable(Type.String()),
+  source: nullable(Type.Union([Source, Type.String()])),
+  thinking: nullable(Type.String()),
   signature: nullable(Type.String()),
-  data: Type.Optional(Type.String()),
-  id: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String()),
+  data: nullable(Type.String()),
+  id: nullable(Type.String()),
+  name: nullable(Type.String()),
   input: Type.Optional(Type.Unknown()),
-  tool_use_id: Type.Optional(Type.String()),
+  tool_use_id: nullable(Type.String()),
   content: Type.Optional(Type.Unknown()),
   title: nullable(Type.String()),
   context: nullable(Type.String()),
@@ -42,16 +42,16 @@ const Message = Type.Object({
 
 const Tool = Type.Object({
   type: nullable(Type.String({ minLength: 1, description: "Absent or custom for a tool of the client" })),
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  name: nullable(Type.String({ minLength: 1, maxLength: 128 })),
   description: nullable(Type.String()),
-  input_schema: Type.Optional(Type.Object({})),
+  input_schema: nullable(Type.Object({})),
   max_uses: nullable(Type.Integer({ minimum: 1 })),
   max_content_tokens: nullable(Type.Integer({ minimum: 1 })),
 });
 
 const Thinking = Type.Object({
   type: Type.Enum(["enabled", "disabled", "adaptive", "between_tools"]),
-  budget_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
+  budget_tokens: nullable(Type.Integer({ minimum: 0 })),
   display: nullable(Type.Enum(["summarized", "omitted"])),
 });
 
@@ -76,7 +76,7 @@ export const MessagesRequestSchema = Type.Object(
     tool_choice: Type.Optional(
       Type.Object({
         type: Type.Enum(["auto", "any", "tool", "none"]),
-        name: Type.Optional(Type.String({ minLength: 1 })),
+        name: nullable(Type.String({ minLength: 1 })),
         disable_parallel_tool_use: nullable(Type.Boolean()),
       }),
     ),
@@ -85,7 +85,7 @@ export const MessagesRequestSchema = Type.Object(
     metadata: Type.Optional(Type.Object({ user_id: nullable(Type.String()) })),
     service_tier: Type.Optional(Type.String()),
     context_management: Type.Optional(
-      Type.Object({ edits: Type.Optional(Type.Array(Type.Object({ type: Type.String() }))) }),
+      Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) }),
     ),
   },
   { title: "MessagesRequest", additionalProperties: true },

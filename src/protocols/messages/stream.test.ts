@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { message, messageEvents, messageStream, namedEvents } from "../../../test/upstream/messages-bytes.ts";
-import { goldenStream } from "../../../test/upstream/recordings.ts";
+import { goldenStream, loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE } from "../../core/usage.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { openStream } from "./stream.ts";
 
@@ -154,6 +154,22 @@ describe("a good stream", () => {
     expect(play(late).out).toBe(play(namedEvents(events)).out);
   });
 
+  test("may bring a document that was fetched, whole in one event", () => {
+    const source = { type: "base64", media_type: "application/pdf", data: "A".repeat(3 * 1024 * 1024) };
+    const blocks = [
+      {
+        type: "web_fetch_tool_result",
+        tool_use_id: "srvtoolu_1",
+        content: { type: "web_fetch_result", url: "https://a/b.pdf", content: { type: "document", source } },
+      },
+    ];
+    const { out, stream } = play(messageStream({ blocks, usage: USAGE }), { cuts: [1024 * 1024] });
+    expect(stream.failure).toBeUndefined();
+    expect(read(out).find(({ event }) => event === "content_block_start")?.data.content_block).toEqual(
+      blocks[0],
+    );
+  });
+
   test("may end with [DONE], as some compatible servers do", () => {
     const events = messageEvents({ usage: USAGE });
     expect(play(namedEvents([...events.slice(0, -1), "[DONE]", "garbage"])).out).toBe(
@@ -274,6 +290,39 @@ describe("a stream that breaks", () => {
     });
   });
 
+  test("is charged for what was read anew after each search", () => {
+    const found = { type: "web_search_tool_result", tool_use_id: "s", content: ["x".repeat(3_200)] };
+    const text = { type: "text", text: "x" };
+    const inputAfter = (blocks: readonly { type: string }[]): number => {
+      const events = messageEvents({ blocks, usage: { input_tokens: 20, output_tokens: 1 } });
+      return play(namedEvents(events.slice(0, -2))).stream.metered().usage.input;
+    };
+    // Nobody knows yet whether the model has read what came last.
+    expect(inputAfter([found])).toBe(20);
+    const once = inputAfter([found, text]);
+    expect(once - 40).toBeWithin(1_000, 1_040);
+    // The second reading has all that was found before.
+    expect(inputAfter([found, text, found, text]) - 60).toBeWithin(3_000, 3_100);
+    expect(inputAfter([found, found, text]) - 40).toBeWithin(2_000, 2_080);
+  });
+
+  test.skipIf(!recordingsAvailable())(
+    "is charged for recorded searches about as its provider would have",
+    () => {
+      const searched = loadRecordings("messages").filter(
+        ({ response: { body } }) => typeof body === "string" && body.includes("web_search_tool_result"),
+      );
+      expect(searched.length).toBeGreaterThan(4);
+      for (const { path, response } of searched) {
+        const body = response.body as string;
+        const end = body.indexOf("event: message_delta");
+        const whole = inputTokens(play(body).stream.metered().usage);
+        const cut = inputTokens(play(body.slice(0, end)).stream.metered().usage);
+        expect([path, cut / whole > 0.8 && cut / whole < 1.25]).toEqual([path, true]);
+      }
+    },
+  );
+
   test("is charged for the searches whose findings came", () => {
     const found = { type: "web_search_tool_result", tool_use_id: "s", content: [] };
     const searched = messageEvents({ blocks: [found, found, { type: "text", text: "x" }], usage: USAGE });
@@ -340,7 +389,7 @@ describe("a stream that breaks", () => {
 
   test("by an event that is too long is no answer", () => {
     const stage = openStream(CONTEXT);
-    stage.push(encoder.encode(`data: ${"x".repeat(1024 * 1024 + 10)}`));
+    stage.push(encoder.encode(`data: ${"x".repeat(32 * 1024 * 1024 + 10)}`));
     expect(stage.failure?.kind).toBe("upstream_error");
   });
 });

@@ -2,26 +2,26 @@ import { joinBytes } from "../../core/bytes.ts";
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { memberName, openScan, readMembers } from "../../core/json-scan.ts";
-import { spliceObject } from "../../core/json-splice.ts";
+import { setMembers, withoutMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
-import { createEventReader } from "../event-reader.ts";
+import { createEventReader, isDoneMark } from "../event-reader.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { errorObject } from "./error-body.ts";
-import { createEventScanner } from "./event-scan.ts";
+import { createEventScanner, type EventFacts } from "./event-scan.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const EVENT = encoder.encode("event: ");
 const DATA = encoder.encode("data: ");
-const LINE = encoder.encode("\n");
+const THEN_DATA = encoder.encode("\ndata: ");
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
-const DONE = encoder.encode("[DONE]");
+/** A page or a document that the provider fetched comes in one event, so a line may be long; beyond this it is a fault. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
 const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
@@ -43,6 +43,10 @@ export function openStream(context: AnswerContext): RelayStream {
     hasStopped: false,
     chunks: 0,
     searches: 0,
+    foundBytes: 0,
+    hasUnread: false,
+    rereads: 0,
+    rereadBytes: 0,
     told: {},
     held: [],
   };
@@ -61,9 +65,8 @@ export function openStream(context: AnswerContext): RelayStream {
     if (isPlainWord(bytes, typeStart, typeEnd)) {
       out.add(EVENT);
       out.add(bytes, typeStart + 1, typeEnd - 1);
-      out.add(LINE);
-    }
-    out.add(DATA);
+      out.add(THEN_DATA);
+    } else out.add(DATA);
     out.add(bytes, start, end);
     out.add(END);
   };
@@ -101,10 +104,11 @@ export function openStream(context: AnswerContext): RelayStream {
     if (!state.began) return fail("The provider sent content before its message began.");
     if (state.hasStopped) return fail("The provider sent content after its message had stopped.");
     // A delta that gives no reason to stop is no end: it keeps its place.
-    for (const early of state.held.splice(0)) out.add(early);
+    if (state.held.length > 0) for (const early of state.held.splice(0)) out.add(early);
     seen.ascii += facts.ascii;
     seen.wide += facts.wide;
     if (facts.hasSearch) state.searches += 1;
+    noteFound(state, facts);
     if (facts.hasContent) state.hasContent = true;
     emit(bytes, start, end);
   };
@@ -181,6 +185,7 @@ export function openStream(context: AnswerContext): RelayStream {
       out.add(bytes, start, end);
       out.add(END);
     },
+    MAX_LINE_BYTES,
   );
 
   return {
@@ -244,6 +249,11 @@ interface StreamState {
   chunks: number;
   /** Web searches whose findings have come. */
   searches: number;
+  /** Bytes of what was found by then, whether the model has yet to read the last of it, and all that it read anew. */
+  foundBytes: number;
+  hasUnread: boolean;
+  rereads: number;
+  rereadBytes: number;
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
   told: JsonObject;
   /** Text that had come when a `message_delta` told the output; absent while only the start has. */
@@ -256,6 +266,21 @@ interface StreamState {
   stop?: Uint8Array;
 }
 
+/** Bytes of a search's findings behind one token of input; recorded are 2.9 to 3.3. */
+const BYTES_PER_FOUND_TOKEN = 3.2;
+
+/** The block after something that was found says that the model has read it, and all before it once more. */
+function noteFound(state: StreamState, { foundBytes, kind }: EventFacts): void {
+  if (foundBytes > 0) {
+    state.foundBytes += foundBytes;
+    state.hasUnread = true;
+  } else if (state.hasUnread && kind === "content_block_start") {
+    state.hasUnread = false;
+    state.rereads += 1;
+    state.rereadBytes += state.foundBytes;
+  }
+}
+
 /** Whether a span is a quoted word that can stand in an `event` line. */
 function isPlainWord(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === -1 || bytes[start] !== 0x22 || end - start < 3) return false;
@@ -265,10 +290,6 @@ function isPlainWord(bytes: Uint8Array, start: number, end: number): boolean {
     if (!isWord && byte !== 0x2e && byte !== 0x2d) return false;
   }
   return true;
-}
-
-function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
-  return end - start === DONE.length && DONE.every((byte, i) => bytes[start + i] === byte);
 }
 
 /**
@@ -287,7 +308,14 @@ function meteredSoFar(state: StreamState, seen: CountedText, context: AnswerCont
   const said = outputTokens(metered.usage);
   if (state.countedAtUsage === undefined) {
     const searched = Math.max(metered.usage.webSearches ?? 0, state.searches);
-    const usage = searched === 0 ? metered.usage : { ...metered.usage, webSearches: searched };
+    // The start tells the first reading only; what was read after each search is billed as well.
+    const reread =
+      state.rereads * inputTokens(metered.usage) + Math.ceil(state.rereadBytes / BYTES_PER_FOUND_TOKEN);
+    const usage = {
+      ...metered.usage,
+      input: metered.usage.input + reread,
+      ...(searched === 0 ? {} : { webSearches: searched }),
+    };
     const rest = withCountedOutput({ usage, flags: metered.flags }, Math.max(0, counted - said));
     return rest.flags.includes("estimated") ? rest : { ...rest, flags: [...rest.flags, "estimated"] };
   }
@@ -307,27 +335,4 @@ function lastDelta({ lastDelta: data }: StreamState, metered: Metered, credit: M
 
 function creditEvent(credit: MicroCredits): Uint8Array {
   return encoder.encode(`event: credit\ndata: {"type":"ping","credit":${creditsText(credit)}}\n\n`);
-}
-
-/** The object with `values` as its members: in place where they stand, else at the end. */
-function setMembers(object: Uint8Array, values: Readonly<Record<string, string>>): Uint8Array {
-  const members = readMembers(openScan(object)) ?? [];
-  const named = new Map(members.map((at) => [memberName(object, at.keyStart, at.keyEnd), at]));
-  const entries = Object.entries(values);
-  return spliceObject(object, members, {
-    replace: new Map(
-      entries.flatMap(([name, text]) => {
-        const at = named.get(name);
-        return at === undefined ? [] : [[at, text] as const];
-      }),
-    ),
-    append: entries.filter(([name]) => !named.has(name)).map(([name, text]) => `"${name}":${text}`),
-  });
-}
-
-function withoutMembers(event: Uint8Array, names: readonly string[]): Uint8Array {
-  const members = readMembers(openScan(event));
-  if (members === undefined) return event;
-  const remove = new Set(members.filter((at) => names.includes(memberName(event, at.keyStart, at.keyEnd))));
-  return spliceObject(event, members, { remove });
 }

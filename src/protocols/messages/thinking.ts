@@ -58,7 +58,7 @@ function byEffort({ request, model, rewrite }: Turn, at: Member): void {
     ...setMember(byName, "type", '"adaptive"'),
     remove: new Set([...byName].filter(([name]) => name === "budget_tokens").map(([, found]) => found)),
   }));
-  const told = budget === undefined ? "" : setEffort(request, rewrite, effort);
+  const told = typeof budget === "number" ? setEffort(request, rewrite, effort) : "";
   rewrite.warnings.push(`thinking was changed to adaptive${told}: ${model.id} takes no budget`);
 }
 

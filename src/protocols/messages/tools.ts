@@ -28,7 +28,31 @@ const UNTOLD: readonly (readonly [type: RegExp, why: string])[] = [
 ];
 
 /** How often the provider may search or read for one tool that sets no bound of its own. */
-export const DEFAULT_MAX_USES = 10;
+const DEFAULT_MAX_USES = 10;
+
+/** How much of a page may be read for a tool that sets no bound of its own: a long article. */
+export const DEFAULT_PAGE_TOKENS = 20_000;
+
+/** The bounds that a tool must go up with, by the name of the field. */
+export function boundsOf(
+  kind: ToolKind,
+): Readonly<Partial<Record<"max_uses" | "max_content_tokens", number>>> {
+  switch (kind) {
+    case "client":
+      return {};
+    case "search":
+      return { max_uses: DEFAULT_MAX_USES };
+    case "fetch":
+      return { max_uses: DEFAULT_MAX_USES, max_content_tokens: DEFAULT_PAGE_TOKENS };
+  }
+}
+
+/** The most tokens of a page that any of the tools may read; 0 where none reads pages. */
+export function pageTokensOf(tools: readonly MessagesTool[] | undefined): number {
+  return (tools ?? [])
+    .filter((tool, i) => toolKind(tool, i) === "fetch")
+    .reduce((most, tool) => Math.max(most, tool.max_content_tokens ?? DEFAULT_PAGE_TOKENS), 0);
+}
 
 /** The kind of `tools[i]`. Throws a 400 that says why a tool cannot be used. */
 export function toolKind(tool: MessagesTool, i: number): ToolKind {

@@ -126,6 +126,13 @@ describe("each rewrite does what it is named for and leaves every other byte", (
       warns: ["thinking was changed to adaptive with effort low: v/m takes no budget"],
     },
     {
+      name: "a budget of null",
+      model: opus,
+      sent: ',"thinking":{"type":"enabled","budget_tokens":null}',
+      got: ',"thinking":{"type":"adaptive"}',
+      warns: ["thinking was changed to adaptive: v/m takes no budget"],
+    },
+    {
       name: "a budget beside an output config of null",
       model: opus,
       sent: ',"output_config":null,"thinking":{"type":"enabled","budget_tokens":1024}',
@@ -217,8 +224,16 @@ describe("each rewrite does what it is named for and leaves every other byte", (
     {
       name: "a tool that fetches with a bound of null, and one that searches with its own",
       sent: ',"tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":null},{"type":"web_search_20250305","name":"web_search","max_uses":2}]',
-      got: ',"tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":10},{"type":"web_search_20250305","name":"web_search","max_uses":2}]',
-      warns: ["tools[0].max_uses was set to 10: it had no bound"],
+      got: ',"tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":10,"max_content_tokens":20000},{"type":"web_search_20250305","name":"web_search","max_uses":2}]',
+      warns: [
+        "tools[0].max_uses was set to 10: it had no bound",
+        "tools[0].max_content_tokens was set to 20000: it had no bound",
+      ],
+    },
+    {
+      name: "a tool that fetches with bounds of its own",
+      sent: ',"tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":1,"max_content_tokens":90000}]',
+      got: ',"tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":1,"max_content_tokens":90000}]',
     },
     {
       name: "the field of a preview without its preview",

@@ -8,7 +8,7 @@ import { FIELD_PREVIEWS, MESSAGES_FIELDS } from "./fields.ts";
 import type { MessagesRequest } from "./request.ts";
 import { rewriteSampling } from "./sampling.ts";
 import { rewriteThinking } from "./thinking.ts";
-import { DEFAULT_MAX_USES, toolKind } from "./tools.ts";
+import { boundsOf, toolKind } from "./tools.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id, a
@@ -81,14 +81,20 @@ function boundUses(request: MessagesRequest, rewrite: Rewrite): void {
   eachItem(openScan(json.bytes, at.valueEnd), at.valueStart, (valueStart, valueEnd) => {
     i += 1;
     const tool = tools[i];
-    if (tool === undefined || toolKind(tool, i) === "client" || typeof tool.max_uses === "number") return;
+    if (tool === undefined) return;
+    const missing = Object.entries(boundsOf(toolKind(tool, i))).filter(
+      ([name]) => typeof (tool as Readonly<Record<string, unknown>>)[name] !== "number",
+    );
+    if (missing.length === 0) return;
     const members = membersAt(json, valueStart, valueEnd);
-    const nulled = members.byName.get("max_uses");
-    const changes =
-      nulled === undefined
-        ? { append: [`"max_uses":${DEFAULT_MAX_USES}`] }
-        : { replace: new Map([[nulled, String(DEFAULT_MAX_USES)]]) };
-    rewrite.within.push(...objectEdits(json.bytes, members.members, changes, valueStart));
-    rewrite.warnings.push(`tools[${i}].max_uses was set to ${DEFAULT_MAX_USES}: it had no bound`);
+    const replace = new Map<Member, string>();
+    const append: string[] = [];
+    for (const [name, bound] of missing) {
+      const nulled = members.byName.get(name);
+      if (nulled === undefined) append.push(`"${name}":${bound}`);
+      else replace.set(nulled, String(bound));
+      rewrite.warnings.push(`tools[${i}].${name} was set to ${bound}: it had no bound`);
+    }
+    rewrite.within.push(...objectEdits(json.bytes, members.members, { append, replace }, valueStart));
   });
 }

@@ -114,6 +114,8 @@ const BANS: readonly Ban[] = [
       "src/protocols/request-json.ts": "a body that the scanner has checked and bounded",
       "src/protocols/answer-json.ts": "a provider's answer, read tolerantly",
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
+      "src/protocols/chat-completions/decode-calls.ts":
+        "arguments of a call, looked at before another format has to take them for an object",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
       "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",

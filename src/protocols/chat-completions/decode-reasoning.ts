@@ -1,0 +1,89 @@
+import type { Issuer, Part } from "../../core/chat.ts";
+import { memberOf } from "./decode-parts.ts";
+import type { ChatMessage } from "./schema.ts";
+
+/** The word for a family of models that stands in `format` of a `reasoning_details` item. */
+export const FORMATS: Readonly<Record<Issuer, string>> = {
+  anthropic: "anthropic-claude-v1",
+  google: "google-gemini-v1",
+};
+
+/** What stands before the data of redacted thinking where a signature would be. */
+export const REDACTED = "redacted:";
+
+/** A piece of reasoning, and where in its answer it stood. */
+interface PlacedPart {
+  readonly part: Part;
+  readonly at: number | undefined;
+}
+
+/** The reasoning of an earlier answer, read from `reasoning_details`. */
+export interface DecodedReasoning {
+  readonly placed: readonly PlacedPart[];
+  /** Items of kinds or issuers that cannot be sent on, by what they call themselves. */
+  readonly foreign: readonly string[];
+}
+
+type Detail = NonNullable<ChatMessage["reasoning_details"]>[number];
+
+/** Reads the items in their order. Signatures are not looked into: whose they are is all that is told. */
+export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
+  const placed: PlacedPart[] = [];
+  const foreign: string[] = [];
+  for (const item of details) {
+    const format = memberOf(item, "format");
+    const issuer = issuerOf(format);
+    const index = memberOf(item, "index");
+    const at = typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined;
+    if (issuer === "foreign") foreign.push(String(format));
+    else if (item.type === "thinking" || item.type === "redacted_thinking") {
+      const whose = issuer === undefined ? {} : { issuer };
+      const text = item.thinking ?? "";
+      const signature = item.signature ?? "";
+      const data = redactedData(item, text, signature);
+      if (data !== undefined) placed.push({ part: { type: "redacted_thinking", data, ...whose }, at });
+      else if (text !== "" || signature !== "") {
+        const signed = signature === "" ? {} : { signature };
+        placed.push({ part: { type: "thinking", text, ...signed, ...whose }, at });
+      }
+    } else foreign.push(item.type);
+  }
+  return { placed, foreign };
+}
+
+function issuerOf(format: unknown): Issuer | "foreign" | undefined {
+  if (format === undefined || format === null) return undefined;
+  return (["anthropic", "google"] as const).find((issuer) => FORMATS[issuer] === format) ?? "foreign";
+}
+
+function redactedData(item: Detail, text: string, signature: string): string | undefined {
+  if (item.type === "redacted_thinking") {
+    const data = memberOf(item, "data");
+    return typeof data === "string" && data !== "" ? data : undefined;
+  }
+  return text === "" && signature.startsWith(REDACTED) ? signature.slice(REDACTED.length) : undefined;
+}
+
+/**
+ * The parts of an answer in the order they came in. Reasoning goes to the place it names, the others fill what is left;
+ * where an item names no place of its own, all reasoning goes first, in its order.
+ */
+export function interleave(placed: readonly PlacedPart[], others: readonly Part[]): Part[] {
+  const byPlace = new Map(placed.map(({ part, at }) => [at, part]));
+  if (byPlace.has(undefined) || byPlace.size < placed.length)
+    return [...placed.map(({ part }) => part), ...others];
+  const rest = [...others];
+  const parts: Part[] = [];
+  const total = placed.length + others.length;
+  for (let at = 0; parts.length < total; at += 1) {
+    const part = byPlace.get(at) ?? rest.shift();
+    if (part !== undefined) {
+      byPlace.delete(at);
+      parts.push(part);
+    } else {
+      // No other part is left to stand between: the reasoning that names later places follows in their order.
+      parts.push(...[...byPlace].sort(([a], [b]) => (a ?? 0) - (b ?? 0)).map(([, later]) => later));
+    }
+  }
+  return parts;
+}

@@ -46,7 +46,7 @@ export function encodeTurns(
   const writing: Writing = { ids: openCallIds(turns), moved: [], warnings };
   const drafts = turns
     .slice(begin)
-    .map((turn) => draftOf(turn, writing))
+    .map((turn) => draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing))
     .filter(({ results, blocks }) => results.length + blocks.length > 0);
   if (writing.moved.length > 0)
     warnings.add("messages: the images of the last answer were left out, as no turn of the user follows");

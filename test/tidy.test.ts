@@ -123,6 +123,8 @@ const BANS: readonly Ban[] = [
         "usage and grounding of a chunk that the scanner has checked",
       "src/protocols/messages/stream.ts":
         "the start, usage and error of a stream that the scanner has checked",
+      "src/protocols/messages/call-input.ts": "the input of a tool call, which its caller wrote as text",
+      "src/protocols/messages/decode-events.ts": "an event that the relay has checked",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",
@@ -172,6 +174,7 @@ const LONG: Readonly<Record<string, string>> = {
   openStream: "the state of one stream, shared by small functions",
   createStreamAnswer: "the state of one streamed call, shared by small functions",
   createChunkScanner: "the state of one scan, shared by small functions",
+  openAnswer: "the state of one answer, shared by small functions",
   createAdmin: "one object of use cases",
 };
 

@@ -98,6 +98,8 @@ export interface Model {
   readonly thinking?: ThinkingFacts;
   /** Absent where it takes sampling fields as the interface has them. */
   readonly sampling?: SamplingFacts;
+  /** Whether it takes system messages amid a conversation. Only in the messages format; absent is no. */
+  readonly systemTurns?: boolean;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */

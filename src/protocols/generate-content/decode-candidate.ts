@@ -2,6 +2,7 @@ import type { ChatEvent } from "../../core/chat.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { readCitations, type Sources } from "./citations.ts";
 import { finishReason, finishWord } from "./finish-reasons.ts";
+import { createPartWriter } from "./part-events.ts";
 
 /** Reads one candidate of an answer, in as many pieces as it comes. */
 export interface CandidateDecoder {
@@ -17,8 +18,7 @@ export interface Blocked {
 }
 
 /**
- * A decoder that hands its events to `say`. Pieces of one kind are one part. The signature of a text comes as a part of
- * thinking behind it, since a text has no place for it where it goes; that of thinking, a call or a picture on its part.
+ * A decoder that hands its events to `say`. Pieces of one kind are one part, and a signature is told with its own part.
  * The finish waits for the end, because a provider can say more after it. `idOf` names a call that has no id.
  */
 export function createCandidateDecoder(
@@ -26,61 +26,15 @@ export function createCandidateDecoder(
   say: (event: ChatEvent) => void,
   idOf: (call: string) => string,
 ): CandidateDecoder {
-  let parts = 0;
-  let open: "text" | "thinking" | undefined;
-  let text = "";
-  let lastText = -1;
+  const parts = createPartWriter(choice, say);
   let calls = 0;
   let word: string | undefined;
   let message: string | undefined;
   let sources: Sources = {};
 
-  const close = (): void => {
-    if (open === undefined) return;
-    say({ type: "part_end", choice, index: parts - 1 });
-    open = undefined;
-  };
-
-  const begin = (part: Extract<ChatEvent, { readonly type: "part_start" }>["part"]): number => {
-    close();
-    say({ type: "part_start", choice, index: parts, part });
-    return parts++;
-  };
-
-  const add = (kind: "text" | "thinking", delta: string): void => {
-    if (delta === "") return;
-    if (open !== kind) {
-      const index = begin(kind === "text" ? { type: "text" } : { type: "thinking", issuer: "google" });
-      if (kind === "text") lastText = index;
-      open = kind;
-    }
-    if (kind === "text") text += delta;
-    say({ type: "delta", choice, index: parts - 1, text: delta });
-  };
-
-  const sign = (index: number, signature: string | undefined): void => {
-    if (signature !== undefined) say({ type: "signature", choice, index, signature });
-  };
-
-  const signText = (said: string, signature: string): void => {
-    if (open !== "thinking" || said !== "") {
-      begin({ type: "thinking", issuer: "google" });
-      open = "thinking";
-    }
-    sign(parts - 1, signature);
-    close();
-  };
-
-  const whole = (part: Parameters<typeof begin>[0], signature: string | undefined, delta?: string): void => {
-    const index = begin(part);
-    if (delta !== undefined) say({ type: "delta", choice, index, text: delta });
-    sign(index, signature);
-    say({ type: "part_end", choice, index });
-  };
-
   const readText = (said: string, isThought: boolean, signature: string | undefined): void => {
-    add(isThought ? "thinking" : "text", said);
-    if (signature !== undefined) signText(isThought ? "" : said, signature);
+    parts.add(isThought ? "thinking" : "text", said);
+    if (signature !== undefined) parts.signText(signature);
   };
 
   const readCall = (call: JsonObject, signature: string | undefined): void => {
@@ -89,7 +43,7 @@ export function createCandidateDecoder(
     const id =
       typeof call.id === "string" && call.id !== "" ? call.id : idOf(`${choice} ${calls} ${name} ${input}`);
     calls += 1;
-    whole({ type: "tool_call", id, name }, signature, input);
+    parts.whole({ type: "tool_call", id, name }, signature, input);
   };
 
   const readPart = (part: JsonObject): void => {
@@ -104,9 +58,9 @@ export function createCandidateDecoder(
       const { mimeType, data } = inlineData;
       // A picture among thoughts is a draft.
       if (isThought || typeof mimeType !== "string" || typeof data !== "string") return;
-      if (/^image\//i.test(mimeType)) whole({ type: "image", mediaType: mimeType, data }, signature);
-    } else if (isJsonObject(executableCode)) add("text", codeText(executableCode));
-    else if (isJsonObject(codeExecutionResult)) add("text", fence("", codeExecutionResult.output));
+      if (/^image\//i.test(mimeType)) parts.whole({ type: "image", mediaType: mimeType, data }, signature);
+    } else if (isJsonObject(executableCode)) parts.add("text", codeText(executableCode));
+    else if (isJsonObject(codeExecutionResult)) parts.add("text", fence("", codeExecutionResult.output));
     else if (typeof part.text === "string") readText(part.text, isThought, signature);
     else if (Object.keys(part).every((name) => name === "thoughtSignature" || name === "thought"))
       readText("", isThought, signature);
@@ -122,13 +76,12 @@ export function createCandidateDecoder(
       if (isJsonObject(citationMetadata)) sources = { ...sources, citations: citationMetadata };
     },
     end(blocked) {
-      if (lastText !== -1) {
-        for (const citation of readCitations(text, sources))
-          say({ type: "citation", choice, index: lastText, citation });
-      }
-      close();
+      const { lastText: index } = parts;
+      const cited = index === -1 ? [] : readCitations(parts.text, sources);
+      for (const citation of cited) say({ type: "citation", choice, index, citation });
+      parts.close();
       // An answer without a reason is one as far as it says something.
-      const told = word ?? (blocked !== undefined ? "SAFETY" : parts > 0 ? "STOP" : "OTHER");
+      const told = word ?? (blocked !== undefined ? "SAFETY" : parts.count > 0 ? "STOP" : "OTHER");
       const reason = finishReason(told, calls > 0);
       const refusal = reason === "content_filter" ? (message ?? blocked?.message) : undefined;
       say({ type: "finish", choice, reason, ...(refusal === undefined ? {} : { refusal }) });
@@ -137,8 +90,8 @@ export function createCandidateDecoder(
 }
 
 function codeText({ language, code }: JsonObject): string {
-  const word = typeof language === "string" ? language.toLowerCase().replace(/[^a-z0-9+#-]/g, "") : "";
-  return fence(word === "language_unspecified" ? "" : word, code);
+  const isNamed = typeof language === "string" && /^[\w+#-]+$/.test(language);
+  return fence(isNamed && language !== "LANGUAGE_UNSPECIFIED" ? language.toLowerCase() : "", code);
 }
 
 /** Code that ran and what came of it, as text shows it. */

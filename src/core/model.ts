@@ -47,7 +47,7 @@ export interface ThinkingFacts {
   readonly streamedOnly?: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways?: boolean;
-  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Not in chat completions. */
   readonly style?: "budget" | "adaptive";
   /** Whether it can be kept from thinking; one that cannot is not sent a switch either. Absent is yes. */
   readonly canBeOff?: boolean;

@@ -113,8 +113,8 @@ function readCall(call: WireCall, path: string): OpenCall {
       `${path}.type must be function: this model's provider has no custom tools.`,
       `${path}.type`,
     );
-  if (call.function === undefined) throw invalid(`${path}.function is required.`, `${path}.function`);
-  if (call.id === undefined || call.id === "") throw invalid(`${path}.id is required.`, `${path}.id`);
+  if (!call.function) throw invalid(`${path}.function is required.`, `${path}.function`);
+  if (!call.id) throw invalid(`${path}.id is required.`, `${path}.id`);
   const signature = signatureOf(call);
   const part: ToolCallPart = {
     type: "tool_call",

@@ -80,9 +80,9 @@ function sound(audio: WirePart["input_audio"], path: string): Source {
 function decodeFile(part: WirePart, path: string): Part {
   const file = part.file ?? {};
   const { file_data: data, file_id: id, filename } = file;
-  const name = filename === undefined || filename === "" ? {} : { name: filename };
-  if (data === undefined) {
-    if (id === undefined) throw invalid(`${path}.file_data or ${path}.file_id is required.`, path);
+  const name = filename ? { name: filename } : {};
+  if (!data) {
+    if (!id) throw invalid(`${path}.file_data or ${path}.file_id is required.`, path);
     return { type: "document", source: { kind: "file", id }, ...name, ...marked(part) };
   }
   const mediaType = fileType(file);

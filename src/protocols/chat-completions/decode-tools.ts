@@ -11,7 +11,7 @@ type WireTool = NonNullable<ChatRequestBody["tools"]>[number];
 export function decodeTools(tools: readonly WireTool[]): readonly ToolDefinition[] {
   return tools.map((tool, i) => {
     const called = tool.function;
-    if (tool.type === "custom" || called === undefined) {
+    if (tool.type === "custom" || !called) {
       const path = `tools[${i}].type`;
       const name = tool.custom?.name ?? "";
       throw invalid(
@@ -23,7 +23,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly ToolDefinition
     const strict = memberOf(called, "strict");
     return {
       name: called.name,
-      ...(called.description === undefined ? {} : { description: called.description }),
+      ...(typeof called.description === "string" ? { description: called.description } : {}),
       ...(isJsonObject(called.parameters) ? { parameters: called.parameters } : {}),
       ...(typeof strict === "boolean" ? { strict } : {}),
       ...(cache === undefined ? {} : { cache }),

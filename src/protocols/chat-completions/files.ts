@@ -27,15 +27,15 @@ const BY_ENDING: Readonly<Record<string, string>> = {
 
 /** The members of a `file` that tell what is in it. */
 interface NamedFile {
-  readonly file_data?: string;
-  readonly filename?: string;
+  readonly file_data?: string | null;
+  readonly filename?: string | null;
 }
 
 /** The media type of a `file` part, from its data URL, else from its name or link; `undefined` where neither tells. */
 export function fileType({ file_data: data, filename }: NamedFile): string | undefined {
   const said = /^data:([^;,]+)/i.exec(data?.slice(0, 256) ?? "")?.[1];
   if (said !== undefined) return said.trim().toLowerCase();
-  const link = data !== undefined && isLink(data) ? data.split(/[?#]/, 1)[0] : undefined;
+  const link = data && isLink(data) ? data.split(/[?#]/, 1)[0] : undefined;
   for (const name of [filename, link]) {
     const ending = /\.([a-z0-9]{1,8})$/i.exec(name ?? "")?.[1]?.toLowerCase();
     if (ending !== undefined && Object.hasOwn(BY_ENDING, ending)) return BY_ENDING[ending];

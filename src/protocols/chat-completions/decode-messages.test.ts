@@ -469,6 +469,27 @@ describe("reasoning of earlier answers", () => {
       ],
     },
     {
+      name: "text that it parted is parted again",
+      details: [detail("x", "S1", { ...claude(1), text_before: 2 })],
+      want: [
+        { type: "text", text: "sa" },
+        { type: "thinking", text: "x", signature: "S1", issuer: "anthropic" },
+        { type: "text", text: "id" },
+        called("a"),
+        called("b"),
+      ],
+    },
+    {
+      name: "a place outside the text parts nothing",
+      details: [detail("x", "S1", { ...claude(0), text_before: 4 })],
+      want: [
+        { type: "thinking", text: "x", signature: "S1", issuer: "anthropic" },
+        text,
+        called("a"),
+        called("b"),
+      ],
+    },
+    {
       name: "the text beside it is never thinking",
       details: [detail("x", "S1")],
       more: { reasoning_content: "x", reasoning: "x" },

@@ -4,7 +4,7 @@ import { invalid } from "../request-json.ts";
 import { printable } from "../rewrite.ts";
 import { openCallLedger } from "./decode-calls.ts";
 import { cacheOf, decodeContent, decodeImage, memberOf } from "./decode-parts.ts";
-import { decodeReasoning, interleave } from "./decode-reasoning.ts";
+import { decodeReasoning, interleave, partText } from "./decode-reasoning.ts";
 import type { ChatMessage } from "./schema.ts";
 
 /** Members of messages that have a place in turns, or nothing to say there. */
@@ -86,7 +86,10 @@ function decodeAnswer(
     decodeImage(image.image_url, `${path}.images[${i}].image_url`),
   );
   const refusal = memberOf(message, "refusal");
-  const said = decodeContent(message.content, `${path}.content`);
+  const said: readonly Part[] =
+    typeof message.content === "string" && message.content !== ""
+      ? partText(message.content, reasoning.textEnds).map((text) => ({ type: "text", text }))
+      : decodeContent(message.content, `${path}.content`);
   const texts: readonly Part[] =
     said.length === 0 && typeof refusal === "string" && refusal !== ""
       ? [{ type: "text", text: refusal }]

@@ -20,6 +20,8 @@ interface PlacedPart {
 /** The reasoning of an earlier answer, read from `reasoning_details`. */
 export interface DecodedReasoning {
   readonly placed: readonly PlacedPart[];
+  /** Where reasoning parted the visible text, in units of a string, in order. */
+  readonly textEnds: readonly number[];
   /** Items of kinds or issuers that cannot be sent on, by what they call themselves. */
   readonly foreign: readonly string[];
 }
@@ -29,11 +31,14 @@ type Detail = NonNullable<ChatMessage["reasoning_details"]>[number];
 /** Reads the items in their order. Signatures are not looked into: whose they are is all that is told. */
 export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
   const placed: PlacedPart[] = [];
+  const textEnds = new Set<number>();
   const foreign: string[] = [];
   for (const item of details) {
     const format = memberOf(item, "format");
     const issuer = issuerOf(format);
     const index = memberOf(item, "index");
+    const before = memberOf(item, "text_before");
+    if (issuer !== "foreign" && typeof before === "number") textEnds.add(before);
     const at = typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined;
     if (issuer === "foreign") foreign.push(String(format));
     else if (item.type === "thinking" || item.type === "redacted_thinking") {
@@ -48,7 +53,7 @@ export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
       }
     } else foreign.push(item.type);
   }
-  return { placed, foreign };
+  return { placed, textEnds: [...textEnds].sort((a, b) => a - b), foreign };
 }
 
 function issuerOf(format: unknown): Issuer | "foreign" | undefined {
@@ -62,6 +67,12 @@ function redactedData(item: Detail, text: string, signature: string): string | u
     return typeof data === "string" && data !== "" ? data : undefined;
   }
   return text === "" && signature.startsWith(REDACTED) ? signature.slice(REDACTED.length) : undefined;
+}
+
+/** A text as it was before it became one, parted where reasoning stood. Ends that are not within it are passed over. */
+export function partText(text: string, textEnds: readonly number[]): string[] {
+  const ends = textEnds.filter((end) => Number.isInteger(end) && end > 0 && end < text.length);
+  return [...ends, text.length].map((end, i) => text.slice(i === 0 ? 0 : ends[i - 1], end));
 }
 
 /**

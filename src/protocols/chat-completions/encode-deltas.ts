@@ -23,7 +23,6 @@ export interface DeltaWriter {
 
 /** The part that is open in a choice. */
 interface OpenPart {
-  readonly index: number;
   readonly begun: BegunPart;
   /** Characters of the choice's text before it. */
   readonly textStart: number;
@@ -38,6 +37,12 @@ interface OpenCall {
   held: string;
 }
 
+/** An item of `reasoning_details`, and how much of the choice's text came before it. */
+interface Reasoned {
+  readonly item: JsonObject;
+  readonly before: number;
+}
+
 interface ChoiceState {
   part: OpenPart | undefined;
   call: OpenCall | undefined;
@@ -46,7 +51,12 @@ interface ChoiceState {
   failed: boolean;
   readonly images: JsonObject[];
   readonly annotations: JsonObject[];
-  readonly reasoning: JsonObject[];
+  readonly reasoning: Reasoned[];
+  /** Parts so far as the answer comes back: texts that follow one another are one by then. */
+  places: number;
+  lastSaid: BegunPart["type"] | undefined;
+  /** The choice's text so far, in units of a string. */
+  textUnits: number;
   /** Citations of the open part that do not say which text they are of: all of it. */
   readonly citations: Citation[];
 }
@@ -73,6 +83,9 @@ export function openDeltaWriter(): DeltaWriter {
       images: [],
       annotations: [],
       reasoning: [],
+      places: 0,
+      lastSaid: undefined,
+      textUnits: 0,
       citations: [],
     };
     states.set(choice, state);
@@ -93,7 +106,7 @@ export function openDeltaWriter(): DeltaWriter {
       const say = (delta: JsonObject): void => void out.push({ choice, delta, finish: null });
       switch (event.type) {
         case "part_start":
-          startPart(state, event.index, event.part);
+          startPart(state, event.part);
           break;
         case "delta":
           addText(state, event.text, say);
@@ -133,8 +146,8 @@ export function openDeltaWriter(): DeltaWriter {
 
 type Say = (delta: JsonObject) => void;
 
-function startPart(state: ChoiceState, index: number, begun: BegunPart): void {
-  state.part = { index, begun, textStart: state.textLength, text: "" };
+function startPart(state: ChoiceState, begun: BegunPart): void {
+  state.part = { begun, textStart: state.textLength, text: "" };
   if (begun.type !== "tool_call") return;
   state.call = { at: state.calls, waiting: true, held: "" };
   state.calls += 1;
@@ -145,6 +158,8 @@ function addText(state: ChoiceState, text: string, say: Say): void {
   if (part === undefined || text === "") return;
   switch (part.begun.type) {
     case "text":
+      part.text += text;
+      state.textUnits += text.length;
       state.textLength += Array.from(text).length;
       return say({ content: text });
     case "thinking":
@@ -188,18 +203,21 @@ function fragment(index: number, call: JsonObject): JsonObject {
 function endPart(state: ChoiceState, say: Say): void {
   const { part, call } = state;
   if (part === undefined) return;
-  const { begun, index, signature, text } = part;
+  const { begun, signature, text } = part;
+  const reason = (thinking: string, signed: string | undefined, format: string): void => {
+    const item = detail(thinking, signed, format, state.places);
+    state.reasoning.push({ item, before: state.textUnits });
+  };
   switch (begun.type) {
     case "text":
       // The interface has no signature on a text, so it travels as a piece of reasoning without words.
-      if (signature !== undefined) state.reasoning.push(detail("", signature, FORMATS.google, index));
+      if (signature !== undefined) reason("", signature, FORMATS.google);
       break;
     case "thinking":
-      if (text !== "" || signature !== undefined)
-        state.reasoning.push(detail(text, signature, FORMATS[begun.issuer], index));
+      if (text !== "" || signature !== undefined) reason(text, signature, FORMATS[begun.issuer]);
       break;
     case "redacted_thinking":
-      state.reasoning.push(detail("", REDACTED + begun.data, FORMATS[begun.issuer], index));
+      reason("", REDACTED + begun.data, FORMATS[begun.issuer]);
       break;
     case "tool_call":
       if (call === undefined) break;
@@ -217,6 +235,10 @@ function endPart(state: ChoiceState, say: Say): void {
   }
   for (const citation of state.citations.splice(0))
     state.annotations.push(annotation(citation, part.textStart, state.textLength));
+  const silent =
+    (begun.type === "text" || begun.type === "thinking") && text === "" && signature === undefined;
+  if (!silent && !(begun.type === "text" && state.lastSaid === "text")) state.places += 1;
+  if (!silent) state.lastSaid = begun.type;
   state.part = undefined;
   state.call = undefined;
 }
@@ -236,8 +258,12 @@ function annotation({ url, title, start, end }: Citation, from: number, to: numb
   return { type: "url_citation", url_citation: { ...span, title: title ?? url, url } };
 }
 
-function sayCollected({ images, annotations, reasoning }: ChoiceState, say: Say): void {
-  const lists = { images, annotations, reasoning_details: reasoning };
+function sayCollected({ images, annotations, reasoning, textUnits }: ChoiceState, say: Say): void {
+  // Text before and behind it is one text for the client: where it was parted must be said.
+  const details = reasoning.map(({ item, before }) =>
+    before > 0 && before < textUnits ? Object.assign({}, item, { text_before: before }) : item,
+  );
+  const lists = { images, annotations, reasoning_details: details };
   const delta = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
   if (Object.keys(delta).length > 0) say(delta);
 }

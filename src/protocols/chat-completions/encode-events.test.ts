@@ -203,6 +203,24 @@ describe("a plain answer", () => {
         ],
       },
     },
+    {
+      name: "the place of thinking between two texts, of which the first came in two",
+      parts: [text("a\u{1f600}"), text("b"), thought("S", "x"), text("c")],
+      want: {
+        content: "a\u{1f600}bc",
+        reasoning_content: "x",
+        reasoning_details: [
+          {
+            type: "thinking",
+            thinking: "x",
+            signature: "S",
+            format: "anthropic-claude-v1",
+            index: 1,
+            text_before: 4,
+          },
+        ],
+      },
+    },
     { name: "nothing of a thinking that is empty", parts: [thought(undefined)], want: { content: null } },
     {
       name: "a picture with its signature in the data URL",

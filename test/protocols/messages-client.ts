@@ -98,9 +98,9 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
   } as unknown as SeenRequest;
   const refusal = strict(seen);
   return {
-    body: JSON.parse(JSON.stringify(body)) as Body,
+    body: JSON.parse(JSON.stringify(body)),
     text: written,
-    up: JSON.parse(text) as Body,
+    up: JSON.parse(text),
     warnings: [...warnings, ...up.warnings],
     refused: refusal === undefined ? undefined : String(refusal.body),
   };

@@ -505,6 +505,6 @@ describe("a schema that binds", () => {
     },
   ];
   for (const { name, schema, want } of cases) {
-    test(name, () => expect(strictSchema(schema)).toEqual(want));
+    test(name, () => expect<object>(strictSchema(schema)).toEqual(want));
   }
 });

@@ -1,16 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 
-/** What the language has for numbers that must keep their digits, which the types do not know yet. */
-interface ExactJson {
-  parse(
-    text: string,
-    revive: (key: string, value: unknown, at: { readonly source?: string }) => unknown,
-  ): unknown;
-  rawJSON(text: string): object;
-}
-
-const exact = JSON as unknown as ExactJson;
+/** The language's way to write a number by its digits, which the types do not know yet. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): object };
 
 /**
  * The input of a tool call as an object, to be written as JSON again; none is an empty one. Numbers keep their digits.
@@ -20,11 +12,7 @@ export function callInput(text: string, name: string): JsonObject {
   if (text.trim() === "") return {};
   let value: unknown;
   try {
-    value = exact.parse(text, (_key, found, { source }) =>
-      typeof found === "number" && source !== undefined && String(found) !== source
-        ? exact.rawJSON(source)
-        : found,
-    );
+    value = JSON.parse(text, keepDigits);
   } catch {
     throw invalid(
       `The arguments of the call of ${JSON.stringify(name.slice(0, 64))} are not valid JSON.`,
@@ -37,4 +25,11 @@ export function callInput(text: string, name: string): JsonObject {
     `The arguments of the call of ${JSON.stringify(name.slice(0, 64))} must be a JSON object.`,
     "messages",
   );
+}
+
+function keepDigits(_key: string, value: unknown, at?: { readonly source?: string }): unknown {
+  const source = at?.source;
+  return typeof value === "number" && source !== undefined && String(value) !== source
+    ? rawJSON(source)
+    : value;
 }

@@ -113,6 +113,7 @@ const BANS: readonly Ban[] = [
       "src/catalog/catalog.ts": "a model file, then checked by its schema",
       "src/protocols/request-json.ts": "a body that the scanner has checked and bounded",
       "src/protocols/answer-json.ts": "a provider's answer, read tolerantly",
+      "src/protocols/exact-json.ts": "text that is to be written again with the same digits",
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",

@@ -2,8 +2,8 @@ import { joinBytes } from "../core/bytes.ts";
 import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json-value.ts";
-import { readAnswerJson } from "./answer-json.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { parseExact } from "./exact-json.ts";
 import type {
   AnswerContext,
   Metered,
@@ -82,8 +82,9 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     readAnswer(body, context) {
       const relayed = client.protocol.readAnswer(body, context);
       // The relay has checked the answer and repaired it; the credit in it is not shown to anybody.
-      const { value } = readAnswerJson(relayed.encode(0n));
-      const events = client.decodeAnswer(value);
+      const answer = parseExact(decoder.decode(relayed.encode(0n)));
+      if (!isJsonObject(answer)) throw new Error("The relay has checked the answer.");
+      const events = client.decodeAnswer(answer);
       return {
         metered: relayed.metered,
         repairs: relayed.repairs,
@@ -155,6 +156,7 @@ function translateStream(to: EventEncoder, client: ClientEnd, context: AnswerCon
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 const NO_HEADERS = new Headers();
 
 /** The credit as its own digits: a JSON number of ours would round it. */

@@ -122,7 +122,6 @@ const BANS: readonly Ban[] = [
         "usage and grounding of a chunk that the scanner has checked",
       "src/protocols/messages/stream.ts":
         "the start, usage and error of a stream that the scanner has checked",
-      "src/protocols/messages/call-input.ts": "the input of a tool call, which its caller wrote as text",
       "src/protocols/messages/decode-events.ts": "an event that the relay has checked",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",

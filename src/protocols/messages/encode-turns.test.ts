@@ -418,7 +418,7 @@ describe("calls and results", () => {
     expect(text).toContain(`"input":${input}`);
   });
 
-  for (const input of ["{", '{"a":1', "[1]", "5", '"x"']) {
+  for (const input of ["{", '{"a":1', "[1]", "5", "5.50", '"x"']) {
     test(`the input ${input} is refused`, () => {
       const [param, message] = refusalOf(chatOf([turn("user", "a"), turn("assistant", called("c", input))]));
       expect(param).toBe("messages");

@@ -117,16 +117,16 @@ function reasoningDetails(choice: Choice, vendor: string): readonly JsonObject[]
 }
 
 function toolCalls(choice: Choice, vendor: string): readonly JsonObject[] {
-  return ofType(choice, "call").map(({ id, name, input, signature }, i) => {
-    const called = {
-      id: `call_${id}`,
-      type: "function",
-      function: { name, arguments: JSON.stringify(input) },
-    };
-    // Of parallel calls the first carries it.
-    if (vendor !== "google" || i > 0) return called;
-    return { ...called, extra_content: { google: { thought_signature: signature } } };
-  });
+  const calls: readonly JsonObject[] = ofType(choice, "call").map(({ id, name, input }) => ({
+    id: `call_${id}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  const [first, ...others] = calls;
+  const [signed] = ofType(choice, "call");
+  if (vendor !== "google" || first === undefined || signed === undefined) return calls;
+  // Of parallel calls the first carries it.
+  return [{ ...first, extra_content: { google: { thought_signature: signed.signature } } }, ...others];
 }
 
 function pictures(choice: Choice): readonly JsonObject[] {

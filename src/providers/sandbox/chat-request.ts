@@ -36,7 +36,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     thinking: readThinking(body.reasoning),
     image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
     ...(aspectRatio === "" ? {} : { aspectRatio }),
-    inputTokens: inputTokensOf(messages, [body.tools, body.response_format]),
+    inputTokens: inputTokensOf(model, messages, [body.tools, body.response_format]),
   };
 }
 

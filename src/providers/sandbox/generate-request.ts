@@ -48,6 +48,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     image: readImage(config, context),
     ...(aspectRatio === "" ? {} : { aspectRatio }),
     inputTokens: inputTokensOf(
+      model,
       body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
       [body.tools, schema],
     ),

@@ -45,7 +45,7 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     thinking:
       thinks === undefined || thinks === "disabled" ? "none" : display === "omitted" ? "hidden" : "shown",
     image: "none",
-    inputTokens: inputTokensOf(body.system === undefined ? messages : [body.system, ...messages], [
+    inputTokens: inputTokensOf(model, body.system === undefined ? messages : [body.system, ...messages], [
       body.tools,
       form.schema,
     ]),

@@ -41,7 +41,9 @@ const texts = fc.oneof(
       "^\\p{Lu}\\p{Ll}+$",
     )
     .map((pattern) => ({ type: "string", pattern })),
-  fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 4 }).map((values) => ({ type: "string", enum: values })),
+  fc
+    .uniqueArray(fc.string(), { minLength: 1, maxLength: 4 })
+    .map((values) => ({ type: "string", enum: values })),
 );
 
 const numbers = fc.oneof(
@@ -71,7 +73,7 @@ const { schema: schemas } = fc.letrec<{ schema: object }>((tie) => {
           type: "object",
           properties,
           required,
-          ...(open ? {} : { additionalProperties: false }),
+          additionalProperties: open,
         })),
       ),
       fc.tuple(tie("schema"), range(4)).map(([items, [minItems, maxItems]]) => ({
@@ -132,8 +134,16 @@ const hard: Readonly<Record<string, object>> = {
   },
   "one of several by a constant": {
     oneOf: [
-      { type: "object", properties: { kind: { const: "a" }, x: { type: "number" } }, required: ["kind", "x"] },
-      { type: "object", properties: { kind: { const: "b" }, y: { type: "string" } }, required: ["kind", "y"] },
+      {
+        type: "object",
+        properties: { kind: { const: "a" }, x: { type: "number" } },
+        required: ["kind", "x"],
+      },
+      {
+        type: "object",
+        properties: { kind: { const: "b" }, y: { type: "string" } },
+        required: ["kind", "y"],
+      },
     ],
   },
   "unique items of few values": {
@@ -149,13 +159,22 @@ const hard: Readonly<Record<string, object>> = {
     minItems: 2,
   },
   "an item that must be there": { type: "array", items: { type: "integer" }, contains: { minimum: 90 } },
-  "members that nobody named": { type: "object", minProperties: 3, additionalProperties: { type: "integer" } },
+  "members that nobody named": {
+    type: "object",
+    minProperties: 3,
+    additionalProperties: { type: "integer" },
+  },
   "a base with alternatives": {
     type: "object",
     properties: { a: { type: "string" }, b: { type: "string" } },
     anyOf: [{ required: ["a"] }, { required: ["b"] }],
   },
-  "limits that both hold": { allOf: [{ type: "number", minimum: 3 }, { type: "integer", maximum: 4 }] },
+  "limits that both hold": {
+    allOf: [
+      { type: "number", minimum: 3 },
+      { type: "integer", maximum: 4 },
+    ],
+  },
   "a pattern of a least length": { type: "string", pattern: "^[a-z]+$", minLength: 12, maxLength: 30 },
   "a member named like an object's own": {
     type: "object",
@@ -212,7 +231,10 @@ const endless: Readonly<Record<string, object>> = {
   "has no end": { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" } }, required: ["a", "b"] },
   "asks for a billion items": { type: "array", items: { type: "array", minItems: 1e9 }, minItems: 1e9 },
   "asks for a billion letters": { type: "string", minLength: 1e9 },
-  "asks for a billion repetitions": { type: "string", pattern: "^((a{1000}){1000}){1000000}(^){1000000000}$" },
+  "asks for a billion repetitions": {
+    type: "string",
+    pattern: "^((a{1000}){1000}){1000000}(^){1000000000}$",
+  },
   "refers in a circle of many": {
     $defs: Object.fromEntries(
       Array.from({ length: 14 }, (_, i) => [

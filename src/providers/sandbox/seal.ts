@@ -9,10 +9,10 @@ export interface Seal {
 }
 
 /** Signatures that Google takes for a history that another model made: https://ai.google.dev/gemini-api/docs/thought-signatures */
-const PLACEHOLDERS: readonly string[] = [
+const PLACEHOLDERS: ReadonlySet<string> = new Set([
   "skip_thought_signature_validator",
   "context_engineering_is_the_way_to_go",
-];
+]);
 
 /** A seal over a keyed hash of text, which gives base64url. */
 export function createSeal(hash: (text: string) => string): Seal {
@@ -25,7 +25,7 @@ export function createSeal(hash: (text: string) => string): Seal {
     isToken(signature) {
       const plain = normal(signature);
       const text = decoded(plain);
-      if (PLACEHOLDERS.includes(signature) || PLACEHOLDERS.includes(text)) return true;
+      if (PLACEHOLDERS.has(signature) || PLACEHOLDERS.has(text)) return true;
       const dot = text.lastIndexOf(".");
       // Base64 has more than one way to write the same bytes; a signature comes back as it was given.
       return (

@@ -121,6 +121,10 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
   } else {
     const served = catalog.models.filter((model) => !inSandbox.includes(model));
     say(`Providers: ${live.join(", ")}. Models: ${names(served)}`);
+    const routed = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
+    const idle = live.filter((id) => !routed.has(id));
+    if (idle.length > 0)
+      say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
   }
   if (inSandbox.length > 0) {
     say(
@@ -130,10 +134,6 @@ async function greet(config: Config, services: Services, listener: Listener): Pr
           : "SWITCHYARD_SANDBOX=on says so: no provider of theirs is live."
       }`,
     );
-    const served = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
-    const idle = [...providers.keys()].filter((id) => !served.has(id));
-    if (idle.length > 0)
-      say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
   }
   if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
   const first = await services.firstAccount();

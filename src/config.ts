@@ -5,10 +5,11 @@ import { parse as parseYaml } from "yaml";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
-import type { Model, ProtocolId } from "./core/model.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { servedBy } from "./protocols/index.ts";
 import { credentialHeaders } from "./providers/credentials.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, Provider, ProviderDefinition } from "./providers/provider.ts";
@@ -314,7 +315,8 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
     }
     try {
       return buildModel(id, "language", facts, {
-        supportedProtocols: [provider.protocol],
+        // In every format that its provider can be asked in, its own or by translation.
+        supportedProtocols: PROTOCOLS.filter((asked) => servedBy(asked, provider.protocol) !== undefined),
         routes: [{ provider: provider.id, upstreamId: upstream_id ?? id }],
       });
     } catch (error) {

@@ -59,7 +59,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const request = protocol.readRequest(input.wire);
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
-  const target = targetOf(admission);
+  const { target } = admission;
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const asked = admission.protocol.upstreamBody(request, target);
   const limited = passKeyLimits(services, input, admission);
@@ -105,18 +105,6 @@ async function relayAdmitted(
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
   const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
   return { kind: "stream", answer, warnings };
-}
-
-function targetOf(admission: Admission): RelayTarget {
-  const { dialect } = admission.provider;
-  return {
-    model: admission.model,
-    upstreamId: admission.upstreamId,
-    unknownFields: dialect.unknownFields,
-    native: dialect.kind === "native",
-    streamUsageOption: dialect.streamUsageOption,
-    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
-  };
 }
 
 /** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */

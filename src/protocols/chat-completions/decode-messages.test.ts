@@ -480,6 +480,27 @@ describe("reasoning of earlier answers", () => {
       ],
     },
     {
+      name: "text behind it stays behind it, and calls before it before",
+      details: [detail("x", "S1", { ...claude(2), text_before: 2 })],
+      want: [
+        { type: "text", text: "sa" },
+        called("a"),
+        { type: "thinking", text: "x", signature: "S1", issuer: "anthropic" },
+        { type: "text", text: "id" },
+        called("b"),
+      ],
+    },
+    {
+      name: "text that all came behind it stays behind it",
+      details: [detail("x", "S1", { ...claude(1), text_before: 0 })],
+      want: [
+        called("a"),
+        { type: "thinking", text: "x", signature: "S1", issuer: "anthropic" },
+        text,
+        called("b"),
+      ],
+    },
+    {
       name: "a place outside the text parts nothing",
       details: [detail("x", "S1", { ...claude(0), text_before: 4 })],
       want: [

@@ -94,7 +94,7 @@ function decodeAnswer(
     said.length === 0 && typeof refusal === "string" && refusal !== ""
       ? [{ type: "text", text: refusal }]
       : said;
-  return interleave(reasoning.placed, [...texts, ...images, ...calls]);
+  return interleave(reasoning.placed, texts, [...images, ...calls]);
 }
 
 /** A mark on a message is one on its last part that can have any. */

@@ -15,6 +15,8 @@ export const REDACTED = "redacted:";
 interface PlacedPart {
   readonly part: Part;
   readonly at: number | undefined;
+  /** How much text came before it, where more came behind it. */
+  readonly textBefore?: number;
 }
 
 /** The reasoning of an earlier answer, read from `reasoning_details`. */
@@ -33,6 +35,8 @@ export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
   const placed: PlacedPart[] = [];
   const textEnds = new Set<number>();
   const foreign: string[] = [];
+  const place = (part: Part, at: number | undefined, before: unknown): void =>
+    void placed.push({ part, at, ...(typeof before === "number" ? { textBefore: before } : {}) });
   for (const item of details) {
     const format = memberOf(item, "format");
     const issuer = issuerOf(format);
@@ -46,10 +50,10 @@ export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
       const text = item.thinking ?? "";
       const signature = item.signature ?? "";
       const data = redactedData(item, text, signature);
-      if (data !== undefined) placed.push({ part: { type: "redacted_thinking", data, ...whose }, at });
+      if (data !== undefined) place({ type: "redacted_thinking", data, ...whose }, at, before);
       else if (text !== "" || signature !== "") {
         const signed = signature === "" ? {} : { signature };
-        placed.push({ part: { type: "thinking", text, ...signed, ...whose }, at });
+        place({ type: "thinking", text, ...signed, ...whose }, at, before);
       }
     } else foreign.push(item.type);
   }
@@ -76,25 +80,36 @@ export function partText(text: string, textEnds: readonly number[]): string[] {
 }
 
 /**
- * The parts of an answer in the order they came in. Reasoning goes to the place it names, the others fill what is left;
- * where an item names no place of its own, all reasoning goes first, in its order.
+ * The parts of an answer in the order they came in. Reasoning goes to the place it names; texts, up to how much of them
+ * came before the reasoning that is next, and then the others fill what is left. Where an item names no place of its
+ * own, all reasoning goes first, in its order.
  */
-export function interleave(placed: readonly PlacedPart[], others: readonly Part[]): Part[] {
-  const byPlace = new Map(placed.map(({ part, at }) => [at, part]));
-  if (byPlace.has(undefined) || byPlace.size < placed.length)
-    return [...placed.map(({ part }) => part), ...others];
+export function interleave(
+  placed: readonly PlacedPart[],
+  texts: readonly Part[],
+  others: readonly Part[],
+): Part[] {
+  const places = new Set(placed.map(({ at }) => at));
+  if (places.has(undefined) || places.size < placed.length)
+    return [...placed.map(({ part }) => part), ...texts, ...others];
+  const reasoning = placed.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
+  const said = [...texts];
   const rest = [...others];
   const parts: Part[] = [];
-  const total = placed.length + others.length;
-  for (let at = 0; parts.length < total; at += 1) {
-    const part = byPlace.get(at) ?? rest.shift();
-    if (part !== undefined) {
-      byPlace.delete(at);
-      parts.push(part);
-    } else {
-      // No other part is left to stand between: the reasoning that names later places follows in their order.
-      parts.push(...[...byPlace].sort(([a], [b]) => (a ?? 0) - (b ?? 0)).map(([, later]) => later));
-    }
+  let length = 0;
+  while (reasoning.length + said.length + rest.length > 0) {
+    const [next] = reasoning;
+    const [text] = said;
+    const isFull = next?.textBefore !== undefined && length >= next.textBefore;
+    // Where nothing else is left to stand between, reasoning that names a later place follows at once.
+    if (next !== undefined && (next.at === parts.length || said.length + rest.length === 0)) {
+      parts.push(next.part);
+      reasoning.shift();
+    } else if (text !== undefined && (!isFull || rest.length === 0)) {
+      parts.push(text);
+      said.shift();
+      length += text.type === "text" ? text.text.length : 0;
+    } else parts.push(...rest.splice(0, 1));
   }
   return parts;
 }

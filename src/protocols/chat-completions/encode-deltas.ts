@@ -52,9 +52,10 @@ interface ChoiceState {
   readonly images: JsonObject[];
   readonly annotations: JsonObject[];
   readonly reasoning: Reasoned[];
-  /** Parts so far as the answer comes back: texts that follow one another are one by then. */
+  /** Parts so far as the answer comes back: texts that no reasoning parts are one by then. */
   places: number;
-  lastSaid: BegunPart["type"] | undefined;
+  /** There was text since the last reasoning. */
+  hasText: boolean;
   /** The choice's text so far, in units of a string. */
   textUnits: number;
   /** Citations of the open part that do not say which text they are of: all of it. */
@@ -84,7 +85,7 @@ export function openDeltaWriter(): DeltaWriter {
       annotations: [],
       reasoning: [],
       places: 0,
-      lastSaid: undefined,
+      hasText: false,
       textUnits: 0,
       citations: [],
     };
@@ -237,10 +238,14 @@ function endPart(state: ChoiceState, say: Say): void {
     state.annotations.push(annotation(citation, part.textStart, state.textLength));
   const silent =
     (begun.type === "text" || begun.type === "thinking") && text === "" && signature === undefined;
-  if (!silent && !(begun.type === "text" && state.lastSaid === "text")) state.places += 1;
-  if (!silent) state.lastSaid = begun.type;
+  if (!silent && !(begun.type === "text" && state.hasText)) state.places += 1;
+  if (!silent) state.hasText = begun.type === "text" || (state.hasText && !isReasoning(begun));
   state.part = undefined;
   state.call = undefined;
+}
+
+function isReasoning({ type }: BegunPart): boolean {
+  return type === "thinking" || type === "redacted_thinking";
 }
 
 function detail(thinking: string, signature: string | undefined, format: string, index: number): JsonObject {
@@ -259,9 +264,9 @@ function annotation({ url, title, start, end }: Citation, from: number, to: numb
 }
 
 function sayCollected({ images, annotations, reasoning, textUnits }: ChoiceState, say: Say): void {
-  // Text before and behind it is one text for the client: where it was parted must be said.
+  // All text is one for the client: how much of it came before a thought that had more behind it must be said.
   const details = reasoning.map(({ item, before }) =>
-    before > 0 && before < textUnits ? Object.assign({}, item, { text_before: before }) : item,
+    Number(item.index) > 0 && before < textUnits ? Object.assign({}, item, { text_before: before }) : item,
   );
   const lists = { images, annotations, reasoning_details: details };
   const delta = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));

@@ -221,6 +221,42 @@ describe("a plain answer", () => {
         ],
       },
     },
+    {
+      name: "the place of thinking behind a call, where the texts around the call are one by then",
+      parts: [text("a"), toolCall("a", "{}"), text("b"), thought("S"), text("c")],
+      want: {
+        content: "abc",
+        tool_calls: [{ id: "a", type: "function", function: { name: "f_a", arguments: "{}" } }],
+        reasoning_details: [
+          {
+            type: "thinking",
+            thinking: "",
+            signature: "S",
+            format: "anthropic-claude-v1",
+            index: 2,
+            text_before: 2,
+          },
+        ],
+      },
+    },
+    {
+      name: "that all text came behind thinking which is not the first",
+      parts: [toolCall("a", "{}"), thought("S"), text("c")],
+      want: {
+        content: "c",
+        tool_calls: [{ id: "a", type: "function", function: { name: "f_a", arguments: "{}" } }],
+        reasoning_details: [
+          {
+            type: "thinking",
+            thinking: "",
+            signature: "S",
+            format: "anthropic-claude-v1",
+            index: 1,
+            text_before: 0,
+          },
+        ],
+      },
+    },
     { name: "nothing of a thinking that is empty", parts: [thought(undefined)], want: { content: null } },
     {
       name: "a picture with its signature in the data URL",

@@ -35,12 +35,13 @@ export function meaningOfChat(body: Json): Meaning {
 }
 
 function choiceOf(choice: Json): Json {
-  if (choice === undefined || typeof choice === "string") return choice;
+  if (choice === undefined || choice === null) return undefined;
+  if (typeof choice === "string") return choice;
   return { tool: choice.function.name };
 }
 
 function formOf(format: Json): Json {
-  if (format === undefined || format.type === "text") return undefined;
+  if (format === undefined || format === null || format.type === "text") return undefined;
   return format.type === "json_object" ? "json" : { schema: format.json_schema.schema };
 }
 
@@ -51,10 +52,9 @@ function readMessage(message: Json, meaning: Meaning, calls: ReturnType<typeof c
     if (meaning.turns.length === 0) meaning.system.push(...said);
     else addTurn(meaning, "user", said);
   } else if (role === "tool") {
-    const text = said.map((item) => item.text).join("");
-    addTurn(meaning, "user", [
-      { is: "result", of: calls.result(message.tool_call_id), value: resultValue(text) },
-    ]);
+    const text = said.flatMap((item) => item.text ?? []).join("\n");
+    const result = { is: "result", of: calls.result(message.tool_call_id), value: resultValue(text) };
+    addTurn(meaning, "user", [result, ...said.filter(({ is }) => is !== "text")]);
   } else if (role === "assistant") {
     const made = (message.tool_calls ?? []).map(({ id, function: called }: Json) => ({
       is: "call",
@@ -80,6 +80,7 @@ function itemOf(part: Json): Item {
   if (type === "image_url") return { is: "image", ...sourceOf(part.image_url.url), ...cache };
   if (type === "input_audio")
     return { is: "audio", mime: `audio/${part.input_audio.format}`, data: part.input_audio.data };
+  if (type === "video_url") return { is: "video", ...sourceOf(part.video_url.url) };
   const source = sourceOf(part.file.file_data);
   const is = (source.mime ?? "").startsWith("video/") ? "video" : "document";
   return { is, ...source, ...(is === "document" ? { name: part.file.filename } : {}), ...cache };

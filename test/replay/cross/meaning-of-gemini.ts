@@ -28,7 +28,9 @@ export function meaningOfGemini(body: Json): Meaning {
     addTurn(
       meaning,
       role === "model" ? "assistant" : "user",
-      parts.map((part: Json) => itemOf(part, calls)),
+      parts.flatMap((part: Json) =>
+        [part].concat(part.functionResponse?.parts ?? []).map((one: Json) => itemOf(one, calls)),
+      ),
     );
   meaning.tools = tools.flatMap(({ functionDeclarations }: Json) => functionDeclarations.map(toolOf));
   return {

@@ -27,7 +27,7 @@ export function meaningOfMessages(body: Json): Meaning {
     addTurn(
       meaning,
       role,
-      blocks.map((block) => itemOf(block, calls)),
+      blocks.flatMap((block) => itemsOf(block, calls)),
     );
   }
   meaning.tools = (body.tools ?? []).map((tool: Json) => {
@@ -67,6 +67,13 @@ function thinkingOf(thinking: Json, effort: string | undefined): MeantThinking |
   };
 }
 
+/** A result of more than text is the result, and the media that stand in it. */
+function itemsOf(block: Json, calls: ReturnType<typeof callNumbers>): Item[] {
+  const media: Json[] = block.type === "tool_result" && Array.isArray(block.content) ? block.content : [];
+  const shown = media.filter(({ type }) => type !== "text").map((part) => itemOf(part, calls));
+  return [itemOf(block, calls), ...shown];
+}
+
 function itemOf(block: Json, calls: ReturnType<typeof callNumbers>): Item {
   const cache = block.cache_control === undefined ? {} : { cache: block.cache_control };
   switch (block.type) {
@@ -85,9 +92,9 @@ function itemOf(block: Json, calls: ReturnType<typeof callNumbers>): Item {
       return { is: "call", number: calls.call(block.id, block.name), name: block.name, args: block.input };
     case "tool_result": {
       onlyKnown(block, "type tool_use_id content is_error cache_control", "tool_result");
-      const { content } = block;
-      const text =
-        typeof content === "string" ? content : (content ?? []).map((part: Json) => part.text).join("");
+      const { content = [] } = block;
+      const texts: Json[] = typeof content === "string" ? [{ text: content }] : content;
+      const text = texts.flatMap((part) => part.text ?? []).join("\n");
       return { is: "result", of: calls.result(block.tool_use_id), value: resultValue(text) };
     }
     default:

@@ -21,8 +21,6 @@ export function encodeConfig(chat: ChatRequest, target: RelayTarget, warn: Warn)
     seed: seedOf(chat, warn),
     stopSequences: chat.stop.length === 0 ? undefined : chat.stop,
     candidateCount: chat.choices === 1 ? undefined : chat.choices,
-    responseLogprobs: chat.logprobs === undefined ? undefined : true,
-    logprobs: chat.logprobs === 0 ? undefined : chat.logprobs,
     thinkingConfig: chat.thinking === undefined ? undefined : thinkingConfig(chat.thinking, model, warn),
     ...output(chat, model, warn),
     ...format(chat),

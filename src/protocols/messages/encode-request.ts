@@ -49,8 +49,6 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRe
 /** What would be another answer without it. */
 function refuseUnsayable(chat: ChatRequest, { model }: RelayTarget): void {
   if (chat.choices !== 1) throw invalid(`n must be 1: ${model.id} gives one answer.`, "n");
-  if (chat.logprobs !== undefined)
-    throw invalid(`logprobs cannot be had from ${model.id}: leave it out.`, "logprobs");
   if (chat.outputModalities?.includes("image") === true)
     throw invalid(`modalities must be text: ${model.id} puts out no images.`, "modalities");
 }

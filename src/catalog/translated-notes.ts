@@ -15,14 +15,14 @@ const REFUSED =
   "What it cannot say is a 400 that names the field where the answer would be another one (`n` beyond the table, `logprobs`, `functions`, `audio`, custom tools, searches of the provider), and is left out with a `warning` header where it only helps";
 
 function detailNote(format: string): string {
-  return `\`reasoning_content\` is the text of the thinking, for people. \`reasoning_details\` is what goes back: \`{"type":"thinking","thinking","signature","format":"${format}","index"}\` for each piece, in a stream all of them in one chunk before the finish reason. \`index\` is the place of the piece in the answer, and \`text_before\` the length of the text before it where it parted the text.`;
+  return `\`reasoning_content\` is the text of the thinking, for people. \`reasoning_details\` is what goes back: \`{"type":"thinking","thinking","signature","format":"${format}","index"}\` for each piece, in a stream all of them in one chunk before the finish reason. \`index\` is the place of the piece in the answer, and \`text_before\` the length of the text before it where it parted the text. Items of another vendor's \`format\` are left out, with a warning.`;
 }
 
 function messagesNotes({ thinking, sampling, systemTurns }: Model): readonly string[] {
   return [
     `The provider speaks messages: a request is put into that format, and the answer back. ${REFUSED}.`,
     detailNote("anthropic-claude-v1"),
-    "Redacted thinking has an empty `thinking` and a `signature` that begins with `redacted:`. Signatures are not looked into: whatever comes back changed is refused by the provider. Items of another vendor's `format` are left out with a warning.",
+    "Redacted thinking has an empty `thinking` and a `signature` that begins with `redacted:`. Signatures are not looked into: whatever comes back changed is refused by the provider.",
     ...(thinking?.style === "budget"
       ? [
           "Where an answer that called tools comes back without its `reasoning_details`, thinking is switched off for that request, with a warning.",

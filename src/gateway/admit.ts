@@ -6,7 +6,7 @@ import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "..
 import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
 import { servedBy } from "../protocols/index.ts";
-import type { Demand, RelayProtocol, RelayRequest } from "../protocols/protocol.ts";
+import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "./admit-media.ts";
@@ -18,6 +18,7 @@ export interface Admission {
   /** The way to that provider: a relay of the caller's format, or a translation of it. */
   readonly protocol: RelayProtocol;
   readonly upstreamId: string;
+  readonly target: RelayTarget;
   readonly snapshot: PriceSnapshot;
   /** What is held in any case. */
   readonly amount: MicroCredits;
@@ -33,6 +34,9 @@ export interface Admission {
   readonly expectedInput: number;
   readonly admittedAtMs: number;
 }
+
+/** How a model is reached. */
+type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
 
 /** What admission looks things up in; one moment's view. */
 export interface Offer {
@@ -62,7 +66,8 @@ export function admit(
 ): Admission {
   const model = findModel(offer, caller, protocol, request.model);
   const route = findRoute(offer, model, protocol);
-  const { demand } = request;
+  const target = targetOf(model, route);
+  const demand = route.protocol.demandAt?.(request, target) ?? request.demand;
   checkModalities(model, demand, protocol);
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
@@ -70,6 +75,7 @@ export function admit(
   return {
     model,
     ...route,
+    target,
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
@@ -100,11 +106,7 @@ function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: strin
   );
 }
 
-function findRoute(
-  offer: Offer,
-  model: Model,
-  protocol: ProtocolId,
-): Pick<Admission, "provider" | "protocol" | "upstreamId"> {
+function findRoute(offer: Offer, model: Model, protocol: ProtocolId): Way {
   for (const { provider: id, upstreamId } of model.routes) {
     const provider = offer.providers.get(id);
     const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
@@ -113,6 +115,18 @@ function findRoute(
   throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
     retryAfterSec: 30,
   });
+}
+
+function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
+  const { dialect } = provider;
+  return {
+    model,
+    upstreamId,
+    unknownFields: dialect.unknownFields,
+    native: dialect.kind === "native",
+    streamUsageOption: dialect.streamUsageOption,
+    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
+  };
 }
 
 /** The field that holds the input, and the one that asks for kinds of output, by format. */

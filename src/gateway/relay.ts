@@ -10,6 +10,7 @@ import type {
   UpstreamBody,
   WireRequest,
 } from "../protocols/protocol.ts";
+import type { Provider } from "../providers/provider.ts";
 import { costOf } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
@@ -41,8 +42,8 @@ export type RelayOutput = (
   | { readonly kind: "stream"; readonly answer: StreamAnswer }
 ) & {
   readonly warnings: readonly string[];
-  /** How the caller's key stands against its limits, when it has any. */
-  readonly limitHeaders?: Readonly<Record<string, string>>;
+  /** How the caller's key stands against its limits, and where the answer comes from, as far as there is something to say. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A plain answer beyond this is a fault of the provider. */
@@ -58,17 +59,19 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const request = protocol.readRequest(input.wire);
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
-  const target = targetOf(admission);
+  const { target } = admission;
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const asked = admission.protocol.upstreamBody(request, target);
   const limited = passKeyLimits(services, input, admission);
   const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
-  if (limited === undefined) return relayAdmitted(services, input, admitted);
+  const { answerHeaders } = admission.provider;
+  if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
+  const headers = (): Readonly<Record<string, string>> => ({ ...limited?.headers(), ...answerHeaders });
   try {
     const output = await relayAdmitted(services, input, admitted);
-    return { ...output, limitHeaders: limited.headers() };
+    return { ...output, headers: headers() };
   } catch (error) {
-    throw withHeaders(toGatewayError(error), limited.headers());
+    throw withHeaders(toGatewayError(error), headers());
   }
 }
 
@@ -104,18 +107,6 @@ async function relayAdmitted(
   return { kind: "stream", answer, warnings };
 }
 
-function targetOf(admission: Admission): RelayTarget {
-  const { dialect } = admission.provider;
-  return {
-    model: admission.model,
-    upstreamId: admission.upstreamId,
-    unknownFields: dialect.unknownFields,
-    native: dialect.kind === "native",
-    streamUsageOption: dialect.streamUsageOption,
-    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
-  };
-}
-
 /** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
 function outputBound(hold: Hold, admission: Admission): number | undefined {
   if (hold.outputTokens === undefined || hold.outputTokens === admission.model.maxOutput) return undefined;
@@ -125,7 +116,7 @@ function outputBound(hold: Hold, admission: Admission): number | undefined {
 /** Sets credit aside, and gives the call that it pays for. */
 async function openCall(
   services: RelayServices,
-  { caller, record }: RelayInput,
+  { caller, record, wire }: RelayInput,
   { request, admission, target, asked, pass }: Admitted,
 ): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
   const hold = await holdFor(services, caller, admission, record);
@@ -135,7 +126,24 @@ async function openCall(
       ? asked
       : admission.protocol.upstreamBody(request, { ...target, outputBound: bounded });
   const heldAtMs = services.clock.nowMs();
-  return { call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }), body };
+  return {
+    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }),
+    body: withClientHeaders(body, admission.provider, wire),
+  };
+}
+
+/** The client's own headers that this provider is to be told. */
+function withClientHeaders(
+  body: UpstreamBody,
+  { clientHeaders }: Provider,
+  { headers }: WireRequest,
+): UpstreamBody {
+  if (clientHeaders === undefined) return body;
+  const told = clientHeaders.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...body, headers: { ...Object.fromEntries(told), ...body.headers } };
 }
 
 async function holdFor(

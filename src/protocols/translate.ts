@@ -7,12 +7,12 @@ import type { ChatLimits, Model } from "../core/model.ts";
 import { parseExact } from "./exact-json.ts";
 import type {
   AnswerContext,
+  Demand,
   Metered,
   RelayProtocol,
   RelayRequest,
   RelayStream,
   RelayTarget,
-  UpstreamBody,
 } from "./protocol.ts";
 
 /** The end of a format that answers clients. */
@@ -78,10 +78,27 @@ export interface EventDecoder {
  * and metered exactly as in a relay of the client's format: only what goes in and what comes out is translated.
  */
 export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
+  const written = new WeakMap<RelayRequest, WrittenRequest & { readonly target: RelayTarget }>();
+
+  /** Written once for what it costs and what is sent, unless a bound of ours comes between. */
+  const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
+    const known = written.get(request);
+    if (known?.target === target) return known;
+    const made = writeRequest(server, client, request, target);
+    written.set(request, { ...made, target });
+    return made;
+  };
+
   return {
     ...server.protocol,
     upstreamPath: client.protocol.upstreamPath,
-    upstreamBody: (request, target) => translateBody(server, client, request, target),
+    demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
+    upstreamBody(request, target) {
+      const { request: written, warnings } = write(request, target);
+      // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.
+      const sent = client.protocol.upstreamBody(written, target);
+      return { ...sent, warnings: [...warnings, ...sent.warnings] };
+    },
     readAnswer(body, context) {
       const relayed = client.protocol.readAnswer(body, context);
       // The relay has checked the answer and repaired it; the credit in it is not shown to anybody.
@@ -99,12 +116,18 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   };
 }
 
-function translateBody(
+/** A request as it was read again in the client's format, and what was left out on the way. */
+interface WrittenRequest {
+  readonly request: RelayRequest;
+  readonly warnings: readonly string[];
+}
+
+function writeRequest(
   server: ServerEnd,
   client: ClientEnd,
   request: RelayRequest,
   target: RelayTarget,
-): UpstreamBody {
+): WrittenRequest {
   const { chat, stream, warnings } = server.decodeRequest(request);
   const encoded = client.encodeRequest(chat, target);
   const body = { ...encoded.body, ...client.addressIn(target.model.id, stream) };
@@ -113,9 +136,23 @@ function translateBody(
     headers: NO_HEADERS,
     address: { model: target.model.id, stream },
   };
-  // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.
-  const sent = client.protocol.upstreamBody(client.protocol.readRequest(wire), target);
-  return { ...sent, warnings: [...warnings, ...encoded.warnings, ...sent.warnings] };
+  return {
+    request: client.protocol.readRequest(wire),
+    warnings: [...warnings, ...encoded.warnings],
+  };
+}
+
+/** The input as its provider will count it; the bounds on output as the caller set them, if at all. */
+function demandAt(asked: Demand, sent: Demand): Demand {
+  const { maxOutputTokens, outputModalities } = asked;
+  const { maxOutputTokens: _most, outputModalities: _kinds, ...input } = sent;
+  return {
+    ...input,
+    choices: asked.choices,
+    buckets: [...new Set([...asked.buckets, ...sent.buckets])],
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(outputModalities === undefined ? {} : { outputModalities }),
+  };
 }
 
 function translateStream(to: EventEncoder, client: ClientEnd, context: AnswerContext): RelayStream {

@@ -236,7 +236,7 @@ test("a model is shown in its vendor's format and in chat completions, on its pa
 });
 
 test("a model whose providers are all away is not shown, and has no page", async () => {
-  const gateway = await startGateway();
+  const gateway = await startGateway({ environment: { SWITCHYARD_SANDBOX: "off" } });
   const response = await fetch(`${gateway.url}/docs/language/${ID}/llms.txt`);
   expect(await errorOf(response)).toEqual([404, "not_found_error"]);
   expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain("None is served now");

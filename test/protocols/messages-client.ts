@@ -98,12 +98,16 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
   } as unknown as SeenRequest;
   const refusal = strict(seen);
   return {
-    body: JSON.parse(JSON.stringify(body)),
+    body: readBody(JSON.stringify(body)),
     text: written,
-    up: JSON.parse(text),
+    up: readBody(text),
     warnings: [...warnings, ...up.warnings],
     refused: refusal === undefined ? undefined : String(refusal.body),
   };
+}
+
+function readBody(text: string): Body {
+  return JSON.parse(text);
 }
 
 /** The field that a request is refused for, and the sentence. */

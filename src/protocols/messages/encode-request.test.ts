@@ -10,6 +10,7 @@ import {
   turn,
 } from "../../../test/protocols/messages-client.ts";
 import type { ChatRequest, Part, Turn } from "../../core/chat.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { strictSchema } from "./strict-schema.ts";
@@ -443,7 +444,7 @@ describe("all other fields", () => {
 });
 
 describe("a schema that binds", () => {
-  const cases: readonly { name: string; schema: Record<string, unknown>; want: object }[] = [
+  const cases: readonly { name: string; schema: Record<string, unknown>; want: JsonObject }[] = [
     {
       name: "is closed at every level, and says in words what is not taken",
       schema: {

@@ -169,6 +169,16 @@ describe("turns become messages in their order", () => {
       want: ["user: a", 'assistant: use one {"x":1} | use two {}', "user: result one | result two | and?"],
     },
     {
+      name: "parallel calls that came in turns of their own are one answer, with its results behind it",
+      turns: [
+        turn("user", "a"),
+        turn("assistant", called("f:1")),
+        turn("assistant", called("f:2")),
+        turn("tool", answered("f:2", "2"), answered("f:1", "1")),
+      ],
+      want: ["user: a", "assistant: use f_3a_1 {} | use f_3a_2 {}", "user: result f_3a_1 | result f_3a_2"],
+    },
+    {
       name: "a system message between a call and its result waits behind the result",
       systemTurns: true,
       turns: [
@@ -362,6 +372,19 @@ describe("calls and results", () => {
     expect(refused).toBeUndefined();
   });
 
+  test("a result is that of the last answer's call, whatever became of earlier ones of its id", () => {
+    const { up } = encoded(
+      chatOf([
+        turn("user", "a"),
+        turn("assistant", called("c")),
+        turn("user", "never mind"),
+        turn("assistant", called("c")),
+        turn("tool", answered("c", "1")),
+      ]),
+    );
+    expect(rows(up.messages).slice(3)).toEqual(["assistant: use c_2 {}", "user: result c_2"]);
+  });
+
   test("a result may hold pictures, nothing, and an error", () => {
     const { up } = encoded(
       chatOf([
@@ -395,7 +418,7 @@ describe("calls and results", () => {
     expect(text).toContain(`"input":${input}`);
   });
 
-  for (const input of ["{", '{"a":1', "[1]", "5", '"x"']) {
+  for (const input of ["{", '{"a":1', "[1]", "5", "5.50", '"x"']) {
     test(`the input ${input} is refused`, () => {
       const [param, message] = refusalOf(chatOf([turn("user", "a"), turn("assistant", called("c", input))]));
       expect(param).toBe("messages");

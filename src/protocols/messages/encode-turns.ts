@@ -46,11 +46,14 @@ export function encodeTurns(
   const writing: Writing = { ids: openCallIds(turns), moved: [], warnings };
   const drafts = turns
     .slice(begin)
-    .map((turn) => draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing))
+    .map((turn, i, sent) => {
+      if (turn.role === "assistant" && sent[i - 1]?.role !== "assistant") writing.ids.nextTurn();
+      return draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing);
+    })
     .filter(({ results, blocks }) => results.length + blocks.length > 0);
   if (writing.moved.length > 0)
     warnings.add("messages: the images of the last answer were left out, as no turn of the user follows");
-  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, warnings), isAnsweringRun);
+  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, warnings), isOneMessage);
   if (messages.length === 0) throw invalid("messages holds nothing for the model to read.", "messages");
   return {
     system: turns.slice(0, begin).flatMap(({ parts }) => parts.flatMap((part) => textBlock(part))),
@@ -75,7 +78,6 @@ function draftOf({ role, parts }: Turn, writing: Writing): Draft {
     case "tool":
       return { role: "user", results: resultBlocks(parts, writing.ids), blocks: writing.moved.splice(0) };
     case "assistant":
-      writing.ids.nextTurn();
       return { role, results: [], blocks: parts.flatMap((part) => answerBlock(part, writing)) };
   }
 }
@@ -207,9 +209,12 @@ function joined(
 const isSystemRun = (before: Draft, after: Draft): boolean =>
   before.role === "system" && after.role === "system";
 
-/** Results and what the user says beside them are one message: all results must come right after their calls. */
-const isAnsweringRun = (before: Draft, after: Draft): boolean =>
-  before.role === "user" && after.role === "user" && before.results.length + after.results.length > 0;
+/** Calls that were sent in turns of their own are one answer, and their results one message with what the user says beside them. */
+const isOneMessage = (before: Draft, after: Draft): boolean => {
+  if (before.role !== after.role) return false;
+  if (before.role === "assistant") return hasCalls(before);
+  return before.results.length + after.results.length > 0;
+};
 
 /** The provider refuses an unfinished answer of ours that ends in white space. */
 function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
@@ -219,15 +224,18 @@ function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
   return [...blocks.slice(0, -1), { ...last, text: last.text.trimEnd() }];
 }
 
+function hasCalls({ blocks }: Draft): boolean {
+  return blocks.some(({ type }) => type === "tool_use");
+}
+
 /**
  * Whether the answer whose tools are being run began without thinking. Later rounds of one run need none of their own.
  * Source: the provider's refusal, "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
  */
 function hasLostThinking(messages: readonly Draft[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  const calls = ({ blocks }: Draft): boolean => blocks.some(({ type }) => type === "tool_use");
   const answer = messages[last];
-  if (answer === undefined || !calls(answer)) return false;
+  if (answer === undefined || !hasCalls(answer)) return false;
   const isInRun = ({ role, results, blocks }: Draft): boolean =>
     role === "assistant" || (role === "user" && results.length > 0 && blocks.length === 0);
   const before = messages.slice(0, last).findLastIndex((draft) => !isInRun(draft));

@@ -14,7 +14,11 @@ export const PIECES: PiecePrices = piecePricesOf(3);
 
 /** What models say of themselves; thinking is as the catalogue has it for models of these names. */
 const MODELS: Readonly<Record<string, Json>> = {
-  "claude/opus": { upstream_id: "claude-opus-5-5", thinking: { style: "adaptive" } },
+  "claude/opus": {
+    upstream_id: "claude-opus-5-5",
+    thinking: { style: "adaptive" },
+    ignored_parameters: ["temperature", "top_p", "top_k"],
+  },
   "claude/haiku": {
     upstream_id: "claude-haiku-4-5",
     thinking: { style: "budget" },

@@ -26,8 +26,6 @@ export interface ChatRequest {
   readonly image?: { readonly aspectRatio?: string; readonly size?: string };
   /** Absent: text without a form. */
   readonly responseFormat?: ResponseFormat;
-  /** Alternatives to tell for each token; absent: no probabilities are asked for. */
-  readonly logprobs?: number;
   /** Who the caller says its user is. */
   readonly user?: string;
 }

@@ -73,7 +73,24 @@ export interface ChatLimits {
   readonly namedTool: boolean;
   /** Types of `response_format`. */
   readonly responseFormats: readonly string[];
+  /** The most answers that may be asked for at once. */
+  readonly mostChoices: number;
+  /** The most texts of `stop`. */
+  readonly mostStops: number;
+  /** Set where the request is put into another format; absent where it goes on as it is. */
+  readonly translated?: TranslatedChat;
 }
+
+/** A request of chat completions on its way to a provider that speaks another format. */
+export interface TranslatedChat {
+  readonly into: Exclude<ProtocolId, "compat_chat_completions">;
+  /** The efforts that the model has there, `none` among them where it can be kept from thinking. */
+  readonly efforts: readonly Effort[];
+}
+
+/** Bounds of chat completions itself, for servers that set no lower ones. */
+export const MOST_CHAT_CHOICES = 128;
+export const MOST_CHAT_STOPS = 16;
 
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {

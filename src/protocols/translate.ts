@@ -3,6 +3,7 @@ import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import type { ChatLimits, Model } from "../core/model.ts";
 import { parseExact } from "./exact-json.ts";
 import type {
   AnswerContext,
@@ -27,6 +28,8 @@ export interface ServerEnd {
 /** The end of a format that calls providers. */
 export interface ClientEnd {
   readonly protocol: RelayProtocol;
+  /** What of chat completions `encodeRequest` leaves out or refuses for a model, so that it can be told beforehand. */
+  chatLimits(model: Model): ChatLimits;
   /**
    * The body as a client of this format would write it. What the model takes of it is then for the format's own
    * `upstreamBody` to say. Throws a 400 that names the field, in the words of the server's format, for what would

@@ -42,8 +42,6 @@ const READ: ReadonlySet<string> = new Set([
   "image_config",
   "response_format",
   "n",
-  "logprobs",
-  "top_logprobs",
   "seed",
   "user",
   "safety_identifier",
@@ -52,6 +50,9 @@ const READ: ReadonlySet<string> = new Set([
 /** Fields without which the answer would be another one, by what they say when they ask for nothing. */
 const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
   audio: () => false,
+  // An answer in no format has no place for the probabilities of its tokens.
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
   // Their answer would be a `tool_calls`, which who asks like this does not read.
   functions: (value) => Array.isArray(value) && value.length === 0,
   function_call: (value) => value === "auto" || value === "none",
@@ -84,7 +85,6 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
       outputModalities: decodeModalities(body),
       image: decodeImageConfig(body, warn),
       responseFormat: decodeResponseFormat(body.response_format),
-      logprobs: decodeLogprobs(fields),
       user: readUser(fields),
     }),
     stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
@@ -107,7 +107,7 @@ function leaveRest(fields: Fields, warn: (sentence: string) => void): void {
     const silent = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
     if (silent !== undefined) {
       if (!silent(value)) {
-        const instead = name === "audio" ? "leave it out" : "use tools";
+        const instead = name.startsWith("function") ? "use tools" : "leave it out";
         throw invalid(`${name} cannot be had from this model's provider: ${instead}.`, name);
       }
     } else if (field?.rule === "priced") {
@@ -206,14 +206,4 @@ function decodeResponseFormat(format: ChatRequestBody["response_format"]): Respo
     ...(typeof description === "string" ? { description } : {}),
     ...(typeof strict === "boolean" ? { strict } : {}),
   };
-}
-
-function decodeLogprobs({ logprobs, top_logprobs: top }: Fields): number | undefined {
-  if (logprobs !== undefined && typeof logprobs !== "boolean")
-    throw invalid("logprobs must be true or false.", "logprobs");
-  if (top !== undefined && !(Number.isInteger(top) && Number(top) >= 0 && Number(top) <= 20))
-    throw invalid("top_logprobs must be an integer from 0 to 20.", "top_logprobs");
-  if (logprobs === true) return Number(top ?? 0);
-  if (top === undefined || top === 0) return undefined;
-  throw invalid("top_logprobs needs logprobs to be true.", "top_logprobs");
 }

@@ -51,8 +51,6 @@ describe("generationConfig", () => {
     ],
     ["stops", { stop: ["a", "b", "c", "d", "e"] }, { stopSequences: ["a", "b", "c", "d", "e"] }],
     ["choices", { choices: 8 }, { candidateCount: 8 }],
-    ["probabilities", { logprobs: 0 }, { responseLogprobs: true }],
-    ["probabilities of others", { logprobs: 3 }, { responseLogprobs: true, logprobs: 3 }],
     ["JSON", { responseFormat: { type: "json_object" } }, { responseMimeType: "application/json" }],
     [
       "a schema, whole",

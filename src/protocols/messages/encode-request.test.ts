@@ -434,7 +434,6 @@ describe("all other fields", () => {
 
   const refused: readonly (readonly [string, Partial<ChatRequest>])[] = [
     ["n", { choices: 2 }],
-    ["logprobs", { logprobs: 0 }],
     ["modalities", { outputModalities: ["text", "image"] }],
   ];
   for (const [field, chat] of refused) {

@@ -4,6 +4,7 @@ import type { RelayTarget } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import type { EncodedRequest } from "../translate.ts";
 import { limitMarks } from "./cache-marks.ts";
+import { ONE_ANSWER, UNTAKEN } from "./chat-limits.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -48,9 +49,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRe
 
 /** What would be another answer without it. */
 function refuseUnsayable(chat: ChatRequest, { model }: RelayTarget): void {
-  if (chat.choices !== 1) throw invalid(`n must be 1: ${model.id} gives one answer.`, "n");
-  if (chat.logprobs !== undefined)
-    throw invalid(`logprobs cannot be had from ${model.id}: leave it out.`, "logprobs");
+  if (chat.choices !== ONE_ANSWER) throw invalid(`n must be 1: ${model.id} gives one answer.`, "n");
   if (chat.outputModalities?.includes("image") === true)
     throw invalid(`modalities must be text: ${model.id} puts out no images.`, "modalities");
 }
@@ -59,27 +58,16 @@ function encodeSampling(chat: ChatRequest, warnings: Set<string>): JsonObject {
   const stop = chat.stop.filter((sequence) => sequence.trim() !== "");
   if (stop.length < chat.stop.length)
     warnings.add("stop was left out where it is white space only: it is not taken");
-  const untaken = {
-    presence_penalty: chat.presencePenalty,
-    frequency_penalty: chat.frequencyPenalty,
-    seed: chat.seed,
-    image_config: chat.image,
-    "image_url.detail": usesDetail(chat) ? true : undefined,
-  };
-  for (const [name, value] of Object.entries(untaken))
+  for (const [name, valueIn] of Object.entries(UNTAKEN)) {
+    const value = valueIn(chat);
     if (value !== undefined && value !== 0)
       warnings.add(`${name} was left out: the provider does not take it`);
+  }
   return {
     ...(chat.temperature === undefined ? {} : { temperature: chat.temperature }),
     ...(chat.topP === undefined ? {} : { top_p: chat.topP }),
     ...(stop.length === 0 ? {} : { stop_sequences: stop }),
   };
-}
-
-function usesDetail({ turns }: ChatRequest): boolean {
-  return turns.some(({ parts }) =>
-    parts.some((part) => part.type === "image" && (part.detail ?? "auto") !== "auto"),
-  );
 }
 
 function encodeFormat({ responseFormat }: ChatRequest): JsonObject {

@@ -21,6 +21,11 @@ export interface ThinkingTarget {
 /** Words of `output_config.effort`. */
 const WORDS: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 
+/** The efforts that the format and the model have, from least to most. */
+export function effortsOf({ thinking }: Pick<Model, "thinking">): readonly Effort[] {
+  return WORDS.filter((word) => thinking?.efforts?.includes(word) ?? true);
+}
+
 /** How much of the output a budget that stands for an effort may take, so that there is room for an answer. */
 const MOST_OF_OUTPUT = 0.8;
 
@@ -74,7 +79,7 @@ function inEffort(wish: ThinkingWish, effort: string | undefined, model: Model):
 function wordFor(wanted: string | undefined, model: Model, warnings: Set<string>): string | undefined {
   if (wanted === undefined) return undefined;
   const at = EFFORTS.findIndex((word) => word === wanted);
-  const words = WORDS.filter((word) => model.thinking?.efforts?.includes(word) ?? true);
+  const words = effortsOf(model);
   const distance = (word: Effort): number => Math.abs(EFFORTS.indexOf(word) - at);
   const [first, ...others] = words;
   if (at === -1 || first === undefined) {

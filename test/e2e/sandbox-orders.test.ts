@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { heapSize } from "bun:jsc";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
@@ -207,3 +208,14 @@ test("where a provider serves the request the header is ignored and goes nowhere
   await live.close();
   await double.close();
 });
+
+test("events of a very long answer are made as they are read, so that the longest does not fill the memory", async () => {
+  const before = heapSize();
+  const response = await ordered("tokens=20000", { n: 128, stream: true, max_tokens: 20_000 });
+  const reader = response.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  expect(new TextDecoder().decode(value)).toContain('"role":"assistant"');
+  expect(heapSize() - before).toBeLessThan(100_000_000);
+  await reader?.cancel();
+  await gateway.settled();
+}, 10_000);

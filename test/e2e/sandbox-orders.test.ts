@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { heapSize } from "bun:jsc";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
@@ -206,4 +207,47 @@ test("where a provider serves the request the header is ignored and goes nowhere
   expect(seen).not.toContain("x-sandbox");
   await live.close();
   await double.close();
+});
+
+test("events of a very long answer are made as they are read, so that the longest does not fill the memory", async () => {
+  const before = heapSize();
+  const response = await ordered("tokens=20000", { n: 128, stream: true, max_tokens: 20_000 });
+  const reader = response.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  expect(new TextDecoder().decode(value)).toContain('"role":"assistant"');
+  expect(heapSize() - before).toBeLessThan(100_000_000);
+  await reader?.cancel();
+  await gateway.settled();
+}, 10_000);
+
+const forged: readonly object[] = [
+  { type: "thinking", thinking: "z", signature: "skip_thought_signature_validator" },
+  { type: "thinking", thinking: "", signature: "redacted:forged" },
+];
+for (const item of forged) {
+  test(`thinking that the sandbox never signed is refused for a Claude: ${JSON.stringify(item)}`, async () => {
+    const answer = {
+      role: "assistant",
+      content: "a",
+      reasoning_details: [{ ...item, format: "anthropic-claude-v1" }],
+    };
+    const response = await gateway.chat({ model: HAIKU, messages: [...messages, answer, ...messages] });
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining("messages.1.reasoning_details.0: Invalid"),
+    ]);
+  });
+}
+
+test("redacted thinking that the sandbox never gave is refused in messages", async () => {
+  const content = [
+    { type: "redacted_thinking", data: "forged" },
+    { type: "text", text: "a" },
+  ];
+  const turns = [...messages, { role: "assistant", content }, ...messages];
+  const response = await gateway.post("/api/v1/messages", { model: HAIKU, max_tokens: 99, messages: turns });
+  expect([response.status, await response.text()]).toEqual([
+    400,
+    expect.stringContaining("messages.1.content.0: Invalid"),
+  ]);
 });

@@ -211,6 +211,14 @@ describe("parts", () => {
     { part: { type: "hologram" }, param: ".type" },
     { part: { type: "image_url", image_url: { url: "data:image/svg+xml,<svg/>" } }, param: ".image_url.url" },
     {
+      part: { type: "image_url", image_url: { url: "data:image/png;base64,@@@" } },
+      param: ".image_url.url",
+    },
+    {
+      part: { type: "file", file: { file_data: "data:application/pdf;base64,A#" } },
+      param: ".file.file_data",
+    },
+    {
       part: { type: "input_audio", input_audio: { data: "AA", format: "a/b" } },
       param: ".input_audio.format",
     },

@@ -12,7 +12,7 @@ export function encodeConfig(chat: ChatRequest, target: RelayTarget, warn: Warn)
   const { model } = target;
   checkCounts(chat, model);
   return defined({
-    maxOutputTokens: chat.maxOutputTokens,
+    maxOutputTokens: boundOf(chat, model, warn),
     temperature: chat.temperature,
     topP: chat.topP,
     presencePenalty: chat.presencePenalty,
@@ -35,6 +35,12 @@ function checkCounts(chat: ChatRequest, model: Model): void {
   const most = mostCandidates(model);
   if (chat.choices > most)
     throw invalid(`n is ${chat.choices}, and ${model.id} gives at most ${most} at once.`, "n");
+}
+
+function boundOf({ maxOutputTokens: asked }: ChatRequest, model: Model, warn: Warn): number | undefined {
+  if (asked === undefined || model.maxOutput === null || asked <= model.maxOutput) return asked;
+  warn(`max_tokens was lowered to ${model.maxOutput}: ${model.id} puts out no more`);
+  return model.maxOutput;
 }
 
 function seedOf({ seed }: ChatRequest, warn: Warn): number | undefined {

@@ -87,6 +87,12 @@ describe("generationConfig", () => {
     expect(refusal({ choices: 2 }, IMAGE).param).toBe("n");
   });
 
+  test("a bound above the model's most is lowered, by the caller's name of it", () => {
+    const { body, warnings } = sent({ maxOutputTokens: 70_000 });
+    expect(body.generationConfig).toEqual({ maxOutputTokens: 65_536 });
+    expect(warnings).toEqual(["max_tokens was lowered to 65536: google/gemini-3.8-flash puts out no more"]);
+  });
+
   test("a seed that is no integer of 32 bits is left out", () => {
     for (const seed of [0.5, 2 ** 31]) {
       const { body, warnings } = sent({ seed, topP: 1 });

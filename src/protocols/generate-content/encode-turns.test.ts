@@ -37,6 +37,12 @@ const picture = (mediaType: string, signature?: string): Part => ({
   ...(signature === undefined ? {} : { signature }),
 });
 const ASK = user(text("hi"));
+
+test("a picture in the system's instruction is a 400 that names the caller's field, not left out unsaid", () => {
+  const turn: Turn = { role: "system", parts: [text("a"), picture("image/png")] };
+  expect(refusal([turn, ASK])).toMatchObject({ status: 400, param: "messages" });
+});
+
 const PLACEHOLDER = "skip_thought_signature_validator";
 
 const sent = (turns: readonly Turn[], model = FLASH) => sentToGemini(chatOf(turns), model);

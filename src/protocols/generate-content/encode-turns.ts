@@ -1,6 +1,7 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { RelayTarget } from "../protocol.ts";
+import { invalid } from "../request-json.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
 import { encodeResults, orphan } from "./encode-results.ts";
@@ -49,7 +50,7 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: W
   });
   signCalls(contents, warn);
   if (target.model.outputModalities.includes("image")) signPictures(contents, warn);
-  const system = turns.slice(0, lead).flatMap(textParts);
+  const system = turns.slice(0, lead).flatMap(systemParts);
   return { ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }), contents };
 }
 
@@ -75,7 +76,10 @@ function userParts(turn: Turn): JsonObject[] {
   return parts.length === 0 ? [{ text: "" }] : parts;
 }
 
-function textParts(turn: Turn): JsonObject[] {
+/** What the system says at the start, which the format takes as text alone. */
+function systemParts(turn: Turn): JsonObject[] {
+  if (turn.parts.some(({ type }) => type !== "text"))
+    throw invalid("A system message in messages may hold text only.", "messages");
   return turn.parts.flatMap(textOf);
 }
 

@@ -32,6 +32,39 @@ const stop = (stop_reason: string | null, more: object = {}) => ({
 const at = (index: number) => ({ choice: 0, index });
 
 describe("a stream as events", () => {
+  test("calls without an id get one each, the same in a stream and in a whole answer, that a client can send back", () => {
+    const call = { type: "tool_use", id: "", name: "f", input: {} };
+    const told = [
+      { type: "message_start", message: { id: "msg 1", content: [] } },
+      begin(0, call),
+      end(0),
+      begin(1, { ...call, id: undefined }),
+      end(1),
+      stop("tool_use"),
+    ];
+    const ids = (events: readonly ChatEvent[]): string[] =>
+      events.flatMap((event) =>
+        event.type === "part_start" && event.part.type === "tool_call" ? [event.part.id] : [],
+      );
+    expect(ids(decode(told))).toEqual(["call_msg_1_0", "call_msg_1_1"]);
+    expect(ids(decodeAnswer({ id: "msg 1", content: [call, call], stop_reason: "tool_use" }))).toEqual(
+      ids(decode(told)),
+    );
+  });
+
+  test("many blocks that are open at once come out in their order, in bounded work", () => {
+    const blocks = Array.from({ length: 6_000 }, (_, n) => n);
+    const events = decode([
+      ...blocks.map((n) => begin(n, { type: "text", text: "" })),
+      ...blocks.map((n) => delta(n, "text_delta", { text: `${n} ` })),
+      ...blocks.map((n) => end(n)),
+      stop("end_turn"),
+    ]);
+    const said = events.flatMap((event) => (event.type === "delta" ? [event.text] : []));
+    expect(said).toEqual(blocks.map((n) => `${n} `));
+    expect(events.filter(({ type }) => type === "part_end")).toHaveLength(6_000);
+  }, 2_000);
+
   test("parts, signatures and calls, each once and in order", () => {
     expect(
       decode([

@@ -84,9 +84,10 @@ function openAnswer(): Answer {
   let parts = 0;
   let characters = 0;
   let isFinished = false;
+  let answerId = "0";
   let open: OpenBlock | undefined;
-  /** Events of blocks that began before the open one has ended: parts never mix. */
-  let waiting: JsonObject[] = [];
+  /** Events of blocks that began before the open one has ended, by the provider's index: parts never mix. */
+  const waiting = new Map<unknown, JsonObject[]>();
 
   const delta = (block: OpenBlock, text: unknown): ChatEvent[] => {
     if (typeof text !== "string" || text === "" || block.index === undefined) return [];
@@ -95,7 +96,7 @@ function openAnswer(): Answer {
   };
 
   const begin = (at: unknown, block: JsonObject): ChatEvent[] => {
-    const part = begunPart(block);
+    const part = begunPart(block, `call_${answerId}_${parts}`);
     const index = part === undefined ? undefined : parts;
     if (part !== undefined) parts += 1;
     open = {
@@ -136,10 +137,7 @@ function openAnswer(): Answer {
   const close = (): ChatEvent[] => {
     const block = open;
     open = undefined;
-    const again = waiting;
-    waiting = [];
-    const rest = (): ChatEvent[] => again.flatMap((event) => readBlock(event));
-    if (block?.index === undefined) return rest();
+    if (block?.index === undefined) return [];
     const { index } = block;
     const events: ChatEvent[] = [];
     if (block.type === "tool_use" && !block.hasInput)
@@ -150,12 +148,26 @@ function openAnswer(): Answer {
       const citation = readCitation(told, block.textStart, characters);
       if (citation !== undefined) events.push({ type: "citation", choice: 0, index, citation });
     }
-    return [...events, { type: "part_end", choice: 0, index }, ...rest()];
+    return [...events, { type: "part_end", choice: 0, index }];
+  };
+
+  /** What has waited, block by block, as long as none is left open. */
+  const catchUp = (): ChatEvent[] => {
+    const events: ChatEvent[] = [];
+    while (open === undefined) {
+      const [next] = waiting;
+      if (next === undefined) break;
+      waiting.delete(next[0]);
+      for (const event of next[1]) events.push(...readBlock(event));
+    }
+    return events;
   };
 
   const readBlock = (event: JsonObject): ChatEvent[] => {
     if (open !== undefined && open.at !== event.index) {
-      waiting.push(event);
+      const known = waiting.get(event.index);
+      if (known === undefined) waiting.set(event.index, [event]);
+      else known.push(event);
       return [];
     }
     switch (event.type) {
@@ -180,7 +192,7 @@ function openAnswer(): Answer {
     if (isFinished) return [];
     isFinished = true;
     const events: ChatEvent[] = [];
-    while (open !== undefined) events.push(...close());
+    while (open !== undefined) events.push(...close(), ...catchUp());
     const { stop_reason: reason, stop_details: details } = told;
     const refusal = isJsonObject(details) && reason === "refusal" ? details.explanation : undefined;
     return [
@@ -199,12 +211,16 @@ function openAnswer(): Answer {
     read(event) {
       if (isFinished) return [];
       switch (event.type) {
-        case "message_start":
-          return [{ type: "start", ...idOf(event.message) }];
+        case "message_start": {
+          const told = idOf(event.message);
+          // With other letters it could not go back as it came.
+          answerId = told.id?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) ?? answerId;
+          return [{ type: "start", ...told }];
+        }
         case "content_block_start":
         case "content_block_delta":
         case "content_block_stop":
-          return readBlock(event);
+          return [...readBlock(event), ...catchUp()];
         case "message_delta":
           return isJsonObject(event.delta) && typeof event.delta.stop_reason === "string"
             ? finish(event.delta)
@@ -221,8 +237,11 @@ function idOf(message: unknown): { readonly id?: string } {
   return isJsonObject(message) && typeof message.id === "string" ? { id: message.id } : {};
 }
 
-/** The part that a block begins; `undefined` for what the provider's own tools did. */
-function begunPart(block: JsonObject): Extract<ChatEvent, { type: "part_start" }>["part"] | undefined {
+/** The part that a block begins; `undefined` for what the provider's own tools did. `callId` names a call without an id. */
+function begunPart(
+  block: JsonObject,
+  callId: string,
+): Extract<ChatEvent, { type: "part_start" }>["part"] | undefined {
   switch (block.type) {
     case "text":
       return { type: "text" };
@@ -231,7 +250,7 @@ function begunPart(block: JsonObject): Extract<ChatEvent, { type: "part_start" }
     case "redacted_thinking":
       return { type: "redacted_thinking", data: textOf(block.data), issuer: "anthropic" };
     case "tool_use":
-      return { type: "tool_call", id: textOf(block.id), name: textOf(block.name) };
+      return { type: "tool_call", id: textOf(block.id) || callId, name: textOf(block.name) };
     default:
       return undefined;
   }

@@ -58,6 +58,7 @@ function rowOf(value: Body): string {
 describe("turns become messages in their order", () => {
   const DEMOTED =
     "messages has a system message amid the conversation: it was sent in its place as the user's";
+  const UNSIGNED = "reasoning_details without a signature were left out: the provider takes none such";
   const FOREIGN =
     "reasoning_details was left out in part: thinking that another vendor's model has signed cannot be read by this one";
   const cases: readonly {
@@ -118,7 +119,7 @@ describe("turns become messages in their order", () => {
       want: ["user: a", "user: b"],
     },
     {
-      name: "thinking stands where it stood, signatures as they were; unsigned thinking goes unsaid",
+      name: "thinking stands where it stood, signatures as they were; unsigned thinking is left out, and said",
       turns: [
         turn("user", "a"),
         turn(
@@ -138,6 +139,7 @@ describe("turns become messages in their order", () => {
         "assistant: thinking Eq+/= | redacted R | b | thinking S2 | use c1 {}",
         "user: result c1",
       ],
+      warnings: [UNSIGNED],
     },
     {
       name: "what another vendor's model has signed is left out, and said",
@@ -150,13 +152,14 @@ describe("turns become messages in their order", () => {
       warnings: [FOREIGN],
     },
     {
-      name: "unsigned thinking of another vendor's model goes unsaid",
+      name: "unsigned thinking of another vendor's model is left out, and said",
       turns: [
         turn("user", "a"),
         turn("assistant", { type: "thinking", text: "hm", issuer: "google" }, "b"),
         turn("user", "c"),
       ],
       want: ["user: a", "assistant: b", "user: c"],
+      warnings: [UNSIGNED],
     },
     {
       name: "results of parallel calls are one message in the order of the calls, before what the user says",

@@ -30,6 +30,8 @@ interface Writing {
 
 const THINKING: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking"]);
 
+const UNSIGNED = "reasoning_details without a signature were left out: the provider takes none such";
+
 /**
  * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
  * place, as a message of its own where the model takes that (`systemTurns`), else as text of the user.
@@ -143,7 +145,10 @@ function answerBlock(part: Part, { ids, moved, warnings }: Writing): readonly Js
       return part.text.trim() === "" ? [] : textBlock(part);
     case "thinking": {
       const { signature = "" } = part;
-      if (signature === "") return [];
+      if (signature === "") {
+        warnings.add(UNSIGNED);
+        return [];
+      }
       if (isForeign(part.issuer, warnings)) return [];
       return [{ type: "thinking", thinking: part.text, signature }];
     }

@@ -18,9 +18,12 @@ export interface SchemaReader {
 /** Steps through the parts of a schema, after which the rest of it counts as saying nothing: a small one can lead on for ever. */
 const MOST_STEPS = 20_000;
 
+/** Members and values that joining schemas goes over in all, after which what is joined adds nothing. */
+const MOST_JOINED = 200_000;
+
 /** A reader of schemas that stand within `root`. */
 export function openSchema(root: unknown): SchemaReader {
-  const steps = { flatten: 0, height: 0 };
+  const steps = { flatten: 0, height: 0, joined: 0 };
   const heights = new Map<object, number>();
 
   const flatten = (schema: unknown, pick: PickOption, depth: number): FlatSchema => {
@@ -29,7 +32,10 @@ export function openSchema(root: unknown): SchemaReader {
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     let flat: FlatSchema = own;
     const join = (other: unknown): void => {
-      flat = merge(flat, flatten(other, pick, depth + 1));
+      if (steps.joined > MOST_JOINED) return;
+      const more = flatten(other, pick, depth + 1);
+      steps.joined += sizeOf(flat) + sizeOf(more);
+      if (steps.joined <= MOST_JOINED) flat = merge(flat, more);
     };
     if (typeof $ref === "string") join(referred($ref, root));
     for (const part of listOf(allOf)) join(part);
@@ -93,6 +99,13 @@ const LEAST = new Set([
   "minContains",
 ]);
 const MOST = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
+
+/** Members of a schema, and of those that grow when schemas are joined. */
+function sizeOf(schema: FlatSchema): number {
+  const { properties, patternProperties, enum: values, required } = schema;
+  const members = [schema, properties, patternProperties].map((value) => Object.keys(objectOf(value)).length);
+  return members.reduce((sum, count) => sum + count, listOf(values).length + listOf(required).length);
+}
 
 /** Both schemas at once. */
 function merge(a: FlatSchema, b: FlatSchema): FlatSchema {

@@ -107,9 +107,15 @@ async function respond(sandbox: Sandbox, url: string, request: OutboundRequest):
     const answer = composeAnswer(bounded, orders, seal);
     const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };
     if (request.headers.accept === "text/event-stream")
-      return respondWith(sandbox, "text/event-stream", format.writeStream(answer, context), orders, request);
+      return respondWith(
+        sandbox,
+        "text/event-stream",
+        () => format.writeStream(answer, context),
+        orders,
+        request,
+      );
     const text = JSON.stringify(format.writePlain(answer, context));
-    return respondWith(sandbox, "application/json", [{ text, tokens: 0 }], orders, request);
+    return respondWith(sandbox, "application/json", () => [{ text, tokens: 0 }], orders, request);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return Response.json(format.writeRefusal(error), {
@@ -158,16 +164,27 @@ function digestOf({ id }: Model, body: JsonObject): string {
 function respondWith(
   { clock }: Sandbox,
   contentType: string,
-  events: Iterable<SandboxEvent>,
+  events: () => Iterable<SandboxEvent>,
   orders: Orders,
   { signal }: OutboundRequest,
 ): Response {
   const breaks = orders.fail === "reset_mid_stream";
-  const all = [...events];
-  // A plain answer breaks in mid-word, a stream between events.
-  const half = all.length === 1 ? all.map(halved) : all.slice(0, Math.ceil(all.length / 2));
-  const stream = eventStream(breaks ? half : all, { clock, signal, speed: orders.speed, breaks });
+  // They are made one by one as they are read: many long choices would not fit into memory at once.
+  const sent = breaks ? firstHalf(events) : events();
+  const stream = eventStream(sent, { clock, signal, speed: orders.speed, breaks });
   return new Response(stream, { headers: { "content-type": contentType } });
+}
+
+/** A plain answer breaks in mid-word, a stream between events. */
+function* firstHalf(events: () => Iterable<SandboxEvent>): Iterable<SandboxEvent> {
+  let count = 0;
+  for (const _event of events()) count += 1;
+  let left = Math.ceil(count / 2);
+  for (const event of events()) {
+    if (left === 0) return;
+    left -= 1;
+    yield count === 1 ? halved(event) : event;
+  }
 }
 
 function halved({ text, tokens }: SandboxEvent): SandboxEvent {

@@ -10,8 +10,11 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
   messages.forEach(({ role, content }, i) => {
     if (role !== "assistant") return;
     objectsOf(content).forEach((block, j) => {
-      if (block.type !== "thinking") return;
       const at = `messages.${i}.content.${j}`;
+      // The sandbox gives none, so what comes back is none of its own.
+      if (block.type === "redacted_thinking")
+        throw new Refusal(400, "invalid", `${at}: Invalid \`data\` in \`redacted_thinking\` block`);
+      if (block.type !== "thinking") return;
       if (typeof block.signature !== "string")
         throw new Refusal(400, "invalid", `${at}.thinking.signature: Field required`);
       if (seal.verifies(textOf(block.thinking), block.signature)) return;

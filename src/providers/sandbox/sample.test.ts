@@ -235,6 +235,19 @@ const endless: Readonly<Record<string, object>> = {
     type: "string",
     pattern: "^((a{1000}){1000}){1000000}(^){1000000000}$",
   },
+  "joins long lists many times": {
+    $defs: { e: { type: "string", enum: Array.from({ length: 6_000 }, (_, i) => `value number ${i}`) } },
+    allOf: Array.from({ length: 6_000 }, () => ({ $ref: "#/$defs/e" })),
+  },
+  "joins many properties many times": {
+    $defs: {
+      o: {
+        type: "object",
+        properties: Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`p${i}`, { const: i }])),
+      },
+    },
+    allOf: Array.from({ length: 6_000 }, () => ({ $ref: "#/$defs/o" })),
+  },
   "refers in a circle of many": {
     $defs: Object.fromEntries(
       Array.from({ length: 14 }, (_, i) => [

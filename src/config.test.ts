@@ -113,6 +113,14 @@ describe("switchyard.yaml", () => {
   });
 
   const key = (line: string): string => PROVIDER.replace("    models:", `    ${line}\n    models:`);
+  test("offers its models in every format that its provider can be asked in", () => {
+    const formats = (protocol: string) =>
+      settings(key(`protocol: ${protocol}`)).models[0]?.supportedProtocols;
+    expect(formats("chat_completions")).toEqual(["compat_chat_completions"]);
+    expect(formats("messages")).toEqual(["compat_chat_completions", "compat_messages"]);
+    expect(formats("generate_content")).toEqual(["compat_chat_completions", "compat_generate_content"]);
+  });
+
   test("takes a credential from the file or from the environment it names", () => {
     expect(settings(key("api_key: abc")).providers.get("local")?.headers).toEqual({
       authorization: "Bearer abc",

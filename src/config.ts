@@ -5,13 +5,16 @@ import { parse as parseYaml } from "yaml";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
-import type { Model, ProtocolId } from "./core/model.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
+import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { servedBy } from "./protocols/index.ts";
 import { credentialHeaders } from "./providers/credentials.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
+import { SANDBOX } from "./providers/registry.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -23,6 +26,8 @@ export interface Config {
   /** Base of the URLs that are handed out, without a slash at the end. */
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
+  /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
+  readonly sandbox: SandboxMode;
   readonly settingsFile: string;
   readonly failpoint: string | undefined;
   readonly writerFailpoint: string | undefined;
@@ -59,6 +64,9 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (adminToken !== undefined && adminToken.length < 16) {
     throw new Error("SWITCHYARD_ADMIN_TOKEN is shorter than 16 characters: choose a longer one.");
   }
+  const sandbox = value("SWITCHYARD_SANDBOX") ?? "auto";
+  if (!isSandboxMode(sandbox))
+    throw new Error(`SWITCHYARD_SANDBOX is "${sandbox}": use ${SANDBOX_MODES.join(", ")}.`);
   return Object.freeze({
     host: value("HOST") ?? "127.0.0.1",
     port,
@@ -66,10 +74,15 @@ export function readConfig(environment: Environment, folder: string): Config {
     databaseUrl,
     publicUrl,
     adminToken,
+    sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
     failpoint: value("SWITCHYARD_FAILPOINT"),
     writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
   });
+}
+
+function isSandboxMode(text: string): text is SandboxMode {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
 }
 
 function isHttpUrl(text: string): boolean {
@@ -182,6 +195,7 @@ export function readSettings(
     const path = `${file}: providers.${id}`;
     if (!PROVIDER_NAME.test(id))
       throw new Error(`${path}: the name of a provider has lower-case letters, digits and dashes only.`);
+    if (id === SANDBOX) throw new Error(`${path} has a name that is taken: SWITCHYARD_SANDBOX sets it.`);
     const definition = definitions.find((found) => found.id === id);
     const provider =
       definition === undefined
@@ -301,7 +315,8 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
     }
     try {
       return buildModel(id, "language", facts, {
-        supportedProtocols: [provider.protocol],
+        // In every format that its provider can be asked in, its own or by translation.
+        supportedProtocols: PROTOCOLS.filter((asked) => servedBy(asked, provider.protocol) !== undefined),
         routes: [{ provider: provider.id, upstreamId: upstream_id ?? id }],
       });
     } catch (error) {

@@ -5,6 +5,7 @@ import { describeError } from "./core/log.ts";
 import { systemRandom } from "./core/random.ts";
 import { FIRST_CREDITS } from "./gateway/installation.ts";
 import { createLog } from "./log.ts";
+import { SANDBOX } from "./providers/registry.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 
@@ -106,21 +107,33 @@ function listen(config: Config, services: Services): Listener {
 async function greet(config: Config, services: Services, listener: Listener): Promise<void> {
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
   const { catalog, providers } = services.offer();
+  const isSandbox = (provider: string): boolean => providers.get(provider)?.id === SANDBOX;
+  const inSandbox = catalog.models.filter(({ routes }) => routes.some((route) => isSandbox(route.provider)));
+  const live = [...providers.keys()].filter((provider) => !isSandbox(provider));
   say(
     `Switchyard listens on ${listener.url} (API: ${listener.url}/api/v1, description: ${listener.url}/openapi.json)`,
   );
-  if (providers.size === 0) {
+  const names = (models: typeof inSandbox): string => models.map((model) => model.id).join(", ") || "none";
+  if (live.length === 0) {
     say(
       "No provider is live: set OPENAI_API_KEY, or add a provider to switchyard.yaml, to have models served.",
     );
   } else {
-    say(
-      `Providers: ${[...providers.keys()].join(", ")}. Models: ${catalog.models.map((model) => model.id).join(", ") || "none"}`,
-    );
-    const served = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
-    const idle = [...providers.keys()].filter((id) => !served.has(id));
+    const served = catalog.models.filter((model) => !inSandbox.includes(model));
+    say(`Providers: ${live.join(", ")}. Models: ${names(served)}`);
+    const routed = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
+    const idle = live.filter((id) => !routed.has(id));
     if (idle.length > 0)
       say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
+  }
+  if (inSandbox.length > 0) {
+    say(
+      `The sandbox serves ${inSandbox.length} models with invented answers: ${names(inSandbox)}. ${
+        config.sandbox === "auto"
+          ? "It ends when a provider is set."
+          : "SWITCHYARD_SANDBOX=on says so: no provider of theirs is live."
+      }`,
+    );
   }
   if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
   const first = await services.firstAccount();

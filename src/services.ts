@@ -1,20 +1,22 @@
 import { join } from "node:path";
-import { createCatalog, loadModelFiles } from "./catalog/catalog.ts";
-import { readSettings, type Config, type Environment, type Settings } from "./config.ts";
+import { loadModelFiles } from "./catalog/catalog.ts";
+import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
-import type { Log } from "./core/log.ts";
+import { describeError, type Log } from "./core/log.ts";
+import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
-import { servedNow } from "./gateway/served.ts";
+import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createLimiter } from "./limits/limiter.ts";
-import { openBooks } from "./open-books.ts";
-import { PROVIDERS } from "./providers/registry.ts";
+import { createOffers, type Offers } from "./offers.ts";
+import { type Books, openBooks } from "./open-books.ts";
+import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 
 /** What a gateway is built from; a test passes its own. */
 export interface ServiceParts {
@@ -55,14 +57,8 @@ const VERSION = "0.1.0";
 const MODELS_FOLDER = join(import.meta.dirname, "..", "models");
 
 /** Builds every object once, in order. Throws one sentence when something outside is not as it must be. */
-export async function buildServices({
-  config,
-  environment,
-  clock,
-  random,
-  log,
-  onLost,
-}: ServiceParts): Promise<Services> {
+export async function buildServices(parts: ServiceParts): Promise<Services> {
+  const { config, environment, clock, random, log, onLost } = parts;
   const files = loadModelFiles(MODELS_FOLDER);
   const offers = createOffers(() => readSettings(config.settingsFile, environment, PROVIDERS), files);
   const failpoint = readFailpoint(config.failpoint);
@@ -77,6 +73,7 @@ export async function buildServices({
     log,
   });
   const { admin, installation } = books;
+  await openSandbox(parts, offers, books, files);
   const token =
     config.adminToken === undefined
       ? await installation.adminToken()
@@ -132,32 +129,24 @@ export async function buildServices({
   };
 }
 
-interface CurrentOffer {
-  readonly offer: Offer;
-  readonly settings: Settings;
-}
-
-/** What is offered now, replaced whole, so that each request sees one version. */
-function createOffers(read: () => Settings, files: ReturnType<typeof loadModelFiles>) {
-  const build = (): CurrentOffer => {
-    const settings = read();
-    const enabled = [...files, ...settings.models]
-      .map((model) => servedNow(model, settings.providers))
-      .filter((model) => model.supportedProtocols.length > 0);
-    const twice = enabled.find(
-      (model, i) => enabled.findIndex((other) => other.uniqueId === model.uniqueId) !== i,
-    );
-    if (twice !== undefined)
-      throw new Error(`The model ${twice.uniqueId} is defined twice: give one of them another id.`);
-    return { settings, offer: { catalog: createCatalog(enabled), providers: settings.providers } };
-  };
-  let current = build();
-  return {
-    current: () => current,
-    reload: () => {
-      current = build();
-    },
-  };
+/** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */
+async function openSandbox(
+  { config, clock, log }: ServiceParts,
+  offers: Offers,
+  { installation, tokenHash }: Books,
+  files: readonly Model[],
+): Promise<void> {
+  const rule = await createSandboxRule({
+    mode: config.sandbox,
+    onSqlite: config.databaseUrl === undefined,
+    installation,
+    hasProvider: offers.current().settings.providers.size > 0,
+    onFailure: (error) =>
+      log.error("it could not be noted that a provider is set", { error: describeError(error) }),
+  });
+  const modelOf = (id: string): Model | undefined =>
+    files.find((model) => model.id === id && model.category === "language");
+  offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
 
 function readFailpoint(text: string | undefined): Failpoint {

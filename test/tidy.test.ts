@@ -113,7 +113,10 @@ const BANS: readonly Ban[] = [
       "src/catalog/catalog.ts": "a model file, then checked by its schema",
       "src/protocols/request-json.ts": "a body that the scanner has checked and bounded",
       "src/protocols/answer-json.ts": "a provider's answer, read tolerantly",
+      "src/protocols/exact-json.ts": "text that is to be written again with the same digits",
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
+      "src/protocols/chat-completions/decode-calls.ts":
+        "arguments of a call, looked at before another format has to take them for an object",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
       "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",
@@ -121,6 +124,7 @@ const BANS: readonly Ban[] = [
         "usage and grounding of a chunk that the scanner has checked",
       "src/protocols/messages/stream.ts":
         "the start, usage and error of a stream that the scanner has checked",
+      "src/protocols/messages/decode-events.ts": "an event that the relay has checked",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",
@@ -170,6 +174,7 @@ const LONG: Readonly<Record<string, string>> = {
   openStream: "the state of one stream, shared by small functions",
   createStreamAnswer: "the state of one streamed call, shared by small functions",
   createChunkScanner: "the state of one scan, shared by small functions",
+  openAnswer: "the state of one answer, shared by small functions",
   createAdmin: "one object of use cases",
 };
 

@@ -85,6 +85,7 @@ export function buildModel(
     ...(facts.image_tokens === undefined
       ? {}
       : { imageTokens: readImageTokens(facts.image_tokens, facts.media_token_ceiling?.image) }),
+    ...(facts.system_turns === undefined ? {} : { systemTurns: facts.system_turns }),
     ...(facts.thinking === undefined ? {} : { thinking: readThinking(facts.thinking) }),
     ...(facts.sampling === undefined ? {} : { sampling: readSampling(facts.sampling) }),
     prices,

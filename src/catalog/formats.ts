@@ -3,6 +3,7 @@ import { chatExamples } from "./examples/chat-completions.ts";
 import type { Example, ExampleFacts } from "./examples/example.ts";
 import { generateContentExamples } from "./examples/generate-content.ts";
 import { messagesExamples } from "./examples/messages.ts";
+import { translatedNotes } from "./translated-notes.ts";
 
 /** A request format as its readers need to know it. */
 export interface Format {
@@ -72,7 +73,8 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
   },
 };
 
-function chatNotes({ outputModalities }: Model): readonly string[] {
+function chatNotes(model: Model): readonly string[] {
+  const { outputModalities } = model;
   return [
     "A stream ends with a chunk that has `usage` and no choices, a chunk that has `credit` (and the usage again) and no choices, and `data: [DONE]`; `stream_options` does not change that. Read `chunk.choices[0]?.` with the question mark.",
     "Assistant messages that came back with `reasoning_details` must be sent back with them unchanged.",
@@ -82,6 +84,7 @@ function chatNotes({ outputModalities }: Model): readonly string[] {
           "With `image` in `modalities` the answer is not streamed: `stream: true` is refused.",
         ]
       : []),
+    ...translatedNotes(model),
     'A stream that fails has a chunk with `finish_reason` `error`, then usage, credit, `data: {"error":…}` and `[DONE]`. Lines that begin with a colon keep the connection open and mean nothing.',
   ];
 }

@@ -24,11 +24,9 @@ export function chatParameterNames(model: ParameterFacts): readonly string[] {
 
 /** Whether the model, or the server that it is reached at, does not take a parameter: it is left out with a warning. */
 export function isIgnored(model: ParameterFacts, protocol: ProtocolId, name: string): boolean {
-  const [own = "", inner] = name.replace("generationConfig.", "").split(".");
+  const [own = ""] = name.replace("generationConfig.", "").split(".");
   if (model.ignoredParameters.includes(own)) return true;
   if (protocol !== "compat_chat_completions") return false;
-  // More than one answer is refused, not left out, so that it stays a parameter.
-  if (own === "n" && inner === undefined) return false;
   return model.chatLimits?.untaken.includes(own) ?? false;
 }
 

@@ -125,6 +125,9 @@ export const ModelFactsSchema = Type.Object(
       ),
     ),
     image_tokens: Type.Optional(ImageTokensSchema),
+    system_turns: Type.Optional(
+      Type.Boolean({ description: "Whether it takes system messages amid a conversation (messages only)" }),
+    ),
     thinking: Type.Optional(ThinkingSchema),
     sampling: Type.Optional(SamplingSchema),
     prices: PricesSchema,

@@ -47,7 +47,7 @@ export interface ThinkingFacts {
   readonly streamedOnly?: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways?: boolean;
-  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Only in the messages format. */
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Not in chat completions. */
   readonly style?: "budget" | "adaptive";
   /** Whether it can be kept from thinking; one that cannot is not sent a switch either. Absent is yes. */
   readonly canBeOff?: boolean;
@@ -73,7 +73,24 @@ export interface ChatLimits {
   readonly namedTool: boolean;
   /** Types of `response_format`. */
   readonly responseFormats: readonly string[];
+  /** The most answers that may be asked for at once. */
+  readonly mostChoices: number;
+  /** The most texts of `stop`. */
+  readonly mostStops: number;
+  /** Set where the request is put into another format; absent where it goes on as it is. */
+  readonly translated?: TranslatedChat;
 }
+
+/** A request of chat completions on its way to a provider that speaks another format. */
+export interface TranslatedChat {
+  readonly into: Exclude<ProtocolId, "compat_chat_completions">;
+  /** The efforts that the model has there, `none` among them where it can be kept from thinking. */
+  readonly efforts: readonly Effort[];
+}
+
+/** Bounds of chat completions itself, for servers that set no lower ones. */
+export const MOST_CHAT_CHOICES = 128;
+export const MOST_CHAT_STOPS = 16;
 
 /** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
 export interface Model {
@@ -98,6 +115,8 @@ export interface Model {
   readonly thinking?: ThinkingFacts;
   /** Absent where it takes sampling fields as the interface has them. */
   readonly sampling?: SamplingFacts;
+  /** Whether it takes system messages amid a conversation. Only in the messages format; absent is no. */
+  readonly systemTurns?: boolean;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
   /** The most tokens that one input picture, sound, film or document can come to. */

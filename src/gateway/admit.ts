@@ -5,7 +5,8 @@ import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../core/price.ts";
 import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
-import type { Demand, RelayRequest } from "../protocols/protocol.ts";
+import { servedBy } from "../protocols/index.ts";
+import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "./admit-media.ts";
@@ -14,7 +15,10 @@ import { mediaTokens } from "./admit-media.ts";
 export interface Admission {
   readonly model: Model;
   readonly provider: Provider;
+  /** The way to that provider: a relay of the caller's format, or a translation of it. */
+  readonly protocol: RelayProtocol;
   readonly upstreamId: string;
+  readonly target: RelayTarget;
   readonly snapshot: PriceSnapshot;
   /** What is held in any case. */
   readonly amount: MicroCredits;
@@ -30,6 +34,9 @@ export interface Admission {
   readonly expectedInput: number;
   readonly admittedAtMs: number;
 }
+
+/** How a model is reached. */
+type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
 
 /** What admission looks things up in; one moment's view. */
 export interface Offer {
@@ -58,16 +65,17 @@ export function admit(
   nowMs: number,
 ): Admission {
   const model = findModel(offer, caller, protocol, request.model);
-  const { provider, upstreamId } = findRoute(offer, model, protocol);
-  const { demand } = request;
+  const route = findRoute(offer, model, protocol);
+  const target = targetOf(model, route);
+  const demand = route.protocol.demandAt?.(request, target) ?? request.demand;
   checkModalities(model, demand, protocol);
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
     model,
-    provider,
-    upstreamId,
+    ...route,
+    target,
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
@@ -98,18 +106,27 @@ function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: strin
   );
 }
 
-function findRoute(
-  offer: Offer,
-  model: Model,
-  protocol: ProtocolId,
-): { provider: Provider; upstreamId: string } {
-  for (const route of model.routes) {
-    const provider = offer.providers.get(route.provider);
-    if (provider?.protocol === protocol) return { provider, upstreamId: route.upstreamId };
+function findRoute(offer: Offer, model: Model, protocol: ProtocolId): Way {
+  for (const { provider: id, upstreamId } of model.routes) {
+    const provider = offer.providers.get(id);
+    const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
+    if (provider !== undefined && way !== undefined) return { provider, protocol: way, upstreamId };
   }
   throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
     retryAfterSec: 30,
   });
+}
+
+function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
+  const { dialect } = provider;
+  return {
+    model,
+    upstreamId,
+    unknownFields: dialect.unknownFields,
+    native: dialect.kind === "native",
+    streamUsageOption: dialect.streamUsageOption,
+    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
+  };
 }
 
 /** The field that holds the input, and the one that asks for kinds of output, by format. */

@@ -20,6 +20,10 @@ export interface Installation {
   firstAccount(): Promise<{ readonly accountId: string; readonly key: string } | undefined>;
   /** What was made has been shown: the next start makes nothing anew. */
   shown(): Promise<void>;
+  /** Whether a provider was ever set here. */
+  hadProvider(): Promise<boolean>;
+  /** A provider is set: for good, whatever becomes of it. */
+  hasProvider(): Promise<void>;
 }
 
 /** What an installation is made of. */
@@ -107,6 +111,12 @@ export function createInstallation(parts: InstallationParts): Installation {
         nowMs,
       });
       return { accountId: account, key: text };
+    },
+
+    hadProvider: async () => (await known("provider_set")) !== undefined,
+
+    async hasProvider() {
+      await remember("provider_set", "yes");
     },
 
     async shown() {

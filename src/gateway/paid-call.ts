@@ -38,6 +38,8 @@ export class ClientGone extends Error {
  * It ends exactly once, whichever way out is taken first; the charge follows the charging table.
  */
 export interface PaidCall {
+  /** The way to the provider that is called. */
+  readonly protocol: RelayProtocol;
   readonly context: AnswerContext;
   /** Sends the request. Rejects with the refusal as the client is to see it. */
   send(request: UpstreamBody, stream: boolean): Promise<UpstreamAnswer>;
@@ -56,7 +58,6 @@ export interface PaidCall {
 /** What belongs to one call. */
 export interface CallParts {
   readonly services: CallServices;
-  readonly protocol: RelayProtocol;
   readonly admission: Admission;
   readonly hold: Hold;
   readonly heldAtMs: number;
@@ -109,6 +110,7 @@ export function openPaidCall(parts: CallParts): PaidCall {
   };
 
   const call: PaidCall = {
+    protocol: admission.protocol,
     context,
     async send({ body, headers = {} }, stream) {
       controller.signal.throwIfAborted();
@@ -154,12 +156,12 @@ export function openPaidCall(parts: CallParts): PaidCall {
 
 /** Sends the request and notes the attempt. Rejects with the refusal as the client is to see it. */
 async function sendCall(
-  { services, protocol, admission, hold, record }: CallParts,
+  { services, admission, hold, record }: CallParts,
   progress: Progress,
   context: AnswerContext,
   request: Omit<UpstreamCall, "provider" | "path">,
 ): Promise<UpstreamAnswer> {
-  const { provider, upstreamId } = admission;
+  const { provider, protocol, upstreamId } = admission;
   const attempt = {
     provider: provider.id,
     upstream_id: upstreamId,

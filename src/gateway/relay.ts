@@ -10,6 +10,7 @@ import type {
   UpstreamBody,
   WireRequest,
 } from "../protocols/protocol.ts";
+import type { Provider } from "../providers/provider.ts";
 import { costOf } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
@@ -41,8 +42,8 @@ export type RelayOutput = (
   | { readonly kind: "stream"; readonly answer: StreamAnswer }
 ) & {
   readonly warnings: readonly string[];
-  /** How the caller's key stands against its limits, when it has any. */
-  readonly limitHeaders?: Readonly<Record<string, string>>;
+  /** How the caller's key stands against its limits, and where the answer comes from, as far as there is something to say. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A plain answer beyond this is a fault of the provider. */
@@ -58,17 +59,19 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const request = protocol.readRequest(input.wire);
   const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
   record.note({ model: admission.model.id, provider: admission.provider.id });
-  const target = targetOf(admission);
+  const { target } = admission;
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
-  const asked = protocol.upstreamBody(request, target);
+  const asked = admission.protocol.upstreamBody(request, target);
   const limited = passKeyLimits(services, input, admission);
   const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
-  if (limited === undefined) return relayAdmitted(services, input, admitted);
+  const { answerHeaders } = admission.provider;
+  if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
+  const headers = (): Readonly<Record<string, string>> => ({ ...limited?.headers(), ...answerHeaders });
   try {
     const output = await relayAdmitted(services, input, admitted);
-    return { ...output, limitHeaders: limited.headers() };
+    return { ...output, headers: headers() };
   } catch (error) {
-    throw withHeaders(toGatewayError(error), limited.headers());
+    throw withHeaders(toGatewayError(error), headers());
   }
 }
 
@@ -87,7 +90,7 @@ async function relayAdmitted(
   input: RelayInput,
   admitted: Admitted,
 ): Promise<RelayOutput> {
-  const { protocol, record } = input;
+  const { record } = input;
   const { request, pass } = admitted;
   const { call, body } = await openCall(services, input, admitted).catch((error: unknown) => {
     // No call was made: nothing of the limit on tokens is used.
@@ -100,20 +103,8 @@ async function relayAdmitted(
   const { warnings } = body;
   if (!request.stream)
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
-  const answer = await openStreamAnswer({ services, call, protocol, record, body });
+  const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
   return { kind: "stream", answer, warnings };
-}
-
-function targetOf(admission: Admission): RelayTarget {
-  const { dialect } = admission.provider;
-  return {
-    model: admission.model,
-    upstreamId: admission.upstreamId,
-    unknownFields: dialect.unknownFields,
-    native: dialect.kind === "native",
-    streamUsageOption: dialect.streamUsageOption,
-    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
-  };
 }
 
 /** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
@@ -125,15 +116,34 @@ function outputBound(hold: Hold, admission: Admission): number | undefined {
 /** Sets credit aside, and gives the call that it pays for. */
 async function openCall(
   services: RelayServices,
-  { caller, protocol, record }: RelayInput,
+  { caller, record, wire }: RelayInput,
   { request, admission, target, asked, pass }: Admitted,
 ): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
   const hold = await holdFor(services, caller, admission, record);
   const bounded = outputBound(hold, admission);
   const body =
-    bounded === undefined ? asked : protocol.upstreamBody(request, { ...target, outputBound: bounded });
+    bounded === undefined
+      ? asked
+      : admission.protocol.upstreamBody(request, { ...target, outputBound: bounded });
   const heldAtMs = services.clock.nowMs();
-  return { call: openPaidCall({ services, protocol, admission, hold, heldAtMs, record, pass }), body };
+  return {
+    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }),
+    body: withClientHeaders(body, admission.provider, wire),
+  };
+}
+
+/** The client's own headers that this provider is to be told. */
+function withClientHeaders(
+  body: UpstreamBody,
+  { clientHeaders }: Provider,
+  { headers }: WireRequest,
+): UpstreamBody {
+  if (clientHeaders === undefined) return body;
+  const told = clientHeaders.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...body, headers: { ...Object.fromEntries(told), ...body.headers } };
 }
 
 async function holdFor(
@@ -176,7 +186,7 @@ function refusalOf(refusal: HoldRefusal): GatewayError {
 async function relayPlain(
   services: RelayServices,
   call: PaidCall,
-  { protocol, record }: RelayInput,
+  { record }: RelayInput,
   body: UpstreamBody,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
@@ -185,7 +195,7 @@ async function relayPlain(
   try {
     const upstream = await call.send(body, false);
     call.sawByte();
-    const answer = protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    const answer = call.protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered, false);
     services.failpoint("answer.before_end");

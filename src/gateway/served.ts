@@ -1,36 +1,50 @@
 import { servedIn } from "../catalog/catalog.ts";
 import { chatParameterNames } from "../catalog/parameters.ts";
-import type { ChatLimits, Model, ProtocolId, ThinkingFacts } from "../core/model.ts";
+import {
+  type ChatLimits,
+  type Model,
+  MOST_CHAT_CHOICES,
+  MOST_CHAT_STOPS,
+  type ProtocolId,
+  type ThinkingFacts,
+} from "../core/model.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT } from "../protocols/chat-dialect.ts";
+import { servedBy, translatedLimits } from "../protocols/index.ts";
 import type { Provider } from "../providers/provider.ts";
 
-/** The model with the formats that a live route of it speaks, and as the server it is reached at takes them. */
+/** The model with the formats that it can be asked in now, and as the server that it is reached at takes them. */
 export function servedNow(model: Model, providers: ReadonlyMap<string, Provider>): Model {
   const providerOf = (protocol: ProtocolId): Provider | undefined =>
     model.routes
       .map((route) => providers.get(route.provider))
-      .find((provider) => provider?.protocol === protocol);
+      .find((provider) => provider !== undefined && servedBy(protocol, provider.protocol) !== undefined);
   const chat = providerOf("compat_chat_completions");
   return servedIn(
     model,
     model.supportedProtocols.filter((protocol) => providerOf(protocol) !== undefined),
-    chat === undefined || chat.dialect.unknownFields === "pass"
-      ? undefined
-      : chatLimits(model, chat.dialect.chat ?? OPEN_CHAT),
+    chat === undefined ? undefined : chatLimits(model, chat),
   );
 }
 
+function chatLimits(model: Model, { protocol, dialect }: Provider): ChatLimits | undefined {
+  if (protocol !== "compat_chat_completions") return translatedLimits(protocol, model);
+  return dialect.unknownFields === "pass" ? undefined : relayedLimits(model, dialect.chat ?? OPEN_CHAT);
+}
+
 /** What `leaveUntaken`, `checkTools` and `checkResponseFormat` of the format do with a request to such a server. */
-function chatLimits(model: Model, chat: ChatDialect): ChatLimits {
+function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
   const { toolChoice, jsonObject, jsonSchema, thinking } = chat;
   return {
     untaken: chatParameterNames(model).filter((name) =>
-      THINKING.has(name) ? !canBeTold(thinking, model.thinking) : !takes(chat, name),
+      // More than one answer is refused, not left out, so that it stays a parameter.
+      THINKING.has(name) ? !canBeTold(thinking, model.thinking) : name !== "n" && !takes(chat, name),
     ),
     toolWords:
       toolChoice === "full" || toolChoice === "words" ? ["none", "auto", "required"] : ["none", "auto"],
     namedTool: toolChoice === "full",
     responseFormats: ["text", ...(jsonObject ? ["json_object"] : []), ...(jsonSchema ? ["json_schema"] : [])],
+    mostChoices: takes(chat, "n") ? MOST_CHAT_CHOICES : 1,
+    mostStops: MOST_CHAT_STOPS,
   };
 }
 

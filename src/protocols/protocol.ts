@@ -18,6 +18,11 @@ export interface RelayProtocol {
   upstreamPath(upstreamId: string, stream: boolean): string;
   /** Parses and checks a request. Throws a `GatewayError` that names the field at fault. */
   readRequest(wire: WireRequest): RelayRequest;
+  /**
+   * What a request asks for in the words of the format that its provider is called in; absent where that is the
+   * caller's own. Throws as `upstreamBody` does.
+   */
+  demandAt?(request: RelayRequest, target: RelayTarget): Demand;
   /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
   upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
   /** Reads a whole answer. Throws `upstream_error` when it is none. */

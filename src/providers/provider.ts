@@ -1,5 +1,6 @@
 import type { ProtocolId } from "../core/model.ts";
 import type { ChatDialect } from "../protocols/chat-dialect.ts";
+import type { OutboundRequest } from "../runtime/fetch.ts";
 
 /**
  * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
@@ -16,7 +17,19 @@ export interface Provider {
   /** Texts that must never be shown to anybody: the credential itself. */
   readonly secrets: readonly string[];
   readonly dialect: Dialect;
+  /** Its own way to be called, in place of the network; it answers `baseUrl` as a server there would. */
+  readonly transport?: Transport;
+  /** Headers of the client that go along to it; to all others none do. In lower case. */
+  readonly clientHeaders?: readonly string[];
+  /** Headers by which every answer of it says where it comes from. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
 }
+
+/**
+ * A call that leaves no trace on the network. It rejects with the signal's reason when that ends it, and with a
+ * `GatewayError` for a failure that a client is to be shown as it is.
+ */
+export type Transport = (url: string, request: OutboundRequest) => Promise<Response>;
 
 /** How a provider's format differs from the reference. */
 export interface Dialect {

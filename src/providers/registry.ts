@@ -11,7 +11,9 @@ import { xai } from "./xai/index.ts";
 import { zai } from "./zai/index.ts";
 import type { ProviderDefinition } from "./provider.ts";
 
-/** Every provider that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
+export { createSandbox, SANDBOX, sandboxRoutes } from "./sandbox/index.ts";
+
+/** Every vendor that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
 export const PROVIDERS: readonly ProviderDefinition[] = [
   openai,
   anthropic,

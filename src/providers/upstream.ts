@@ -1,7 +1,7 @@
 import { joinBytes } from "../core/bytes.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
-import { fetchOnce } from "../runtime/fetch.ts";
+import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
 import type { Provider } from "./provider.ts";
 
 /** One paid call to a provider. */
@@ -30,29 +30,34 @@ export interface UpstreamAnswer {
 }
 
 /**
- * The one way to call a provider. It takes the hold that pays for the call, so that no call can be made without
- * one; no header of the client goes along; redirects are answers, not followed. Rejects with `upstream_error` when
+ * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, so that
+ * no call can be made without one; redirects are answers, not followed. Rejects with `upstream_error` when
  * no answer came, or with the signal's reason when that ended it.
  */
 export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<UpstreamAnswer> {
   const { provider, signal } = call;
+  const url = `${provider.baseUrl}${call.path}`;
+  const request: OutboundRequest = {
+    method: "POST",
+    headers: {
+      ...call.headers,
+      ...provider.headers,
+      "content-type": "application/json",
+      accept: call.stream ? "text/event-stream" : "application/json",
+      "accept-encoding": "identity",
+      "user-agent": "switchyard",
+    },
+    body: call.body,
+    signal,
+  };
   let response: Response;
   try {
-    response = await fetchOnce(`${provider.baseUrl}${call.path}`, {
-      method: "POST",
-      headers: {
-        ...call.headers,
-        ...provider.headers,
-        "content-type": "application/json",
-        accept: call.stream ? "text/event-stream" : "application/json",
-        "accept-encoding": "identity",
-        "user-agent": "switchyard",
-      },
-      body: call.body,
-      signal,
-    });
+    response = await (provider.transport === undefined
+      ? fetchOnce(url, request)
+      : provider.transport(url, request));
   } catch (cause) {
-    throw signal.aborted ? signal.reason : unreachable(cause);
+    if (signal.aborted) throw signal.reason;
+    throw cause instanceof GatewayError ? cause : unreachable(cause);
   }
   return openAnswer(response, signal);
 }

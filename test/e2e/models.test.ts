@@ -211,7 +211,7 @@ describe("a model's page by its path", () => {
   });
 });
 
-test("a model is shown in the formats that its live providers speak, on its page too", async () => {
+test("a model is shown in its vendor's format and in chat completions, on its page too", async () => {
   const native = await startWholeCatalogue();
   try {
     const ask = async (path: string): Promise<Response> =>
@@ -220,22 +220,23 @@ test("a model is shown in the formats that its live providers speak, on its page
     const served = Object.fromEntries(rows.map((row) => [row.id, row.supported_protocols]));
     for (const { id, vendor } of files) {
       const format = { anthropic: "compat_messages", google: "compat_generate_content" }[vendor];
-      expect([id, served[id]]).toEqual([id, [format ?? "compat_chat_completions"]]);
+      const formats = ["compat_chat_completions", ...(format === undefined ? [] : [format])];
+      expect([id, served[id]]).toEqual([id, formats]);
     }
     const claude = rows.find((row) => row.id === "anthropic/claude-opus-5.5");
-    expect(claude.parameter_schema.properties).toHaveProperty("stop_sequences");
-    expect(claude.parameter_schema["x-ignored"]).toEqual(["temperature", "top_p", "top_k"]);
-    expect(claude.parameter_schema).not.toHaveProperty(["x-protocols"]);
+    expect(claude.parameter_schema.properties).toHaveProperty("max_completion_tokens");
+    const own = claude.parameter_schema["x-protocols"].compat_messages;
+    expect(own.properties).toHaveProperty("stop_sequences");
     const page = await (await fetch(claude.documentation_url)).text();
     expect(page).toContain("## Parameters: Messages");
-    expect(page).not.toContain("chat/completions");
+    expect(page).toContain("/api/v1/chat/completions");
   } finally {
     await native.close();
   }
 });
 
 test("a model whose providers are all away is not shown, and has no page", async () => {
-  const gateway = await startGateway();
+  const gateway = await startGateway({ environment: { SWITCHYARD_SANDBOX: "off" } });
   const response = await fetch(`${gateway.url}/docs/language/${ID}/llms.txt`);
   expect(await errorOf(response)).toEqual([404, "not_found_error"]);
   expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain("None is served now");

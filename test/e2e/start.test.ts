@@ -81,6 +81,25 @@ test("a live provider that has no model yet is named, with what to do", async ()
   expect(gateway.output()).toMatch(/\(docs\/configuration\.md\): groq\.\n/);
 });
 
+test("without a key it says that the sandbox serves the catalogue, which then answers; with one it says nothing of it", async () => {
+  const first = start();
+  const url = await greeted(first);
+  expect(first.output()).toContain("No provider is live: set OPENAI_API_KEY");
+  expect(first.output()).toMatch(
+    /The sandbox serves 13 models with invented answers: .*openai\/gpt-5\.6-luna/,
+  );
+  const answer = await fetch(`${url}/api/v1/chat/completions`, { ...request(keyOf(first)) });
+  expect([answer.status, answer.headers.get("x-switchyard-provider")]).toEqual([200, "sandbox"]);
+  expect(streamEvents(await answer.text()).at(-1)).toBe("[DONE]");
+  expect(await stop(first)).toBe(0);
+  for (const environment of [{ OPENAI_API_KEY: "sk-up" }, {}]) {
+    const next = start(environment);
+    await next.ready();
+    expect(await stop(next)).toBe(0);
+    expect(next.output()).not.toContain("sandbox");
+  }
+});
+
 test("an admin token from the environment holds, and nothing is printed of it", async () => {
   const gateway = start({ SWITCHYARD_ADMIN_TOKEN: "adm-chosen-by-operator" });
   const url = await greeted(gateway);

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { TSchema } from "typebox";
 import { loadModelFiles, servedIn } from "../../src/catalog/catalog.ts";
 import { chatParameterNames, isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
-import type { ProtocolId } from "../../src/core/model.ts";
+import { modelPage } from "../../src/catalog/llms-txt.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { EFFORTS, type ProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { CHAT_FIELDS } from "../../src/protocols/chat-completions/fields.ts";
 import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
@@ -13,6 +15,7 @@ import { MESSAGES_FIELDS } from "../../src/protocols/messages/fields.ts";
 import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
 import { servedNow } from "../../src/gateway/served.ts";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
+import { servedBy } from "../../src/protocols/index.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -209,6 +212,160 @@ describe("what a server is documented to take is what it is sent", () => {
       if (name in KEPT && !isIgnored(served, "compat_chat_completions", name))
         expect(sent(name, KEPT[name]).body, name).toHaveProperty([name], KEPT[name]);
     }
+  });
+});
+
+/** Every provider of another format that a model is asked at in chat completions. */
+const TRANSLATED = models.flatMap((each) =>
+  each.routes.flatMap(({ provider, upstreamId }) =>
+    PROVIDERS.filter(({ id, protocol }) => id === provider && protocol !== "compat_chat_completions").map(
+      ({ id, protocol, dialect }) => ({
+        name: `${each.id} at ${id}`,
+        each,
+        id,
+        protocol,
+        upstreamId,
+        dialect,
+      }),
+    ),
+  ),
+);
+
+const SCHEMA = { type: "json_schema", json_schema: { name: "n", schema: { type: "object" } } };
+const NAMED = { type: "function", function: { name: "f" } };
+
+/** Values of single parameters, beside `VALUES`, at bounds that only some formats have. */
+const MORE_VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  stop: [5, 6, 16].map((length) => Array.from({ length }, (_, i) => `s${i}`)),
+  n: [2, 8, 9],
+  tool_choice: [
+    "none",
+    "required",
+    NAMED,
+    { type: "function" },
+    { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [NAMED] } },
+    { type: "allowed_tools" },
+    { type: "custom", custom: { name: "f" } },
+  ],
+  response_format: [
+    { type: "text" },
+    SCHEMA,
+    { type: "json_schema" },
+    { type: "json_schema", json_schema: {} },
+  ],
+  reasoning: EFFORTS.map((effort) => ({ effort })),
+  reasoning_effort: EFFORTS,
+  thinking: [{ type: "disabled" }, { type: "adaptive" }, { type: "enabled", budget_tokens: 2_000 }],
+  modalities: [["text", "image"]],
+};
+
+/** Values that change what is sent, wherever the parameter is taken. */
+const SAYING: Readonly<Record<string, unknown>> = {
+  ...VALUE_OF,
+  parallel_tool_calls: false,
+  modalities: ["text", "image"],
+  image_config: undefined,
+  tool_choice: "required",
+  response_format: SCHEMA,
+  max_completion_tokens: 5,
+  max_tokens: 5,
+};
+
+describe("what a translation is documented to take is what the provider is sent", () => {
+  test("every Claude and every Gemini is asked by translation", () => {
+    const ids = TRANSLATED.map(({ each }) => each.id);
+    expect(ids).toEqual(models.map(({ id }) => id).filter((id) => /^(anthropic|google)\//.test(id)));
+    expect(ids.length).toBe(5);
+  });
+
+  test.each(TRANSLATED)("$name", ({ each, id, protocol, upstreamId, dialect }) => {
+    const served = servedNow(each, new Map([[id, { id, protocol, dialect } as unknown as Provider]]));
+    const way = servedBy("compat_chat_completions", protocol)!;
+    const documented = compileSchema(served.parameterSchema as TSchema);
+    const target: RelayTarget = {
+      model: served,
+      upstreamId,
+      unknownFields: dialect.unknownFields,
+      native: true,
+      streamUsageOption: false,
+    };
+    const tools = [{ type: "function", function: { name: "f" } }];
+    const good = { model: each.id, messages: [{ role: "user", content: "x" }], tools };
+    const sent = (more: object) => {
+      const { body, warnings } = way.upstreamBody(way.readRequest(wireRequest({ ...good, ...more })), target);
+      return { body: JSON.parse(new TextDecoder().decode(body)) as object, warnings: warnings.join("\n") };
+    };
+    const refusedField = (more: object): string | undefined => {
+      try {
+        sent(more);
+      } catch (error) {
+        if (error instanceof GatewayError) return error.param;
+        throw error;
+      }
+      return undefined;
+    };
+    const plain = sent({}).body;
+    const isIgnoredHere = (name: string): boolean => isIgnored(served, "compat_chat_completions", name);
+    for (const name of chatParameterNames(served)) {
+      if (name in good) continue;
+      for (const value of [...VALUES, ...(MORE_VALUES[name] ?? [])]) {
+        const more = { [name]: value };
+        if (!checkedChat.accepts({ ...good, ...more })) continue;
+        const told = `${name}: ${JSON.stringify(value)}`;
+        // That a model puts out no pictures is decided before, by its modalities.
+        const isDecided = name === "modalities" && !served.outputModalities.includes("image");
+        // More output than the model has is lowered, as the documentation says.
+        const isLowered = name.startsWith("max_");
+        if (documented.accepts({ ...good, ...more })) expect(refusedField(more), told).toBeUndefined();
+        else if (!isDecided && !isLowered) expect(refusedField(more)?.split(/[.[]/)[0], told).toBe(name);
+      }
+      const saying = name === "image_config" ? { image_size: "1K" } : SAYING[name];
+      if (saying === undefined || (name === "modalities" && !served.outputModalities.includes("image")))
+        continue;
+      // Of a picture nothing is said where none is asked for.
+      const around = name === "image_config" && !isIgnoredHere(name) ? { modalities: ["image"] } : {};
+      const { body, warnings } = sent({ ...around, [name]: saying });
+      const bare = name === "image_config" ? sent(around).body : plain;
+      if (isIgnoredHere(name)) {
+        expect(body, name).toEqual(bare);
+        expect(warnings, name).toContain(`${name} was left out`);
+      } else expect(body, name).not.toEqual(bare);
+    }
+  });
+
+  const page = (id: string): string => {
+    const { each, ...at } = TRANSLATED.find((one) => one.each.id === id)!;
+    const provider = at as unknown as Provider;
+    return modelPage(servedNow(each, new Map([[at.id, provider]])), "https://gateway.example");
+  };
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    [
+      "anthropic/claude-opus-5.5",
+      [
+        "| `n` | integer | 1 to 1 |",
+        '"format":"anthropic-claude-v1"',
+        "`redacted:`",
+        "| `presence_penalty` | number | -2 to 2 |  | Ignored",
+      ],
+    ],
+    ["anthropic/claude-haiku-4.5", ["above 1 it is lowered to that"]],
+    [
+      "google/gemini-3.8-flash",
+      [
+        "| `n` | integer | 1 to 8 |",
+        '"format":"google-gemini-v1"',
+        "extra_content.google.thought_signature",
+        "at most 5",
+      ],
+    ],
+    [
+      "google/gemini-3-pro-image",
+      ["| `n` | integer | 1 to 1 |", "`thought_signature`", "`stream: true` is refused"],
+    ],
+  ];
+  test.each(cases)("the page of %s tells it", (id, texts) => {
+    const told = page(id);
+    expect(texts.filter((text) => !told.includes(text))).toEqual([]);
   });
 });
 

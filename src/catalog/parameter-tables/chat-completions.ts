@@ -1,3 +1,4 @@
+import { EFFORTS, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../core/model.ts";
 import {
   count,
   flag,
@@ -8,6 +9,7 @@ import {
   object,
   oneOf,
   text,
+  type JsonSchema,
   type Parameter,
   type ParameterFacts,
 } from "./parameter.ts";
@@ -53,9 +55,15 @@ function chatConversation({ id }: ParameterFacts): readonly Parameter[] {
   ];
 }
 
-function chatSampling({ maxOutput, chatLimits }: ParameterFacts): readonly Parameter[] {
+function chatSampling({ maxOutput, chatLimits, sampling }: ParameterFacts): readonly Parameter[] {
+  const warmest = chatLimits?.translated?.into === "compat_messages" ? sampling?.maxTemperature : undefined;
+  const choices = chatLimits?.mostChoices ?? MOST_CHAT_CHOICES;
   return [
-    { name: "temperature", schema: number(0, 2), does: "Randomness; lower is more repeatable" },
+    {
+      name: "temperature",
+      schema: number(0, 2),
+      does: `Randomness; lower is more repeatable${warmest === undefined ? "" : `; above ${warmest} it is lowered to that, with a warning`}`,
+    },
     {
       name: "top_p",
       schema: number(0, 1),
@@ -76,7 +84,11 @@ function chatSampling({ maxOutput, chatLimits }: ParameterFacts): readonly Param
       schema: {
         anyOf: [
           { type: "string", minLength: 1 },
-          { type: "array", items: { type: "string", minLength: 1 }, maxItems: 16 },
+          {
+            type: "array",
+            items: { type: "string", minLength: 1 },
+            maxItems: chatLimits?.mostStops ?? MOST_CHAT_STOPS,
+          },
         ],
       },
       does: "End the answer before any of these texts",
@@ -87,21 +99,39 @@ function chatSampling({ maxOutput, chatLimits }: ParameterFacts): readonly Param
       schema: number(-2, 2),
       does: "Above 0: away from words by how often they were used",
     },
-    chatLimits?.untaken.includes("n") === true
-      ? {
-          name: "n",
-          schema: { ...count(1), default: 1 },
-          does: "How many answers; there is one",
-        }
-      : { name: "n", schema: { ...count(128), default: 1 }, does: "How many answers; each is charged" },
+    {
+      name: "n",
+      schema: { ...count(choices), default: 1 },
+      does: choices === 1 ? "How many answers; there is one" : "How many answers; each is charged",
+    },
   ];
 }
+
+/** Objects of `tool_choice` where all that they say is read here. */
+const toolChoices: JsonSchema = {
+  type: "object",
+  required: ["type"],
+  oneOf: [
+    { properties: { type: { const: "function" } }, required: ["function"] },
+    { properties: { type: { const: "allowed_tools" } }, required: ["allowed_tools"] },
+    { properties: { type: oneOf("none", "auto", "required") } },
+  ],
+};
+
+/** The same for `response_format`. */
+const schemaIsGiven: JsonSchema = {
+  oneOf: [
+    { properties: { type: { const: "json_schema" } }, required: ["json_schema"] },
+    { properties: { type: oneOf("text", "json_object") } },
+  ],
+};
 
 function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
   const words = chatLimits?.toolWords ?? ["none", "auto", "required"];
   const choice = oneOf(...words);
   const formats = chatLimits?.responseFormats ?? ["text", "json_object", "json_schema"];
   const byName = chatLimits?.namedTool !== false;
+  const isRead = chatLimits?.translated !== undefined;
   return [
     {
       name: "tools",
@@ -110,7 +140,7 @@ function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
     },
     {
       name: "tool_choice",
-      schema: byName ? { anyOf: [choice, named] } : choice,
+      schema: byName ? { anyOf: [choice, isRead ? toolChoices : named] } : choice,
       does: byName
         ? 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`'
         : "Whether it may call one; another choice is refused",
@@ -118,26 +148,39 @@ function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
     { name: "parallel_tool_calls", schema: { type: "boolean" }, does: "Allow several calls in one turn" },
     {
       name: "response_format",
-      schema: { type: "object", required: ["type"] },
+      schema: { type: "object", required: ["type"], ...(isRead ? schemaIsGiven : {}) },
       does: formats.includes("json_schema")
         ? 'Ask for JSON: `{"type":"json_schema","json_schema":{name, schema}}`'
         : 'Ask for JSON: `{"type":"json_object"}`; there is no way to give its schema',
     },
     { name: "response_format.type", schema: oneOf(...formats), does: "What the answer is" },
+    ...(isRead
+      ? [
+          {
+            name: "response_format.json_schema",
+            schema: { type: "object", required: ["schema"] },
+            does: "The schema of a `json_schema`, with a name: `{name, schema, description}`",
+          },
+        ]
+      : []),
   ];
 }
 
-function chatReasoning({ thinking }: ParameterFacts): readonly Parameter[] {
-  const efforts = thinking?.efforts;
+function chatReasoning({ thinking, chatLimits }: ParameterFacts): readonly Parameter[] {
+  const translated = chatLimits?.translated;
+  const efforts = translated?.efforts ?? thinking?.efforts;
+  // Where the word is put into another format, one that nobody knows is refused.
+  const word = translated === undefined ? text : oneOf(...EFFORTS);
+  const staysOn = translated === undefined ? thinking?.canBeOff === false : !efforts?.includes("none");
   const words = efforts === undefined || efforts.length === 0 ? "`low`, `medium`, `high`" : listed(efforts);
   return [
     { name: "reasoning", schema: object, does: "How much the model thinks before it answers" },
     {
       name: "reasoning.effort",
-      schema: text,
+      schema: word,
       does: `How much, in a word: ${words}${efforts === undefined ? " and what else it knows" : "; another becomes the nearest, with a warning"}`,
     },
-    { name: "reasoning_effort", schema: text, does: "The same as `reasoning.effort`" },
+    { name: "reasoning_effort", schema: word, does: "The same as `reasoning.effort`" },
     {
       name: "thinking",
       schema: object,
@@ -146,10 +189,9 @@ function chatReasoning({ thinking }: ParameterFacts): readonly Parameter[] {
     {
       name: "thinking.type",
       schema: oneOf("enabled", "disabled", "adaptive"),
-      does:
-        thinking?.canBeOff === false
-          ? "Whether it thinks; this model decides that by itself"
-          : "Whether it thinks; `adaptive` leaves it to the model",
+      does: staysOn
+        ? "Whether it thinks; this model decides that by itself"
+        : "Whether it thinks; `adaptive` leaves it to the model",
     },
     {
       name: "thinking.budget_tokens",

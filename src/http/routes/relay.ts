@@ -25,7 +25,7 @@ export async function handleRelay(
       signal: request.signal,
       record,
     });
-    const headers = { ...warningHeader(output.warnings), ...output.limitHeaders };
+    const headers = { ...warningHeader(output.warnings), ...output.headers };
     if (output.kind === "plain") return respondBytes(output.body, headers);
     streams = true;
     const { answer } = output;

@@ -153,3 +153,35 @@ describe.if(isAvailable)("input estimated beside recorded usage", () => {
     expect(median(guess)).toBeLessThan(1.5);
   });
 });
+
+describe("what a model of another format would charge for", () => {
+  const text = (control: unknown) => ({ type: "text", text: "hi", cache_control: control });
+  const cases = [
+    { name: "a part", messages: [{ role: "user", content: [text({ type: "ephemeral", ttl: "1h" })] }] },
+    { name: "a message", messages: [{ role: "user", content: "hi", cache_control: { ttl: "1h" } }] },
+  ];
+  for (const { name, messages } of cases) {
+    test(`a cache kept for an hour is held for: ${name}`, () => {
+      expect(demandOf(messages).buckets).toEqual(["cache_write_1h"]);
+    });
+  }
+
+  test("the usual five minutes are not", () => {
+    expect(demandOf([{ role: "user", content: [text({ type: "ephemeral", ttl: "5m" })] }]).buckets).toEqual(
+      [],
+    );
+  });
+
+  const files = [
+    { file: { file_data: "data:video/mp4;base64,AAAA" }, media: { video: 1 } },
+    { file: { file_data: "https://example.com/film.MP4?x=1" }, media: { video: 1 } },
+    { file: { file_data: "AAAA", filename: "sound.wav" }, media: { audio: 1 } },
+    { file: { file_id: "file-1" }, media: { pdf: 1 } },
+    { file: { file_data: "data:text/plain;base64,AAAA" }, media: { pdf: 1 } },
+  ];
+  for (const { file, media } of files) {
+    test(`a file counts as what it is: ${JSON.stringify(file)}`, () => {
+      expect(demandOf([{ role: "user", content: [{ type: "file", file }] }]).media).toEqual(media);
+    });
+  }
+});

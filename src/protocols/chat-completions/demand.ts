@@ -1,8 +1,10 @@
 import { imageSizeOf, MAX_SIZED_IMAGES } from "../../core/image-size.ts";
+import { isJsonObject } from "../../core/json-value.ts";
 import type { Modality } from "../../core/model.ts";
 import type { TokenBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import type { Demand, ImageInput } from "../protocol.ts";
+import { fileModality } from "./files.ts";
 import type { ChatMessage, ChatRequestBody } from "./schema.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
@@ -60,10 +62,21 @@ function pricedBuckets(
   media: Readonly<Partial<Record<Modality, number>>>,
 ): TokenBucket[] {
   const buckets: TokenBucket[] = [];
+  if (asksForLongCache(body.messages) || asksForLongCache(body.tools)) buckets.push("cache_write_1h");
   if (media.audio !== undefined) buckets.push("audio_input");
   if (body.modalities?.includes("audio") === true) buckets.push("audio_output");
   if (body.modalities?.includes("image") === true) buckets.push("image_output");
   return buckets;
+}
+
+/** Whether a `cache_control` asks for more than the usual five minutes, as models of other formats take it. */
+function asksForLongCache(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(asksForLongCache);
+  if (!isJsonObject(value)) return false;
+  const control = value.cache_control;
+  if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
+    return true;
+  return asksForLongCache(value.content) || asksForLongCache(value.function);
 }
 
 function measureMessage(message: ChatMessage, size: TextSize): void {
@@ -104,7 +117,8 @@ function measureMedia(message: ChatMessage, media: Media): void {
     if (isGiven(part.video_url)) count("video", media);
     if (isGiven(part.audio_url) || isGiven(part.input_audio)) count("audio", media);
     // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
-    if (isGiven(part.file) || part.type === "document_url") count("pdf", media);
+    if (isGiven(part.file)) count(fileModality(part.file), media);
+    else if (part.type === "document_url") count("pdf", media);
     media.otherBytes +=
       inlineBytes(part.video_url?.url) +
       inlineBytes(part.audio_url?.url) +

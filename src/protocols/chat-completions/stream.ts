@@ -1,15 +1,14 @@
 import { joinBytes } from "../../core/bytes.ts";
 import { createByteBuilder } from "../../core/byte-builder.ts";
-import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
 import { createEventReader, isDoneMark } from "../event-reader.ts";
 import { createChunkScanner } from "./chunk-scan.ts";
-import { encodeError } from "./error-body.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { readErrorObject } from "../refusal.ts";
+import { type ChunkHead, DONE_EVENT, errorEvent, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -18,7 +17,6 @@ const DATA = encoder.encode("data: ");
 const OPEN = 0x7b;
 const END = encoder.encode("\n\n");
 const COLON = encoder.encode(":");
-const KEEP_ALIVE = encoder.encode(": keep-alive\n\n");
 
 /**
  * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
@@ -204,24 +202,28 @@ export function openStream(context: AnswerContext): RelayStream {
     metered: () => meteredSoFar(state, seen, context),
     tail(metered, credit) {
       const usage = usageText(state, metered);
-      const last = missingFinish(state, context, openChoices, state.calledTool);
-      return joinBytes([
-        ...last,
+      const head = headOf(state, context);
+      const last = missingFinish(head, openChoices, state.calledTool);
+      const told =
         state.usageChunk !== undefined && usage === state.usageText
           ? state.usageChunk
-          : tailChunk(state, context, usage),
-        tailChunk(state, context, usage, credit),
-        encoder.encode("data: [DONE]\n\n"),
+          : encoder.encode(usageChunk(head, usage));
+      return joinBytes([
+        encoder.encode(last),
+        told,
+        encoder.encode(usageChunk(head, usage, credit) + DONE_EVENT),
       ]);
     },
     failureTail(error, metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
-      return joinBytes([
-        finishChunks(state, context, openChoices, "error"),
-        tailChunk(state, context, usage),
-        ...(credit === undefined ? [] : [tailChunk(state, context, usage, credit)]),
-        encoder.encode(`data: ${JSON.stringify(encodeError(error))}\n\ndata: [DONE]\n\n`),
-      ]);
+      const head = headOf(state, context);
+      return encoder.encode(
+        finishChunks(head, openChoices, "error") +
+          usageChunk(head, usage) +
+          (credit === undefined ? "" : usageChunk(head, usage, credit)) +
+          errorEvent(error) +
+          DONE_EVENT,
+      );
     },
     keepAlive: KEEP_ALIVE,
   };
@@ -274,48 +276,19 @@ function usageText(state: StreamState, metered: Metered): string {
   return JSON.stringify(encodeUsage(metered.usage));
 }
 
-function tailChunk(
-  state: StreamState,
-  context: AnswerContext,
-  usage: string,
-  credit?: MicroCredits,
-): Uint8Array {
-  const charge = credit === undefined ? "" : `,"credit":${creditsText(credit)}`;
-  return encoder.encode(`data: ${chunkHead(state, context)},"choices":[],"usage":${usage}${charge}}\n\n`);
-}
-
-function chunkHead(state: StreamState, context: AnswerContext): string {
-  const id = state.idText ?? JSON.stringify(`chatcmpl-${context.requestId}`);
-  const created = state.createdText ?? context.nowSec;
-  return `{"id":${id},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(context.model)}`;
+function headOf(state: StreamState, context: AnswerContext): ChunkHead {
+  return {
+    id: state.idText ?? JSON.stringify(`chatcmpl-${context.requestId}`),
+    created: state.createdText ?? context.nowSec,
+    model: context.model,
+  };
 }
 
 /**
  * `[DONE]` came for choices that never got a finish reason. The mark says that they are whole, and clients need
  * the reason, so it is added.
  */
-function missingFinish(
-  state: StreamState,
-  context: AnswerContext,
-  choices: ReadonlyMap<number, boolean>,
-  calledTool: boolean,
-): Uint8Array[] {
+function missingFinish(head: ChunkHead, choices: ReadonlyMap<number, boolean>, calledTool: boolean): string {
   const open = [...choices].some(([, finished]) => !finished);
-  return open ? [finishChunks(state, context, choices, calledTool ? "tool_calls" : "stop")] : [];
-}
-
-/** A finish chunk for every choice that has none; for an answer that never began, for the first. */
-function finishChunks(
-  state: StreamState,
-  context: AnswerContext,
-  choices: ReadonlyMap<number, boolean>,
-  reason: string,
-): Uint8Array {
-  const known = choices.size === 0 ? [[0, false] as const] : [...choices];
-  const open = known.filter(([, finished]) => !finished);
-  const chunks = (open.length === 0 ? known.slice(0, 1) : open).map(
-    ([index]) =>
-      `data: ${chunkHead(state, context)},"choices":[{"index":${index},"delta":${choices.size === 0 ? '{"role":"assistant"}' : "{}"},"finish_reason":"${reason}"}]}\n\n`,
-  );
-  return encoder.encode(chunks.join(""));
+  return open ? finishChunks(head, choices, calledTool ? "tool_calls" : "stop") : "";
 }

@@ -7,7 +7,7 @@ import { betaName } from "./betas.ts";
 import type { MessagesRequest } from "./request.ts";
 
 /** The least budget that models take. */
-const LEAST_BUDGET = 1_024;
+export const LEAST_BUDGET = 1_024;
 
 /** What a budget means where thinking is asked for by effort, and the other way round. */
 const EFFORTS = [
@@ -16,6 +16,11 @@ const EFFORTS = [
   { below: 48_000, effort: "high", budget: 24_576 },
   { below: Infinity, effort: "max", budget: 48_000 },
 ] as const;
+
+/** The budget that stands for an effort; the largest for one that is not known. */
+export function budgetOf(effort: unknown): number {
+  return (EFFORTS.find((known) => known.effort === effort) ?? EFFORTS[3]).budget;
+}
 
 /**
  * Puts `thinking` and `output_config.effort` in the words that the model knows. Tells whether the model will think by
@@ -85,10 +90,7 @@ function byBudget(turn: Turn, at: Member): boolean {
     );
     return false;
   }
-  const asked =
-    thinking.budget_tokens ??
-    EFFORTS.find(({ effort }) => effort === (output_config?.effort ?? "high"))?.budget ??
-    EFFORTS[3].budget;
+  const asked = thinking.budget_tokens ?? budgetOf(output_config?.effort ?? "high");
   const budget = Math.max(
     LEAST_BUDGET,
     thinksBetweenTools(request) ? asked : Math.min(asked, turn.maxTokens - 1),

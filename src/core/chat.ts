@@ -1,0 +1,181 @@
+/**
+ * A language request and its answer in no format: what the formats are translated through, one ordered list of parts
+ * to a turn. A format's own way of saying a thing ends where this begins.
+ */
+export interface ChatRequest {
+  readonly turns: readonly Turn[];
+  readonly tools: readonly ToolDefinition[];
+  /** Absent: the model decides. */
+  readonly toolChoice?: ToolChoice;
+  /** Absent: as the model does by itself. */
+  readonly parallelToolCalls?: boolean;
+  /** The most output, thinking included; absent: no bound was set. */
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  readonly seed?: number;
+  readonly stop: readonly string[];
+  /** Answers that were asked for. */
+  readonly choices: number;
+  /** Absent: not a word was said of it. */
+  readonly thinking?: ThinkingWish;
+  /** Absent: text. */
+  readonly outputModalities?: readonly ("text" | "image")[];
+  readonly image?: { readonly aspectRatio?: string; readonly size?: string };
+  /** Absent: text without a form. */
+  readonly responseFormat?: ResponseFormat;
+  /** Who the caller says its user is. */
+  readonly user?: string;
+}
+
+/** What one side says in one go. Results of tools stand in a turn of their own, all that answer the turn before. */
+export interface Turn {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly parts: readonly Part[];
+}
+
+/** A piece of a turn. Data is base64 as it was sent; a signature is its issuer's, and never changed. */
+export type Part =
+  | { readonly type: "text"; readonly text: string; readonly cache?: CacheMark; readonly signature?: string }
+  | ImagePart
+  | { readonly type: "document"; readonly source: Source; readonly name?: string; readonly cache?: CacheMark }
+  | { readonly type: "audio"; readonly source: Source }
+  | { readonly type: "video"; readonly source: Source }
+  | {
+      readonly type: "thinking";
+      readonly text: string;
+      readonly signature?: string;
+      /** Whose signature it is, where that is known: nobody else can read it. */
+      readonly issuer?: Issuer;
+    }
+  | { readonly type: "redacted_thinking"; readonly data: string; readonly issuer?: Issuer }
+  | ToolCallPart
+  | ToolResultPart;
+
+/** Families of models that sign their thinking. */
+export type Issuer = "anthropic" | "google";
+
+/** A picture; `signature` is what its model wants back with it. */
+export interface ImagePart {
+  readonly type: "image";
+  readonly source: Source;
+  readonly detail?: string;
+  readonly signature?: string;
+  readonly cache?: CacheMark;
+}
+
+/** A call of a tool that the model made. `input` is JSON text as it was written; "" is no input. */
+export interface ToolCallPart {
+  readonly type: "tool_call";
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+  readonly signature?: string;
+}
+
+/** What a tool gave back. */
+export interface ToolResultPart {
+  readonly type: "tool_result";
+  readonly callId: string;
+  readonly parts: readonly Part[];
+  readonly isError: boolean;
+  readonly cache?: CacheMark;
+}
+
+/** Where the bytes of a medium are: in the request itself, behind a link, or in a provider's file store. */
+export type Source =
+  | { readonly kind: "data"; readonly mediaType: string; readonly data: string }
+  | { readonly kind: "url"; readonly url: string; readonly mediaType?: string }
+  | { readonly kind: "file"; readonly id: string };
+
+/** A breakpoint of the prompt cache, as the caller wrote it. */
+export interface CacheMark {
+  readonly type: string;
+  readonly ttl?: string;
+}
+
+/** A function that the model may call. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string;
+  /** JSON Schema of the input; absent: it takes none. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly strict?: boolean;
+  readonly cache?: CacheMark;
+}
+
+export type ToolChoice =
+  | { readonly type: "none" | "auto" | "required" }
+  | { readonly type: "tool"; readonly name: string };
+
+/** How the caller wants the model to think. */
+export interface ThinkingWish {
+  /** `auto`: as much as the model finds right. Absent: only how much was said. */
+  readonly mode?: "on" | "off" | "auto";
+  readonly budgetTokens?: number;
+  readonly effort?: string;
+  /** The thinking shall not be shown. */
+  readonly hidden?: boolean;
+}
+
+export type ResponseFormat =
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema";
+      readonly name: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly description?: string;
+      readonly strict?: boolean;
+    };
+
+/** Why an answer ended. */
+export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "error";
+
+/**
+ * What a running answer says. For each choice: `part_start (delta* signature?) part_end` for one part after another, at
+ * indexes that count up from 0, then one `finish`. Parts of different choices may mix; those of one never do.
+ */
+export type ChatEvent =
+  | { readonly type: "start"; readonly id?: string }
+  | { readonly type: "part_start"; readonly choice: number; readonly index: number; readonly part: BegunPart }
+  /** More text, thinking, or JSON text of a call's input, by the part that is open. */
+  | { readonly type: "delta"; readonly choice: number; readonly index: number; readonly text: string }
+  /** The signature of the open part, whole. */
+  | {
+      readonly type: "signature";
+      readonly choice: number;
+      readonly index: number;
+      readonly signature: string;
+    }
+  | {
+      readonly type: "citation";
+      readonly choice: number;
+      readonly index: number;
+      readonly citation: Citation;
+    }
+  | { readonly type: "part_end"; readonly choice: number; readonly index: number }
+  | {
+      readonly type: "finish";
+      readonly choice: number;
+      readonly reason: FinishReason;
+      /** The model's own words about a refusal. */
+      readonly refusal?: string;
+    };
+
+/** A part at its beginning: what follows as deltas is not in it yet. */
+export type BegunPart =
+  | { readonly type: "text" }
+  | { readonly type: "thinking"; readonly issuer: Issuer }
+  | { readonly type: "redacted_thinking"; readonly data: string; readonly issuer: Issuer }
+  | { readonly type: "tool_call"; readonly id: string; readonly name: string }
+  | { readonly type: "image"; readonly mediaType: string; readonly data: string };
+
+/** A place on the web that a text rests on. Offsets are characters of the choice's whole text. */
+export interface Citation {
+  readonly url: string;
+  readonly title?: string;
+  readonly start?: number;
+  readonly end?: number;
+}

@@ -1,0 +1,66 @@
+import { invalid } from "../request-json.ts";
+
+/** A data URL taken apart. `data` is base64 as it was sent. */
+export interface DataUrl {
+  /** Lower case, without parameters. */
+  readonly mediaType: string;
+  readonly data: string;
+  /** A thought signature that stood among the parameters, in plain base64 as its issuer wrote it. */
+  readonly signature?: string;
+}
+
+/** Names of media types that are in use but registered under another one. */
+const REGISTERED: Readonly<Record<string, string>> = {
+  "image/jpg": "image/jpeg",
+  "image/pjpeg": "image/jpeg",
+  "image/x-png": "image/png",
+  "application/x-pdf": "application/pdf",
+};
+
+/**
+ * Takes a data URL apart. Parameters other than a thought signature mean nothing to models and go. Throws a 400 that
+ * names `path` for one that is not base64.
+ */
+export function readDataUrl(url: string, path: string): DataUrl {
+  const comma = url.indexOf(",");
+  const [type = "", ...parameters] = url.slice("data:".length, Math.max(comma, 0)).split(";");
+  const encoding = parameters.pop();
+  const mediaType = type.trim().toLowerCase();
+  if (comma === -1 || encoding?.trim().toLowerCase() !== "base64" || mediaType === "")
+    throw invalid(`${path} must be a data URL with a media type and base64 data.`, path);
+  // Some write it as a URL needs it, or over many lines.
+  if (/[^A-Za-z0-9+/=_\-%\s]/.test(url.slice(comma + 1)))
+    throw invalid(`${path} must be a data URL whose data is base64.`, path);
+  const signed = parameters
+    .map((parameter) => /^\s*thought_signature=(.*)$/is.exec(parameter)?.[1])
+    .find((value) => value !== undefined);
+  return {
+    mediaType: Object.hasOwn(REGISTERED, mediaType) ? (REGISTERED[mediaType] as string) : mediaType,
+    data: url.slice(comma + 1),
+    ...(signed === undefined ? {} : { signature: readSignature(signed, path) }),
+  };
+}
+
+/** A picture as a data URL, its signature among the parameters in characters that such a place can hold. */
+export function writeDataUrl({ mediaType, data, signature }: DataUrl): string {
+  const parameter =
+    signature === undefined
+      ? ""
+      : `;thought_signature=${signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+  return `data:${mediaType}${parameter};base64,${data}`;
+}
+
+/** Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64. */
+function readSignature(written: string, path: string): string {
+  const bare = decodePercents(written.trim().replace(/^"(.*)"$/s, "$1"))
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replace(/=+$/, "");
+  if (!/^[A-Za-z0-9+/]+$/.test(bare) || bare.length % 4 === 1)
+    throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
+  return bare + "=".repeat((4 - (bare.length % 4)) % 4);
+}
+
+function decodePercents(text: string): string {
+  return text.replaceAll(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
+}

@@ -1,0 +1,165 @@
+import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
+import { isJsonObject } from "../../core/json-value.ts";
+import { invalid } from "../request-json.ts";
+import { cacheOf, decodeContent, memberOf } from "./decode-parts.ts";
+import type { ChatMessage } from "./schema.ts";
+
+/** A call of the assistant's last message, and what came back for it. */
+interface OpenCall {
+  /** As the client wrote it; of a call in the old form there is none. */
+  readonly wireId: string | undefined;
+  readonly part: ToolCallPart;
+  readonly path: string;
+  result?: ToolResultPart;
+  /** The result as it was written, to know it again. */
+  written?: string;
+}
+
+/** Pairs calls of tools with their results, message after message. */
+export interface CallLedger {
+  /** The calls of an assistant message, whose results must follow it. Throws a 400 for one that is none. */
+  open(message: ChatMessage, path: string): readonly ToolCallPart[];
+  /** A message with a result. Throws a 400 for one that answers no call of the message before. */
+  answer(message: ChatMessage, path: string): void;
+  /** The turn that holds the results of the last calls, in the order of the calls; `undefined` when there were none. */
+  close(): Turn | undefined;
+}
+
+const NO_RESULT = "No result was given for this call.";
+
+/**
+ * A ledger for one request. A call without a result gets one that says so as an error; a result that is there twice
+ * counts once.
+ */
+export function openCallLedger(warn: (sentence: string) => void): CallLedger {
+  let calls: OpenCall[] = [];
+
+  return {
+    open(message, path) {
+      const written = (message.tool_calls ?? []).map((call, j) => readCall(call, `${path}.tool_calls[${j}]`));
+      const old = readOldCall(memberOf(message, "function_call"), `${path}.function_call`);
+      if (old !== undefined && written.length > 0)
+        throw invalid(`${path} has tool_calls and function_call: send one of them.`, `${path}.function_call`);
+      const seen = new Set<string>();
+      for (const { wireId, path: at } of written) {
+        if (wireId === undefined) continue;
+        if (seen.has(wireId)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
+        seen.add(wireId);
+      }
+      calls = old === undefined ? written : [...written, old];
+      return calls.map(({ part }) => part);
+    },
+    answer(message, path) {
+      const call = calls.find((known) =>
+        message.role === "tool"
+          ? known.wireId === message.tool_call_id
+          : known.wireId === undefined && known.part.name === memberOf(message, "name"),
+      );
+      const at = `${path}.${message.role === "tool" ? "tool_call_id" : "name"}`;
+      if (call === undefined)
+        throw invalid(
+          `${at} answers no tool call of the assistant message before it: a result must follow its call.`,
+          at,
+        );
+      const text = JSON.stringify(message.content ?? null);
+      if (call.result !== undefined) {
+        if (call.written !== text)
+          throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
+        warn(`${path} was left out: the same result stands before it`);
+        return;
+      }
+      call.result = readResult(call.part.id, message, `${path}.content`);
+      call.written = text;
+    },
+    close() {
+      if (calls.length === 0) return undefined;
+      const parts = calls.map(({ part, path, result }): ToolResultPart => {
+        if (result !== undefined) return result;
+        warn(`${path} has no result: the model was told so`);
+        const said: Part = { type: "text", text: NO_RESULT };
+        return { type: "tool_result", callId: part.id, parts: [said], isError: true };
+      });
+      calls = [];
+      return { role: "tool", parts };
+    },
+  };
+}
+
+function readResult(callId: string, message: ChatMessage, path: string): ToolResultPart {
+  const parts = decodeContent(message.content, path);
+  // A mark inside a result is a mark on the result: that is where all its text ends.
+  const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
+  const cache = cacheOf(message) ?? inner;
+  return {
+    type: "tool_result",
+    callId,
+    parts: parts.map(unmarked),
+    isError: false,
+    ...(cache === undefined ? {} : { cache }),
+  };
+}
+
+function unmarked(part: Part): Part {
+  if (!("cache" in part)) return part;
+  const { cache: _cache, ...rest } = part;
+  return rest;
+}
+
+type WireCall = NonNullable<ChatMessage["tool_calls"]>[number];
+
+function readCall(call: WireCall, path: string): OpenCall {
+  if (call.type === "custom")
+    throw invalid(
+      `${path}.type must be function: this model's provider has no custom tools.`,
+      `${path}.type`,
+    );
+  if (!call.function) throw invalid(`${path}.function is required.`, `${path}.function`);
+  if (!call.id) throw invalid(`${path}.id is required.`, `${path}.id`);
+  const signature = signatureOf(call);
+  const part: ToolCallPart = {
+    type: "tool_call",
+    id: call.id,
+    name: call.function.name,
+    input: readArguments(call.function.arguments, `${path}.function.arguments`),
+    ...(signature === undefined ? {} : { signature }),
+  };
+  return { wireId: call.id, part, path };
+}
+
+/** A call from before calls had ids. */
+function readOldCall(called: unknown, path: string): OpenCall | undefined {
+  if (called === undefined || called === null) return undefined;
+  if (!isJsonObject(called) || typeof called.name !== "string")
+    throw invalid(`${path} must be an object with a name.`, path);
+  const input = readArguments(called.arguments, `${path}.arguments`);
+  return {
+    wireId: undefined,
+    part: { type: "tool_call", id: "call_function", name: called.name, input },
+    path,
+  };
+}
+
+/** The input as it was written, once it is known to be a JSON object; "" where there is none. */
+function readArguments(written: unknown, path: string): string {
+  if (written === undefined || written === null) return "";
+  if (typeof written !== "string") throw invalid(`${path} must be a string.`, path);
+  if (written.trim() === "") return "";
+  if (!isObjectText(written)) throw invalid(`${path} must be a JSON object, written as text.`, path);
+  return written;
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    return isJsonObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** Source: "Thought signatures" of the Gemini API, as its own chat completions have it. */
+function signatureOf(call: WireCall): string | undefined {
+  const extra = memberOf(call, "extra_content");
+  const google = isJsonObject(extra) ? extra.google : undefined;
+  const signature = isJsonObject(google) ? google.thought_signature : undefined;
+  return typeof signature === "string" && signature !== "" ? signature : undefined;
+}

@@ -1,0 +1,209 @@
+import type {
+  ChatRequest as Chat,
+  ResponseFormat,
+  ThinkingWish,
+  ToolChoice,
+  ToolDefinition,
+} from "../../core/chat.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { EFFORTS } from "../../core/model.ts";
+import { invalid } from "../request-json.ts";
+import { printable } from "../rewrite.ts";
+import type { DecodedRequest } from "../translate.ts";
+import { decodeMessages } from "./decode-messages.ts";
+import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+import { CHAT_FIELDS } from "./fields.ts";
+import type { ChatRequest } from "./request.ts";
+import type { ChatRequestBody } from "./schema.ts";
+import { readWish } from "./thinking.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that have a place in a request of no format, or nothing to say there. */
+const READ: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "temperature",
+  "top_p",
+  "max_completion_tokens",
+  "max_tokens",
+  "stop",
+  "presence_penalty",
+  "frequency_penalty",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "reasoning",
+  "reasoning_effort",
+  "thinking",
+  "modalities",
+  "image_config",
+  "response_format",
+  "n",
+  "seed",
+  "user",
+  "safety_identifier",
+]);
+
+/** Fields without which the answer would be another one, by what they say when they ask for nothing. */
+const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
+  audio: () => false,
+  // An answer in no format has no place for the probabilities of its tokens.
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  // Their answer would be a `tool_calls`, which who asks like this does not read.
+  functions: (value) => Array.isArray(value) && value.length === 0,
+  function_call: (value) => value === "auto" || value === "none",
+};
+
+/**
+ * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
+ * that names the field for what would change the answer.
+ */
+export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
+  const warnings = new Set<string>();
+  const warn = (sentence: string): void => void warnings.add(sentence);
+  const fields: Fields = body;
+  leaveRest(fields, warn);
+  const { tools, choice } = chooseTools(body);
+  const chat: Chat = {
+    turns: decodeMessages(body.messages, warn),
+    tools,
+    ...present({
+      toolChoice: choice,
+      // Without tools it says nothing.
+      parallelToolCalls: tools.length === 0 ? undefined : body.parallel_tool_calls,
+      maxOutputTokens: body.max_completion_tokens ?? body.max_tokens,
+      temperature: body.temperature,
+      topP: body.top_p,
+      presencePenalty: body.presence_penalty,
+      frequencyPenalty: body.frequency_penalty,
+      seed: readSeed(fields.seed),
+      thinking: decodeWish(body, warn),
+      outputModalities: decodeModalities(body),
+      image: decodeImageConfig(body, warn),
+      responseFormat: decodeResponseFormat(body.response_format),
+      user: readUser(fields),
+    }),
+    stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
+    choices: body.n ?? 1,
+  };
+  return { chat, stream, warnings: [...warnings] };
+}
+
+/** The members that are there. */
+function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const found = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(found) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
+}
+
+/** Goes over the fields that have no place: those that cost or change the answer are refused. */
+function leaveRest(fields: Fields, warn: (sentence: string) => void): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (READ.has(name)) continue;
+    const field = Object.hasOwn(CHAT_FIELDS.fields, name) ? CHAT_FIELDS.fields[name] : undefined;
+    const silent = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+    if (silent !== undefined) {
+      if (!silent(value)) {
+        const instead = name.startsWith("function") ? "use tools" : "leave it out";
+        throw invalid(`${name} cannot be had from this model's provider: ${instead}.`, name);
+      }
+    } else if (field?.rule === "priced") {
+      if (!field.freeValues.includes(value))
+        throw invalid(`${name} cannot be had from this model's provider: leave it out.`, name);
+    } else if (field === undefined)
+      warn(`${printable(name)} was left out: it is not a field of ${CHAT_FIELDS.format}`);
+    else if (value !== false) warn(`${name} was left out: this model's provider has no such field`);
+  }
+}
+
+/** The tools that may be called and how. A choice that allows some of them leaves the others out. */
+function chooseTools(body: ChatRequestBody): {
+  readonly tools: readonly ToolDefinition[];
+  readonly choice: ToolChoice | undefined;
+} {
+  const tools = decodeTools(body.tools ?? []);
+  const { choice, allowed } = decodeToolChoice(body.tool_choice, tools);
+  return { tools: allowed === undefined ? tools : tools.filter(({ name }) => allowed.has(name)), choice };
+}
+
+function readSeed(seed: unknown): number | undefined {
+  if (seed === undefined || Number.isSafeInteger(seed)) return seed as number | undefined;
+  throw invalid("seed must be an integer.", "seed");
+}
+
+function readUser(fields: Fields): string | undefined {
+  for (const name of ["user", "safety_identifier"] as const) {
+    const value = fields[name];
+    if (value !== undefined && typeof value !== "string") throw invalid(`${name} must be a string.`, name);
+    if (value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}
+
+function decodeWish(body: ChatRequestBody, warn: (sentence: string) => void): ThinkingWish | undefined {
+  const { reasoning, reasoning_effort: effort, thinking } = body;
+  for (const [path, word] of [
+    ["reasoning_effort", effort],
+    ["reasoning.effort", reasoning?.effort],
+  ] as const) {
+    if (typeof word === "string" && !(EFFORTS as readonly string[]).includes(word))
+      throw invalid(`${path} must be one of ${EFFORTS.join(", ")}.`, path);
+  }
+  if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
+    warn("reasoning was left out: reasoning_effort says otherwise");
+  const wish = readWish(body);
+  if (wish === undefined) return undefined;
+  const auto = wish.on === true && thinking?.type === "adaptive";
+  const mode = wish.on === undefined ? undefined : auto ? "auto" : wish.on ? "on" : "off";
+  const said: ThinkingWish = {
+    ...present({ mode, budgetTokens: wish.budget, effort: mode === "off" ? undefined : wish.effort }),
+    ...(wish.hidden ? { hidden: true } : {}),
+  };
+  return Object.keys(said).length === 0 ? undefined : said;
+}
+
+function decodeModalities({ modalities }: ChatRequestBody): readonly ("text" | "image")[] | undefined {
+  return modalities?.map((kind) => {
+    if (kind !== "audio") return kind;
+    throw invalid("modalities must be text or image: this model's provider gives no sound.", "modalities");
+  });
+}
+
+function decodeImageConfig(body: ChatRequestBody, warn: (sentence: string) => void): Chat["image"] {
+  if (body.image_config === undefined) return undefined;
+  const { aspect_ratio: ratio, image_size: size, ...rest } = body.image_config as JsonObject;
+  for (const [name, value] of [
+    ["aspect_ratio", ratio],
+    ["image_size", size],
+  ] as const) {
+    if (value !== undefined && value !== null && typeof value !== "string")
+      throw invalid(`image_config.${name} must be a string.`, `image_config.${name}`);
+  }
+  for (const name of Object.keys(rest))
+    warn(`image_config.${printable(name)} was left out: this model's provider has no such field`);
+  const said = {
+    ...(typeof ratio === "string" ? { aspectRatio: ratio } : {}),
+    ...(typeof size === "string" ? { size } : {}),
+  };
+  return Object.keys(said).length === 0 ? undefined : said;
+}
+
+function decodeResponseFormat(format: ChatRequestBody["response_format"]): ResponseFormat | undefined {
+  if (format === undefined || format.type === "text") return undefined;
+  if (format.type === "json_object") return { type: "json_object" };
+  const path = "response_format.json_schema";
+  const { json_schema: said } = format as JsonObject;
+  if (!isJsonObject(said)) throw invalid(`${path} must be an object with a schema.`, path);
+  const { name, schema, description, strict } = said;
+  if (!isJsonObject(schema)) throw invalid(`${path}.schema must be a JSON schema.`, `${path}.schema`);
+  return {
+    type: "json_schema",
+    name: typeof name === "string" && name !== "" ? name : "response",
+    schema,
+    ...(typeof description === "string" ? { description } : {}),
+    ...(typeof strict === "boolean" ? { strict } : {}),
+  };
+}

@@ -1,0 +1,26 @@
+/** What the parser tells of a value beside it: https://tc39.es/proposal-json-parse-with-source/ */
+interface ParsedFrom {
+  readonly source?: string;
+}
+
+/** Numbers that a second writing could change: fractions, exponents, a zero below zero, more digits than a double has. */
+const NOT_PLAIN = /\d\.|\d[eE]|-0|\d{16}/;
+
+/**
+ * Parses JSON text so that `JSON.stringify` writes each number with the digits that it came with: an id of nineteen
+ * digits in the arguments of a tool stays that id. `undefined` for what is not JSON.
+ */
+export function parseExact(text: string): unknown {
+  try {
+    return NOT_PLAIN.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function keepDigits(_key: string, value: unknown, from?: ParsedFrom): unknown {
+  if (typeof value !== "number" || from?.source === undefined || String(value) === from.source) return value;
+  return rawJson(from.source);
+}
+
+const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;

@@ -1,0 +1,16 @@
+import type { ClientEnd } from "../translate.ts";
+import { chatLimits } from "./chat-limits.ts";
+import { decodeAnswer, openDecoder } from "./decode-answer.ts";
+import { encodeRequest } from "./encode-request.ts";
+import { generateContent } from "./index.ts";
+
+/** The format as one that providers are called in for clients of another. */
+export const generateContentClient: ClientEnd = {
+  protocol: generateContent,
+  chatLimits,
+  encodeRequest,
+  // Model and verb stand in the path.
+  addressIn: () => ({}),
+  decodeAnswer,
+  openDecoder,
+};

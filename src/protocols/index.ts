@@ -1,0 +1,36 @@
+import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
+import { chatCompletions } from "./chat-completions/index.ts";
+import { chatCompletionsServer } from "./chat-completions/server.ts";
+import { generateContentClient } from "./generate-content/client.ts";
+import { generateContent } from "./generate-content/index.ts";
+import { messagesClient } from "./messages/client.ts";
+import { messages } from "./messages/index.ts";
+import type { RelayProtocol } from "./protocol.ts";
+import { type ClientEnd, translate } from "./translate.ts";
+
+/** The formats that providers are called in for clients of another. */
+const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
+  compat_messages: messagesClient,
+  compat_generate_content: generateContentClient,
+};
+
+/** How a format is served by a provider that speaks `spoken`: relayed where it is the same, else translated. */
+const SERVED: Readonly<Record<ProtocolId, Readonly<Partial<Record<ProtocolId, RelayProtocol>>>>> = {
+  compat_chat_completions: {
+    compat_chat_completions: chatCompletions,
+    compat_messages: translate(chatCompletionsServer, messagesClient),
+    compat_generate_content: translate(chatCompletionsServer, generateContentClient),
+  },
+  compat_messages: { compat_messages: messages },
+  compat_generate_content: { compat_generate_content: generateContent },
+};
+
+/** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */
+export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol | undefined {
+  return SERVED[asked][spoken];
+}
+
+/** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */
+export function translatedLimits(spoken: ProtocolId, model: Model): ChatLimits | undefined {
+  return CLIENTS[spoken]?.chatLimits(model);
+}

@@ -1,0 +1,15 @@
+import type { ClientEnd } from "../translate.ts";
+import { chatLimits } from "./chat-limits.ts";
+import { decodeAnswer, openDecoder } from "./decode-events.ts";
+import { encodeRequest } from "./encode-request.ts";
+import { messages } from "./index.ts";
+
+/** The format as one that providers are called in for clients of another. */
+export const messagesClient: ClientEnd = {
+  protocol: messages,
+  chatLimits,
+  encodeRequest,
+  addressIn: (model, stream) => ({ model, stream }),
+  decodeAnswer,
+  openDecoder,
+};

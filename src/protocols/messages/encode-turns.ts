@@ -1,0 +1,249 @@
+import type { CacheMark, Part, ToolResultPart, Turn } from "../../core/chat.ts";
+import type { JsonObject } from "../../core/json-value.ts";
+import { invalid } from "../request-json.ts";
+import { type CallIds, openCallIds } from "./call-ids.ts";
+import { callInput } from "./call-input.ts";
+import { cacheControl, documentBlock, imageBlock } from "./encode-media.ts";
+
+/** A conversation in the format's words. */
+export interface EncodedTurns {
+  readonly system: readonly JsonObject[];
+  readonly messages: readonly JsonObject[];
+  /** The tools that the last answer called run still, and that answer came back without its thinking. */
+  readonly hasLostThinking: boolean;
+}
+
+/** A message that is being put together. Results stand before all else. */
+interface Draft {
+  readonly role: "system" | "user" | "assistant";
+  readonly results: readonly JsonObject[];
+  readonly blocks: readonly JsonObject[];
+}
+
+/** What the turns are written with. */
+interface Writing {
+  readonly ids: CallIds;
+  /** Pictures of answers, which the format takes from the user only. */
+  readonly moved: JsonObject[];
+  readonly warnings: Set<string>;
+}
+
+const THINKING: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking"]);
+
+const UNSIGNED = "reasoning_details without a signature were left out: the provider takes none such";
+
+/**
+ * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
+ * place, as a message of its own where the model takes that (`systemTurns`), else as text of the user.
+ */
+export function encodeTurns(
+  turns: readonly Turn[],
+  systemTurns: boolean,
+  warnings: Set<string>,
+): EncodedTurns {
+  const leading = turns.findIndex(({ role }) => role !== "system");
+  if (leading === -1) warnings.add("messages has a system message alone: it was sent as the user's");
+  // A request needs a message, so the last of nothing but system turns is the user's.
+  const begin = leading === -1 ? Math.max(0, turns.length - 1) : leading;
+  const writing: Writing = { ids: openCallIds(turns), moved: [], warnings };
+  const drafts = turns
+    .slice(begin)
+    .map((turn, i, sent) => {
+      if (turn.role === "assistant" && sent[i - 1]?.role !== "assistant") writing.ids.nextTurn();
+      return draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing);
+    })
+    .filter(({ results, blocks }) => results.length + blocks.length > 0);
+  if (writing.moved.length > 0)
+    warnings.add("messages: the images of the last answer were left out, as no turn of the user follows");
+  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, warnings), isOneMessage);
+  if (messages.length === 0) throw invalid("messages holds nothing for the model to read.", "messages");
+  return {
+    system: turns.slice(0, begin).flatMap(({ parts }) => parts.flatMap((part) => textBlock(part))),
+    messages: messages.map((draft, i) => ({
+      role: draft.role,
+      content: i === messages.length - 1 ? withoutTrail(draft) : [...draft.results, ...draft.blocks],
+    })),
+    hasLostThinking: hasLostThinking(messages),
+  };
+}
+
+function draftOf({ role, parts }: Turn, writing: Writing): Draft {
+  switch (role) {
+    case "system":
+      return { role, results: [], blocks: parts.flatMap((part) => textBlock(part)) };
+    case "user":
+      return {
+        role,
+        results: [],
+        blocks: [...writing.moved.splice(0), ...parts.flatMap((part) => inputBlock(part))],
+      };
+    case "tool":
+      return { role: "user", results: resultBlocks(parts, writing.ids), blocks: writing.moved.splice(0) };
+    case "assistant":
+      return { role, results: [], blocks: parts.flatMap((part) => answerBlock(part, writing)) };
+  }
+}
+
+/** Results in the order of the calls that they answer. */
+function resultBlocks(parts: readonly Part[], ids: CallIds): readonly JsonObject[] {
+  return parts
+    .filter((part) => part.type === "tool_result")
+    .map((part) => {
+      const { id, place } = ids.answered(part.callId);
+      return { place, block: resultBlock(part, id) };
+    })
+    .sort((a, b) => a.place - b.place)
+    .map(({ block }) => block);
+}
+
+function resultBlock({ parts, isError, cache }: ToolResultPart, id: string): JsonObject {
+  const content = parts.flatMap((part) => inputBlock(part));
+  return {
+    type: "tool_result",
+    tool_use_id: id,
+    ...(content.length === 0 ? {} : { content }),
+    ...(isError ? { is_error: true } : {}),
+    ...cacheControl(cache),
+  };
+}
+
+function textBlock(part: Part): readonly JsonObject[] {
+  if (part.type !== "text") throw invalid("A system message in messages may hold text only.", "messages");
+  return part.text === "" ? [] : [text(part.text, part.cache)];
+}
+
+function text(value: string, cache: CacheMark | undefined): JsonObject {
+  return { type: "text", text: value, ...cacheControl(cache) };
+}
+
+function inputBlock(part: Part): readonly JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return textBlock(part);
+    case "image":
+      return [imageBlock(part)];
+    case "document":
+      return [documentBlock(part)];
+    case "audio":
+      throw invalid(
+        "messages holds audio (input_audio, audio_url), which this model does not take.",
+        "messages",
+      );
+    case "video":
+      throw invalid("messages holds a video (video_url), which this model does not take.", "messages");
+    case "thinking":
+    case "redacted_thinking":
+    case "tool_call":
+    case "tool_result":
+      throw invalid(`messages holds a part of type ${part.type} where it cannot stand.`, "messages");
+  }
+}
+
+function answerBlock(part: Part, { ids, moved, warnings }: Writing): readonly JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return part.text.trim() === "" ? [] : textBlock(part);
+    case "thinking": {
+      const { signature = "" } = part;
+      if (signature === "") {
+        warnings.add(UNSIGNED);
+        return [];
+      }
+      if (isForeign(part.issuer, warnings)) return [];
+      return [{ type: "thinking", thinking: part.text, signature }];
+    }
+    case "redacted_thinking":
+      return isForeign(part.issuer, warnings) ? [] : [{ type: "redacted_thinking", data: part.data }];
+    case "tool_call":
+      return [
+        { type: "tool_use", id: ids.call(part.id), name: part.name, input: callInput(part.input, part.name) },
+      ];
+    case "image":
+    case "document":
+      moved.push(...inputBlock(part));
+      return [];
+    case "audio":
+    case "video":
+    case "tool_result":
+      return inputBlock(part);
+  }
+}
+
+/** What another family of models has signed its own alone can read; the provider would refuse the request. */
+function isForeign(issuer: string | undefined, warnings: Set<string>): boolean {
+  if (issuer === undefined || issuer === "anthropic") return false;
+  warnings.add(
+    "reasoning_details was left out in part: thinking that another vendor's model has signed cannot be read by this one",
+  );
+  return true;
+}
+
+/** System messages stand after the user and before an answer, or last; any other is the user's, in its place. */
+function placed(drafts: readonly Draft[], systemTurns: boolean, warnings: Set<string>): readonly Draft[] {
+  return drafts.map((draft, i) => {
+    if (draft.role !== "system") return draft;
+    const next = drafts[i + 1];
+    const fits = drafts[i - 1]?.role === "user" && (next === undefined || next.role === "assistant");
+    if (systemTurns && fits) return draft;
+    warnings.add(
+      "messages has a system message amid the conversation: it was sent in its place as the user's",
+    );
+    return { ...draft, role: "user" };
+  });
+}
+
+/** Drafts with neighbours made one where they belong together. */
+function joined(
+  drafts: readonly Draft[],
+  belong: (before: Draft, after: Draft) => boolean,
+): readonly Draft[] {
+  const messages: Draft[] = [];
+  for (const draft of drafts) {
+    const before = messages.at(-1);
+    if (before === undefined || !belong(before, draft)) messages.push(draft);
+    else
+      messages[messages.length - 1] = {
+        role: before.role,
+        results: [...before.results, ...draft.results],
+        blocks: [...before.blocks, ...draft.blocks],
+      };
+  }
+  return messages;
+}
+
+const isSystemRun = (before: Draft, after: Draft): boolean =>
+  before.role === "system" && after.role === "system";
+
+/** Calls that were sent in turns of their own are one answer, and their results one message with what the user says beside them. */
+const isOneMessage = (before: Draft, after: Draft): boolean => {
+  if (before.role !== after.role) return false;
+  if (before.role === "assistant") return hasCalls(before);
+  return before.results.length + after.results.length > 0;
+};
+
+/** The provider refuses an unfinished answer of ours that ends in white space. */
+function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
+  const last = blocks.at(-1);
+  if (role !== "assistant" || last?.type !== "text" || typeof last.text !== "string")
+    return [...results, ...blocks];
+  return [...blocks.slice(0, -1), { ...last, text: last.text.trimEnd() }];
+}
+
+function hasCalls({ blocks }: Draft): boolean {
+  return blocks.some(({ type }) => type === "tool_use");
+}
+
+/**
+ * Whether the answer whose tools are being run began without thinking. Later rounds of one run need none of their own.
+ * Source: the provider's refusal, "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
+ */
+function hasLostThinking(messages: readonly Draft[]): boolean {
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  const answer = messages[last];
+  if (answer === undefined || !hasCalls(answer)) return false;
+  const isInRun = ({ role, results, blocks }: Draft): boolean =>
+    role === "assistant" || (role === "user" && results.length > 0 && blocks.length === 0);
+  const before = messages.slice(0, last).findLastIndex((draft) => !isInRun(draft));
+  const first = messages.slice(before + 1, last + 1).find(({ role }) => role === "assistant");
+  return first !== undefined && !THINKING.has(first.blocks[0]?.type);
+}

@@ -1,0 +1,205 @@
+import { joinBytes } from "../core/bytes.ts";
+import type { ChatEvent, ChatRequest } from "../core/chat.ts";
+import { creditsText, type MicroCredits } from "../core/credits.ts";
+import type { GatewayError } from "../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import type { ChatLimits, Model } from "../core/model.ts";
+import { parseExact } from "./exact-json.ts";
+import type {
+  AnswerContext,
+  Demand,
+  Metered,
+  RelayProtocol,
+  RelayRequest,
+  RelayStream,
+  RelayTarget,
+} from "./protocol.ts";
+
+/** The end of a format that answers clients. */
+export interface ServerEnd {
+  readonly protocol: RelayProtocol;
+  /** A checked request in no format. Throws a `GatewayError` for what cannot be said in any other format. */
+  decodeRequest(request: RelayRequest): DecodedRequest;
+  /** A whole answer as this format writes it, up to the charge. */
+  encodeAnswer(events: readonly ChatEvent[], metered: Metered, context: AnswerContext): JsonObject;
+  openEncoder(context: AnswerContext): EventEncoder;
+}
+
+/** The end of a format that calls providers. */
+export interface ClientEnd {
+  readonly protocol: RelayProtocol;
+  /** What of chat completions `encodeRequest` leaves out or refuses for a model, so that it can be told beforehand. */
+  chatLimits(model: Model): ChatLimits;
+  /**
+   * The body as a client of this format would write it. What the model takes of it is then for the format's own
+   * `upstreamBody` to say. Throws a 400 that names the field, in the words of the server's format, for what would
+   * change the answer's meaning; what only helps is left out with a warning.
+   */
+  encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRequest;
+  /** The members of a body that say model and mode, in the format that has them there. */
+  addressIn(model: string, stream: boolean): JsonObject;
+  /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
+  decodeAnswer(answer: JsonObject): readonly ChatEvent[];
+  openDecoder(): EventDecoder;
+}
+
+/** A request as a client of the format writes it, without `model` and `stream`, which are put in where they belong. */
+export interface EncodedRequest {
+  readonly body: JsonObject;
+  /** What the format cannot say and was left out, one sentence each that names the caller's field. */
+  readonly warnings: readonly string[];
+}
+
+/** A request in no format, as it came from its server. */
+export interface DecodedRequest {
+  readonly chat: ChatRequest;
+  readonly stream: boolean;
+  /** What has no place in a `ChatRequest` and was left out, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** Events in, a stream's bytes out. */
+export interface EventEncoder {
+  push(event: ChatEvent): Uint8Array | undefined;
+  /** The end of a good answer, after its `finish`. */
+  tail(metered: Metered, credit: MicroCredits): Uint8Array;
+  /** The end of an answer that broke. */
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
+  readonly keepAlive: Uint8Array;
+}
+
+/** A relayed stream of the format in, events out. It sees whole, repaired, named events: the relay has read them first. */
+export interface EventDecoder {
+  push(bytes: Uint8Array): readonly ChatEvent[];
+}
+
+/**
+ * A format served by a provider that speaks another one. Its requests are the server's, and the provider is called, read
+ * and metered exactly as in a relay of the client's format: only what goes in and what comes out is translated.
+ */
+export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
+  const written = new WeakMap<RelayRequest, WrittenRequest & { readonly target: RelayTarget }>();
+
+  /** Written once for what it costs and what is sent, unless a bound of ours comes between. */
+  const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
+    const known = written.get(request);
+    if (known?.target === target) return known;
+    const made = writeRequest(server, client, request, target);
+    written.set(request, { ...made, target });
+    return made;
+  };
+
+  return {
+    ...server.protocol,
+    upstreamPath: client.protocol.upstreamPath,
+    demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
+    upstreamBody(request, target) {
+      const { request: written, warnings } = write(request, target);
+      // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.
+      const sent = client.protocol.upstreamBody(written, target);
+      return { ...sent, warnings: [...warnings, ...sent.warnings] };
+    },
+    readAnswer(body, context) {
+      const relayed = client.protocol.readAnswer(body, context);
+      // The relay has checked the answer and repaired it; the credit in it is not shown to anybody.
+      const answer = parseExact(decoder.decode(relayed.encode(0n)));
+      if (!isJsonObject(answer)) throw new Error("The relay has checked the answer.");
+      const events = client.decodeAnswer(answer);
+      return {
+        metered: relayed.metered,
+        repairs: relayed.repairs,
+        encode: (credit) => withCredit(server.encodeAnswer(events, relayed.metered, context), credit),
+      };
+    },
+    openStream: (context) => translateStream(server.openEncoder(context), client, context),
+    readRefusal: client.protocol.readRefusal,
+  };
+}
+
+/** A request as it was read again in the client's format, and what was left out on the way. */
+interface WrittenRequest {
+  readonly request: RelayRequest;
+  readonly warnings: readonly string[];
+}
+
+function writeRequest(
+  server: ServerEnd,
+  client: ClientEnd,
+  request: RelayRequest,
+  target: RelayTarget,
+): WrittenRequest {
+  const { chat, stream, warnings } = server.decodeRequest(request);
+  const encoded = client.encodeRequest(chat, target);
+  const body = { ...encoded.body, ...client.addressIn(target.model.id, stream) };
+  const wire = {
+    body: encoder.encode(JSON.stringify(body)),
+    headers: NO_HEADERS,
+    address: { model: target.model.id, stream },
+  };
+  return {
+    request: client.protocol.readRequest(wire),
+    warnings: [...warnings, ...encoded.warnings],
+  };
+}
+
+/** The input as its provider will count it; the bounds on output as the caller set them, if at all. */
+function demandAt(asked: Demand, sent: Demand): Demand {
+  const { maxOutputTokens, outputModalities } = asked;
+  const { maxOutputTokens: _most, outputModalities: _kinds, ...input } = sent;
+  return {
+    ...input,
+    choices: asked.choices,
+    buckets: [...new Set([...asked.buckets, ...sent.buckets])],
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(outputModalities === undefined ? {} : { outputModalities }),
+  };
+}
+
+function translateStream(to: EventEncoder, client: ClientEnd, context: AnswerContext): RelayStream {
+  const from = client.protocol.openStream(context);
+  const decoder = client.openDecoder();
+  const translated = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
+    if (bytes === undefined) return undefined;
+    const pieces = decoder.push(bytes).flatMap((event) => to.push(event) ?? []);
+    return pieces.length === 0 ? undefined : joinBytes(pieces);
+  };
+  return {
+    push: (bytes) => translated(from.push(bytes)),
+    end: () => translated(from.end()),
+    get hasContent() {
+      return from.hasContent;
+    },
+    get chunks() {
+      return from.chunks;
+    },
+    get isDone() {
+      return from.isDone;
+    },
+    get isComplete() {
+      return from.isComplete;
+    },
+    get failure() {
+      return from.failure;
+    },
+    get repairs() {
+      return from.repairs;
+    },
+    metered: () => from.metered(),
+    tail(metered, credit) {
+      // The relay keeps the end of the answer until its charge is known.
+      const last = translated(from.tail(metered, credit));
+      return joinBytes([...(last === undefined ? [] : [last]), to.tail(metered, credit)]);
+    },
+    failureTail: (error, metered, credit) => to.failureTail(error, metered, credit),
+    keepAlive: to.keepAlive,
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const NO_HEADERS = new Headers();
+
+/** The credit as its own digits: a JSON number of ours would round it. */
+function withCredit(answer: JsonObject, credit: MicroCredits): Uint8Array {
+  return encoder.encode(`${JSON.stringify(answer).slice(0, -1)},"credit":${creditsText(credit)}}`);
+}

@@ -1,0 +1,56 @@
+import type { JsonObject } from "../../core/json-value.ts";
+
+/** What a request asks of the sandbox, whichever format it came in. */
+export interface Ask {
+  /** The model of the catalogue that the sandbox stands for. */
+  readonly model: string;
+  readonly vendor: string;
+  /** Names the request: the same request is answered with the same words. */
+  readonly digest: string;
+  /** What the words are chosen by; the digest unless the caller gave a seed. */
+  readonly seed: string;
+  /** The last that the user said. */
+  readonly userText: string;
+  /** What tools have answered since; absent while none has. */
+  readonly toolResults?: readonly string[];
+  readonly tools: readonly AskedTool[];
+  readonly toolChoice: ToolWish;
+  readonly parallelCalls: boolean;
+  /** The form of the answer: a JSON Schema, or any JSON object. */
+  readonly form?: JsonObject;
+  /** The most output of each choice, thinking included. */
+  readonly maxTokens?: number;
+  readonly stop: readonly string[];
+  readonly choices: number;
+  /** Whether thinking comes before the answer, and whether its text is shown. */
+  readonly thinking: "none" | "hidden" | "shown";
+  readonly image: "none" | "only" | "with_text";
+  /** `16:9`, where one was asked for. */
+  readonly aspectRatio?: string;
+  readonly inputTokens: number;
+}
+
+/** A tool of the client's. */
+export interface AskedTool {
+  readonly name: string;
+  readonly schema: unknown;
+}
+
+/** What the caller said of calling tools; an object names the one that is to be called. */
+export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
+
+/** A refusal as a provider words it; each format puts it in its own shape. */
+export class Refusal extends Error {
+  readonly status: number;
+  /** What the format's own codes stand for. */
+  readonly meaning: "invalid" | "moderation" | "overloaded" | "timeout" | "not_found";
+  readonly param: string | undefined;
+
+  constructor(status: number, meaning: Refusal["meaning"], message: string, param?: string) {
+    super(message);
+    this.name = "Refusal";
+    this.status = status;
+    this.meaning = meaning;
+    this.param = param;
+  }
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from "../../core/json-value.ts";
+import type { Model } from "../../core/model.ts";
+import type { Answer } from "./answer.ts";
+import type { Ask, Refusal } from "./ask.ts";
+import type { Seal } from "./seal.ts";
+
+/** A format as its vendor's server speaks it. */
+export interface SandboxFormat {
+  /** Reads a request. Throws a `Refusal` in the vendor's words. */
+  readAsk(body: JsonObject, context: AskContext): Ask;
+  writePlain(answer: Answer, context: WriteContext): JsonObject;
+  /** The events of a stream, in order, each one whole. */
+  writeStream(answer: Answer, context: WriteContext): Iterable<SandboxEvent>;
+  writeRefusal(refusal: Refusal): JsonObject;
+}
+
+/** What a request is read with. */
+export interface AskContext {
+  readonly model: Model;
+  /** Names the request. */
+  readonly digest: string;
+  readonly seal: Seal;
+}
+
+/** What an answer is written with. */
+export interface WriteContext {
+  readonly body: JsonObject;
+  readonly model: Model;
+  readonly nowSec: number;
+}
+
+/** One event as it goes over the wire, and how many tokens it says. */
+export interface SandboxEvent {
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** An event without a name. */
+export function dataEvent(data: JsonObject, tokens = 0): SandboxEvent {
+  return { text: `data: ${JSON.stringify(data)}\n\n`, tokens };
+}

@@ -1,0 +1,192 @@
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json-value.ts";
+import type { Model, ProtocolId, Route } from "../../core/model.ts";
+import { readAnswerJson } from "../../protocols/answer-json.ts";
+import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { OutboundRequest } from "../../runtime/fetch.ts";
+import { contentHash } from "../../runtime/hash.ts";
+import type { Dialect, Provider } from "../provider.ts";
+import { composeAnswer } from "./answer.ts";
+import { Refusal } from "./ask.ts";
+import { chatFormat } from "./chat-answer.ts";
+import { eventStream, wait } from "./event-stream.ts";
+import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
+import { generateFormat } from "./generate-answer.ts";
+import { messagesFormat } from "./messages-answer.ts";
+import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
+import { createSeal, type Seal } from "./seal.ts";
+
+/** What the sandbox is made of. */
+export interface SandboxParts {
+  readonly clock: Clock;
+  /** A keyed hash of this installation: what it signs, only it can sign. */
+  readonly hash: (text: string) => string;
+  /** The models that it stands for, by id. */
+  readonly modelOf: (id: string) => Model | undefined;
+}
+
+/** What requests, answers and bills call it. */
+export const SANDBOX = "sandbox";
+
+/** It takes what it heeds, and no more: what it would pass over is said to be left out, as by any provider. */
+const DIALECT: Dialect = {
+  kind: "native",
+  unknownFields: "remove",
+  streamUsageOption: true,
+  padding: [],
+  chat: {
+    ...COMPATIBLE_CHAT,
+    takes: [...COMPATIBLE_CHAT.takes, "n", "seed", "user", "modalities", "image_config", "metadata"],
+    developerRole: true,
+    reasoningBack: ["reasoning_content", "reasoning_details"],
+    foreignDetails: true,
+    messageImages: true,
+    imageSignatures: true,
+    thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
+  },
+};
+
+const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
+  compat_chat_completions: chatFormat,
+  compat_messages: messagesFormat,
+  compat_generate_content: generateFormat,
+};
+
+/** The routes of a model to the sandbox, one for each of its formats: none is translated. */
+export function sandboxRoutes({ id, supportedProtocols }: Model): readonly Route[] {
+  return supportedProtocols.map((protocol) => ({ provider: entryOf(protocol), upstreamId: id }));
+}
+
+/** No provider of the settings can have such a name. */
+function entryOf(protocol: ProtocolId): string {
+  return `${SANDBOX}:${protocol}`;
+}
+
+/**
+ * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, in place of any
+ * model. By what its routes call it, one entry for each format.
+ */
+export function createSandbox({ clock, hash, modelOf }: SandboxParts): ReadonlyMap<string, Provider> {
+  const seal = createSeal(hash);
+  const entry = (protocol: ProtocolId): readonly [string, Provider] => [
+    entryOf(protocol),
+    {
+      id: SANDBOX,
+      protocol,
+      baseUrl: "http://sandbox.invalid",
+      headers: {},
+      secrets: [],
+      dialect: DIALECT,
+      clientHeaders: [ORDERS_HEADER],
+      answerHeaders: { "x-switchyard-provider": SANDBOX },
+      transport: (url, request) => respond({ clock, seal, modelOf, format: FORMATS[protocol] }, url, request),
+    },
+  ];
+  return new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry));
+}
+
+interface Sandbox {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  readonly modelOf: SandboxParts["modelOf"];
+  readonly format: SandboxFormat;
+}
+
+async function respond(sandbox: Sandbox, url: string, request: OutboundRequest): Promise<Response> {
+  const { clock, seal, format } = sandbox;
+  try {
+    const orders = readOrders(request.headers[ORDERS_HEADER]);
+    if (orders.delayMs > 0) await wait(clock, orders.delayMs, request.signal);
+    fail(orders);
+    const { value: body } = readAnswerJson(request.body ?? new Uint8Array(0));
+    const model = modelIn(sandbox, url, body);
+    const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
+    const bound = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
+    const bounded = bound === Infinity ? ask : { ...ask, maxTokens: bound };
+    const answer = composeAnswer(bounded, orders, seal);
+    const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };
+    if (request.headers.accept === "text/event-stream")
+      return respondWith(
+        sandbox,
+        "text/event-stream",
+        () => format.writeStream(answer, context),
+        orders,
+        request,
+      );
+    const text = JSON.stringify(format.writePlain(answer, context));
+    return respondWith(sandbox, "application/json", () => [{ text, tokens: 0 }], orders, request);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return Response.json(format.writeRefusal(error), {
+      status: error.status,
+      headers: { "retry-after": "1" },
+    });
+  }
+}
+
+/** Fails as it was told to. */
+function fail({ fail: failure }: Orders): void {
+  switch (failure) {
+    case "rate_limit":
+      // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
+      throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
+        retryAfterSec: 1,
+      });
+    case "overloaded":
+      throw new Refusal(503, "overloaded", "The sandbox was told to be overloaded.");
+    case "timeout":
+      throw new Refusal(504, "timeout", "The sandbox was told not to answer in time.");
+    case "moderation":
+      throw new Refusal(
+        400,
+        "moderation",
+        "Output blocked by content filtering policy: the sandbox was told to.",
+      );
+    case "reset_mid_stream":
+    case undefined:
+  }
+}
+
+function modelIn({ modelOf }: Sandbox, url: string, body: JsonObject): Model {
+  const inPath = /\/models\/([^?]+):\w+(?:\?|$)/.exec(url)?.[1];
+  const id = inPath ?? (typeof body.model === "string" ? body.model : "");
+  const model = modelOf(id);
+  if (model === undefined) throw new Refusal(404, "not_found", "The sandbox has no such model.");
+  return model;
+}
+
+/** The same for the same request, streamed or not. */
+function digestOf({ id }: Model, body: JsonObject): string {
+  return contentHash(JSON.stringify([id, { ...body, stream: undefined, stream_options: undefined }]));
+}
+
+function respondWith(
+  { clock }: Sandbox,
+  contentType: string,
+  events: () => Iterable<SandboxEvent>,
+  orders: Orders,
+  { signal }: OutboundRequest,
+): Response {
+  const breaks = orders.fail === "reset_mid_stream";
+  // They are made one by one as they are read: many long choices would not fit into memory at once.
+  const sent = breaks ? firstHalf(events) : events();
+  const stream = eventStream(sent, { clock, signal, speed: orders.speed, breaks });
+  return new Response(stream, { headers: { "content-type": contentType } });
+}
+
+/** A plain answer breaks in mid-word, a stream between events. */
+function* firstHalf(events: () => Iterable<SandboxEvent>): Iterable<SandboxEvent> {
+  let count = 0;
+  for (const _event of events()) count += 1;
+  let left = Math.ceil(count / 2);
+  for (const event of events()) {
+    if (left === 0) return;
+    left -= 1;
+    yield count === 1 ? halved(event) : event;
+  }
+}
+
+function halved({ text, tokens }: SandboxEvent): SandboxEvent {
+  return { text: text.slice(0, text.length / 2), tokens };
+}

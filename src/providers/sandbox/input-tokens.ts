@@ -1,0 +1,66 @@
+import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../../core/image-size.ts";
+import { isJsonObject } from "../../core/json-value.ts";
+import type { Model } from "../../core/model.ts";
+import { tokensOf } from "./text-pieces.ts";
+
+/** A medium whose size is not known. */
+const MEDIUM_TOKENS = 258;
+
+/** The most that a picture comes to. */
+const MOST_IMAGE_TOKENS = 1_500;
+
+/** What stands around a message, and around the whole. */
+const PER_MESSAGE = 4;
+const PER_REQUEST = 3;
+
+/** Members that hold bytes and no text. */
+const BYTES = new Set(["file_data", "signature", "thoughtSignature", "thought_signature"]);
+
+/** Members that say where a medium is. */
+const LINKS = new Set(["url", "fileUri"]);
+
+/** Members that name things and are not read by a model. */
+const NAMES = new Set([
+  "type",
+  "role",
+  "id",
+  "tool_use_id",
+  "tool_call_id",
+  "mimeType",
+  "media_type",
+  "detail",
+]);
+
+/**
+ * Input tokens of a request, about as a tokenizer would count them: its turns, and its tools and forms (`schemas`) as
+ * they stand in the request. A picture counts no more than the model has any count for.
+ */
+export function inputTokensOf(model: Model, turns: readonly unknown[], schemas: readonly unknown[]): number {
+  const { imageTokens, mediaTokenCeiling } = model;
+  const most = Math.min(
+    MOST_IMAGE_TOKENS,
+    mediaTokenCeiling.image ?? Infinity,
+    imageTokens?.high ?? Infinity,
+  );
+  const texts: string[] = [];
+  let media = 0;
+  const read = (value: unknown, name: string, room: number): void => {
+    if (typeof value === "string") {
+      if (LINKS.has(name)) media += mediumTokens(imageSizeOf(value), room);
+      else if (name === "data") media += mediumTokens(rawImageSizeOf(value), room);
+      else if (!BYTES.has(name) && !NAMES.has(name)) texts.push(value);
+    } else if (Array.isArray(value)) for (const item of value as readonly unknown[]) read(item, name, room);
+    else if (isJsonObject(value)) {
+      const within = value.detail === "low" ? Math.min(room, imageTokens?.low ?? room) : room;
+      for (const [key, member] of Object.entries(value)) read(member, key, within);
+    } else if (value !== null && value !== undefined) texts.push(JSON.stringify(value));
+  };
+  for (const turn of turns) read(turn, "", most);
+  for (const schema of schemas) if (schema !== undefined) texts.push(JSON.stringify(schema));
+  return tokensOf(...texts) + media + turns.length * PER_MESSAGE + PER_REQUEST;
+}
+
+function mediumTokens(size: ImageSize | undefined, room: number): number {
+  if (size === undefined) return Math.min(MEDIUM_TOKENS, room);
+  return Math.min(room, Math.max(1, Math.floor((size.width * size.height) / 1_024)));
+}

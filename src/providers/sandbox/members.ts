@@ -1,0 +1,35 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+
+// Bodies that reach the sandbox were checked by the gateway: what is missing in them here counts as left out.
+
+/** The value where it is an object, else an empty one. */
+export function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The value where it is a list, else an empty one. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects of a list. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return listOf(value).filter(isJsonObject);
+}
+
+/** The texts of a list; of a single text a list of it. */
+export function textsOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? (value as readonly unknown[]) : [value]).filter(
+    (text): text is string => typeof text === "string",
+  );
+}
+
+/** The value where it is text, else "". */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The value where it is a finite number. */
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from "../../core/json-value.ts";
+import { type Ask, Refusal, type ToolWish } from "./ask.ts";
+import type { AskContext } from "./format.ts";
+import { inputTokensOf } from "./input-tokens.ts";
+import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
+
+/** Reads a request of messages. Throws a 400 for thinking whose signature is not that of its text. */
+export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskContext): Ask {
+  const messages = objectsOf(body.messages);
+  messages.forEach(({ role, content }, i) => {
+    if (role !== "assistant") return;
+    objectsOf(content).forEach((block, j) => {
+      const at = `messages.${i}.content.${j}`;
+      // The sandbox gives none, so what comes back is none of its own.
+      if (block.type === "redacted_thinking")
+        throw new Refusal(400, "invalid", `${at}: Invalid \`data\` in \`redacted_thinking\` block`);
+      if (block.type !== "thinking") return;
+      if (typeof block.signature !== "string")
+        throw new Refusal(400, "invalid", `${at}.thinking.signature: Field required`);
+      if (seal.verifies(textOf(block.thinking), block.signature)) return;
+      throw new Refusal(400, "invalid", `${at}: Invalid \`signature\` in \`thinking\` block`);
+    });
+  });
+  const last = messages.findLast(({ role }) => role === "user")?.content;
+  const results = objectsOf(last).filter(({ type }) => type === "tool_result");
+  const asking = messages.findLast(({ role, content }) => role === "user" && blockText(content) !== "");
+  const tools = objectsOf(body.tools)
+    .filter(({ type }) => type === undefined || type === null || type === "custom")
+    .map((tool) => ({ name: textOf(tool.name), schema: tool.input_schema ?? {} }));
+  const { type, name, disable_parallel_tool_use: single } = objectOf(body.tool_choice);
+  const form = objectOf(objectOf(body.output_config).format ?? body.output_format);
+  const { type: thinks, display } = objectOf(body.thinking);
+  const maxTokens = numberOf(body.max_tokens);
+  return {
+    model: model.id,
+    vendor: model.vendor,
+    digest,
+    seed: digest,
+    userText: blockText(asking?.content),
+    ...(results.length === 0 ? {} : { toolResults: results.map(({ content }) => blockText(content)) }),
+    tools,
+    toolChoice: wishOf(type, textOf(name)),
+    parallelCalls: single !== true,
+    ...(form.type === "json_schema" ? { form: objectOf(form.schema) } : {}),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    stop: textsOf(body.stop_sequences ?? []),
+    choices: 1,
+    thinking:
+      thinks === undefined || thinks === "disabled" ? "none" : display === "omitted" ? "hidden" : "shown",
+    image: "none",
+    inputTokens: inputTokensOf(model, body.system === undefined ? messages : [body.system, ...messages], [
+      body.tools,
+      form.schema,
+    ]),
+  };
+}
+
+function wishOf(type: unknown, name: string): ToolWish {
+  if (type === "tool") return { name };
+  return type === "any" || type === "none" ? type : "auto";
+}
+
+function blockText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return objectsOf(content)
+    .map((block) => (block.type === "text" ? textOf(block.text) : ""))
+    .filter((text) => text !== "")
+    .join("\n");
+}

@@ -404,10 +404,12 @@ const unmarked = (contents: Json): Json =>
 
 /** The contents that stood before, where the last may go on: answers in a row are one. */
 function expectBegins(after: Json[], before: Json[]): void {
-  expect(after.slice(0, before.length - 1)).toEqual(before.slice(0, -1));
+  // The order of members is a part of it.
+  const begun = JSON.stringify(after.slice(0, before.length - 1));
+  expect(begun).toBe(JSON.stringify(before.slice(0, -1)));
   const { role, parts } = before.at(-1);
   expect(after[before.length - 1].role).toBe(role);
-  expect(after[before.length - 1].parts.slice(0, parts.length)).toEqual(parts);
+  expect(JSON.stringify(after[before.length - 1].parts.slice(0, parts.length))).toBe(JSON.stringify(parts));
 }
 
 test("a step more of the same work leaves what was written before it as it was", () => {

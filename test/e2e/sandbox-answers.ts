@@ -1,5 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../src/core/clock.ts";
+import { createChance } from "../../src/providers/sandbox/chance.ts";
+import { drawPicture } from "../../src/providers/sandbox/picture.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // What tests of the sandbox share: models with their prices, a schema, and what an answer begins with.
@@ -16,6 +18,11 @@ export const CITY = {
   required: ["city", "days"],
   additionalProperties: false,
 };
+
+/** A small picture, in base64. */
+export const PICTURE = drawPicture("1:1", createChance("picture"));
+/** The smallest document, in base64. */
+export const PDF = btoa("%PDF-1.4\n%%EOF\n");
 
 /** A gateway without a provider. */
 export function startSandbox(): Promise<TestGateway> {

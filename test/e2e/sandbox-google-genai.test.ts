@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Content, FunctionCallingConfigMode, GoogleGenAI, Modality } from "@google/genai";
+import { type Content, FunctionCallingConfigMode, GoogleGenAI, Modality, type Part } from "@google/genai";
 import { rawImageSizeOf } from "../../src/core/image-size.ts";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import {
@@ -7,6 +7,8 @@ import {
   CITY,
   expectCity,
   FLASH,
+  PDF,
+  PICTURE,
   PICTURES,
   priceOf,
   SAYS_SO,
@@ -128,5 +130,112 @@ describe("generateContent by Google's SDK", () => {
     expect(rawImageSizeOf(picture.inlineData!.data!)).toEqual({ width: 96, height: 54 });
     expect(picture.thoughtSignature).toBeString();
     expect((await chat.sendMessage({ message: "Make it blue." })).text).toMatch(SAYS_SO);
+  });
+
+  test("chats are streamed, and keep what was said with its signatures", async () => {
+    const chat = google.chats.create({
+      model: FLASH,
+      config: { thinkingConfig: { includeThoughts: true } },
+    });
+    const say = async (message: string): Promise<string> => {
+      let text = "";
+      for await (const chunk of await chat.sendMessageStream({ message })) text += chunk.text ?? "";
+      return text;
+    };
+    expect(await say("Say hello.")).toMatch(SAYS_SO);
+    expect(await say("And good bye.")).toContain("And good bye.");
+    // The SDK keeps each chunk as a turn of its own.
+    const roles = chat.getHistory().map(({ role }) => role);
+    expect(roles.filter((role, i) => role !== roles[i - 1])).toEqual(["user", "model", "user", "model"]);
+    const signed = chat.getHistory().flatMap(({ parts }) => parts!.filter((part) => part.thoughtSignature));
+    expect(signed).toHaveLength(2);
+  });
+
+  for (const streamed of [false, true]) {
+    test(`two functions at once go round with their thinking${streamed ? ", streamed" : ""}`, async () => {
+      const config = {
+        thinkingConfig: { includeThoughts: true },
+        tools: [
+          {
+            functionDeclarations: ["get_weather", "get_time"].map((name) => ({
+              name,
+              parametersJsonSchema: CITY,
+            })),
+          },
+        ],
+      };
+      const partsOf = async (contents: Content[]): Promise<Part[]> => {
+        const request = { model: FLASH, contents, config };
+        const parts: Part[] = [];
+        if (streamed)
+          for await (const chunk of await google.models.generateContentStream(request))
+            parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+        else parts.push(...(await google.models.generateContent(request)).candidates![0]!.content!.parts!);
+        return parts;
+      };
+      const asking: Content = {
+        role: "user",
+        parts: [{ text: "What is the weather, and what time is it?" }],
+      };
+      const parts = await partsOf([asking]);
+      const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+      expect(calls.map(({ name }) => name)).toEqual(["get_weather", "get_time"]);
+      for (const { args } of calls) expectCity(args);
+      expect(parts.some(({ thought }) => thought === true)).toBe(true);
+      const results = calls.map(({ id, name }, i) => ({
+        functionResponse: { id: id!, name: name!, response: { result: `Result ${i}.` } },
+      }));
+      const answer = await partsOf([asking, { role: "model", parts }, { role: "user", parts: results }]);
+      const text = answer.map((part) => part.text ?? "").join("");
+      expect(text).toContain("Result 0.");
+      expect(text).toContain("Result 1.");
+    });
+  }
+
+  test("a picture and a PDF go in, and are counted", async () => {
+    const inputOf = async (...media: Part[]): Promise<number> => {
+      const contents = [{ role: "user", parts: [{ text: "Say hello." }, ...media] }];
+      const answer = await google.models.generateContent({ model: FLASH, contents });
+      expect(answer.text).toMatch(SAYS_SO);
+      return answer.usageMetadata!.promptTokenCount!;
+    };
+    const bare = await inputOf();
+    expect(await inputOf({ inlineData: { mimeType: "image/png", data: PICTURE } })).toBeGreaterThan(bare);
+    expect(await inputOf({ inlineData: { mimeType: "application/pdf", data: PDF } })).toBeGreaterThan(bare);
+  });
+
+  test("the SDK leaves a stream, which is charged as far as it was delivered", async () => {
+    const before = (await gateway.account()).balance;
+    const controller = new AbortController();
+    const stream = await google.models.generateContentStream({
+      model: FLASH,
+      contents: "Say hello.",
+      config: {
+        abortSignal: controller.signal,
+        httpOptions: { headers: { "x-sandbox": "tokens=50000; speed=20" } },
+      },
+    });
+    const read = async (): Promise<void> => {
+      for await (const chunk of stream) if (chunk.text !== undefined) controller.abort();
+    };
+    expect(await read().catch((error: Json) => error.name)).toBe("AbortError");
+    await gateway.settled();
+    const paid = before - (await gateway.account()).balance;
+    expect(paid).toBeGreaterThan(0);
+    expect(paid).toBeLessThan(priceOf(FLASH, { input: 1_000, output: 5_000 }));
+  });
+
+  test("a stream that breaks raises", async () => {
+    const stream = await google.models.generateContentStream({
+      model: FLASH,
+      contents: "Say hello.",
+      config: { httpOptions: { headers: { "x-sandbox": "fail=reset_mid_stream; tokens=200" } } },
+    });
+    const read = async (): Promise<string> => {
+      for await (const _chunk of stream);
+      return "It ended.";
+    };
+    expect(await read().catch((error: unknown) => error)).toBeInstanceOf(Error);
+    await gateway.settled();
   });
 });

@@ -234,7 +234,7 @@ for (const item of forged) {
     const response = await gateway.chat({ model: HAIKU, messages: [...messages, answer, ...messages] });
     expect([response.status, await response.text()]).toEqual([
       400,
-      expect.stringContaining("messages.1.reasoning_details.0: Invalid"),
+      expect.stringContaining("messages.1.content.0: Invalid"),
     ]);
   });
 }

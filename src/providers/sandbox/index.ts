@@ -53,9 +53,16 @@ const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
   compat_generate_content: generateFormat,
 };
 
-/** The routes of a model to the sandbox, one for each of its formats: none is translated. */
+/**
+ * The routes of a model to the sandbox: by the formats of its vendor alone, where it has such, so that chat completions
+ * are translated as they are for the vendor's own server; any other model by chat completions.
+ */
 export function sandboxRoutes({ id, supportedProtocols }: Model): readonly Route[] {
-  return supportedProtocols.map((protocol) => ({ provider: entryOf(protocol), upstreamId: id }));
+  const own = supportedProtocols.filter((protocol) => protocol !== "compat_chat_completions");
+  return (own.length > 0 ? own : supportedProtocols).map((protocol) => ({
+    provider: entryOf(protocol),
+    upstreamId: id,
+  }));
 }
 
 /** No provider of the settings can have such a name. */

@@ -14,7 +14,7 @@ const PER_MESSAGE = 4;
 const PER_REQUEST = 3;
 
 /** Members that hold bytes and no text. */
-const BYTES = new Set(["file_data", "signature", "thoughtSignature", "thought_signature"]);
+const BYTES = new Set(["signature", "thoughtSignature", "thought_signature"]);
 
 /** Members that say where a medium is. */
 const LINKS = new Set(["url", "fileUri"]);
@@ -47,6 +47,7 @@ export function inputTokensOf(model: Model, turns: readonly unknown[], schemas: 
   const read = (value: unknown, name: string, room: number): void => {
     if (typeof value === "string") {
       if (LINKS.has(name)) media += mediumTokens(imageSizeOf(value), room);
+      else if (name === "file_data") media += mediumTokens(undefined, room);
       else if (name === "data") media += mediumTokens(rawImageSizeOf(value), room);
       else if (!BYTES.has(name) && !NAMES.has(name)) texts.push(value);
     } else if (Array.isArray(value)) for (const item of value as readonly unknown[]) read(item, name, room);

@@ -14,7 +14,10 @@ export const PICTURES = "google/gemini-3-pro-image";
 export const SAYS_SO = /^This is the Switchyard sandbox/;
 export const CITY = {
   type: "object" as const,
-  properties: { city: { type: "string" }, days: { type: "integer", minimum: 1, maximum: 7 } },
+  properties: {
+    city: { type: "string" as const },
+    days: { type: "integer" as const, minimum: 1, maximum: 7 },
+  },
   required: ["city", "days"],
   additionalProperties: false,
 };

@@ -132,6 +132,19 @@ describe("generateContent by Google's SDK", () => {
     expect((await chat.sendMessage({ message: "Make it blue." })).text).toMatch(SAYS_SO);
   });
 
+  test("a picture comes in a stream, whole and signed, and goes back in the next turn", async () => {
+    const chat = google.chats.create({ model: PICTURES });
+    const parts: Part[] = [];
+    for await (const chunk of await chat.sendMessageStream({ message: "Draw a boat." }))
+      parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+    const [picture, ...others] = parts.filter(({ inlineData }) => inlineData !== undefined);
+    expect(others).toEqual([]);
+    expect(rawImageSizeOf(picture!.inlineData!.data!)).toEqual({ width: 96, height: 96 });
+    expect(picture!.thoughtSignature).toBeString();
+    const next = await chat.sendMessage({ message: "Make it blue." });
+    expect(next.candidates![0]!.content!.parts![0]!.text).toMatch(SAYS_SO);
+  });
+
   test("chats are streamed, and keep what was said with its signatures", async () => {
     const chat = google.chats.create({
       model: FLASH,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
+import { jsonSchemaOutputFormat } from "@anthropic-ai/sdk/helpers/json-schema";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import { CITY, expectCity, HAIKU, PDF, PICTURE, priceOf, SAYS_SO, startSandbox } from "./sandbox-answers.ts";
 
@@ -87,6 +88,18 @@ test("a picture and a PDF go in, and are counted", async () => {
   expect(await inputOf(text, { type: "image", source: picture })).toBeGreaterThan(bare);
   const document = { ...base64, media_type: "application/pdf" as const, data: PDF };
   expect(await inputOf(text, { type: "document", source: document })).toBeGreaterThan(bare);
+});
+
+test("a structured output satisfies its schema in a stream, and the SDK parses it", async () => {
+  const output_config = { format: { type: "json_schema" as const, schema: CITY } };
+  const parsed = await anthropic.messages.parse({
+    ...request,
+    output_config: { format: jsonSchemaOutputFormat(CITY) },
+  });
+  // The SDK's helper tells the model of limits of numbers in words, as messages has none in schemas.
+  expectCity({ ...(parsed.parsed_output as Json), days: 1 });
+  const { content } = await anthropic.messages.stream({ ...request, output_config }).finalMessage();
+  expectCity(JSON.parse((content[0] as Json).text));
 });
 
 describe("a stream that does not come to its end", () => {

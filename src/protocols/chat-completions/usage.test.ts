@@ -234,6 +234,7 @@ test("usage of ours reads back as the totals it was written from, and is plain",
       expect(isPlainUsage(wire)).toBe(true);
       expect(inputTokens(read)).toBe(inputTokens(made as unknown as TokenUsage));
       expect(outputTokens(read)).toBe(outputTokens(made as unknown as TokenUsage));
+      expect([read.imageInput, read.imageOutput]).toEqual([made.imageInput, made.imageOutput] as number[]);
     }),
     RUNS,
   );

@@ -69,9 +69,19 @@ export function encodeUsage(usage: TokenUsage): JsonObject {
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
       audio_tokens: usage.audioInput,
+      ...imageTokens(usage.imageInput),
     },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.audioOutput },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.audioOutput,
+      ...imageTokens(usage.imageOutput),
+    },
   };
+}
+
+/** Pictures cost a multiple of text, so an answer that has them says how many tokens they were. */
+function imageTokens(count: number): JsonObject {
+  return count === 0 ? {} : { image_tokens: count };
 }
 
 /** Whether wire usage can be shown as it is: its totals are there and agree. */

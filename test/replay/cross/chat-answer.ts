@@ -108,7 +108,12 @@ function usageOf(tokens: Tokens): Json {
       cached_tokens: tokens.cache_read,
       cache_write_tokens: written,
       audio_tokens: tokens.audio_input,
+      ...(tokens.image_input === 0 ? {} : { image_tokens: tokens.image_input }),
     },
-    completion_tokens_details: { reasoning_tokens: tokens.reasoning, audio_tokens: tokens.audio_output },
+    completion_tokens_details: {
+      reasoning_tokens: tokens.reasoning,
+      audio_tokens: tokens.audio_output,
+      ...(tokens.image_output === 0 ? {} : { image_tokens: tokens.image_output }),
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from "bun:test";
+import { createDatedClock } from "../gateway/dated-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { goodAnswer } from "./upstream-answers.ts";
@@ -51,7 +52,11 @@ export function openInterface(): Interface {
       environment[`${name}_API_KEY`] = `key-of-${name.toLowerCase()}-0123456789`;
       environment[`${name}_BASE_URL`] = `${double.url}${version}`;
     }
-    gateway = await startGateway({ environment, settings: settingsFor(`${double.url}/v1`) });
+    gateway = await startGateway({
+      clock: createDatedClock(),
+      environment,
+      settings: settingsFor(`${double.url}/v1`),
+    });
   });
   afterAll(async () => {
     await gateway.close();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { createDatedClock } from "../gateway/dated-clock.ts";
 import { startGateway, streamEvents, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
@@ -17,6 +18,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   double = await startUpstreamDouble();
   gateway = await startGateway({
+    clock: createDatedClock(),
     environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url },
   });
 });

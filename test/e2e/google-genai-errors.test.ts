@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { ApiError, type GenerateContentResponse, GoogleGenAI, type HttpOptions } from "@google/genai";
+import { createDatedClock } from "../gateway/dated-clock.ts";
 import { startGateway, UPSTREAM_KEY, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { afterEvent } from "../upstream/cuts.ts";
@@ -25,6 +26,7 @@ let client: GoogleGenAI;
 beforeAll(async () => {
   double = await startUpstreamDouble();
   gateway = await startGateway({
+    clock: createDatedClock(),
     environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url },
   });
   client = open({ baseUrl: `${gateway.url}/api`, apiVersion: "v1" });

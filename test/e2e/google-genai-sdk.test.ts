@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type GenerateContentResponse, GoogleGenAI, type HttpOptions, type Part } from "@google/genai";
+import { createDatedClock } from "../gateway/dated-clock.ts";
 import { startGateway, UPSTREAM_KEY, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -22,6 +23,7 @@ let client: GoogleGenAI;
 beforeAll(async () => {
   double = await startUpstreamDouble();
   gateway = await startGateway({
+    clock: createDatedClock(),
     environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url },
   });
   client = open({ baseUrl: `${gateway.url}/api`, apiVersion: "v1" });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
+import { createDatedClock } from "../gateway/dated-clock.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { afterEvent } from "../upstream/cuts.ts";
@@ -20,6 +21,7 @@ let client: OpenAI;
 beforeAll(async () => {
   double = await startUpstreamDouble();
   gateway = await startGateway({
+    clock: createDatedClock(),
     anthropic: double.url,
     environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url },
   });

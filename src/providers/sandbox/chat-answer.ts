@@ -13,7 +13,7 @@ export const chatFormat: SandboxFormat = {
     ...head(answer, context, "chat.completion"),
     choices: answer.choices.map((choice, index) => ({
       index,
-      message: message(choice, context.model.vendor),
+      message: message(choice),
       logprobs: null,
       finish_reason: FINISH[choice.finish],
     })),
@@ -28,8 +28,7 @@ export const chatFormat: SandboxFormat = {
       );
     for (const [index, choice] of answer.choices.entries()) {
       yield chunk(index, { role: "assistant", content: "", refusal: null });
-      for (const { delta, tokens } of deltas(choice, context.model.vendor))
-        yield chunk(index, delta, { tokens });
+      for (const { delta, tokens } of deltas(choice)) yield chunk(index, delta, { tokens });
       yield chunk(index, {}, { finish: FINISH[choice.finish] });
     }
     if (objectOf(context.body.stream_options).include_usage === true)
@@ -84,10 +83,10 @@ function ofType<T extends Piece["type"]>(choice: Choice, type: T): readonly (Pie
   return choice.pieces.filter((piece): piece is Piece & { type: T } => piece.type === type);
 }
 
-function message(choice: Choice, vendor: string): JsonObject {
+function message(choice: Choice): JsonObject {
   const text = ofType(choice, "text").map((piece) => piece.text);
-  const details = reasoningDetails(choice, vendor);
-  const calls = toolCalls(choice, vendor);
+  const details = reasoningDetails(choice);
+  const calls = toolCalls(choice);
   const images = pictures(choice);
   return {
     role: "assistant",
@@ -101,32 +100,20 @@ function message(choice: Choice, vendor: string): JsonObject {
   };
 }
 
-/** How this interface names who signed: nobody else can read it. */
-const SIGNED_BY: Readonly<Record<string, string>> = {
-  anthropic: "anthropic-claude-v1",
-  google: "google-gemini-v1",
-};
-
-function reasoningDetails(choice: Choice, vendor: string): readonly JsonObject[] {
-  const format = Object.hasOwn(SIGNED_BY, vendor) ? { format: SIGNED_BY[vendor] } : {};
+function reasoningDetails(choice: Choice): readonly JsonObject[] {
   return choice.pieces.flatMap((piece, index) =>
     piece.type !== "thinking" || !piece.shown
       ? []
-      : [{ type: "thinking", thinking: piece.text, signature: piece.signature, ...format, index }],
+      : [{ type: "thinking", thinking: piece.text, signature: piece.signature, index }],
   );
 }
 
-function toolCalls(choice: Choice, vendor: string): readonly JsonObject[] {
-  const calls: readonly JsonObject[] = ofType(choice, "call").map(({ id, name, input }) => ({
+function toolCalls(choice: Choice): readonly JsonObject[] {
+  return ofType(choice, "call").map(({ id, name, input }) => ({
     id: `call_${id}`,
     type: "function",
     function: { name, arguments: JSON.stringify(input) },
   }));
-  const [first, ...others] = calls;
-  const [signed] = ofType(choice, "call");
-  if (vendor !== "google" || first === undefined || signed === undefined) return calls;
-  // Of parallel calls the first carries it.
-  return [{ ...first, extra_content: { google: { thought_signature: signed.signature } } }, ...others];
 }
 
 function pictures(choice: Choice): readonly JsonObject[] {
@@ -144,16 +131,16 @@ interface Delta {
   readonly tokens: number;
 }
 
-function* deltas(choice: Choice, vendor: string): Iterable<Delta> {
+function* deltas(choice: Choice): Iterable<Delta> {
   const said = (name: string, text: string): Delta[] =>
     piecesOf(text).map((piece) => ({ delta: { [name]: piece }, tokens: tokensOf(piece) }));
   for (const piece of ofType(choice, "thinking"))
     if (piece.shown) yield* said("reasoning_content", piece.text);
-  const details = reasoningDetails(choice, vendor);
+  const details = reasoningDetails(choice);
   // Once and complete: the official helper keeps the last chunk's value only.
   if (details.length > 0) yield { delta: { reasoning_details: details }, tokens: 0 };
   for (const piece of ofType(choice, "text")) yield* said("content", piece.text);
-  for (const [index, call] of toolCalls(choice, vendor).entries()) {
+  for (const [index, call] of toolCalls(choice).entries()) {
     const called = objectOf(call.function);
     const text = String(called.arguments);
     yield { delta: { tool_calls: [{ index, ...call, function: { ...called, arguments: "" } }] }, tokens: 0 };

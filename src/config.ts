@@ -12,7 +12,7 @@ import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { servedBy } from "./protocols/index.ts";
 import { credentialHeaders } from "./providers/credentials.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
-import type { Dialect, Provider, ProviderDefinition } from "./providers/provider.ts";
+import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
 
@@ -173,6 +173,7 @@ const settingsChecker = compileSchema(SettingsSchema);
 /** What `switchyard.yaml` and the providers' variables come to; replaced whole when the file changes. */
 export interface Settings {
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
   /** Models of providers that the file adds. */
   readonly models: readonly Model[];
   readonly timeouts: Timeouts;
@@ -186,9 +187,11 @@ export function readSettings(
 ): Settings {
   const data = readFile(file);
   const providers = new Map<string, Provider>();
+  const mediaProviders = new Map<string, MediaProvider>();
   for (const definition of definitions) {
-    const provider = builtIn(definition, environment);
+    const { provider, media } = builtIn(definition, environment) ?? {};
     if (provider !== undefined) providers.set(definition.id, provider);
+    if (media !== undefined) mediaProviders.set(definition.id, media);
   }
   const models: Model[] = [];
   for (const [id, settings] of Object.entries(data.providers ?? {})) {
@@ -204,7 +207,7 @@ export function readSettings(
     providers.set(id, provider);
     models.push(...modelsOf(path, provider, settings));
   }
-  return { providers, models, timeouts: readTimeouts(data.timeouts ?? {}) };
+  return { providers, mediaProviders, models, timeouts: readTimeouts(data.timeouts ?? {}) };
 }
 
 function readFile(file: string): SettingsData {
@@ -222,31 +225,49 @@ function readFile(file: string): SettingsData {
   throw new Error(`${file}: ${fault.path === "" ? "The file must be a mapping." : faultSentence(fault)}`);
 }
 
-function builtIn(definition: ProviderDefinition, environment: Environment): Provider | undefined {
-  const apiKey = environment[definition.keyVariable]?.trim();
+/** What a vendor of the source serves once its key is set. */
+interface BuiltIn {
+  readonly provider: Provider | undefined;
+  readonly media: MediaProvider | undefined;
+}
+
+function builtIn(definition: ProviderDefinition, environment: Environment): BuiltIn | undefined {
+  const { id, keyVariable, baseUrlVariable, defaultBaseUrl, language, media } = definition;
+  const apiKey = environment[keyVariable]?.trim();
   if (apiKey === undefined || apiKey === "") return undefined;
-  const baseUrl = environment[definition.baseUrlVariable]?.trim() || definition.defaultBaseUrl;
-  if (!isHttpUrl(baseUrl)) {
-    throw new Error(`${definition.baseUrlVariable} is no URL that begins with http:// or https://.`);
+  const address = environment[baseUrlVariable]?.trim() || defaultBaseUrl;
+  if (!isHttpUrl(address)) {
+    throw new Error(`${baseUrlVariable} is no URL that begins with http:// or https://.`);
   }
+  const baseUrl = address.replace(/\/+$/, "");
+  const secrets = [apiKey];
   return {
-    id: definition.id,
-    protocol: definition.protocol,
-    baseUrl: baseUrl.replace(/\/+$/, ""),
-    headers: credentialHeaders(definition.protocol, apiKey),
-    secrets: [apiKey],
-    dialect: definition.dialect,
+    provider:
+      language === undefined
+        ? undefined
+        : { id, ...language, baseUrl, headers: credentialHeaders(language.protocol, apiKey), secrets },
+    media:
+      media === undefined
+        ? undefined
+        : {
+            id,
+            baseUrl: media.baseUrl?.(baseUrl) ?? baseUrl,
+            headers: media.headers(apiKey),
+            secrets,
+            adapters: media.adapters,
+          },
   };
 }
 
 /** A built-in provider with what the file adds to it: models, and quirks that have changed at the vendor. */
 function extended(
   path: string,
-  { keyVariable, baseUrlVariable, dialect, protocol }: ProviderDefinition,
+  { keyVariable, baseUrlVariable, language }: ProviderDefinition,
   settings: ProviderData,
   provider: Provider | undefined,
 ): Provider {
   const { quirks } = settings;
+  if (language === undefined) throw new Error(`${path} has no language models: nothing can be added to it.`);
   const other = Object.keys(settings).find((name) => name !== "models" && name !== "quirks");
   if (other !== undefined) {
     throw new Error(
@@ -255,9 +276,9 @@ function extended(
   }
   if (provider === undefined)
     throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
-  if (quirks !== undefined && protocol !== "compat_chat_completions")
+  if (quirks !== undefined && language.protocol !== "compat_chat_completions")
     throw new Error(`${path}: like and quirks are of chat_completions only.`);
-  return quirks === undefined ? provider : { ...provider, dialect: withQuirks(dialect, quirks) };
+  return quirks === undefined ? provider : { ...provider, dialect: withQuirks(language.dialect, quirks) };
 }
 
 interface Known {

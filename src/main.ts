@@ -106,10 +106,13 @@ function listen(config: Config, services: Services): Listener {
 /** Says where the gateway is, and on the first start shows the key and the token, once. */
 async function greet(config: Config, services: Services, listener: Listener): Promise<void> {
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
-  const { catalog, providers } = services.offer();
-  const isSandbox = (provider: string): boolean => providers.get(provider)?.id === SANDBOX;
+  const { catalog, providers, mediaProviders } = services.offer();
+  const isSandbox = (provider: string): boolean =>
+    (providers.get(provider) ?? mediaProviders.get(provider))?.id === SANDBOX;
   const inSandbox = catalog.models.filter(({ routes }) => routes.some((route) => isSandbox(route.provider)));
-  const live = [...providers.keys()].filter((provider) => !isSandbox(provider));
+  const live = [...new Set([...providers.keys(), ...mediaProviders.keys()])].filter(
+    (provider) => !isSandbox(provider),
+  );
   say(
     `Switchyard listens on ${listener.url} (API: ${listener.url}/api/v1, description: ${listener.url}/openapi.json)`,
   );

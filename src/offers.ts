@@ -3,8 +3,7 @@ import type { Settings } from "./config.ts";
 import type { Model } from "./core/model.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { SandboxRule } from "./gateway/sandbox-rule.ts";
-import { servedNow } from "./gateway/served.ts";
-import type { Provider } from "./providers/provider.ts";
+import { isServed, type LiveProviders, servedNow } from "./gateway/served.ts";
 import { sandboxRoutes } from "./providers/registry.ts";
 
 /** What is offered by the settings that are in force. */
@@ -19,26 +18,34 @@ export interface Offers {
   /** Reads the settings again. Throws their sentence and keeps what is in force when they cannot be used. */
   reload(): void;
   /** From here on the sandbox serves what no live provider does, as far as the rule lets it. */
-  openSandbox(providers: ReadonlyMap<string, Provider>, rule: SandboxRule): void;
+  openSandbox(sandbox: LiveProviders, rule: SandboxRule): void;
 }
+
+const NOBODY: LiveProviders = { providers: new Map(), mediaProviders: new Map() };
 
 /** Offers of the models in `files` and of those that the settings add. */
 export function createOffers(read: () => Settings, files: readonly Model[]): Offers {
-  let sandbox: ReadonlyMap<string, Provider> = new Map();
+  let sandbox = NOBODY;
   let rule: SandboxRule | undefined;
 
   const build = (settings: Settings): CurrentOffer => {
-    const inSandbox = rule?.serves() === true ? sandbox : new Map<string, Provider>();
+    const inSandbox = rule?.serves() === true ? sandbox : NOBODY;
     const enabled = [...files, ...settings.models]
-      .map((model) => served(model, settings.providers, inSandbox))
-      .filter((model) => model.supportedProtocols.length > 0);
+      .map((model) => served(model, settings, inSandbox))
+      .filter((model) => model !== undefined);
     const twice = enabled.find(
       (model, i) => enabled.findIndex((other) => other.uniqueId === model.uniqueId) !== i,
     );
     if (twice !== undefined)
       throw new Error(`The model ${twice.uniqueId} is defined twice: give one of them another id.`);
-    const providers = new Map([...settings.providers, ...inSandbox]);
-    return { settings, offer: { catalog: createCatalog(enabled), providers } };
+    return {
+      settings,
+      offer: {
+        catalog: createCatalog(enabled),
+        providers: new Map([...settings.providers, ...inSandbox.providers]),
+        mediaProviders: new Map([...settings.mediaProviders, ...inSandbox.mediaProviders]),
+      },
+    };
   };
 
   let current = build(read());
@@ -46,24 +53,26 @@ export function createOffers(read: () => Settings, files: readonly Model[]): Off
     current: () => current,
     reload() {
       const settings = read();
-      if (settings.providers.size > 0) rule?.sawProvider();
+      if (hasProvider(settings)) rule?.sawProvider();
       current = build(settings);
     },
-    openSandbox(providers, by) {
-      sandbox = providers;
-      rule = by;
+    openSandbox(by, under) {
+      sandbox = by;
+      rule = under;
       current = build(current.settings);
     },
   };
 }
 
-/** The model as its live providers serve it, else as the sandbox does. */
-function served(
-  model: Model,
-  live: ReadonlyMap<string, Provider>,
-  sandbox: ReadonlyMap<string, Provider>,
-): Model {
+/** Whether any provider can be called by these settings. */
+export function hasProvider({ providers, mediaProviders }: LiveProviders): boolean {
+  return providers.size > 0 || mediaProviders.size > 0;
+}
+
+/** The model as its live providers serve it, else as the sandbox does; `undefined` when nobody does. */
+function served(model: Model, live: LiveProviders, sandbox: LiveProviders): Model | undefined {
   const now = servedNow(model, live);
-  if (now.supportedProtocols.length > 0) return now;
-  return servedNow({ ...model, routes: sandboxRoutes(model) }, sandbox);
+  if (isServed(now)) return now;
+  const invented = servedNow({ ...model, routes: sandboxRoutes(model) }, sandbox);
+  return isServed(invented) ? invented : undefined;
 }

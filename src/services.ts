@@ -14,7 +14,7 @@ import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createLimiter } from "./limits/limiter.ts";
-import { createOffers, type Offers } from "./offers.ts";
+import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 
@@ -140,7 +140,7 @@ async function openSandbox(
     mode: config.sandbox,
     onSqlite: config.databaseUrl === undefined,
     installation,
-    hasProvider: offers.current().settings.providers.size > 0,
+    hasProvider: hasProvider(offers.current().settings),
     onFailure: (error) =>
       log.error("it could not be noted that a provider is set", { error: describeError(error) }),
   });

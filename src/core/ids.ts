@@ -1,7 +1,7 @@
 import type { Random } from "./random.ts";
 
 /** What an id names; the prefix of its text. */
-export type IdPrefix = "acct" | "key" | "hold" | "grant" | "boot";
+export type IdPrefix = "acct" | "key" | "hold" | "grant" | "boot" | "img" | "vid";
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 

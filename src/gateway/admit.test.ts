@@ -39,7 +39,11 @@ function offer(facts: Partial<ModelFacts> = {}, more: { provider?: string; proto
       ],
     },
   );
-  return { catalog: createCatalog([model]), providers: new Map([["p", PROVIDER]]) };
+  return {
+    catalog: createCatalog([model]),
+    providers: new Map([["p", PROVIDER]]),
+    mediaProviders: new Map(),
+  };
 }
 
 /** What a test changes of the plain demand; without kinds of output they are left to the model. */

@@ -7,7 +7,7 @@ import type { Caller } from "../core/caller.ts";
 import type { ElasticOutput } from "../ledger/commands.ts";
 import { servedBy } from "../protocols/index.ts";
 import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../protocols/protocol.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { MediaProvider, Provider } from "../providers/provider.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "./admit-media.ts";
 
@@ -42,6 +42,7 @@ type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
 export interface Offer {
   readonly catalog: Catalog;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
 }
 
 /** The most output a model is taken to give when its data does not say. */

@@ -8,12 +8,39 @@ import {
   type ProtocolId,
   type ThinkingFacts,
 } from "../core/model.ts";
+import type { TaskKind } from "../core/task.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT } from "../protocols/chat-dialect.ts";
 import { servedBy, translatedLimits } from "../protocols/index.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { MediaProvider, Provider } from "../providers/provider.ts";
 
-/** The model with the formats that it can be asked in now, and as the server that it is reached at takes them. */
-export function servedNow(model: Model, providers: ReadonlyMap<string, Provider>): Model {
+/** Providers that can be called, by the names that routes have for them. */
+export interface LiveProviders {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
+}
+
+/** Whether anything can be asked of a model of `servedNow`. */
+export function isServed(model: Model): boolean {
+  return model.supportedProtocols.length > 0 || (isMediaModel(model) && model.routes.length > 0);
+}
+
+/** Whether it makes pictures or films, as tasks. */
+export function isMediaModel(model: Model): model is Model & { readonly category: TaskKind } {
+  return model.category === "image" || model.category === "video";
+}
+
+/**
+ * The model with the formats that it can be asked in now, and as the server that it is reached at takes them; one of
+ * pictures or films with the routes that can be taken now.
+ */
+export function servedNow(model: Model, { providers, mediaProviders }: LiveProviders): Model {
+  if (isMediaModel(model)) {
+    const { category, routes } = model;
+    return {
+      ...model,
+      routes: routes.filter((route) => mediaProviders.get(route.provider)?.adapters[category] !== undefined),
+    };
+  }
   const providerOf = (protocol: ProtocolId): Provider | undefined =>
     model.routes
       .map((route) => providers.get(route.provider))

@@ -24,7 +24,7 @@ function open(more: Partial<EdgeServices> = {}) {
     ready: async () => {},
     publicUrl: () => "http://gateway",
     version: "1",
-    relay: { offer: () => ({ catalog, providers: new Map() }) },
+    relay: { offer: () => ({ catalog, providers: new Map(), mediaProviders: new Map() }) },
     admin: {
       accounts: async () => ({ data: [], next: null }),
       keys: async () => ({ data: [], next: null }),

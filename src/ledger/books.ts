@@ -68,6 +68,8 @@ function decideOne(state: BooksState, command: MoneyCommand): Decided<MoneyComma
       return settle(state, command);
     case "void":
       return voidHold(state, command);
+    default:
+      throw new Error(`${command.kind} is not decided yet.`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { UsageFlag } from "../core/usage.ts";
+import type { TaskAnswers, TaskCommand } from "./task-commands.ts";
 
 /**
  * Everything that may happen to accounts, keys and money. Plain data: it can be queued, grouped, sent to a thread
@@ -8,8 +9,8 @@ import type { UsageFlag } from "../core/usage.ts";
  */
 export type Command = MoneyCommand | RecordCommand;
 
-/** Commands that move credit. They are decided together, over the rows they refer to. */
-export type MoneyCommand = Grant | HoldCredit | Settle | Void;
+/** Commands that move credit or a task's state. They are decided together, over the rows they refer to. */
+export type MoneyCommand = Grant | HoldCredit | Settle | Void | TaskCommand;
 
 /** Commands that write down a fact and move no credit: one statement each. */
 export type RecordCommand =
@@ -209,7 +210,7 @@ export interface Ping {
 }
 
 /** What each command is answered with. `ok: false` is an expected outcome, told by its reason. */
-export interface Answers {
+export interface Answers extends TaskAnswers {
   grant:
     | { readonly ok: true; readonly balance: MicroCredits }
     | { readonly ok: false; readonly reason: "unknown_account" | "below_held" | "too_large" | "other_grant" };
@@ -242,10 +243,22 @@ export type AnswerTo<C extends Command> = Answers[C["kind"]];
 /** What becomes of one command of a batch: its answer, or that it failed in a way nobody expected. */
 export type Outcome = { readonly answer: Answers[Command["kind"]] } | { readonly failure: string };
 
-const MONEY = { grant: true, hold: true, settle: true, void: true } as const satisfies Record<
-  MoneyCommand["kind"],
-  true
->;
+const MONEY = {
+  grant: true,
+  hold: true,
+  settle: true,
+  void: true,
+  submit: true,
+  claim: true,
+  attempt: true,
+  note_job: true,
+  renew: true,
+  release: true,
+  finish: true,
+  fail: true,
+  cancel: true,
+  forget_files: true,
+} as const satisfies Record<MoneyCommand["kind"], true>;
 
 /** Whether the command moves credit. */
 export function movesMoney(command: Command): command is MoneyCommand {

@@ -90,7 +90,7 @@ export function dialectLike(
 ): Dialect | undefined {
   if (name === undefined) return UNKNOWN_SERVER;
   if (Object.hasOwn(LOCAL_SERVERS, name)) return LOCAL_SERVERS[name];
-  return chatProviders(definitions).find(({ id }) => id === name)?.dialect;
+  return chatProviders(definitions).find(({ id }) => id === name)?.language?.dialect;
 }
 
 /** The names that `dialectLike` knows. */
@@ -99,5 +99,5 @@ export function likenesses(definitions: readonly ProviderDefinition[]): readonly
 }
 
 function chatProviders(definitions: readonly ProviderDefinition[]): readonly ProviderDefinition[] {
-  return definitions.filter(({ protocol }) => protocol === "compat_chat_completions");
+  return definitions.filter(({ language }) => language?.protocol === "compat_chat_completions");
 }

@@ -1,6 +1,7 @@
 import type { ProtocolId } from "../core/model.ts";
 import type { ChatDialect } from "../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../runtime/fetch.ts";
+import type { MediaAdapters } from "./media.ts";
 
 /**
  * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
@@ -22,6 +23,20 @@ export interface Provider {
   /** Headers of the client that go along to it; to all others none do. In lower case. */
   readonly clientHeaders?: readonly string[];
   /** Headers by which every answer of it says where it comes from. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
+}
+
+/** A server that can be asked for pictures or films now. */
+export interface MediaProvider {
+  readonly id: string;
+  /** Address of its interface for media, no slash at the end. */
+  readonly baseUrl: string;
+  /** Headers of every call: the credential. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+  readonly adapters: MediaAdapters;
+  readonly transport?: Transport;
+  readonly clientHeaders?: readonly string[];
   readonly answerHeaders?: Readonly<Record<string, string>>;
 }
 
@@ -51,6 +66,22 @@ export interface ProviderDefinition {
   readonly keyVariable: string;
   readonly baseUrlVariable: string;
   readonly defaultBaseUrl: string;
+  /** Absent where it has no language models. */
+  readonly language?: LanguageDefinition;
+  /** Absent where it has no models of pictures or films. */
+  readonly media?: MediaDefinition;
+}
+
+/** How a vendor's language models are spoken to. */
+export interface LanguageDefinition {
   readonly protocol: Provider["protocol"];
   readonly dialect: Dialect;
+}
+
+/** How a vendor's models of pictures and films are reached. */
+export interface MediaDefinition {
+  /** Its address for media, of the address that the environment or the source gives; absent: the same. */
+  baseUrl?(baseUrl: string): string;
+  headers(apiKey: string): Readonly<Record<string, string>>;
+  readonly adapters: MediaAdapters;
 }

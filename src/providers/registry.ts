@@ -11,7 +11,8 @@ import { xai } from "./xai/index.ts";
 import { zai } from "./zai/index.ts";
 import type { ProviderDefinition } from "./provider.ts";
 
-export { createSandbox, SANDBOX, sandboxRoutes } from "./sandbox/index.ts";
+export { createSandbox, sandboxRoutes } from "./sandbox/index.ts";
+export { SANDBOX } from "./sandbox/name.ts";
 
 /** Every vendor that is built in. A further one is a folder and a line here, or a section of switchyard.yaml. */
 export const PROVIDERS: readonly ProviderDefinition[] = [

@@ -13,7 +13,7 @@ import { CONFIG_FIELDS, REQUEST_FIELDS } from "../../src/protocols/generate-cont
 import { GenerateContentRequestSchema } from "../../src/protocols/generate-content/schema.ts";
 import { MESSAGES_FIELDS } from "../../src/protocols/messages/fields.ts";
 import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
-import { servedNow } from "../../src/gateway/served.ts";
+import { type LiveProviders, servedNow } from "../../src/gateway/served.ts";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
@@ -138,10 +138,20 @@ for (const { protocol, schema, fields, good } of CHECKED) {
   });
 }
 
+/** How every vendor of language models is spoken to. */
+const LANGUAGE = PROVIDERS.flatMap(({ id, language }) =>
+  language === undefined ? [] : [{ id, ...language }],
+);
+
+const liveAt = (id: string, provider: Provider): LiveProviders => ({
+  providers: new Map([[id, provider]]),
+  mediaProviders: new Map(),
+});
+
 /** Every chat completions server that a model can be reached at. */
 const REACHED = models.flatMap((each) =>
   each.routes.flatMap(({ provider, upstreamId }) =>
-    PROVIDERS.filter(({ id, protocol }) => id === provider && protocol === "compat_chat_completions").map(
+    LANGUAGE.filter(({ id, protocol }) => id === provider && protocol === "compat_chat_completions").map(
       ({ id, dialect }) => ({ name: `${each.id} at ${id}`, each, id, upstreamId, dialect }),
     ),
   ),
@@ -178,7 +188,7 @@ const KEPT: Readonly<Record<string, unknown>> = {
 describe("what a server is documented to take is what it is sent", () => {
   test.each(REACHED)("$name", ({ each, id, upstreamId, dialect }) => {
     const provider = { id, protocol: "compat_chat_completions", dialect } as unknown as Provider;
-    const served = servedNow(each, new Map([[id, provider]]));
+    const served = servedNow(each, liveAt(id, provider));
     const documented = compileSchema(served.parameterSchema as TSchema);
     const target: RelayTarget = {
       model: served,
@@ -218,7 +228,7 @@ describe("what a server is documented to take is what it is sent", () => {
 /** Every provider of another format that a model is asked at in chat completions. */
 const TRANSLATED = models.flatMap((each) =>
   each.routes.flatMap(({ provider, upstreamId }) =>
-    PROVIDERS.filter(({ id, protocol }) => id === provider && protocol !== "compat_chat_completions").map(
+    LANGUAGE.filter(({ id, protocol }) => id === provider && protocol !== "compat_chat_completions").map(
       ({ id, protocol, dialect }) => ({
         name: `${each.id} at ${id}`,
         each,
@@ -279,7 +289,7 @@ describe("what a translation is documented to take is what the provider is sent"
   });
 
   test.each(TRANSLATED)("$name", ({ each, id, protocol, upstreamId, dialect }) => {
-    const served = servedNow(each, new Map([[id, { id, protocol, dialect } as unknown as Provider]]));
+    const served = servedNow(each, liveAt(id, { id, protocol, dialect } as unknown as Provider));
     const way = servedBy("compat_chat_completions", protocol)!;
     const documented = compileSchema(served.parameterSchema as TSchema);
     const target: RelayTarget = {
@@ -336,7 +346,7 @@ describe("what a translation is documented to take is what the provider is sent"
   const page = (id: string): string => {
     const { each, ...at } = TRANSLATED.find((one) => one.each.id === id)!;
     const provider = at as unknown as Provider;
-    return modelPage(servedNow(each, new Map([[at.id, provider]])), "https://gateway.example");
+    return modelPage(servedNow(each, liveAt(at.id, provider)), "https://gateway.example");
   };
   const cases: readonly (readonly [string, readonly string[]])[] = [
     [

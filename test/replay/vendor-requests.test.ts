@@ -29,8 +29,9 @@ describe.skipIf(!available)(
     for (const { recording, body, ownRefusal, kind } of cases) {
       const vendor = vendorOf(recording);
       const provider = PROVIDERS.find(({ id }) => id === (FOLDERS[vendor] ?? vendor));
-      if (provider?.dialect.chat === undefined || ownRefusal !== undefined || kind === "refusal") continue;
-      const { dialect } = provider;
+      if (provider?.language?.dialect.chat === undefined || ownRefusal !== undefined || kind === "refusal")
+        continue;
+      const { dialect } = provider.language;
       test(recording.path, () => {
         const model = buildModel(
           "v/m",

@@ -6,6 +6,8 @@ export const anthropic: ProviderDefinition = {
   keyVariable: "ANTHROPIC_API_KEY",
   baseUrlVariable: "ANTHROPIC_BASE_URL",
   defaultBaseUrl: "https://api.anthropic.com",
-  protocol: "compat_messages",
-  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+  language: {
+    protocol: "compat_messages",
+    dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+  },
 };

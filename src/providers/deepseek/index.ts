@@ -9,18 +9,20 @@ export const deepseek: ProviderDefinition = {
   keyVariable: "DEEPSEEK_API_KEY",
   baseUrlVariable: "DEEPSEEK_BASE_URL",
   defaultBaseUrl: "https://api.deepseek.com",
-  protocol: "compat_chat_completions",
-  dialect: {
-    kind: "compatible",
-    unknownFields: "remove",
-    streamUsageOption: true,
-    padding: [],
-    chat: {
-      ...COMPATIBLE_CHAT,
-      takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
-      reasoningBack: ["reasoning_content"],
-      thinking: { effort: "reasoning_effort", toggle: "thinking" },
-      jsonSchema: false,
+  language: {
+    protocol: "compat_chat_completions",
+    dialect: {
+      kind: "compatible",
+      unknownFields: "remove",
+      streamUsageOption: true,
+      padding: [],
+      chat: {
+        ...COMPATIBLE_CHAT,
+        takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
+        reasoningBack: ["reasoning_content"],
+        thinking: { effort: "reasoning_effort", toggle: "thinking" },
+        jsonSchema: false,
+      },
     },
   },
 };

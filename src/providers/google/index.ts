@@ -6,6 +6,8 @@ export const google: ProviderDefinition = {
   keyVariable: "GEMINI_API_KEY",
   baseUrlVariable: "GEMINI_BASE_URL",
   defaultBaseUrl: "https://generativelanguage.googleapis.com",
-  protocol: "compat_generate_content",
-  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+  language: {
+    protocol: "compat_generate_content",
+    dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+  },
 };

@@ -6,15 +6,17 @@ import { readAnswerJson } from "../../protocols/answer-json.ts";
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
-import type { Dialect, Provider } from "../provider.ts";
+import type { Dialect, MediaProvider, Provider } from "../provider.ts";
 import { composeAnswer } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
 import { eventStream, wait } from "./event-stream.ts";
 import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
 import { generateFormat } from "./generate-answer.ts";
+import { createSandboxMedia } from "./media.ts";
 import { messagesFormat } from "./messages-answer.ts";
 import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
+import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
 
 /** What the sandbox is made of. */
@@ -25,9 +27,6 @@ export interface SandboxParts {
   /** The models that it stands for, by id. */
   readonly modelOf: (id: string) => Model | undefined;
 }
-
-/** What requests, answers and bills call it. */
-export const SANDBOX = "sandbox";
 
 /** It takes what it heeds, and no more: what it would pass over is said to be left out, as by any provider. */
 const DIALECT: Dialect = {
@@ -57,7 +56,8 @@ const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
  * The routes of a model to the sandbox: by the formats of its vendor alone, where it has such, so that chat completions
  * are translated as they are for the vendor's own server; any other model by chat completions.
  */
-export function sandboxRoutes({ id, supportedProtocols }: Model): readonly Route[] {
+export function sandboxRoutes({ id, category, supportedProtocols }: Model): readonly Route[] {
+  if (category === "image" || category === "video") return [{ provider: MEDIA_ENTRY, upstreamId: id }];
   const own = supportedProtocols.filter((protocol) => protocol !== "compat_chat_completions");
   return (own.length > 0 ? own : supportedProtocols).map((protocol) => ({
     provider: entryOf(protocol),
@@ -65,16 +65,25 @@ export function sandboxRoutes({ id, supportedProtocols }: Model): readonly Route
   }));
 }
 
+/** What the routes of models of pictures and films call it. */
+const MEDIA_ENTRY = `${SANDBOX}:media`;
+
 /** No provider of the settings can have such a name. */
 function entryOf(protocol: ProtocolId): string {
   return `${SANDBOX}:${protocol}`;
 }
 
+/** The sandbox's entries, by what its routes call them. */
+export interface Sandbox {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
+}
+
 /**
  * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, in place of any
- * model. By what its routes call it, one entry for each format.
+ * model, with one entry for each; and one that makes pictures and films.
  */
-export function createSandbox({ clock, hash, modelOf }: SandboxParts): ReadonlyMap<string, Provider> {
+export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
   const entry = (protocol: ProtocolId): readonly [string, Provider] => [
     entryOf(protocol),
@@ -90,17 +99,20 @@ export function createSandbox({ clock, hash, modelOf }: SandboxParts): ReadonlyM
       transport: (url, request) => respond({ clock, seal, modelOf, format: FORMATS[protocol] }, url, request),
     },
   ];
-  return new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry));
+  return {
+    providers: new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry)),
+    mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia(clock)]]),
+  };
 }
 
-interface Sandbox {
+interface SandboxServer {
   readonly clock: Clock;
   readonly seal: Seal;
   readonly modelOf: SandboxParts["modelOf"];
   readonly format: SandboxFormat;
 }
 
-async function respond(sandbox: Sandbox, url: string, request: OutboundRequest): Promise<Response> {
+async function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
   const { clock, seal, format } = sandbox;
   try {
     const orders = readOrders(request.headers[ORDERS_HEADER]);
@@ -155,7 +167,7 @@ function fail({ fail: failure }: Orders): void {
   }
 }
 
-function modelIn({ modelOf }: Sandbox, url: string, body: JsonObject): Model {
+function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {
   const inPath = /\/models\/([^?]+):\w+(?:\?|$)/.exec(url)?.[1];
   const id = inPath ?? (typeof body.model === "string" ? body.model : "");
   const model = modelOf(id);
@@ -169,7 +181,7 @@ function digestOf({ id }: Model, body: JsonObject): string {
 }
 
 function respondWith(
-  { clock }: Sandbox,
+  { clock }: SandboxServer,
   contentType: string,
   events: () => Iterable<SandboxEvent>,
   orders: Orders,

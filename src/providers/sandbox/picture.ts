@@ -24,7 +24,7 @@ function colour(chance: Chance): Colour {
 }
 
 /** Source: https://www.w3.org/TR/png-3/ */
-function encodePng(width: number, height: number, [from, to]: readonly [Colour, Colour]): Uint8Array {
+export function encodePng(width: number, height: number, [from, to]: readonly [Colour, Colour]): Uint8Array {
   const row = 1 + width * 3;
   const pixels = new Uint8Array(row * height);
   for (let y = 0; y < height; y += 1) {

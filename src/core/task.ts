@@ -1,0 +1,85 @@
+/** Kinds of work that outlives its request. */
+export const TASK_KINDS = ["image", "video"] as const;
+export type TaskKind = (typeof TASK_KINDS)[number];
+
+/** Where a task can be. */
+export const TASK_STATES = ["pending", "running", "completed", "failed", "cancelled"] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+/** Where a task can go from each state; from an end state nowhere. */
+export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
+  pending: ["running", "failed", "cancelled"],
+  running: ["completed", "failed"],
+  completed: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** Whether a task in this state has ended. */
+export function isEnded(state: TaskState): boolean {
+  return TRANSITIONS[state].length === 0;
+}
+
+/** Why a task failed, in the words of the interface. */
+export const TASK_ERRORS = [
+  "generation_error",
+  "content_moderation",
+  "invalid_request_error",
+  "input_too_large",
+  "timeout_error",
+  "overloaded_error",
+] as const;
+export type TaskErrorType = (typeof TASK_ERRORS)[number];
+
+/** What the client of a failed task is told. */
+export interface TaskFailure {
+  readonly type: TaskErrorType;
+  readonly message: string;
+}
+
+/** A file that a task made, as it was stored. */
+export interface ResultFile {
+  /** Its name within the task's folder; made of its content. */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** In hex. */
+  readonly sha256: string;
+}
+
+/** What a completed task came to. */
+export interface TaskResult {
+  /** When it was made, in seconds since the epoch. */
+  readonly createdSec: number;
+  readonly files: readonly ResultFile[];
+  /** Token counts that the client is told; on models that are billed by tokens. */
+  readonly usage?: TaskUsage;
+}
+
+export interface TaskUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** A task as it stands. */
+export interface Task {
+  readonly id: string;
+  readonly kind: TaskKind;
+  readonly accountId: string;
+  readonly model: string;
+  readonly state: TaskState;
+  readonly timeoutSec: number;
+  /** What was changed in what was asked for, a sentence each. */
+  readonly warnings: readonly string[];
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  /** Set when it has failed. */
+  readonly failure: TaskFailure | null;
+  /** Set when it has completed; no files are named once they are no longer kept. */
+  readonly result: TaskResult | null;
+  /** What was charged, in micro-credits; set when it has completed. */
+  readonly charge: bigint | null;
+  /** Who works or worked on it; null until it was claimed. */
+  readonly provider: string | null;
+}

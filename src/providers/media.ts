@@ -1,0 +1,110 @@
+import type { ImageRequest, MediaRequest, VideoRequest } from "../core/media.ts";
+import type { Usage } from "../core/usage.ts";
+
+/**
+ * How a provider makes pictures or films: a form of its own, turned into ours. An adapter knows nothing of money, of
+ * tasks or of files. What its provider does is told by return values; it throws only the signal's reason, or a
+ * `GatewayError` of kind `upstream_error` from `send` and `load`.
+ */
+export interface MediaAdapter<Request extends MediaRequest> {
+  /** Starts the work, once. */
+  create(request: Request, call: MediaCall): Promise<MediaStep>;
+  /** Asks after a job that `create` has given; absent where `create` never gives one. */
+  poll?(job: string, request: Request, call: MediaCall): Promise<MediaStep>;
+  /** Asks the provider to stop. What it answers changes nothing. */
+  cancel?(job: string, call: MediaCall): Promise<void>;
+  /**
+   * Finds the job of an attempt whose answer was lost, by `call.reference`; absent where the provider cannot be asked
+   * that way. `undefined`: it surely has none.
+   */
+  find?(call: MediaCall): Promise<string | undefined>;
+}
+
+/** A provider's makers of pictures and films. */
+export interface MediaAdapters {
+  readonly image?: MediaAdapter<ImageRequest>;
+  readonly video?: MediaAdapter<VideoRequest>;
+}
+
+/** Where the work stands after a call. */
+export type MediaStep =
+  /** The provider has it, and calls it `job`: whatever it calls its own states, to us it is running. */
+  | { readonly state: "working"; readonly job: string; readonly pollAfterMs?: number }
+  | MediaDone
+  /** It was not taken, or came to nothing. */
+  | { readonly state: "refused"; readonly refusal: MediaRefusal }
+  /** The provider knows no such job (any more). Only of `poll`. */
+  | { readonly state: "unknown_job" };
+
+/** The work is done; fewer outputs than were asked for is no failure, none is. */
+export interface MediaDone {
+  readonly state: "done";
+  readonly outputs: readonly MediaOutput[];
+  /** What the provider counted, in the buckets of `Usage`; absent where it does not tell: the outputs are then counted. */
+  readonly usage?: Usage;
+}
+
+/** One picture or film: where the provider has put it for a while, or its bytes. */
+export type MediaOutput =
+  | { readonly url: string; /** Headers without which it is not given. */ readonly headers?: HeaderRecord }
+  | { readonly bytes: Uint8Array };
+
+type HeaderRecord = Readonly<Record<string, string>>;
+
+/** Why a provider did not do the work. */
+export interface MediaRefusal {
+  readonly reason:
+    | "moderation"
+    | "invalid_request"
+    | "input_too_large"
+    /** The gateway's own credential, balance, or activation: the client is not to blame, and is not told. */
+    | "operator_fault"
+    /** It takes no work now and surely has not begun: the same can be sent again after a while. */
+    | "busy"
+    /** It tried and failed, or something went wrong that nobody can name. */
+    | "failed";
+  /** What the provider said, for the client where it is to blame and for the log; may be empty. */
+  readonly message: string;
+  /** After how long it may be tried again, where the provider says so. */
+  readonly retryAfterMs?: number;
+}
+
+/** What an adapter is given to make its calls with. */
+export interface MediaCall {
+  /** What the provider calls the model. */
+  readonly upstreamId: string;
+  /** What the gateway calls it: its id in the catalogue. */
+  readonly model: string;
+  /** Names this attempt and no other, to the provider too: letters, digits, `_` and `.`, at most 64. */
+  readonly reference: string;
+  /** Headers of the client that this provider is told. */
+  readonly clientHeaders: HeaderRecord;
+  /** One call to the provider, with its credential: `path` under its address for media, or a whole URL there. */
+  send(request: MediaHttpRequest): Promise<MediaHttpAnswer>;
+  /** The bytes behind an input of the request, fetched under guard when it is a URL. */
+  load(input: string, kind: "image" | "audio" | "video"): Promise<LoadedMedia>;
+  readonly signal: AbortSignal;
+}
+
+export interface MediaHttpRequest {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly headers?: HeaderRecord;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+}
+
+/** A provider's whole answer. */
+export interface MediaHttpAnswer {
+  readonly status: number;
+  header(name: string): string | null;
+  readonly bytes: Uint8Array;
+  /** The body as JSON; `undefined` when it is none. */
+  readonly json: unknown;
+}
+
+export interface LoadedMedia {
+  /** By content, not by what its sender says: `image/png`. */
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}

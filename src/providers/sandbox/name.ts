@@ -1,0 +1,2 @@
+/** What requests, answers and bills call the sandbox. */
+export const SANDBOX = "sandbox";

@@ -15,7 +15,13 @@ export interface SchemaWords {
   readonly protectLedger: readonly string[];
   /** Statements that lift this protection, for a migration that fills a new column. */
   readonly unprotectLedger: readonly string[];
+  /** Statements after which a task can only go the ways that `TRANSITIONS` has. */
+  readonly protectTasks: readonly string[];
 }
+
+/** A change of state that is none of the ways a task can go. */
+const NO_WAY = `not ((old.state = 'pending' and new.state in ('running', 'failed', 'cancelled'))
+  or (old.state = 'running' and new.state in ('completed', 'failed')))`;
 
 /** The words of each engine. */
 export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
@@ -34,6 +40,11 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
       "drop trigger ledger_is_append_only_update",
       "drop trigger ledger_is_append_only_delete",
     ],
+    protectTasks: [
+      `create trigger tasks_go_their_ways before update of state on tasks
+        when old.state <> new.state and ${NO_WAY}
+        begin select raise(abort, 'a task does not go this way'); end`,
+    ],
   },
   postgres: {
     sequence: "bigint generated always as identity primary key",
@@ -47,5 +58,11 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
         for each statement execute function refuse_ledger_change()`,
     ],
     unprotectLedger: ["drop trigger ledger_is_append_only on ledger"],
+    protectTasks: [
+      `create function refuse_task_change() returns trigger language plpgsql as
+        $$ begin raise exception 'a task does not go this way'; end $$`,
+      `create trigger tasks_go_their_ways before update on tasks for each row
+        when (old.state <> new.state and ${NO_WAY}) execute function refuse_task_change()`,
+    ],
   },
 };

@@ -5,6 +5,7 @@ import { type Engine, SCHEMA_WORDS, type SchemaWords } from "./engine.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
 import { keyLimits } from "./migrations/0003-key-limits.ts";
+import { tasks } from "./migrations/0004-tasks.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or taken out. */
@@ -12,6 +13,7 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
   "0001-initial": initial,
   "0002-books": books,
   "0003-key-limits": keyLimits,
+  "0004-tasks": tasks,
 };
 
 /**

@@ -1,4 +1,5 @@
 import type { Generated, Kysely } from "kysely";
+import type { TaskErrorType, TaskKind, TaskState } from "../core/task.ts";
 
 /** Reads, typed. Changes go to the one writer. */
 export type Database = Kysely<Tables>;
@@ -11,6 +12,8 @@ export interface Tables {
   holds: HoldsTable;
   ledger: LedgerTable;
   requests: RequestsTable;
+  tasks: TasksTable;
+  task_payloads: TaskPayloadsTable;
   processes: ProcessesTable;
   installation: InstallationTable;
   audit_marks: AuditMarksTable;
@@ -79,6 +82,8 @@ export interface HoldsTable {
   ended_at_ms: bigint | null;
   end_reason: string | null;
   settled: bigint | null;
+  /** The task that it pays for: it then ends with the task, and not with a process. */
+  task_id: string | null;
 }
 
 /**
@@ -122,6 +127,51 @@ export interface RequestsTable {
   first_byte_at_ms: bigint | null;
   ended_at_ms: bigint;
   settled_at_ms: bigint;
+}
+
+/** Work that outlives its request. Its state and its hold change in the same transaction. */
+export interface TasksTable {
+  seq: Generated<bigint>;
+  id: string;
+  kind: TaskKind;
+  account_id: string;
+  key_id: string;
+  hold_id: string;
+  request_id: string;
+  model: string;
+  state: TaskState;
+  /** Goes up with every claim: what an earlier owner writes is refused by it. */
+  epoch: Generated<bigint>;
+  /** The process that runs it, and until when it must have been heard of, by the store's clock. */
+  owner: string | null;
+  lease_until_ms: bigint | null;
+  provider: string | null;
+  /** What the provider calls it. */
+  job: string | null;
+  /** How often the provider was about to be sent it. */
+  attempts: Generated<bigint>;
+  /** JSON of what its price depends on beside counts: `{pricedAtMs, facts}`. */
+  terms: string;
+  /** JSON array of sentences. */
+  warnings: string;
+  timeout_sec: bigint;
+  deadline_ms: bigint;
+  /** JSON of a `TaskResult`. */
+  result: string | null;
+  error_type: TaskErrorType | null;
+  error_message: string | null;
+  charge: bigint | null;
+  /** Until when its files are kept; null when none are. */
+  files_until_ms: bigint | null;
+  created_at_ms: bigint;
+  started_at_ms: bigint | null;
+  ended_at_ms: bigint | null;
+}
+
+/** What tasks that have not ended were asked, sealed. */
+export interface TaskPayloadsTable {
+  task_id: string;
+  sealed: string;
 }
 
 /** Processes that share the store, each alive while its lease lasts by the store's clock. */

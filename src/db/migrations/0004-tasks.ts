@@ -1,0 +1,52 @@
+import type { SchemaWords } from "../engine.ts";
+
+/** Tasks, what they were asked while they have not ended, and holds that live as long as a task does. */
+export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): string[] => [
+  `create table tasks (
+    seq ${sequence},
+    id text not null unique,
+    kind text not null check (kind in ('image', 'video')),
+    account_id text not null references accounts (id),
+    key_id text not null,
+    hold_id text not null unique,
+    request_id text not null,
+    model text not null,
+    state text not null check (state in ('pending', 'running', 'completed', 'failed', 'cancelled')),
+    epoch ${integer} not null default 0,
+    owner text,
+    lease_until_ms ${integer},
+    provider text,
+    job text,
+    attempts ${integer} not null default 0,
+    terms text not null,
+    warnings text not null,
+    timeout_sec ${integer} not null,
+    deadline_ms ${integer} not null,
+    result text,
+    error_type text,
+    error_message text,
+    charge ${integer} check (charge >= 0),
+    files_until_ms ${integer},
+    created_at_ms ${integer} not null,
+    started_at_ms ${integer},
+    ended_at_ms ${integer},
+    check ((state in ('completed', 'failed', 'cancelled')) = (ended_at_ms is not null)),
+    check ((state = 'running') = (owner is not null)),
+    check ((state = 'running') = (lease_until_ms is not null)),
+    check ((state = 'completed') = (result is not null)),
+    check ((state = 'completed') = (charge is not null)),
+    check ((state = 'failed') = (error_type is not null))
+  ) ${table}`,
+  `create index tasks_of_account on tasks (account_id, seq)`,
+  `create index tasks_pending on tasks (account_id, seq) where state = 'pending'`,
+  `create index tasks_running on tasks (provider) where state = 'running'`,
+  `create index tasks_due on tasks (deadline_ms) where ended_at_ms is null`,
+  `create index tasks_ended on tasks (ended_at_ms) where ended_at_ms is not null`,
+  `create index tasks_with_files on tasks (files_until_ms) where files_until_ms is not null`,
+  `create table task_payloads (
+    task_id text primary key references tasks (id),
+    sealed text not null
+  ) ${table}`,
+  `alter table holds add column task_id text`,
+  ...protectTasks,
+];

@@ -2,7 +2,6 @@ import { expect } from "bun:test";
 import { type Clock, systemClock, type Timer } from "../../src/core/clock.ts";
 import type { MicroCredits } from "../../src/core/credits.ts";
 import { type Failpoint, noFailpoint } from "../../src/core/failpoint.ts";
-import type { Hold } from "../../src/core/hold.ts";
 import type { Log, LogFields } from "../../src/core/log.ts";
 import type { Model } from "../../src/core/model.ts";
 import { systemRandom } from "../../src/core/random.ts";
@@ -246,7 +245,6 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     cipher,
     endings,
     runner: options.runner ?? byHand,
-    readHold: (id) => readHold(store, id),
     settings: () => ({ ...DEFAULT_TASK_SETTINGS, ...options.settings }),
     assets: { remove: () => Promise.resolve(), sweep: () => Promise.resolve(0), ...options.assets },
     providerOf: options.providerOf ?? (() => ({ provider: "p", limit: 20 })),
@@ -303,19 +301,6 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
       kill();
     },
   };
-}
-
-/** Stands in for the ledger's own reading where that is not asked. */
-async function readHold({ database }: Store, taskId: string): Promise<Hold | undefined> {
-  const row = await database.selectFrom("holds").selectAll().where("task_id", "=", taskId).executeTakeFirst();
-  if (row === undefined) return undefined;
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    keyId: row.key_id,
-    amount: row.amount,
-    snapshot: { version: row.price_version, prices: {}, pricedAtMs: 1 },
-  } as Hold;
 }
 
 /** The clock of a process: its timers are forgotten with it. */

@@ -16,7 +16,8 @@ import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
-import { createKeyedHash } from "./runtime/hash.ts";
+import { createCipher, type Cipher } from "./runtime/cipher.ts";
+import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
 /** Everything that stands on the store: accounts, keys and credit. */
 export interface Books {
@@ -27,6 +28,10 @@ export interface Books {
   readonly installation: Installation;
   /** What a token is known by. */
   tokenHash(token: string): string;
+  /** Seals what tasks were asked for; every process on the store opens it. */
+  readonly cipher: Cipher;
+  /** A secret for one use, the same in every process on the store. */
+  secretFor(label: string): string;
   /** Waits for what is being written, and lets go of the store. */
   close(): Promise<void>;
 }
@@ -98,6 +103,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       random,
     }),
     tokenHash,
+    cipher: createCipher(pepper),
+    secretFor: (label) => deriveSecret(pepper, label),
     async close() {
       auditing.cancel();
       await sweeper.close();

@@ -38,8 +38,8 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     check ((state = 'failed') = (error_type is not null))
   ) ${table}`,
   `create index tasks_of_account on tasks (account_id, seq)`,
-  `create index tasks_pending on tasks (account_id, seq) where state = 'pending'`,
-  `create index tasks_running on tasks (provider) where state = 'running'`,
+  `create index tasks_pending on tasks (account_id, kind, model, seq) where state = 'pending'`,
+  `create index tasks_running on tasks (provider, account_id) where state = 'running'`,
   `create index tasks_due on tasks (deadline_ms) where ended_at_ms is null`,
   `create index tasks_ended on tasks (ended_at_ms) where ended_at_ms is not null`,
   `create index tasks_with_files on tasks (files_until_ms) where files_until_ms is not null`,

@@ -103,8 +103,7 @@ async function begin(course: Course): Promise<Working | CourseEnd> {
     }
     if (progress.attempts >= most) return { state: "lost_track" };
     progress.attempts += 1;
-    await untilKept(course, () => run.beginAttempt());
-    course.failpoint("task.attempted");
+    await run.beginAttempt();
     const sent = await sendUntilTaken(course);
     if (sent !== "in_doubt") return sent;
     await pause(course, grown(1_000, progress.attempts - 1, 8_000));
@@ -181,19 +180,28 @@ async function sendOnce(course: Course): Promise<Sent> {
 }
 
 function afterRefusal(course: Course, refusal: MediaRefusal): Sent {
-  const { reason, message, retryAfterMs } = refusal;
+  const { reason, retryAfterMs } = refusal;
   switch (reason) {
     case "busy":
-      return { kind: "busy", ...(retryAfterMs === undefined ? {} : { retryAfterMs }), error: message };
+      return {
+        kind: "busy",
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        error: codeOf(refusal),
+      };
     case "unclear":
-      course.onTrouble("the provider gave no clear answer", message);
+      course.onTrouble("the provider gave no clear answer", codeOf(refusal));
       return { kind: "in_doubt" };
     case "operator_fault":
-      course.onOperatorFault(message);
+      course.onOperatorFault(codeOf(refusal));
       return over({ state: "refused", refusal });
     default:
       return over({ state: "refused", refusal });
   }
+}
+
+/** What of a refusal may be logged. */
+function codeOf({ reason, code }: MediaRefusal): string {
+  return code ?? reason;
 }
 
 function afterThrow(course: Course, error: unknown): Sent {
@@ -241,7 +249,7 @@ function over(end: CourseEnd, mayBeAtWork = false): Sent {
 async function noteJob(course: Course, job: string): Promise<void> {
   course.progress.job = job;
   course.progress.mayBeAtWork = true;
-  await untilKept(course, () => course.run.noteJob(job));
+  await course.run.noteJob(job);
 }
 
 /** How many answers in a row were of a kind that is not borne with for ever. */
@@ -308,11 +316,11 @@ function endOf(course: Course, step: MediaStep | undefined, patience: Patience):
     case "busy":
     case "unclear":
       patience.flaps += 1;
-      course.onTrouble("the job could not be asked after", refusal.message);
+      course.onTrouble("the job could not be asked after", codeOf(refusal));
       return undefined;
     case "operator_fault":
       patience.lockedOut += 1;
-      course.onOperatorFault(refusal.message);
+      course.onOperatorFault(codeOf(refusal));
       return patience.lockedOut < MOST_LOCKED_OUT ? undefined : step;
     default:
       progress.mayBeAtWork = false;
@@ -331,19 +339,6 @@ function pauseAfter(step: MediaStep | undefined, polls: number, patience: Patien
   if (step?.state === "refused" && step.refusal.retryAfterMs !== undefined)
     return heededMs(step.refusal.retryAfterMs);
   return Math.max(pollDelay(polls), grown(2_000, patience.flaps, 15_000));
-}
-
-/** Does what must be durable before anything more is done, as often as it takes. */
-async function untilKept(course: Course, keep: () => Promise<void>): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await keep();
-    } catch (error) {
-      passStop(course, error);
-      course.onTrouble("the store did not take a step of the task", error);
-    }
-    await pause(course, grown(500, tries, 10_000));
-  }
 }
 
 /** Passes on what ends the run, and nothing else. */

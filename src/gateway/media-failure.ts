@@ -48,7 +48,10 @@ function refusalFailure({ reason, message }: MediaRefusal, { run, secrets }: Fai
       const { hold } = run;
       // Names of ours that the provider was told, or could know.
       const ours = [run.id, hold.id, run.accountId, hold.keyId, run.requestId];
-      return { type, message: shownMessage(message, type, { secrets: [...secrets, ...ours], model: run.model }) };
+      return {
+        type,
+        message: shownMessage(message, type, { secrets: [...secrets, ...ours], model: run.model }),
+      };
     }
     default:
       return noResult(run.kind);

@@ -36,7 +36,10 @@ const LIMITS = {
  * Takes a provider's outputs into our own store, in their order. One that cannot be had, or is not what was asked for, is
  * left out. Rejects with the reason of the run's signal.
  */
-export async function keepOutputs(parts: OutputParts, outputs: readonly MediaOutput[]): Promise<ResultFile[]> {
+export async function keepOutputs(
+  parts: OutputParts,
+  outputs: readonly MediaOutput[],
+): Promise<ResultFile[]> {
   const kept = await Promise.all(outputs.slice(0, MOST_OUTPUTS).map((output) => keepOutput(parts, output)));
   return kept.filter((file) => file !== undefined);
 }

@@ -67,8 +67,10 @@ export interface MediaRefusal {
      * What was to be begun may have been; what is under way goes on.
      */
     | "unclear";
-  /** What the provider said, for the client where it is to blame and for the log; may be empty. */
+  /** What the provider said, for the client where it is to blame; may be empty. It may quote the prompt: never logged. */
   readonly message: string;
+  /** The provider's word for it, for the log: a code or a status. */
+  readonly code?: string;
   /** After how long it may be tried again, where the provider says so. */
   readonly retryAfterMs?: number;
 }

@@ -10,6 +10,7 @@ import type { Audit, AuditReport } from "../ledger/audit.ts";
 import type { Writer } from "../ledger/writer.ts";
 import { listRequests, type RequestFilter, type RequestView } from "./admin-requests.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { readStore } from "./store-read.ts";
 
 /** An account as the admin interface shows it; money in credits. */
 export interface AccountView {
@@ -110,7 +111,7 @@ export interface AdminParts {
 /** Admin use cases over the store and the one writer. */
 export function createAdmin({ database, writer, keys, audit, clock, random }: AdminParts): Admin {
   const account = async (id: string): Promise<AccountView> => {
-    const row = await asked(
+    const row = await readStore(
       database
         .selectFrom("accounts")
         .select(["id", "name", "balance", "held"])
@@ -121,15 +122,17 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     return accountView(row);
   };
   const key = async (id: string): Promise<KeyView> => {
-    const row = await asked(database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst());
+    const row = await readStore(
+      database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
     if (row === undefined) throw notFound("key", id);
     return keyView(row);
   };
 
   return {
     account,
-    audit: (full) => asked(audit.run(full)),
-    requests: (filter, page) => asked(listRequests(database, filter, page)),
+    audit: (full) => readStore(audit.run(full)),
+    requests: (filter, page) => readStore(listRequests(database, filter, page)),
 
     async createAccount(name) {
       const id = newId("acct", random);
@@ -138,7 +141,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async accounts({ after, limit }) {
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("accounts")
           .select(["seq", "id", "name", "balance", "held"])
@@ -177,7 +180,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
 
     async ledger(accountId, { after, limit }) {
       await account(accountId);
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("ledger")
           .selectAll()
@@ -218,7 +221,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async keys({ after, limit }) {
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("keys")
           .selectAll()
@@ -253,19 +256,6 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
       keys.forget();
     },
   };
-}
-
-/** A store that cannot be asked now is not the caller's fault, and may be asked again. */
-async function asked<Rows>(rows: Promise<Rows>): Promise<Rows> {
-  try {
-    return await rows;
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("overloaded_error", "The store cannot be read now. Try again shortly.", {
-      cause,
-      retryAfterSec: 2,
-    });
-  }
 }
 
 function accountView(row: {

@@ -6,15 +6,19 @@ import { requestsRoute } from "./routes/admin/requests.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
+import { imageRoutes } from "./routes/images.ts";
 import { messagesRoutes } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
+import { videoRoutes } from "./routes/videos.ts";
 
 /** The one route table: the router and the OpenAPI description are both made of it. */
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
   ...messagesRoutes,
+  ...imageRoutes,
+  ...videoRoutes,
   ...modelRoutes,
   ...docsRoutes,
   ...accountRoutes,

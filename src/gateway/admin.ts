@@ -9,6 +9,7 @@ import type { Keys } from "../keys/keys.ts";
 import type { Audit, AuditReport } from "../ledger/audit.ts";
 import type { Writer } from "../ledger/writer.ts";
 import { listRequests, type RequestFilter, type RequestView } from "./admin-requests.ts";
+import { listTasks, type TaskFilter, type TaskView } from "./admin-tasks.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import { readStore } from "./store-read.ts";
 
@@ -94,6 +95,8 @@ export interface Admin {
   revokeKey(id: string): Promise<void>;
   /** Paid requests that have ended, the newest first. */
   requests(filter: RequestFilter, page: PageRequest): Promise<Page<RequestView>>;
+  /** Tasks, the newest first. */
+  tasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskView>>;
   /** Whether the books are right: what is new since the last audit, or everything when `full`. */
   audit(full: boolean): Promise<AuditReport>;
 }
@@ -133,6 +136,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     account,
     audit: (full) => readStore(audit.run(full)),
     requests: (filter, page) => readStore(listRequests(database, filter, page)),
+    tasks: (filter, page) => readStore(listTasks(database, filter, page)),
 
     async createAccount(name) {
       const id = newId("acct", random);

@@ -27,12 +27,13 @@ import {
 export async function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
   const offer = services.offer();
   const admission = admitImage(offer, input.caller, input.body, services.clock.nowMs());
-  return submitTask(services, input, { kind: "image", admission, offer }, async (task) => {
-    if (admission.async) return { status: 202, body: encodeImageTask(task, []), task };
+  const { base64, async } = admission;
+  return submitTask(services, input, { kind: "image", admission, offer, base64 }, async (task) => {
+    if (async) return { status: 202, body: encodeImageTask(task, []), task };
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);
     if (!isCompleted(ended)) throw failureError(ended);
-    const links = await linksOf(services, ended, admission.base64);
+    const links = await linksOf(services, ended, base64);
     return { status: 200, body: encodeImageResult(ended, links), task: ended };
   });
 }

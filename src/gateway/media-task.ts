@@ -57,6 +57,8 @@ export interface AdmittedTask {
   readonly admission: TaskAdmission;
   /** What it was admitted by. */
   readonly offer: Offer;
+  /** Whether the client asked for the bytes of the result themselves; absent is no. */
+  readonly base64?: boolean;
 }
 
 /** What is told of a task that was submitted. */
@@ -123,7 +125,7 @@ export async function submitTask(
 async function queue(
   { tasks }: MediaServices,
   { caller, record, headers }: MediaInput,
-  { kind, admission, offer }: AdmittedTask,
+  { kind, admission, offer, base64 }: AdmittedTask,
 ): Promise<Task> {
   const { model, request, warnings, snapshot, amount, expectedCost, timeoutSec } = admission;
   const task = await tasks.submit({
@@ -135,7 +137,11 @@ async function queue(
     snapshot,
     amount,
     expectedCost,
-    payload: { request, clientHeaders: toldHeaders(offer, model, headers) },
+    payload: {
+      request,
+      clientHeaders: toldHeaders(offer, model, headers),
+      ...(base64 === true ? { base64 } : {}),
+    },
     warnings,
     timeoutSec,
   });

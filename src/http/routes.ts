@@ -3,6 +3,7 @@ import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
+import { tasksRoute } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,
+  tasksRoute,
   auditRoute,
   ...serviceRoutes(() => ROUTES),
 ];

@@ -145,6 +145,7 @@ const BANS: readonly Ban[] = [
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",
+      "src/gateway/admin-tasks.ts": "columns that we wrote",
       "src/open-books.ts": "a column that we wrote",
     },
   },

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
+import type { Assets } from "./assets/assets.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
@@ -17,6 +18,7 @@ import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
+import type { Tasks } from "./tasks/tasks.ts";
 
 /** What a gateway is built from; a test passes its own. */
 export interface ServiceParts {
@@ -82,6 +84,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   let url = `http://${config.host}:${config.port}`;
   let draining = false;
   const live = new Set<PaidCall>();
+  const limiter = createLimiter(clock);
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -93,6 +96,14 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
       publicUrl: () => config.publicUrl ?? url,
       version: VERSION,
+      media: {
+        tasks: NO_TASKS,
+        assets: NO_ASSETS,
+        limiter,
+        clock,
+        live: new Set(),
+        offer: () => offers.current().offer,
+      },
       relay: {
         ledger: books.ledger,
         clock,
@@ -102,7 +113,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
           return offers.current().settings.timeouts;
         },
         offer: () => offers.current().offer,
-        limiter: createLimiter(clock),
+        limiter,
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -148,6 +159,22 @@ async function openSandbox(
     files.find((model) => model.id === id && model.category === "language");
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
+
+const NO_TASKS: Tasks = {
+  submit: () => Promise.reject(new Error("There are no tasks yet.")),
+  find: () => Promise.resolve(undefined),
+  cancel: () => Promise.resolve("unknown_task" as const),
+  ended: () => Promise.reject(new Error("There are no tasks yet.")),
+  abandon: () => Promise.resolve(),
+};
+
+const NO_ASSETS: Assets = {
+  store: () => Promise.reject(new Error("There are no files yet.")),
+  urlOf: () => "",
+  read: () => Promise.resolve(undefined),
+  remove: () => Promise.resolve(),
+  sweep: () => Promise.resolve(0),
+};
 
 function readFailpoint(text: string | undefined): Failpoint {
   return text === undefined ? noFailpoint : parseFailpoint(text, kill);

@@ -1,4 +1,5 @@
 import type { Route } from "./route.ts";
+import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   ...messagesRoutes,
   ...modelRoutes,
   ...docsRoutes,
+  assetRoute,
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,

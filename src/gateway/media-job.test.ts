@@ -99,7 +99,7 @@ function scene(
       const outcome = runner(run).finally(() => (ended = true));
       for (let i = 0; i < 5_000 && !ended; i += 1) {
         if (clock.nowMs() >= run.deadlineMs) run.stop("deadline");
-        await clock.advance(500);
+        await clock.advance(i === 0 ? 0 : 500);
       }
       return outcome;
     },

@@ -17,6 +17,7 @@ import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
+import { readTaskSection, TaskSection, type TaskSettings } from "./tasks/settings.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -165,6 +166,7 @@ const SettingsSchema = Type.Object(
       ),
     ),
     outbound: Type.Optional(OutboundSettings),
+    tasks: Type.Optional(TaskSection),
   },
   closed,
 );
@@ -182,6 +184,7 @@ export interface Settings {
   readonly timeouts: Timeouts;
   /** Where the files behind URLs that others name may be fetched from, beside public hosts by https. */
   readonly outbound: Exceptions;
+  readonly tasks: TaskSettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -218,7 +221,12 @@ export function readSettings(
     models,
     timeouts: readTimeouts(data.timeouts ?? {}),
     outbound: readOutbound(file, data.outbound ?? {}),
+    tasks: readTaskSection(`${file}: tasks`, data.tasks ?? {}, makersOfMedia(definitions)),
   };
+}
+
+function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {
+  return [...definitions.filter(({ media }) => media !== undefined).map(({ id }) => id), SANDBOX];
 }
 
 function readFile(file: string): SettingsData {

@@ -1,6 +1,5 @@
 import type { Clock } from "../core/clock.ts";
 import type { Failpoint } from "../core/failpoint.ts";
-import type { Hold } from "../core/hold.ts";
 import type { Log, LogFields } from "../core/log.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
@@ -25,8 +24,6 @@ export interface RunParts {
   readonly cipher: Cipher;
   readonly endings: Endings;
   readonly runner: TaskRunner;
-  /** What pays for a task that has not ended. */
-  readonly readHold: (taskId: string) => Promise<Hold | undefined>;
   readonly settings: () => TaskSettings;
   /** A runner that was told to stop has this long to do so. */
   readonly graceMs: number;

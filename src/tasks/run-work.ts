@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Hold } from "../core/hold.ts";
 import type { TaskCommand } from "../ledger/task-commands.ts";
+import { readTaskHold } from "../ledger/task-hold.ts";
 import type { Settled } from "./run-end.ts";
 import type { RunParts, RunState } from "./run-parts.ts";
 import { type TaskRun, TaskStop } from "./runner.ts";
@@ -49,7 +50,7 @@ interface Stored {
  * Reads what the work needs, however long the store is away; once the task is ours, since until then another may have
  * gone on with it. Rejects with the signal's reason once that is aborted.
  */
-async function load({ database, readHold, clock }: RunParts, { of, stopping }: RunState): Promise<Stored> {
+async function load({ database, clock }: RunParts, { of, stopping }: RunState): Promise<Stored> {
   for (;;) {
     stopping.signal.throwIfAborted();
     const read = await Promise.all([
@@ -59,7 +60,7 @@ async function load({ database, readHold, clock }: RunParts, { of, stopping }: R
         .select(["sealed", "job", "attempts"])
         .where("tasks.id", "=", of.task)
         .executeTakeFirst(),
-      readHold(of.task),
+      readTaskHold(database, of.task),
     ]).catch(() => undefined);
     if (read === undefined) {
       await pause(clock);

@@ -3,7 +3,6 @@ import type { Assets } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
-import type { Assets } from "./assets/assets.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
@@ -13,6 +12,7 @@ import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
+import type { Waiting } from "./gateway/media-task.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
@@ -20,8 +20,8 @@ import { ROUTES } from "./http/routes.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
+import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
-import type { Tasks } from "./tasks/tasks.ts";
 
 /** What a gateway is built from; a test passes its own. */
 export interface ServiceParts {
@@ -52,11 +52,11 @@ export interface Services {
   reload(): void;
   /** Tells where the gateway listens, once it does. */
   listensAt(url: string): void;
-  /** From here on `readyz` says no. */
+  /** From here on `readyz` says no, and no task is begun. */
   drain(): void;
   /** Ends every call under way, each with an end that says so and with its charge. */
   endCalls(): void;
-  /** Waits for the ledger and lets go of the home folder. */
+  /** Gives up tasks that run, for the next process to go on with; waits for the ledger and lets go of the home folder. */
   close(): Promise<void>;
 }
 
@@ -96,7 +96,9 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       : { text: undefined, hash: books.tokenHash(config.adminToken) };
 
   let draining = false;
+  const { tasks, engine } = openTasks({ books, offers, assets, failpoint, clock, random, log });
   const live = new Set<PaidCall>();
+  const waiting = new Set<Waiting>();
   const limiter = createLimiter(clock);
   const app = createApp({
     routes: ROUTES,
@@ -111,11 +113,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
       media: {
-        tasks: NO_TASKS,
-        assets: NO_ASSETS,
+        tasks,
+        assets,
         limiter,
         clock,
-        live: new Set(),
+        live: waiting,
         offer: () => offers.current().offer,
       },
       relay: {
@@ -136,6 +138,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
   });
 
+  await engine.start();
   return {
     app,
     admin,
@@ -144,14 +147,24 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     firstAccount: installation.firstAccount,
     shown: installation.shown,
     offer: () => offers.current().offer,
-    reload: () => offers.reload(),
+    reload() {
+      offers.reload();
+      // Tasks may wait for what is served from now on.
+      engine.wake();
+    },
     listensAt: (at) => (url = at),
-    drain: () => (draining = true),
+    drain() {
+      draining = true;
+      engine.drain();
+    },
     endCalls() {
-      for (const call of live)
+      for (const call of [...live, ...waiting])
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
-    close: () => books.close(),
+    async close() {
+      await engine.close();
+      await books.close();
+    },
   };
 }
 
@@ -174,22 +187,6 @@ async function openSandbox(
     files.find((model) => model.id === id && model.category === "language");
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
-
-const NO_TASKS: Tasks = {
-  submit: () => Promise.reject(new Error("There are no tasks yet.")),
-  find: () => Promise.resolve(undefined),
-  cancel: () => Promise.resolve("unknown_task" as const),
-  ended: () => Promise.reject(new Error("There are no tasks yet.")),
-  abandon: () => Promise.resolve(),
-};
-
-const NO_ASSETS: Assets = {
-  store: () => Promise.reject(new Error("There are no files yet.")),
-  urlOf: () => "",
-  read: () => Promise.resolve(undefined),
-  remove: () => Promise.resolve(),
-  sweep: () => Promise.resolve(0),
-};
 
 function readFailpoint(text: string | undefined): Failpoint {
   return text === undefined ? noFailpoint : parseFailpoint(text, kill);

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { Assets } from "./assets/assets.ts";
+import { openDiskAssets } from "./assets/disk.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Assets } from "./assets/assets.ts";
@@ -9,6 +11,7 @@ import { describeError, type Log } from "./core/log.ts";
 import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
+import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
@@ -35,6 +38,8 @@ export interface ServiceParts {
 export interface Services {
   readonly app: App;
   readonly admin: Admin;
+  /** Files that tasks made. */
+  readonly assets: Assets;
   /** The admin token, when this start made it; it is not kept. */
   readonly newAdminToken: string | undefined;
   /** The first account of a new installation and a key to it, when they are still to be shown. */
@@ -75,13 +80,21 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     log,
   });
   const { admin, installation } = books;
+  let url = `http://${config.host}:${config.port}`;
+  const publicUrl = (): string => config.publicUrl ?? url;
+  const assets = await openDiskAssets({
+    folder: join(config.home, "assets"),
+    publicUrl,
+    signingSecret: books.secretFor("signed URLs 1"),
+    clock,
+    random,
+  });
   await openSandbox(parts, offers, books, files);
   const token =
     config.adminToken === undefined
       ? await installation.adminToken()
       : { text: undefined, hash: books.tokenHash(config.adminToken) };
 
-  let url = `http://${config.host}:${config.port}`;
   let draining = false;
   const live = new Set<PaidCall>();
   const limiter = createLimiter(clock);
@@ -94,7 +107,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       admin,
       authenticate: books.keys.authenticate,
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
-      publicUrl: () => config.publicUrl ?? url,
+      publicUrl,
+      openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
       media: {
         tasks: NO_TASKS,
@@ -125,6 +139,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   return {
     app,
     admin,
+    assets,
     newAdminToken: token.text,
     firstAccount: installation.firstAccount,
     shown: installation.shown,

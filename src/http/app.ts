@@ -104,12 +104,17 @@ function createRouter(routes: readonly Route[]): Router {
       dispatch.at(route);
       const params = route.readPath?.(path, request.method);
       if (params === undefined) continue;
-      if (request.method.toLowerCase() !== route.method) throw notAllowed(route.method.toUpperCase());
+      if (methodOf(request) !== route.method) throw notAllowed(route.method.toUpperCase());
       return dispatch.run(route, params);
     }
     dispatch.at(undefined);
     return router.fetch(request, dispatch);
   };
+}
+
+/** Asking for the head of an answer is asking for it; the server leaves the body out. */
+function methodOf({ method }: Request): string {
+  return method === "HEAD" ? "get" : method.toLowerCase();
 }
 
 function notAllowed(allow: string): GatewayError {

@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { OpenAsset } from "../assets/assets.ts";
 import type { LogFields } from "../core/log.ts";
 import type { Admin } from "../gateway/admin.ts";
 import type { MediaServices } from "../gateway/media-task.ts";
@@ -11,6 +12,8 @@ import type { RelayProtocol } from "../protocols/protocol.ts";
 export interface EdgeServices {
   readonly relay: RelayServices;
   readonly media: MediaServices;
+  /** The file that a signed URL names; throws `permission_error` for every other URL. */
+  readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
   /** The caller that a key belongs to; `undefined` for any text that is not a live key. */
   readonly authenticate: (key: string) => Promise<Caller | undefined>;
@@ -47,6 +50,8 @@ export interface RouteAnswer {
   readonly schema?: TSchema;
   /** The media type of an answer that is text and no JSON. */
   readonly text?: string;
+  /** The media types of an answer that is a file. */
+  readonly files?: readonly string[];
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: true;
 }

@@ -1,4 +1,5 @@
 import type { Route } from "./route.ts";
+import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...videoRoutes,
   ...modelRoutes,
   ...docsRoutes,
+  assetRoute,
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,

@@ -90,7 +90,7 @@ function readV4(text: string): Groups | undefined {
 
 function readV6(text: string): Groups | undefined {
   const halves = text.split("::");
-  if (halves.length > 2) return undefined;
+  if (halves.length > 2 || (halves.length === 2 && halves[0]?.includes(".") === true)) return undefined;
   const [left, right] = halves.map(readGroups);
   if (left === undefined) return undefined;
   if (halves.length === 1) return left.length === 8 ? left : undefined;

@@ -47,7 +47,7 @@ export function readTarget(text: string, exceptions: Exceptions): Target {
   const bare = url.hostname.replace(/^\[|\]$/g, "");
   const address = isAddress(bare) ? bare : undefined;
   // 0x7f.1 and the like: an address is written as an address, whatever else a URL's reader takes for one.
-  if (address !== undefined && !authority.toLowerCase().startsWith(url.hostname))
+  if (address !== undefined && authority.toLowerCase().replace(/:\d*$/, "") !== url.hostname)
     throw new Refusal("its address is not written plainly", url.hostname);
   return checkTarget({ url, address, isException: isAllowed(url, exceptions.allowedHosts) }, exceptions);
 }

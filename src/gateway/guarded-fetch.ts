@@ -49,6 +49,13 @@ const HEADER_MS = 10_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+/** Said of every request, whatever headers it is to carry. */
+const OWN_HEADERS = [
+  ["accept", "*/*"],
+  ["accept-encoding", "identity"],
+  ["user-agent", "switchyard"],
+] as const;
+
 /** The one text of every refusal. */
 const REFUSED =
   "A file could not be fetched from its URL. The URL must be a plain https URL of a public host, at port 443, that gives a file of the wanted kind and of moderate size, at once and with at most 3 redirects. A data URI works too.";
@@ -116,6 +123,8 @@ async function follow(text: string, way: Way): Promise<FetchedFile> {
 async function ask(target: Target, headers: Readonly<Record<string, string>>, way: Way): Promise<Response> {
   const { connect = createPinnedFetch() } = way.parts;
   const addresses = await addressesOf(target, way);
+  const sent = new Headers(headers);
+  for (const [name, value] of OWN_HEADERS) sent.set(name, value);
   let failure: unknown;
   for (const address of addresses) {
     try {
@@ -123,7 +132,7 @@ async function ask(target: Target, headers: Readonly<Record<string, string>>, wa
         connect({
           url: target.url,
           address,
-          headers: { ...headers, accept: "*/*", "accept-encoding": "identity", "user-agent": "switchyard" },
+          headers: sent,
           signal,
         }),
       );

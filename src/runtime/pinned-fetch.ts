@@ -4,7 +4,8 @@ export interface PinnedRequest {
   readonly url: URL;
   /** An IP address: the one thing that is connected to. */
   readonly address: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Without a `Host`, which is that of the URL. */
+  readonly headers: Headers;
   readonly signal: AbortSignal;
 }
 
@@ -33,9 +34,11 @@ export function createPinnedFetch({ authorities }: PinOptions = {}): PinnedFetch
     const host = address.includes(":") ? `[${address}]` : address;
     const port = url.port === "" ? "" : `:${url.port}`;
     const isName = url.hostname !== host;
+    const sent = new Headers(headers);
+    sent.set("host", url.host);
     return fetch(`${url.protocol}//${host}${port}${url.pathname}${url.search}`, {
       method: "GET",
-      headers: { ...headers, host: url.host },
+      headers: sent,
       signal,
       redirect: "manual",
       keepalive: false,

@@ -12,8 +12,8 @@ import type { TaskStop } from "./runner.ts";
 export interface Engine {
   /** Ends what is overdue, takes over what dead processes left behind where that is known at once, and goes on. */
   start(): Promise<void>;
-  /** Something may be there to be taken. */
-  wake(): void;
+  /** Something may be there to be taken, or will be when so much time has passed. */
+  wake(inMs?: number): void;
   /** Stops the task where it runs in this process. */
   stop(taskId: string, reason: TaskStop["reason"]): void;
   /** From here on nothing is taken; what runs goes on. */
@@ -106,8 +106,10 @@ export function createEngine(parts: EngineParts): Engine {
   const looking = oneAtATime(look, (error) =>
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
-  const wake = (): void => {
-    if (!isDraining) void looking();
+  const wake = (inMs = 0): void => {
+    if (isDraining) return;
+    if (inMs > 0) clock.setTimer(inMs, wake);
+    else void looking();
   };
 
   const renew = async (): Promise<number | undefined> => {

@@ -3,7 +3,7 @@ import type { TaskKind } from "../core/task.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database, TasksTable } from "../db/schema.ts";
 import { storeTime } from "../ledger/records.ts";
-import type { Busy, Line } from "./fair-order.ts";
+import type { Busy } from "./fair-order.ts";
 
 /** A task that can be taken, as it was seen. */
 export interface QueuedTask {
@@ -17,6 +17,7 @@ export interface QueuedTask {
   readonly epoch: number;
   readonly timeoutSec: number;
   readonly createdAtMs: number;
+  readonly readyAtMs: number;
   readonly deadlineMs: number;
 }
 
@@ -39,6 +40,7 @@ const COLUMNS = [
   "tasks.provider",
   "tasks.timeout_sec",
   "tasks.created_at_ms",
+  "tasks.ready_at_ms",
   "tasks.deadline_ms",
   "tasks.seq",
 ] as const;
@@ -69,6 +71,7 @@ export async function findHeads(
             .orderBy("account_id")
             .orderBy("kind")
             .orderBy("model")
+            .orderBy("ready_at_ms")
             .orderBy("seq")
             .limit(1);
           if (after === undefined) return first.as("first");
@@ -93,6 +96,7 @@ export async function findHeads(
                 .orderBy("next.account_id")
                 .orderBy("next.kind")
                 .orderBy("next.model")
+                .orderBy("next.ready_at_ms")
                 .orderBy("next.seq")
                 .limit(1)
                 .$asScalar()
@@ -110,12 +114,11 @@ export async function findHeads(
   return rows.map(placed);
 }
 
-/** Pending tasks of a line that came after the `afterSeq`th, at most `limit`. */
+/** What stands in a line behind its `head` and may be begun at `nowMs`, at most `limit` tasks. */
 export async function readLine(
   database: Database,
-  { accountId, kind, model }: Line,
-  afterSeq: bigint,
-  limit: number,
+  { seq, task: { accountId, kind, model, readyAtMs } }: Placed,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
 ): Promise<Placed[]> {
   const rows = await database
     .selectFrom("tasks")
@@ -124,7 +127,9 @@ export async function readLine(
     .where("account_id", "=", accountId)
     .where("kind", "=", kind)
     .where("model", "=", model)
-    .where("seq", ">", afterSeq)
+    .where(sql<boolean>`(ready_at_ms, seq) > (${BigInt(readyAtMs)}, ${seq})`)
+    .where("ready_at_ms", "<=", BigInt(nowMs))
+    .orderBy("ready_at_ms")
     .orderBy("seq")
     .limit(limit)
     .execute();
@@ -195,6 +200,7 @@ function placed(row: Pick<Selectable<TasksTable>, Column>): Placed {
       epoch: Number(row.epoch),
       timeoutSec: Number(row.timeout_sec),
       createdAtMs: Number(row.created_at_ms),
+      readyAtMs: Number(row.ready_at_ms),
       deadlineMs: Number(row.deadline_ms),
     },
   };

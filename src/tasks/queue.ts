@@ -75,15 +75,17 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
       if (heads.length === 0) return [];
       const order = createFairOrder(await countRunning(database));
       const lines = new Map<Line, Waiting>();
-      for (const { seq, task } of heads) {
+      const nowMs = parts.nowMs();
+      for (const head of heads) {
+        const { seq, task } = head;
+        if (nowMs < task.readyAtMs) continue;
         const served = providerOf(task.kind, task.model);
         if (served === undefined) continue;
         const { accountId, kind, model } = task;
         const line = { accountId, kind, model, ...served };
         order.at(line, seq);
-        lines.set(line, { known: [{ seq, task }], headSeq: seq, isWhole: false });
+        lines.set(line, { head, known: [head], isWhole: false });
       }
-      const nowMs = parts.nowMs();
       const picks: Picked[] = [];
       for (let line = order.next(); line !== undefined && picks.length < room; line = order.next()) {
         const waiting = lines.get(line);
@@ -91,7 +93,7 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
         if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
         else if (first === undefined) {
           // Only now is it worth a look at what stands behind the first of the line.
-          waiting.known = await readLine(database, line, waiting.headSeq, room + skip.size);
+          waiting.known = await readLine(database, waiting.head, { nowMs, limit: room + skip.size });
           waiting.isWhole = true;
         } else if (!skip.has(first.task.id) && nowMs < first.task.deadlineMs) {
           order.taken(line);
@@ -107,9 +109,9 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
 
 /** What is known of a line. */
 interface Waiting {
+  readonly head: Placed;
   /** Its next tasks; only the first while it is not whole. */
   known: Placed[];
-  readonly headSeq: bigint;
   /** Whether all that can be taken in one go is known. */
   isWhole: boolean;
 }

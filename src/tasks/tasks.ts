@@ -50,6 +50,8 @@ export interface TaskSubmission {
   readonly payload: unknown;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
+  /** So long it stays pending at least; absent: no longer than it must. */
+  readonly minPendingMs?: number;
 }
 
 /** What tasks are made of. */
@@ -106,6 +108,7 @@ export function createTasks(parts: TasksParts): Tasks {
       warnings: submission.warnings,
       timeoutSec,
       deadlineMs,
+      readyAtMs: nowMs + (submission.minPendingMs ?? 0),
       maxPending: parts.maxPending(),
       nowMs,
       expiresAtMs: deadlineMs + END_MS,
@@ -131,7 +134,7 @@ export function createTasks(parts: TasksParts): Tasks {
       });
       failpoint("task.after_submit");
       if (!answer.ok) return answer.reason;
-      engine.wake();
+      engine.wake(submission.minPendingMs);
       const { kind, timeoutSec, warnings } = submission;
       return pendingTask({
         id: task,

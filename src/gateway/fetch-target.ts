@@ -43,7 +43,6 @@ export function readTarget(text: string, exceptions: Exceptions): Target {
   const [, , authority = ""] = text.length > MAX_URL ? [] : (PLAIN_URL.exec(text) ?? []);
   if (authority === "" || !URL.canParse(text)) throw new Refusal("it is no plain http(s) URL");
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "") throw new Refusal("it carries credentials", url.hostname);
   const bare = url.hostname.replace(/^\[|\]$/g, "");
   const address = isAddress(bare) ? bare : undefined;
   // 0x7f.1 and the like: an address is written as an address, whatever else a URL's reader takes for one.

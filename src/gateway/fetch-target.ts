@@ -79,12 +79,6 @@ export function isHostEntry(text: string): boolean {
   return readEntry(text) !== undefined;
 }
 
-/** The host and port of a URL, as an entry of `allowedHosts`. */
-export function hostEntryOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
-  return `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;
-}
-
 function isAllowed(url: URL, entries: readonly string[]): boolean {
   const port = url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
   return entries.some((text) => {

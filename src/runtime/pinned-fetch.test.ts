@@ -24,7 +24,11 @@ const servers: { readonly port: number | undefined; stop(): unknown }[] = [];
 
 function listen(hostname: string, isSecure: boolean): number {
   const { address, ...named } = certificates;
-  const shown = Object.entries(named).map(([serverName, certificate]) => ({ ...certificate, serverName }));
+  const shown = Object.entries(named).map(([serverName, certificate]) => ({
+    serverName,
+    cert: certificate.cert,
+    key: certificate.key,
+  }));
   const server = Bun.serve({
     hostname,
     port: 0,
@@ -157,8 +161,12 @@ describe("a pinned fetch", () => {
     }
 
     test("with the name, without the dot at its end", async () => {
-      for (const host of ["a.example", "a.example."])
-        expect(await helloFor(host)).toMatch(/\u0000\u0009a\.example(?!\.)/);
+      for (const host of ["a.example", "a.example."]) {
+        const hello = await helloFor(host);
+        // The length of the name stands before it.
+        expect(hello).toContain("\u0000\u0009a.example");
+        expect(hello).not.toContain("a.example.");
+      }
     });
 
     test("without a name where there is only an address", async () => {

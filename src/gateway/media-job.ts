@@ -5,7 +5,7 @@ import { describeError, type Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Random } from "../core/random.ts";
 import type { TaskFailure } from "../core/task.ts";
-import { NO_USAGE } from "../core/usage.ts";
+import { upstreamIdFor } from "../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../providers/media.ts";
 import type { MediaProvider } from "../providers/provider.ts";
@@ -22,6 +22,7 @@ import {
 } from "./media-course.ts";
 import { failureOf, noResult } from "./media-failure.ts";
 import { loadInput } from "./media-input.ts";
+import type { MediaModel } from "./media-model.ts";
 import { keepOutputs } from "./media-outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./media-payload.ts";
 import { chargeFor } from "./media-usage.ts";
@@ -72,7 +73,7 @@ interface Job {
   readonly parts: MediaRunnerParts;
   readonly run: TaskRun;
   readonly payload: MediaPayload;
-  readonly model: Model;
+  readonly model: MediaModel;
   readonly provider: MediaProvider;
   readonly upstreamId: string;
   readonly adapter: BoundAdapter;
@@ -84,11 +85,14 @@ interface Job {
 function openJob(parts: MediaRunnerParts, run: TaskRun): Job | undefined {
   const payload = readMediaPayload(run.payload);
   const offer = parts.offer();
-  const model = offer.catalog.byId(run.model).find(({ category }) => category === run.kind);
-  const upstreamId = model?.routes.find((route) => route.provider === run.provider)?.upstreamId;
+  const isOfRun = (found: Model): found is MediaModel =>
+    found.category === run.kind && found.media !== undefined;
+  const model = offer.catalog.byId(run.model).find(isOfRun);
+  const route = model?.routes.find((found) => found.provider === run.provider);
   const provider = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || upstreamId === undefined || provider === undefined)
+  if (payload === undefined || model === undefined || route === undefined || provider === undefined)
     return undefined;
+  const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
   const adapter = adapterFor(provider, payload);
   if (adapter === undefined) return undefined;
   const progress = {
@@ -198,14 +202,13 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { request, base64 } = payload;
   const { snapshot } = run.hold;
   const charge = chargeFor({
+    model: job.model,
     request,
     snapshot,
     most: run.hold.amount,
     reported: usage,
     given: outputs.length,
     kept: files.length,
-    estimate: NO_USAGE,
-    mostSeconds: Infinity,
   });
   return {
     kind: "completed",

@@ -1,4 +1,5 @@
 import { buildModel, createCatalog } from "../../src/catalog/catalog.ts";
+import type { MediaData } from "../../src/catalog/media-schema.ts";
 import type { ModelFacts } from "../../src/catalog/schema.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Hold } from "../../src/core/hold.ts";
@@ -28,10 +29,11 @@ export const FILM: VideoRequest = {
 /** A model of pictures or films at one provider, by prices as a file has them. */
 export function mediaModel(
   category: "image" | "video",
-  facts: Partial<ModelFacts> & Pick<ModelFacts, "prices">,
+  facts: Partial<ModelFacts> & Pick<ModelFacts, "prices"> & { readonly media?: MediaData },
   routes: Model["routes"] = [{ provider: "double", upstreamId: "double-1" }],
 ): Model {
-  return buildModel(`test/${category}`, category, facts, { supportedProtocols: [], routes });
+  const media = { parameters: { prompt: {} } };
+  return buildModel(`test/${category}`, category, { media, ...facts }, { supportedProtocols: [], routes });
 }
 
 /** What is offered where `providers` serve `models`, each by its id. */

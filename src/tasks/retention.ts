@@ -32,8 +32,11 @@ const ROUND_MS = 60_000;
 /** How often it is looked for files that no task names. */
 const ORPHANS_MS = 60 * 60 * 1000;
 
-/** Tasks that are let go of at a time. */
+/** Tasks whose files are let go of at a time. */
 const MAX_TASKS = 100;
+
+/** Tasks are deleted in parts, of which a round has at most so many. */
+const MAX_PARTS = 20;
 
 /** Retention by the settings that are in force. */
 export function createRetention(parts: RetentionParts): Retention {
@@ -97,7 +100,24 @@ async function forgetFiles(
   }
 }
 
-async function forgetTasks(_parts: RetentionParts, _isClosed: () => boolean): Promise<void> {}
+/** Asks first, so that a gateway with nothing to do writes nothing. */
+async function forgetTasks(
+  { database, writer, clock, settings }: RetentionParts,
+  isClosed: () => boolean,
+): Promise<void> {
+  const beforeMs = clock.nowMs() - settings().endedMs;
+  for (let parts = 0; parts < MAX_PARTS && !isClosed(); parts += 1) {
+    const old = await database
+      .selectFrom("tasks")
+      .select("id")
+      .where("ended_at_ms", "<", BigInt(beforeMs))
+      .where("files_until_ms", "is", null)
+      .limit(1)
+      .executeTakeFirst();
+    if (old === undefined) return;
+    await writer.submit({ kind: "forget_tasks", beforeMs });
+  }
+}
 
 /** A file belongs to a task that runs, or to one whose result names it. */
 async function isNamed(database: Database, taskId: string, name: string): Promise<boolean> {

@@ -28,7 +28,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     charge ${integer} check (charge >= 0),
     files_until_ms ${integer},
     created_at_ms ${integer} not null,
-    ready_at_ms ${integer} not null,
+    ready_at_ms ${integer} not null default 0,
     started_at_ms ${integer},
     ended_at_ms ${integer},
     check ((state in ('completed', 'failed', 'cancelled')) = (ended_at_ms is not null)),

@@ -43,6 +43,12 @@ export interface MediaRunnerParts {
 /** How long one request to a provider may take: one that begins the work, which may do it all; any other. */
 const LIMIT_MS = { begin: 300_000, ask: 30_000 } as const;
 
+/**
+ * How long a run that is to stop still waits for the name of a job, or for a result that was sent once: without it
+ * nobody could tell what became of the work. Shorter than what the engine leaves a run for its end.
+ */
+const GRACE_MS = 2_500;
+
 /** A provider that is told to stop is told so at most this often, and has this long each time. */
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
@@ -180,8 +186,27 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
         if (sent !== undefined) job.attempts[at] = { ...sent, status };
       },
     },
-    { reference: `${run.id}.${attempt}`, limitMs, signal: signal ?? run.signal },
+    {
+      reference: `${run.id}.${attempt}`,
+      limitMs,
+      signal: signal ?? (isAttempt ? lateSignal(job) : run.signal),
+    },
   );
+}
+
+/** Ends what should not be lost a while after the run is told to stop; at once where nothing could come of it. */
+function lateSignal({ run, adapter, parts }: Job): AbortSignal {
+  const late = new AbortController();
+  const onStop = (): void => {
+    const reason: unknown = run.signal.reason;
+    const why = reason instanceof TaskStop ? reason.reason : "lost";
+    const isWanted = why === "shutdown" || (why !== "lost" && adapter.poll !== undefined);
+    if (isWanted) parts.clock.setTimer(GRACE_MS, () => late.abort(reason));
+    else late.abort(reason);
+  };
+  if (run.signal.aborted) onStop();
+  else run.signal.addEventListener("abort", onStop, { once: true });
+  return late.signal;
 }
 
 /** Takes the outputs over and says what they cost. */
@@ -190,8 +215,10 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { clock, random, failpoint, assets, fetch } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
+  // Outputs of a job can be had again by its name.
+  const signal = job.progress.job === null ? lateSignal(job) : run.signal;
   const files = await keepOutputs(
-    { run, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
+    { run, signal, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
     outputs,
   );
   if (files.length === 0) {

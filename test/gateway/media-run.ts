@@ -89,7 +89,6 @@ export function createTestRun(options: TestRunOptions): TestRun {
     const steps: string[] = [];
     const stopping = new AbortController();
     const keep = async (step: string, change: () => void): Promise<void> => {
-      stopping.signal.throwIfAborted();
       await Promise.resolve();
       change();
       steps.push(step);
@@ -110,7 +109,10 @@ export function createTestRun(options: TestRunOptions): TestRun {
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
-      beginAttempt: () => keep("attempt", () => void (kept.attempts += 1)),
+      async beginAttempt() {
+        stopping.signal.throwIfAborted();
+        await keep("attempt", () => void (kept.attempts += 1));
+      },
       noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),
       steps,
       stop: (reason) => stopping.abort(new TaskStop(reason)),

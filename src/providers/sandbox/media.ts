@@ -6,7 +6,7 @@ import { contentHash } from "../../runtime/hash.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
 import type { MediaProvider } from "../provider.ts";
 import { Refusal } from "./ask.ts";
-import { wait } from "./event-stream.ts";
+import { wait } from "../../core/clock.ts";
 import { filmSize, pictureSize } from "./media-sizes.ts";
 import { filmUsage, pictureUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";

@@ -7,7 +7,7 @@ import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import { describeError, type Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
+import type { Category, Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
@@ -174,8 +174,8 @@ async function openSandbox(
     onFailure: (error) =>
       log.error("it could not be noted that a provider is set", { error: describeError(error) }),
   });
-  const modelOf = (id: string): Model | undefined =>
-    files.find((model) => model.id === id && model.category === "language");
+  const modelOf = (id: string, category: Category): Model | undefined =>
+    files.find((model) => model.id === id && model.category === category);
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import type { Assets } from "./assets/assets.ts";
+import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
+import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
@@ -80,13 +81,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
-  const assets = await openDiskAssets({
-    folder: join(config.home, "assets"),
-    publicUrl,
-    signingSecret: books.secretFor("signed URLs 1"),
-    clock,
-    random,
-  });
+  const assets = await openAssets(parts, books, publicUrl);
   await openSandbox(parts, offers, books, files);
   const token =
     config.adminToken === undefined
@@ -142,6 +137,27 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
     close: () => books.close(),
   };
+}
+
+/** Where result files are kept. Lets go of the books when they cannot be. */
+async function openAssets(
+  { config, clock, random }: ServiceParts,
+  books: Books,
+  publicUrl: () => string,
+): Promise<Assets & AssetUrls> {
+  try {
+    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    return await openDiskAssets({
+      folder: join(config.home, "assets"),
+      publicUrl,
+      signingSecret: books.secretFor("signed URLs 1"),
+      clock,
+      random,
+    });
+  } catch (error) {
+    await books.close();
+    throw error;
+  }
 }
 
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */

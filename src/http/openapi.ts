@@ -44,7 +44,7 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
       description: "A self-hosted model gateway: one HTTP API in front of many providers.",
     },
     servers: [{ url: publicUrl }],
-    tags: ["language", "models", "admin", "service"].map((name) => ({ name })),
+    tags: ["language", "images", "videos", "models", "admin", "service"].map((name) => ({ name })),
     paths,
     components: {
       schemas: { Error: ErrorSchema },

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Model, ProtocolId, Route } from "../../core/model.ts";
@@ -10,7 +10,7 @@ import type { Dialect, MediaProvider, Provider } from "../provider.ts";
 import { composeAnswer } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
-import { eventStream, wait } from "./event-stream.ts";
+import { eventStream } from "./event-stream.ts";
 import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
 import { generateFormat } from "./generate-answer.ts";
 import { createSandboxMedia } from "./media.ts";

@@ -191,7 +191,10 @@ describe("a store that fails", () => {
         kind: "overloaded_error",
         message: "Results cannot be stored at the moment.",
       });
-      expect(await failureOf(assets.read(TASK, `${"ab".repeat(16)}.png`))).toBeInstanceOf(Error);
+      expect(await failureOf(assets.read(TASK, `${"ab".repeat(16)}.png`))).toMatchObject({
+        kind: "overloaded_error",
+        message: "Results cannot be read at the moment.",
+      });
       expect(await failureOf(assets.remove(TASK))).toBeInstanceOf(Error);
       expect(await failureOf(assets.sweep(() => Promise.resolve(true)))).toBeInstanceOf(Error);
       await stop();

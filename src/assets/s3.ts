@@ -1,10 +1,10 @@
 import type { Clock } from "../core/clock.ts";
-import { GatewayError } from "../core/errors.ts";
 import { createContentHash } from "../runtime/hash.ts";
 import { openS3Bucket, S3Failure } from "../runtime/s3.ts";
 import { fileNameOf, isAssetName, isTaskId, resultFileOf } from "./asset-name.ts";
 import type { Assets, AssetUrls } from "./assets.ts";
 import { contentOf } from "./content.ts";
+import { unavailable } from "./unavailable.ts";
 import type { S3Address } from "./s3-address.ts";
 import { LIFETIME_SEC } from "./signed-url.ts";
 
@@ -49,10 +49,7 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
       try {
         await bucket.put(keyOf(taskId, file.name), bytes, file.mediaType);
       } catch (cause) {
-        throw new GatewayError("overloaded_error", "Results cannot be stored at the moment.", {
-          cause,
-          retryAfterSec: 10,
-        });
+        throw unavailable("stored", cause);
       }
       return file;
     },
@@ -62,7 +59,13 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
       return bucket.presign(keyOf(taskId, name), LIFETIME_SEC, fileNameOf({ taskId, name }));
     },
 
-    read: async (taskId, name) => (isAssetName(name) ? bucket.get(keyOf(taskId, name)) : undefined),
+    async read(taskId, name) {
+      const key = keyOf(taskId, name);
+      if (!isAssetName(name)) return undefined;
+      return bucket.get(key).catch((cause: unknown) => {
+        throw unavailable("read", cause);
+      });
+    },
 
     // Its URLs lead to the store itself.
     open: () => Promise.resolve(undefined),

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import type { Assets } from "./assets/assets.ts";
+import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
+import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
@@ -81,13 +82,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
-  const assets = await openDiskAssets({
-    folder: join(config.home, "assets"),
-    publicUrl,
-    signingSecret: books.secretFor("signed URLs 1"),
-    clock,
-    random,
-  });
+  const assets = await openAssets(parts, books, publicUrl);
   await openSandbox(parts, offers, books, files);
   const token = await adminTokenOf(config, books);
 
@@ -151,6 +146,27 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       await books.close();
     },
   };
+}
+
+/** Where result files are kept. Lets go of the books when they cannot be. */
+async function openAssets(
+  { config, clock, random }: ServiceParts,
+  books: Books,
+  publicUrl: () => string,
+): Promise<Assets & AssetUrls> {
+  try {
+    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    return await openDiskAssets({
+      folder: join(config.home, "assets"),
+      publicUrl,
+      signingSecret: books.secretFor("signed URLs 1"),
+      clock,
+      random,
+    });
+  } catch (error) {
+    await books.close();
+    throw error;
+  }
 }
 
 /** The token that was set, else the installation's own; its text only when this start made it. */

@@ -8,12 +8,16 @@ import { ask, pathOf, priceOf, type ToldTask } from "./workload.ts";
 /** How long tasks may take to end once somebody runs them again. */
 const END_MS = 60_000;
 
-/** After a start: waits until every task has ended, then returns what is wrong. `atDeath` is what stood in the store before. */
-export async function verifyTasks(
-  station: TaskStation,
-  url: string,
-  atDeath: readonly TaskRow[],
-): Promise<string[]> {
+/** Of tasks that stood so when the gateway died nobody knows whether the provider has them. */
+export function noteDoubts(told: readonly ToldTask[], atDeath: readonly TaskRow[]): void {
+  const doubtful = atDeath.filter(
+    ({ state, attempts, job }) => state === "running" && attempts === 1n && job === null,
+  );
+  for (const entry of told) if (doubtful.some(({ id }) => id === entry.id)) entry.inDoubt = true;
+}
+
+/** After a start: waits until every task has ended, then returns what is wrong. */
+export async function verifyTasks(station: TaskStation, url: string): Promise<string[]> {
   const rows = await allEnded(station);
   if (rows === undefined) return ["tasks do not end"];
   const books = await readBooks(station.place.place);
@@ -21,7 +25,7 @@ export async function verifyTasks(
   const isRight = (audit?.json as { readonly ok?: boolean } | undefined)?.ok === true;
   const faults = isRight ? [] : [`the audit says ${JSON.stringify(audit)}`];
   faults.push(...faultsOfBooks(books), ...faultsOfEnds(rows, books.ledger));
-  faults.push(...faultsOfWork(station, rows, atDeath));
+  faults.push(...faultsOfWork(station, rows));
   for (const told of station.told) faults.push(...(await faultsOfTold(station, url, told, rows)));
   return faults;
 }
@@ -56,18 +60,12 @@ function faultsOfEnds(
  * The provider took a task once; a second time only where the gateway died after it was sent and before its answer was
  * written down: the one gap, which no provider without a key of ours can close.
  */
-function faultsOfWork(
-  { double, told }: TaskStation,
-  rows: readonly TaskRow[],
-  atDeath: readonly TaskRow[],
-): string[] {
+function faultsOfWork({ double, told }: TaskStation, rows: readonly TaskRow[]): string[] {
   const taken = Map.groupBy(double.accepted, promptOf);
-  return told.flatMap(({ id, plan }) => {
+  return told.flatMap(({ id, plan, inDoubt }) => {
     const times = taken.get(plan.label)?.length ?? 0;
     const row = rows.find((each) => each.id === id);
     if (row === undefined) return times > 2 ? [`${plan.label} was sent ${times} times`] : [];
-    const before = atDeath.find((each) => each.id === id);
-    const inDoubt = before?.state === "running" && before.attempts === 1n && before.job === null;
     const faults: string[] = [];
     if (times > (inDoubt ? 2 : 1)) faults.push(`${plan.label} was sent ${times} times`);
     if (times > Number(row.attempts))

@@ -24,6 +24,8 @@ export interface ToldTask {
   /** The end that was read, and what it was said to cost, in micro-credits. */
   end: string | undefined;
   credit: bigint | undefined;
+  /** The gateway died when nobody could know whether the provider had it. */
+  inDoubt: boolean;
 }
 
 /** What a client asks with. */
@@ -80,6 +82,7 @@ export async function runTask(client: TaskClient, plan: TaskPlan, journal: ToldT
     cancel: undefined,
     end: undefined,
     credit: undefined,
+    inDoubt: false,
   };
   journal.push(told);
   try {

@@ -20,7 +20,7 @@ function modelOf(facts: Facts): Model {
 
 function count(model: Model, images: readonly ImageInput[], more: Partial<Demand> = {}) {
   const media = images.length === 0 ? {} : { image: images.length };
-  return mediaTokens(model, { media, images, mediaBytes: 0, ...more } as Demand);
+  return mediaTokens(model, { media, images, mediaBytes: 0, ...more });
 }
 
 const sized = (width: number, height: number, detail?: string): ImageInput => ({
@@ -90,8 +90,8 @@ const MEASURED = [
 
 describe("OpenAI's models of the catalogue, beside published measurements", () => {
   const models = loadModelFiles(join(import.meta.dir, "../../models")).filter(
-    ({ vendor, inputModalities }) => {
-      return vendor === "openai" && inputModalities.includes("image");
+    ({ category, vendor, inputModalities }) => {
+      return category === "language" && vendor === "openai" && inputModalities.includes("image");
     },
   );
   test("there are some", () => expect(models.length).toBeGreaterThan(0));

@@ -73,6 +73,7 @@ export interface NewTask {
   readonly warnings: string;
   readonly timeoutSec: number;
   readonly createdAtMs: number;
+  readonly readyAtMs: number;
   /** Absent once it has ended: nothing is kept of what it was asked. */
   readonly payload?: string;
   readonly ending: TaskEnding | null;

@@ -53,6 +53,7 @@ describeOnEngines("a task", (engine) => {
         charge: null,
         files_until_ms: null,
         created_at_ms: 7n,
+        ready_at_ms: 7n,
         started_at_ms: null,
         ended_at_ms: null,
       });

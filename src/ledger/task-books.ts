@@ -95,6 +95,7 @@ function taskMadeBy(command: SubmitTask): NewTask {
     warnings: JSON.stringify(command.warnings),
     timeoutSec: command.timeoutSec,
     createdAtMs: command.nowMs,
+    readyAtMs: command.readyAtMs ?? command.nowMs,
     payload: command.payload,
     ending: null,
   };

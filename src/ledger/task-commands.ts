@@ -31,6 +31,8 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
   readonly deadlineMs: number;
+  /** It is not to be begun before then; absent: at once. */
+  readonly readyAtMs?: number;
   /** Pending tasks that the account may have, this one included. */
   readonly maxPending: number;
 }

@@ -203,7 +203,11 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
           const order = n % 2 === 0 ? names : names.toReversed();
           return executor.execute(
             order.map(({ account, task }, i) =>
-              books.claim(task, { ...of(account), boot: `b${n}`, provider: books.id(`p${(i + n) % 3}`) }),
+              books.claim(task, {
+                ...of(account),
+                boot: `b${n}`,
+                provider: books.id(`p${(i + n) % 3}-${round}`),
+              }),
             ),
           );
         }),

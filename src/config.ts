@@ -2,11 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { parse as parseYaml } from "yaml";
+import { readS3Address, type S3Address } from "./assets/s3-address.ts";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
+import type { Exceptions } from "./gateway/fetch-target.ts";
+import { OutboundSettings, readOutbound } from "./gateway/outbound-settings.ts";
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { servedBy } from "./protocols/index.ts";
@@ -15,6 +18,7 @@ import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
+import { readTaskSection, TaskSection, type TaskSettings } from "./tasks/settings.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -26,6 +30,8 @@ export interface Config {
   /** Base of the URLs that are handed out, without a slash at the end. */
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
+  /** The bucket that keeps result files; a folder in the home folder does when there is none. */
+  readonly assets: S3Address | undefined;
   /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
   readonly sandbox: SandboxMode;
   readonly settingsFile: string;
@@ -46,10 +52,9 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
   }
-  for (const name of ["REDIS_URL", "ASSETS_URL"]) {
-    if (value(name) !== undefined)
-      throw new Error(`${name} is set, but this version does not know it: unset it.`);
-  }
+  if (value("REDIS_URL") !== undefined)
+    throw new Error("REDIS_URL is set, but this version does not know it: unset it.");
+  const assetsUrl = value("ASSETS_URL");
   const databaseUrl = value("DATABASE_URL");
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\/./.test(databaseUrl)) {
     throw new Error("DATABASE_URL is no URL that begins with postgres://.");
@@ -74,6 +79,7 @@ export function readConfig(environment: Environment, folder: string): Config {
     databaseUrl,
     publicUrl,
     adminToken,
+    assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
     sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
     failpoint: value("SWITCHYARD_FAILPOINT"),
@@ -162,6 +168,8 @@ const SettingsSchema = Type.Object(
         closed,
       ),
     ),
+    outbound: Type.Optional(OutboundSettings),
+    tasks: Type.Optional(TaskSection),
   },
   closed,
 );
@@ -177,6 +185,9 @@ export interface Settings {
   /** Models of providers that the file adds. */
   readonly models: readonly Model[];
   readonly timeouts: Timeouts;
+  /** Where the files behind URLs that others name may be fetched from, beside public hosts by https. */
+  readonly outbound: Exceptions;
+  readonly tasks: TaskSettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -207,7 +218,18 @@ export function readSettings(
     providers.set(id, provider);
     models.push(...modelsOf(path, provider, settings));
   }
-  return { providers, mediaProviders, models, timeouts: readTimeouts(data.timeouts ?? {}) };
+  return {
+    providers,
+    mediaProviders,
+    models,
+    timeouts: readTimeouts(data.timeouts ?? {}),
+    outbound: readOutbound(file, data.outbound ?? {}),
+    tasks: readTaskSection(`${file}: tasks`, data.tasks ?? {}, makersOfMedia(definitions)),
+  };
+}
+
+function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {
+  return [...definitions.filter(({ media }) => media !== undefined).map(({ id }) => id), SANDBOX];
 }
 
 function readFile(file: string): SettingsData {

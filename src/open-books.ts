@@ -6,6 +6,7 @@ import { describeError, type Log } from "./core/log.ts";
 import type { KeyLimits } from "./core/rate-limits.ts";
 import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
+import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
@@ -16,10 +17,15 @@ import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
-import { createKeyedHash } from "./runtime/hash.ts";
+import { createCipher, type Cipher } from "./runtime/cipher.ts";
+import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
 /** Everything that stands on the store: accounts, keys and credit. */
 export interface Books {
+  /** Names this run of the process in the store. */
+  readonly bootId: string;
+  readonly engine: Engine;
+  readonly database: Database;
   readonly writer: Writer;
   readonly ledger: Ledger;
   readonly keys: Keys;
@@ -27,6 +33,10 @@ export interface Books {
   readonly installation: Installation;
   /** What a token is known by. */
   tokenHash(token: string): string;
+  /** Seals what tasks were asked for; every process on the store opens it. */
+  readonly cipher: Cipher;
+  /** A secret for one use, the same in every process on the store. */
+  secretFor(label: string): string;
   /** Waits for what is being written, and lets go of the store. */
   close(): Promise<void>;
 }
@@ -83,6 +93,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const auditing = auditHourly(audit, clock, log);
   const earlierTokenHash = home?.adminTokenHash;
   return {
+    bootId,
+    engine,
+    database,
     writer,
     ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
@@ -98,6 +111,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       random,
     }),
     tokenHash,
+    cipher: createCipher(pepper),
+    secretFor: (label) => deriveSecret(pepper, label),
     async close() {
       auditing.cancel();
       await sweeper.close();

@@ -1,21 +1,26 @@
 import { join } from "node:path";
+import type { Assets, AssetUrls } from "./assets/assets.ts";
+import { openDiskAssets } from "./assets/disk.ts";
+import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import { describeError, type Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
+import type { Category, Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
+import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
-import type { PaidCall } from "./gateway/paid-call.ts";
+import type { Waiting } from "./gateway/media-task.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
+import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 
 /** What a gateway is built from; a test passes its own. */
@@ -33,6 +38,8 @@ export interface ServiceParts {
 export interface Services {
   readonly app: App;
   readonly admin: Admin;
+  /** Files that tasks made. */
+  readonly assets: Assets;
   /** The admin token, when this start made it; it is not kept. */
   readonly newAdminToken: string | undefined;
   /** The first account of a new installation and a key to it, when they are still to be shown. */
@@ -45,11 +52,11 @@ export interface Services {
   reload(): void;
   /** Tells where the gateway listens, once it does. */
   listensAt(url: string): void;
-  /** From here on `readyz` says no. */
+  /** From here on `readyz` says no, and no task is begun. */
   drain(): void;
   /** Ends every call under way, each with an end that says so and with its charge. */
   endCalls(): void;
-  /** Waits for the ledger and lets go of the home folder. */
+  /** Gives up tasks that run, for the next process to go on with; waits for the ledger and lets go of the home folder. */
   close(): Promise<void>;
 }
 
@@ -73,15 +80,17 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     log,
   });
   const { admin, installation } = books;
-  await openSandbox(parts, offers, books, files);
-  const token =
-    config.adminToken === undefined
-      ? await installation.adminToken()
-      : { text: undefined, hash: books.tokenHash(config.adminToken) };
-
   let url = `http://${config.host}:${config.port}`;
+  const publicUrl = (): string => config.publicUrl ?? url;
+  const assets = await openAssets(parts, books, publicUrl);
+  await openSandbox(parts, offers, books, files);
+  const token = await adminTokenOf(config, books);
+
   let draining = false;
-  const live = new Set<PaidCall>();
+  const { tasks, engine } = openTasks({ books, offers, assets, failpoint, clock, random, log });
+  const live = new Set<Waiting>();
+  const offer = (): Offer => offers.current().offer;
+  const shared = { clock, live, limiter: createLimiter(clock), offer };
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -91,18 +100,17 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       admin,
       authenticate: books.keys.authenticate,
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
-      publicUrl: () => config.publicUrl ?? url,
+      publicUrl,
+      openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
+      media: { ...shared, tasks, assets },
       relay: {
+        ...shared,
         ledger: books.ledger,
-        clock,
         failpoint,
-        live,
         get timeouts() {
           return offers.current().settings.timeouts;
         },
-        offer: () => offers.current().offer,
-        limiter: createLimiter(clock),
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -111,22 +119,60 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
   });
 
+  await engine.start();
   return {
     app,
     admin,
+    assets,
     newAdminToken: token.text,
     firstAccount: installation.firstAccount,
     shown: installation.shown,
-    offer: () => offers.current().offer,
-    reload: () => offers.reload(),
+    offer,
+    reload() {
+      offers.reload();
+      // Tasks may wait for what is served from now on.
+      engine.wake();
+    },
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
+      // Until now requests that wait for a task could still have it.
+      engine.drain();
       for (const call of live)
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
-    close: () => books.close(),
+    async close() {
+      await engine.close();
+      await books.close();
+    },
   };
+}
+
+/** Where result files are kept. Lets go of the books when they cannot be. */
+async function openAssets(
+  { config, clock, random }: ServiceParts,
+  books: Books,
+  publicUrl: () => string,
+): Promise<Assets & AssetUrls> {
+  try {
+    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    return await openDiskAssets({
+      folder: join(config.home, "assets"),
+      publicUrl,
+      signingSecret: books.secretFor("signed URLs 1"),
+      clock,
+      random,
+    });
+  } catch (error) {
+    await books.close();
+    throw error;
+  }
+}
+
+/** The token that was set, else the installation's own; its text only when this start made it. */
+async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }: Books) {
+  if (adminToken === undefined) return installation.adminToken();
+  return { text: undefined, hash: tokenHash(adminToken) };
 }
 
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */
@@ -144,8 +190,8 @@ async function openSandbox(
     onFailure: (error) =>
       log.error("it could not be noted that a provider is set", { error: describeError(error) }),
   });
-  const modelOf = (id: string): Model | undefined =>
-    files.find((model) => model.id === id && model.category === "language");
+  const modelOf = (id: string, category: Category): Model | undefined =>
+    files.find((model) => model.id === id && model.category === category);
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
 

@@ -19,3 +19,19 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/** Resolves after `delayMs`; rejects with the signal's reason when that comes first. */
+export function wait(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const leave = (): void => {
+      timer.cancel();
+      reject(signal.reason as Error);
+    };
+    const timer = clock.setTimer(delayMs, () => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    });
+    signal.addEventListener("abort", leave, { once: true });
+  });
+}

@@ -11,6 +11,21 @@ export const FAILPOINTS = [
   "answer.before_end",
   "writer.before_commit",
   "writer.after_commit",
+  "task.before_submit",
+  "task.after_submit",
+  "task.claimed",
+  "task.attempted",
+  "task.sent",
+  "task.job_noted",
+  "task.polled",
+  "task.downloading",
+  "task.file_stored",
+  "task.before_finish",
+  "task.after_finish",
+  "task.before_fail",
+  "task.before_cancel",
+  "task.sweeping",
+  "files.forgotten",
 ] as const;
 
 export type FailpointName = (typeof FAILPOINTS)[number];

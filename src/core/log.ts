@@ -1,6 +1,8 @@
 /** What a log line may carry. There is no field for prompts, answers or keys, so they cannot be logged. */
 export interface LogFields {
   readonly request_id?: string;
+  readonly task?: string;
+  readonly tasks?: number;
   readonly method?: string;
   readonly path?: string;
   readonly status?: number;
@@ -23,6 +25,8 @@ export interface LogFields {
   /** The limit of its key that refused the request. */
   readonly limit?: string;
   readonly file?: string;
+  /** The host of a URL that somebody named. */
+  readonly host?: string;
   readonly holds?: number;
   readonly check?: string;
 }

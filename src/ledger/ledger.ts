@@ -9,6 +9,7 @@ import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/usage.ts";
 import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline, Settle } from "./commands.ts";
 import { createEnds } from "./ends.ts";
+import { createRulesText, usageText } from "./written-text.ts";
 import type { Writer } from "./writer.ts";
 
 /** What a request wants set aside. */
@@ -73,7 +74,7 @@ export function createLedger({
   bootId,
   holdLifetimeMs,
 }: LedgerParts): Ledger {
-  const rules = new Map<string, string>();
+  const rulesText = createRulesText();
   const nextHoldId = holdSeries(random);
   const { end, charge, giveBack } = createEnds(writer, clock);
 
@@ -91,7 +92,7 @@ export function createLedger({
       expectedCost: request.expectedCost,
       priceVersion: request.snapshot.version,
       model: request.model.id,
-      priceRules: rulesText(rules, request.snapshot),
+      priceRules: rulesText(request.snapshot),
       nowMs,
       expiresAtMs: nowMs + holdLifetimeMs(),
     };
@@ -154,11 +155,6 @@ export function createLedger({
   };
 }
 
-/** Counts by bucket as JSON, without those that are zero. */
-function usageText(usage: TokenUsage): string {
-  return JSON.stringify(usage, (_, value: unknown) => (value === 0 ? undefined : value));
-}
-
 /**
  * Ids of one run's holds: 128 random bits and a number that counts up. Rows that are made together then lie
  * together in the store, which halves what a hold and its settlement cost; random ids would touch a page each.
@@ -170,16 +166,4 @@ function holdSeries(random: Random): () => string {
     count += 1;
     return `${series}.${count.toString(16).padStart(10, "0")}`;
   };
-}
-
-/** The rules as JSON, with prices as decimal text; made once for each version. */
-function rulesText(known: Map<string, string>, snapshot: PriceSnapshot): string {
-  let text = known.get(snapshot.version);
-  if (text === undefined) {
-    text = JSON.stringify(snapshot.prices, (_, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
-    );
-    known.set(snapshot.version, text);
-  }
-  return text;
 }

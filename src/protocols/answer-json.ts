@@ -15,16 +15,21 @@ export interface AnswerJson {
 export function readAnswerJson(received: Uint8Array): AnswerJson {
   const marked = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf;
   const bytes = marked ? received.subarray(3) : received;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
-  } catch (cause) {
-    throw new GatewayError("upstream_error", "The provider's answer is not JSON.", { cause });
-  }
+  const value = jsonValue(bytes);
+  if (value === undefined) throw new GatewayError("upstream_error", "The provider's answer is not JSON.");
   if (isJsonObject(value)) return { bytes, value };
   const [first] = Array.isArray(value) ? (value as readonly unknown[]) : [];
   if (isJsonObject(first) && isJsonObject(first.error)) return { bytes, value: first };
   throw new GatewayError("upstream_error", "The provider's answer is not a JSON object.");
+}
+
+/** The value of a provider's answer, whatever it is; `undefined` when it is no JSON. */
+export function jsonValue(received: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(received));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -6,12 +6,16 @@ import type { Provider } from "./provider.ts";
 
 /** One paid call to a provider. */
 export interface UpstreamCall {
-  readonly provider: Provider;
-  /** Path under the provider's base address. */
+  /** Of language models or of media. */
+  readonly provider: Pick<Provider, "baseUrl" | "headers" | "transport">;
+  /** Absent: POST. */
+  readonly method?: OutboundRequest["method"];
+  /** Path under the provider's base address, or a whole URL of the same origin: the credential goes nowhere else. */
   readonly path: string;
   /** Headers beside the provider's own. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** JSON; absent for a call that has none. */
+  readonly body?: Uint8Array;
   readonly stream: boolean;
   readonly signal: AbortSignal;
 }
@@ -21,6 +25,7 @@ export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly retryAfter: string | null;
+  header(name: string): string | null;
   /** The whole body. Rejects with `upstream_error` beyond `maxBytes`, or when the connection breaks. */
   readAll(maxBytes: number): Promise<Uint8Array>;
   /** The body as it comes. A read that rejects is explained by `failureOf`. */
@@ -36,18 +41,18 @@ export interface UpstreamAnswer {
  */
 export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<UpstreamAnswer> {
   const { provider, signal } = call;
-  const url = `${provider.baseUrl}${call.path}`;
+  const url = addressOf(provider.baseUrl, call.path);
   const request: OutboundRequest = {
-    method: "POST",
+    method: call.method ?? "POST",
     headers: {
       ...call.headers,
       ...provider.headers,
-      "content-type": "application/json",
+      ...(call.body === undefined ? {} : { "content-type": "application/json" }),
       accept: call.stream ? "text/event-stream" : "application/json",
       "accept-encoding": "identity",
       "user-agent": "switchyard",
     },
-    body: call.body,
+    ...(call.body === undefined ? {} : { body: call.body }),
     signal,
   };
   let response: Response;
@@ -62,12 +67,62 @@ export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<U
   return openAnswer(response, signal);
 }
 
+/** Where a call goes. A provider that names another server than its own is not given the credential for it. */
+function addressOf(baseUrl: string, path: string): string {
+  if (path.startsWith("/")) return `${baseUrl}${path}`;
+  if (URL.canParse(path)) {
+    const { origin, username, password } = new URL(path);
+    if (origin === new URL(baseUrl).origin && username === "" && password === "") return path;
+  }
+  throw new GatewayError("upstream_error", "The provider named an address that is not its own.", {
+    operatorFault: true,
+  });
+}
+
+/** What is known of a call that was not answered. */
+export type CallFault =
+  /** Nobody took it: the same can be sent again. */
+  | "not_sent"
+  /** The server could not show that it is the provider: nothing was sent, and only the operator can mend it. */
+  | "untrusted"
+  /** It was answered by more than is read. */
+  | "too_large"
+  /** It may have been taken. */
+  | "unknown";
+
+/** Tells what became of a call that `callUpstream` or `readAll` rejected with `error`. */
+export function callFault(error: unknown): CallFault {
+  if (!(error instanceof GatewayError)) return "unknown";
+  if (error.message === TOO_LARGE) return "too_large";
+  if (error.operatorFault) return "untrusted";
+  const { cause } = error;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (typeof code !== "string") return "unknown";
+  if (NOT_SENT.has(code)) return "not_sent";
+  return UNTRUSTED.test(code) ? "untrusted" : "unknown";
+}
+
+/** Errors of the runtime that come before a request can go out: no address, nobody there, no connection. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+
+/** Errors of a certificate or of the handshake: OpenSSL's names and those of Node. */
+const UNTRUSTED = /CERT|^EPROTO$|^ERR_TLS_|^ERR_SSL_|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
+
 function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
   const failureOf = (cause: unknown): Error => (signal.aborted ? (signal.reason as Error) : broken(cause));
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
     retryAfter: response.headers.get("retry-after"),
+    header: (name) => response.headers.get(name),
     open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
     failureOf,
     async readAll(maxBytes) {
@@ -97,8 +152,10 @@ async function readCounted(response: Response, maxBytes: number): Promise<Uint8A
   return joinBytes(chunks);
 }
 
+const TOO_LARGE = "The provider's answer is too large.";
+
 function tooLarge(): GatewayError {
-  return new GatewayError("upstream_error", "The provider's answer is too large.");
+  return new GatewayError("upstream_error", TOO_LARGE);
 }
 
 function unreachable(cause: unknown): GatewayError {

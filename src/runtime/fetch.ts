@@ -1,6 +1,6 @@
 /** A request that goes out once, as it is: no redirect is followed, no time limit but the signal's. */
 export interface OutboundRequest {
-  readonly method: "POST" | "GET";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;

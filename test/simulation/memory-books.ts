@@ -1,9 +1,9 @@
 import { decide } from "../../src/ledger/books.ts";
 import type { Changes, NewEntry } from "../../src/ledger/books-changes.ts";
-import { type BooksState, referencesOf } from "../../src/ledger/books-state.ts";
+import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/books-state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
 import { recordAnswer } from "../../src/ledger/records.ts";
-import type { BooksText } from "./check-books.ts";
+import { type BooksText, taskLine } from "./check-books.ts";
 
 /** Books that `decide` keeps in maps: all that a store does, without a store. */
 export interface MemoryBooks {
@@ -14,7 +14,7 @@ export interface MemoryBooks {
 
 /** Empty books. */
 export function createMemoryBooks(): MemoryBooks {
-  const rows: BooksState = { accounts: new Map(), keys: new Map(), holds: new Map(), entries: new Map() };
+  const rows = noState();
   const ledger: NewEntry[] = [];
   return {
     apply(commands) {
@@ -33,12 +33,19 @@ export function createMemoryBooks(): MemoryBooks {
 
 /** Only what a store would read: a reference that is missing there is missing here. */
 function readReferenced(rows: BooksState, money: Parameters<typeof referencesOf>[0]): BooksState {
-  const { accounts, keys, holds, causes } = referencesOf(money);
+  const references = referencesOf(money);
+  const tasks = [...rows.tasks.values()];
+  const count = (names: ReadonlySet<string>, isCounted: (task: TaskRow, name: string) => boolean) =>
+    new Map([...names].map((name) => [name, tasks.filter((task) => isCounted(task, name)).length]));
   return {
-    accounts: pick(rows.accounts, accounts),
-    keys: pick(rows.keys, keys),
-    holds: pick(rows.holds, holds),
-    entries: pick(rows.entries, causes),
+    accounts: pick(rows.accounts, references.accounts),
+    keys: pick(rows.keys, references.keys),
+    holds: pick(rows.holds, references.holds),
+    entries: pick(rows.entries, references.causes),
+    tasks: pick(rows.tasks, references.tasks),
+    pending: count(references.pendingOf, (task, of) => task.state === "pending" && task.account === of),
+    running: count(references.runningAt, (task, at) => task.state === "running" && task.provider === at),
+    storeMs: null,
   };
 }
 
@@ -46,8 +53,11 @@ function pick<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Ma
   return new Map([...ids].flatMap((id) => (rows.has(id) ? [[id, rows.get(id)!]] : [])));
 }
 
-function writeDown({ accounts, keys }: BooksState, command: RecordCommand) {
+function writeDown({ accounts, keys, tasks }: BooksState, command: RecordCommand) {
   const found = [{}];
+  if (command.kind === "forget_tasks")
+    for (const { id, endedAtMs, filesUntilMs } of tasks.values())
+      if (endedAtMs !== null && endedAtMs < command.beforeMs && filesUntilMs === null) tasks.delete(id);
   if (command.kind === "create_account" && !accounts.has(command.account))
     accounts.set(command.account, { id: command.account, active: true, balance: 0n, held: 0n });
   if (command.kind === "issue_key") {
@@ -90,9 +100,19 @@ function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
     rows.entries.set(entry.cause, entry);
     ledger.push(entry);
   }
+  for (const { row } of changes.newTasks.values()) {
+    if (rows.tasks.has(row.id)) throw new Error(`The task ${row.id} is made twice.`);
+    rows.tasks.set(row.id, row);
+  }
+  for (const { before, row } of changes.changedTasks.values()) {
+    const found = rows.tasks.get(row.id);
+    if (found?.state !== before.state || found.epoch !== before.epoch)
+      throw new Error(`The task ${row.id} is not as it was.`);
+    rows.tasks.set(row.id, row);
+  }
 }
 
-function textOf({ accounts, keys, holds }: BooksState, ledger: readonly NewEntry[]): BooksText {
+function textOf({ accounts, keys, holds, tasks }: BooksState, ledger: readonly NewEntry[]): BooksText {
   const lines: string[] = [];
   for (const { id, balance, held } of accounts.values()) lines.push(`account ${id} ${balance} held ${held}`);
   for (const { id, account, spent, held, budget, revoked } of keys.values())
@@ -108,5 +128,6 @@ function textOf({ accounts, keys, holds }: BooksState, ledger: readonly NewEntry
   }
   for (const { id, amount, state, settled } of holds.values())
     lines.push(`hold ${id} ${amount} ${state} ${settled ?? 0n} lost ${lost.get(id) ?? 0n}`);
+  for (const task of tasks.values()) lines.push(taskLine({ ...task, hasFiles: task.filesUntilMs !== null }));
   return lines.toSorted();
 }

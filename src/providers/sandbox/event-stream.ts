@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/clock.ts";
 import type { SandboxEvent } from "./format.ts";
 
 /** How a stream goes. */
@@ -35,20 +35,4 @@ export function eventStream(events: Iterable<SandboxEvent>, pace: StreamPace): R
     },
     { highWaterMark: 0 },
   );
-}
-
-/** Resolves after `delayMs`; rejects with the signal's reason when that comes first. */
-export function wait(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const leave = (): void => {
-      timer.cancel();
-      reject(signal.reason as Error);
-    };
-    const timer = clock.setTimer(delayMs, () => {
-      signal.removeEventListener("abort", leave);
-      resolve();
-    });
-    signal.addEventListener("abort", leave, { once: true });
-  });
 }

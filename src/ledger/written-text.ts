@@ -1,0 +1,22 @@
+import type { PriceSnapshot } from "../core/price.ts";
+import type { Usage } from "../core/usage.ts";
+
+/** Counts by bucket as JSON, without those that are zero. */
+export function usageText(usage: Usage): string {
+  return JSON.stringify(usage, (_, value: unknown) => (value === 0 ? undefined : value));
+}
+
+/** Writes the rules of a snapshot as JSON, with prices as decimal text; each version is written once and remembered. */
+export function createRulesText(): (snapshot: PriceSnapshot) => string {
+  const known = new Map<string, string>();
+  return ({ version, prices }) => {
+    let text = known.get(version);
+    if (text === undefined) {
+      text = JSON.stringify(prices, (_, value: unknown) =>
+        typeof value === "bigint" ? value.toString() : value,
+      );
+      known.set(version, text);
+    }
+    return text;
+  };
+}

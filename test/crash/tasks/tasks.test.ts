@@ -88,7 +88,15 @@ async function dieOnce(
   const next = station.start();
   const faults = await verifyTasks(station, await next.ready());
   await kill(next);
-  return { fired, faults: faults.map((fault) => `${fault} (after ${point.name}:${nth}, run ${run})`) };
+  const logged = [...gateway.output().split("\n"), ...next.output().split("\n")];
+  return {
+    fired,
+    faults: faults.map((fault) => {
+      const id = /\b(img|vid)_[0-9a-f]{32}\b/.exec(fault)?.[0];
+      const lines = id === undefined ? [] : logged.filter((line) => line.includes(id));
+      return [`${fault} (after ${point.name}:${nth}, run ${run})`, ...lines].join("\n");
+    }),
+  };
 }
 
 async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: number): Promise<string[]> {

@@ -1,19 +1,19 @@
 import { join } from "node:path";
-import type { Assets } from "./assets/assets.ts";
+import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
+import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import { describeError, type Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
+import type { Category, Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { Waiting } from "./gateway/media-task.ts";
-import type { PaidCall } from "./gateway/paid-call.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -82,24 +82,15 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
-  const assets = await openDiskAssets({
-    folder: join(config.home, "assets"),
-    publicUrl,
-    signingSecret: books.secretFor("signed URLs 1"),
-    clock,
-    random,
-  });
+  const assets = await openAssets(parts, books, publicUrl);
   await openSandbox(parts, offers, books, files);
-  const token =
-    config.adminToken === undefined
-      ? await installation.adminToken()
-      : { text: undefined, hash: books.tokenHash(config.adminToken) };
+  const token = await adminTokenOf(config, books);
 
   let draining = false;
   const { tasks, engine } = openTasks({ books, offers, assets, failpoint, clock, random, log });
-  const live = new Set<PaidCall>();
-  const waiting = new Set<Waiting>();
-  const limiter = createLimiter(clock);
+  const live = new Set<Waiting>();
+  const offer = (): Offer => offers.current().offer;
+  const shared = { clock, live, limiter: createLimiter(clock), offer };
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -112,24 +103,14 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: {
-        tasks,
-        assets,
-        limiter,
-        clock,
-        live: waiting,
-        offer: () => offers.current().offer,
-      },
+      media: { ...shared, tasks, assets },
       relay: {
+        ...shared,
         ledger: books.ledger,
-        clock,
         failpoint,
-        live,
         get timeouts() {
           return offers.current().settings.timeouts;
         },
-        offer: () => offers.current().offer,
-        limiter,
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -146,19 +127,18 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     newAdminToken: token.text,
     firstAccount: installation.firstAccount,
     shown: installation.shown,
-    offer: () => offers.current().offer,
+    offer,
     reload() {
       offers.reload();
       // Tasks may wait for what is served from now on.
       engine.wake();
     },
     listensAt: (at) => (url = at),
-    drain() {
-      draining = true;
-      engine.drain();
-    },
+    drain: () => (draining = true),
     endCalls() {
-      for (const call of [...live, ...waiting])
+      // Until now requests that wait for a task could still have it.
+      engine.drain();
+      for (const call of live)
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
     async close() {
@@ -166,6 +146,33 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       await books.close();
     },
   };
+}
+
+/** Where result files are kept. Lets go of the books when they cannot be. */
+async function openAssets(
+  { config, clock, random }: ServiceParts,
+  books: Books,
+  publicUrl: () => string,
+): Promise<Assets & AssetUrls> {
+  try {
+    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    return await openDiskAssets({
+      folder: join(config.home, "assets"),
+      publicUrl,
+      signingSecret: books.secretFor("signed URLs 1"),
+      clock,
+      random,
+    });
+  } catch (error) {
+    await books.close();
+    throw error;
+  }
+}
+
+/** The token that was set, else the installation's own; its text only when this start made it. */
+async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }: Books) {
+  if (adminToken === undefined) return installation.adminToken();
+  return { text: undefined, hash: tokenHash(adminToken) };
 }
 
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */
@@ -183,8 +190,8 @@ async function openSandbox(
     onFailure: (error) =>
       log.error("it could not be noted that a provider is set", { error: describeError(error) }),
   });
-  const modelOf = (id: string): Model | undefined =>
-    files.find((model) => model.id === id && model.category === "language");
+  const modelOf = (id: string, category: Category): Model | undefined =>
+    files.find((model) => model.id === id && model.category === category);
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
 

@@ -69,7 +69,13 @@ const COLUMNS = [
   "files_until_ms",
 ] as const satisfies readonly (keyof TasksTable)[];
 
-/** Tasks, the newest first. */
+/** What routes add to the name of a provider that has another of its own for language models. */
+const OF_MEDIA = ":media";
+
+/**
+ * Tasks, the newest first. A provider that routes know by several names (`sandbox:media`) has one here, as it has in the
+ * rows of requests.
+ */
 export async function listTasks(
   database: Database,
   filter: TaskFilter,
@@ -82,11 +88,12 @@ export async function listTasks(
     .limit(limit + 1);
   const cursor = readCursor(after);
   if (cursor !== undefined) query = query.where("seq", "<", cursor);
-  for (const field of ["id", "account_id", "key_id", "model", "provider", "kind"] as const) {
+  for (const field of ["id", "account_id", "key_id", "model", "kind"] as const) {
     const value = filter[field];
     if (value !== undefined) query = query.where(field, "=", value);
   }
-  const { status, fromMs, toMs } = filter;
+  const { provider, status, fromMs, toMs } = filter;
+  if (provider !== undefined) query = query.where("provider", "in", [provider, `${provider}${OF_MEDIA}`]);
   if (status !== undefined) query = query.where("state", "=", status);
   if (fromMs !== undefined) query = query.where("created_at_ms", ">=", BigInt(fromMs));
   if (toMs !== undefined) query = query.where("created_at_ms", "<", BigInt(toMs));
@@ -106,7 +113,7 @@ function taskView(
     key_id: row.key_id,
     request_id: row.request_id,
     model: row.model,
-    provider: row.provider,
+    provider: row.provider?.replace(OF_MEDIA, "") ?? null,
     job: row.job,
     attempts: Number(row.attempts),
     credit: row.charge === null ? null : creditsNumber(row.charge),

@@ -16,7 +16,7 @@ export interface BodyForm<Fields> {
   /** What the endpoint makes, in the plural. */
   readonly makes: string;
   /** The one spelling of a value that the interface lists; anything that is none stays as it is. */
-  readonly spell: (name: string, value: unknown, raw: string) => unknown;
+  readonly spell: (name: string, value: unknown, raw: () => string) => unknown;
 }
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
@@ -29,18 +29,30 @@ export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>)
   const given = withoutNulls(json.value, REQUIRED);
   refuseStreams(given, form.makes);
   const fields: JsonObject = {};
-  const warnings: string[] = [];
+  const unknown: string[] = [];
   for (const [name, value] of Object.entries(given)) {
-    if (form.names.has(name)) fields[name] = form.spell(name, value, rawText(json, name));
-    else if (!STREAM_FIELDS.has(name))
-      warnings.push(`${printable(name)} was left out: it is not a field of requests for ${form.makes}`);
+    if (form.names.has(name)) fields[name] = form.spell(name, value, () => rawText(json, name));
+    else if (!STREAM_FIELDS.has(name)) unknown.push(name);
   }
   if (!form.checker.accepts(fields)) {
     const fault = form.checker.faultOf(fields);
     throw invalid(faultSentence(fault), fault.path);
   }
   refuseOddText(fields, "");
-  return { fields, warnings };
+  return { fields, warnings: warningsOf(unknown, form.makes) };
+}
+
+/** As many as a reader reads; a body can have very many. */
+const MOST_WARNINGS = 8;
+
+function warningsOf(unknown: readonly string[], makes: string): readonly string[] {
+  const told = unknown
+    .slice(0, MOST_WARNINGS)
+    .map((name) => `${printable(name)} was left out: it is not a field of requests for ${makes}`);
+  const more = unknown.length - told.length;
+  return more === 0
+    ? told
+    : [...told, `${more} further fields were left out: they are none of requests for ${makes}`];
 }
 
 /** Fields by which clients ask for a stream; false and none say what is the case anyway. */

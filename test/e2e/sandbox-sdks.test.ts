@@ -32,7 +32,7 @@ afterAll(() => gateway.close());
 
 test("every model of the catalogue is served in each of its formats, and the answer says where it is from", async () => {
   const { models } = gateway.services.offer().catalog;
-  expect(models).toHaveLength(13);
+  expect(models.filter(({ category }) => category === "language")).toHaveLength(13);
   for (const { id, supportedProtocols } of models) {
     for (const protocol of supportedProtocols) {
       const ask: Record<string, () => Promise<Response>> = {
@@ -180,7 +180,7 @@ describe("chat completions by the openai SDK", () => {
     const [{ message }] = answer.choices;
     const { url } = message.images[0].image_url;
     expect(url).toMatch(/^data:image\/png;thought_signature=[\w-]+;base64,/);
-    expect(rawImageSizeOf(url.slice(url.indexOf(",") + 1))).toEqual({ width: 96, height: 96 });
+    expect(rawImageSizeOf(url.slice(url.indexOf(",") + 1))).toEqual({ width: 256, height: 256 });
     // A picture of 1K; the translated usage does not name it.
     const image = 1_120;
     const { prompt_tokens: input, completion_tokens: output } = answer.usage;

@@ -54,7 +54,6 @@ export const ImageFieldsSchema = Type.Object({
   mask: Type.Optional(
     Type.String({
       minLength: 1,
-      format: "uri",
       description:
         "A PNG with an alpha channel, as a link or a data URI: where it is transparent the first picture is painted anew",
     }),
@@ -73,7 +72,7 @@ export const ImageFieldsSchema = Type.Object({
   chaos: whole([0, 100], 0, "How different the pictures of a job are from each other"),
   weird: whole([0, 3_000], 0, "How unusual the pictures are"),
   sref: Type.Optional(
-    Type.String({ minLength: 1, format: "uri", description: "A link to a picture whose style is followed" }),
+    Type.String({ minLength: 1, description: "A link to a picture whose style is followed" }),
   ),
   response_format: words(
     ["b64_json", "url"],

@@ -9,6 +9,6 @@ export const VIDEO_FORM: BodyForm<VideoFields> = {
   makes: "videos",
   spell(name, value, raw) {
     // 5 is the same as "5"; 5.0 and 5e0 are no way to write it.
-    return name === "duration" && typeof value === "number" && String(value) === raw ? raw : value;
+    return name === "duration" && typeof value === "number" && String(value) === raw() ? raw() : value;
   },
 };

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type Answer, jsonAnswer } from "../../test/upstream/answer.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../../test/upstream/double.ts";
+import { redirectTo, resetAt } from "../../test/upstream/faults.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Hold } from "../core/hold.ts";
+import { type CallFault, callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
+
+const KEY = "Bearer sk-canary-0123456789";
+const hold = {} as Hold;
+
+let double: UpstreamDouble;
+let other: UpstreamDouble;
+beforeAll(async () => {
+  double = await startUpstreamDouble();
+  other = await startUpstreamDouble();
+});
+afterAll(async () => {
+  await double.close();
+  await other.close();
+});
+beforeEach(() => {
+  double.reset();
+  other.reset();
+  double.handle(() => jsonAnswer(200, { ok: true }, { headers: [["x-told", "yes"]] }));
+  other.handle(() => jsonAnswer(200, {}));
+});
+
+const call = (path: string, more: Partial<UpstreamCall> = {}) =>
+  callUpstream(hold, {
+    provider: { baseUrl: `${double.url}/api/v1`, headers: { authorization: KEY } },
+    path,
+    headers: {},
+    stream: false,
+    signal: new AbortController().signal,
+    ...more,
+  });
+
+describe("a call to a provider", () => {
+  test("goes to a path under its address, or to a whole URL of its own", async () => {
+    await call("/tasks/1");
+    await call(`${double.url}/elsewhere?x=1`);
+    expect(double.requests.map(({ target }) => target)).toEqual(["/api/v1/tasks/1", "/elsewhere?x=1"]);
+    expect(double.requests.every((request) => request.header("authorization") === KEY)).toBe(true);
+  });
+
+  test("takes its credential to no other server, however it is named", async () => {
+    const { port } = double;
+    for (const path of [
+      `${other.url}/x`,
+      `http://127.0.0.1:${port}@127.0.0.1:${other.port}/x`,
+      `http://user:pass@127.0.0.1:${port}/x`,
+      `http://localhost:${port}/x`,
+      `https://127.0.0.1:${port}/x`,
+      `@127.0.0.1:${other.port}/x`,
+      `127.0.0.1:${other.port}/x`,
+      "x",
+      "",
+      "file:///etc/passwd",
+    ]) {
+      const error: unknown = await call(path).catch((thrown: unknown) => thrown);
+      expect([path, error instanceof GatewayError && error.operatorFault]).toEqual([path, true]);
+    }
+    double.handle(() => redirectTo(`${other.url}/x`, 307));
+    expect((await call("/a")).status).toBe(307);
+    expect(other.requests).toHaveLength(0);
+    expect(double.requests).toHaveLength(1);
+  });
+
+  test("has its method, and a content type where it has a body", async () => {
+    for (const method of ["GET", "DELETE", "PUT", "POST"] as const)
+      await call("/a", { method, ...(method === "GET" ? {} : { body: new TextEncoder().encode("{}") }) });
+    expect(double.requests.map((request) => [request.method, request.header("content-type")])).toEqual([
+      ["GET", undefined],
+      ["DELETE", "application/json"],
+      ["PUT", "application/json"],
+      ["POST", "application/json"],
+    ]);
+  });
+
+  test("tells headers of the answer", async () => {
+    expect((await call("/a")).header("X-Told")).toBe("yes");
+  });
+});
+
+describe("what became of a call that was not answered", () => {
+  const faultOf = (path: string, more: Partial<UpstreamCall> = {}) =>
+    call(path, more)
+      .then((answer) => answer.readAll(100))
+      .then(
+        () => "answered",
+        (error: unknown) => callFault(error),
+      );
+
+  test("nobody is there", async () => {
+    const gone = await startUpstreamDouble();
+    await gone.close();
+    const provider = { headers: {}, baseUrl: gone.url };
+    expect(await faultOf("/a", { provider })).toBe("not_sent");
+    expect(await faultOf("/a", { provider: { ...provider, baseUrl: "http://nowhere.invalid" } })).toBe(
+      "not_sent",
+    );
+  });
+
+  const answers: readonly [name: string, answer: Answer, want: CallFault][] = [
+    ["it was reset before the answer", resetAt(jsonAnswer(200, {}), "start"), "unknown"],
+    ["it was reset in the answer", resetAt(jsonAnswer(200, { a: "x".repeat(50) }), 20), "unknown"],
+    ["its answer is too large", jsonAnswer(200, { a: "x".repeat(200) }), "too_large"],
+    [
+      "its answer is too large, and has no length",
+      jsonAnswer(200, { a: "x".repeat(200) }, { framing: "chunked" }),
+      "too_large",
+    ],
+  ];
+  for (const [name, answer, want] of answers)
+    test(name, async () => {
+      double.handle(() => answer);
+      expect<string>(await faultOf("/a")).toBe(want);
+    });
+
+  for (const [code, want] of [
+    ["CERT_HAS_EXPIRED", "untrusted"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "untrusted"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "untrusted"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "untrusted"],
+    ["EPROTO", "untrusted"],
+    ["ECONNREFUSED", "not_sent"],
+    ["ENOTFOUND", "not_sent"],
+    ["ECONNRESET", "unknown"],
+    ["ETIMEDOUT", "unknown"],
+  ] as const) {
+    test(`the runtime says ${code}`, () => {
+      const cause = Object.assign(new Error("no"), { code });
+      expect(callFault(new GatewayError("upstream_error", "no", { cause }))).toBe(want);
+    });
+  }
+});

@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { ImageRequest, VideoRequest } from "../../src/core/media.ts";
+import { NO_USAGE } from "../../src/core/usage.ts";
+import { dashscope } from "../../src/providers/dashscope/index.ts";
+import type { MediaAdapter, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
+import type { MediaProvider } from "../../src/providers/provider.ts";
+import { FILM, PICTURE } from "../gateway/media-run.ts";
+import { type DashscopeDouble, startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
+import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
+import { realCall, scriptedCall } from "./media-calls.ts";
+
+const KEY = "sk-dashscope-0123456789";
+const { media } = dashscope;
+if (media?.adapters.image === undefined || media.adapters.video === undefined)
+  throw new Error("DashScope makes pictures and films.");
+const images: MediaAdapter<ImageRequest> = media.adapters.image;
+const videos: MediaAdapter<VideoRequest> = media.adapters.video;
+
+let double: DashscopeDouble;
+let provider: MediaProvider;
+beforeAll(async () => {
+  double = await startDashscopeDouble(KEY);
+  provider = {
+    id: "dashscope",
+    baseUrl: media.baseUrl?.(double.baseUrl) ?? "",
+    headers: media.headers(KEY),
+    secrets: [KEY],
+    adapters: media.adapters,
+  };
+});
+afterAll(() => double.close());
+beforeEach(() => double.reset());
+
+test("its interface for media stands beside the compatible one, at every host of it", () => {
+  for (const host of [
+    "https://dashscope-intl.aliyuncs.com",
+    "https://dashscope.aliyuncs.com",
+    "https://ws-1.ap-southeast-1.maas.aliyuncs.com",
+  ])
+    expect(media.baseUrl?.(`${host}/compatible-mode/v1`)).toBe(`${host}/api/v1`);
+  expect(media.baseUrl?.("https://proxy.example/api/v1")).toBe("https://proxy.example/api/v1");
+});
+
+const picture = (more: Partial<ImageRequest>): ImageRequest => ({ ...PICTURE, ...more });
+const film = (more: Partial<VideoRequest>): VideoRequest => ({ ...FILM, ...more });
+const LINK = "https://a.example/a.png";
+const DATA = "data:image/png;base64,iVBORw0KGgo=";
+
+describe("requests that a strict provider takes", () => {
+  const pictures: readonly [name: string, request: ImageRequest, parameters: object][] = [
+    ["the least", picture({}), { n: 1 }],
+    ["a size", picture({ size: { width: 1_536, height: 1_024 } }), { n: 1, size: "1536*1024" }],
+    ["a seed of nothing", picture({ seed: 0 }), { n: 1, seed: 0 }],
+    ["three pictures to start from", picture({ n: 4, images: [LINK, DATA, LINK] }), { n: 4 }],
+  ];
+  for (const [name, request, parameters] of pictures)
+    test(`for pictures: ${name}`, async () => {
+      const step = await images.create(request, realCall(provider, "qwen-image-2.0"));
+      expect(step.state).toBe("done");
+      expect(double.accepted.map((work) => work.parameters)).toEqual([
+        { ...parameters, prompt_extend: false, watermark: false },
+      ]);
+    });
+
+  const films: readonly [
+    name: string,
+    id: string,
+    request: VideoRequest,
+    input: object,
+    parameters: object,
+  ][] = [
+    [
+      "from text",
+      "wan2.6-t2v",
+      film({ shotType: "single", expandPrompt: false, seed: 7 }),
+      {},
+      { size: "1280*720", duration: 5, shot_type: "single", prompt_extend: false, seed: 7 },
+    ],
+    [
+      "upright and large",
+      "wan2.6-t2v",
+      film({ resolution: "1080p", aspectRatio: "9:16", durationSec: 15 }),
+      {},
+      { size: "1080*1920", duration: 15, prompt_extend: false },
+    ],
+    [
+      "of several shots, for which the prompt is expanded",
+      "wan2.6-t2v",
+      film({ shotType: "multi", expandPrompt: false }),
+      {},
+      { size: "1280*720", duration: 5, shot_type: "multi", prompt_extend: true },
+    ],
+    [
+      "with a sound and things to avoid",
+      "wan2.6-t2v",
+      film({ negativePrompt: "Rain.", referenceAudios: ["https://a.example/a.mp3"] }),
+      { negative_prompt: "Rain.", audio_url: "https://a.example/a.mp3" },
+      { size: "1280*720", duration: 5, prompt_extend: false },
+    ],
+    [
+      "from a first frame, whose ratio it has",
+      "wan2.6-i2v",
+      film({ firstFrame: DATA, resolution: "1080p", expandPrompt: true }),
+      { img_url: DATA },
+      { resolution: "1080P", duration: 5, prompt_extend: true },
+    ],
+    [
+      "with references",
+      "wan2.6-r2v",
+      film({
+        durationSec: 10,
+        shotType: "multi",
+        referenceImages: [LINK, LINK],
+        referenceVideos: ["https://a.example/b.mp4"],
+      }),
+      { reference_urls: [LINK, LINK, "https://a.example/b.mp4"] },
+      { size: "1280*720", duration: 10, shot_type: "multi" },
+    ],
+  ];
+  for (const [name, id, request, input, parameters] of films)
+    test(`for a film: ${name}`, async () => {
+      const step = await videos.create(request, realCall(provider, id));
+      expect(step).toEqual({ state: "working", job: double.accepted[0]?.job ?? "" });
+      const [work] = double.accepted;
+      expect(work?.input).toEqual({ prompt: FILM.prompt, ...input });
+      expect(work?.parameters).toEqual({ ...parameters, watermark: false });
+    });
+
+  test("a film is asked after, and given up", async () => {
+    const call = realCall(provider, "wan2.6-t2v");
+    double.script({ queuedPolls: 2 });
+    const step = await videos.create(FILM, call);
+    const job = step.state === "working" ? step.job : "";
+    expect(await videos.poll?.(job, FILM, call)).toEqual({ state: "working", job });
+    await videos.cancel?.(job, call);
+    expect((await videos.poll?.(job, FILM, call))?.state).toBe("refused");
+    expect(await videos.poll?.("no-such-job", FILM, call)).toEqual({ state: "unknown_job" });
+    // That it cannot be given up any more changes nothing.
+    await videos.cancel?.("no-such-job", call);
+  });
+});
+
+describe("refusals", () => {
+  const rows: readonly [status: number, code: string, message: string, want: MediaRefusal["reason"]][] = [
+    [400, "DataInspectionFailed", "Output data may contain inappropriate content.", "moderation"],
+    [400, "data_inspection_failed", "", "moderation"],
+    [400, "IPInfringementSuspect", "", "moderation"],
+    [400, "InvalidParameter", "size is wrong", "invalid_request"],
+    [400, "InvalidParameter.NotSupportEnableThinking", "", "invalid_request"],
+    [400, "InvalidURL", "The url is invalid.", "invalid_request"],
+    [400, "InvalidURL.Timeout", "Download the media resource timed out.", "invalid_request"],
+    [400, "BadRequest.InputDownloadFailed", "Failed to download.", "invalid_request"],
+    [400, "BadRequest.TooLarge", "Payload Too Large", "input_too_large"],
+    [413, "RequestEntityTooLarge", "", "input_too_large"],
+    [400, "InvalidParameter", "The image size exceeds 10 MB.", "input_too_large"],
+    [401, "InvalidApiKey", "Invalid API-key provided.", "operator_fault"],
+    [403, "AccessDenied", "current user api does not support synchronous calls.", "operator_fault"],
+    [403, "Model.AccessDenied", "", "operator_fault"],
+    [403, "AllocationQuota.FreeTierOnly", "", "operator_fault"],
+    [400, "Arrearage", "Access denied, please make sure your account is in good standing.", "operator_fault"],
+    [404, "ModelNotFound", "Model can not be found.", "operator_fault"],
+    [429, "Throttling", "Requests throttling triggered.", "busy"],
+    [429, "Throttling.RateQuota", "", "busy"],
+    [429, "Throttling.AllocationQuota", "", "busy"],
+    [429, "Throttling.BurstRate", "", "busy"],
+    [503, "ServiceUnavailable", "", "busy"],
+    [500, "InternalError", "An internal error has occurred.", "unclear"],
+    [500, "InternalError.Timeout", "", "unclear"],
+    [418, "Novel", "", "unclear"],
+    [400, "Novel", "", "invalid_request"],
+  ];
+  for (const [status, code, message, want] of rows)
+    test(`${status} ${code} ${message.slice(0, 30)}`, async () => {
+      const call = scriptedCall("qwen-image-2.0", () => ({
+        status,
+        body: { code, message, request_id: "r" },
+        headers: { "retry-after": "3" },
+      }));
+      expect(await images.create(PICTURE, call)).toEqual({
+        state: "refused",
+        refusal: { reason: want, message, code, retryAfterMs: 3_000 },
+      });
+    });
+
+  test("that are no JSON are told by their status", async () => {
+    for (const [status, want] of [
+      [400, "invalid_request"],
+      [403, "operator_fault"],
+      [429, "busy"],
+      [451, "moderation"],
+      [502, "unclear"],
+      [302, "operator_fault"],
+      [200, "unclear"],
+    ] as const) {
+      const call = scriptedCall("wan2.6-t2v", () => ({ status, body: "<html>" }));
+      const step = await videos.create(FILM, call);
+      expect(step.state === "refused" ? step.refusal.reason : step.state).toBe(want);
+    }
+  });
+
+  test("in a good answer are told by their code", async () => {
+    const body = { code: "DataInspectionFailed", message: "Blocked." };
+    const step = await images.create(
+      PICTURE,
+      scriptedCall("qwen-image-2.0", () => ({ status: 200, body })),
+    );
+    expect(step).toMatchObject({ state: "refused", refusal: { reason: "moderation", message: "Blocked." } });
+  });
+
+  for (const [code, want] of [
+    ["DataInspectionFailed", "moderation"],
+    ["InvalidURL", "invalid_request"],
+    ["InternalError", "failed"],
+    ["Throttling", "failed"],
+    ["", "failed"],
+  ] as const) {
+    test(`of a film that has failed: ${code}`, async () => {
+      const body = { output: { task_id: "j", task_status: "FAILED", code, message: "m" } };
+      const step = await videos.poll?.(
+        "j",
+        FILM,
+        scriptedCall("", () => ({ status: 200, body })),
+      );
+      expect(step).toEqual({ state: "refused", refusal: { reason: want, message: "m", code } });
+    });
+  }
+
+  for (const [status, want] of [
+    [400, "unclear"],
+    [401, "operator_fault"],
+    [403, "operator_fault"],
+    [404, "unknown_job"],
+    [413, "unclear"],
+    [429, "busy"],
+    [500, "unclear"],
+  ] as const) {
+    test(`of a question after a film say nothing of the film: ${status}`, async () => {
+      const step = await videos.poll?.(
+        "j",
+        FILM,
+        scriptedCall("", () => ({ status, body: "" })),
+      );
+      expect(step?.state === "refused" ? step.refusal.reason : step?.state).toBe(want);
+    });
+  }
+
+  test("a name that could lead elsewhere is none", async () => {
+    for (const task_id of ["../../x", "a/b", "", "a?b", 7, "x".repeat(200)]) {
+      const call = scriptedCall("", () => ({ status: 200, body: { output: { task_id } } }));
+      expect((await videos.create(FILM, call)).state).toBe("refused");
+    }
+  });
+});
+
+const none = recordingsAvailable() ? undefined : "there are no recordings on this machine";
+if (none !== undefined) console.log(`DashScope's recordings are not replayed: ${none}`);
+
+describe.if(none === undefined)("recorded answers", () => {
+  const want: Readonly<Record<string, MediaStep>> = {
+    "qwen-image-max--x--f7e8750e": {
+      state: "done",
+      outputs: [
+        { url: expect.stringMatching(/^https:\/\/dashscope-7c2c\.oss-cn-shanghai\.aliyuncs\.com\//) },
+      ],
+      usage: { ...NO_USAGE, images: 1 },
+    },
+    "qwen-mt-image--x--d77ece11": { state: "working", job: "ca8254b2-5269-48ef-9186-860a8341132d" },
+    "wanx-style-repaint-v1--x--98341210": { state: "working", job: "c4f94e00-5899-431b-9579-eb1ebe686379" },
+    "wanx-v1--x--340f1895": { state: "working", job: "9e2b6ef6-285d-4efa-8651-4dbda7d571fa" },
+    // Done, and of another kind than a film: nothing of it can be used.
+    "x--x--2f6443bb": { state: "done", outputs: [] },
+    "x--x--50be1c67": { state: "done", outputs: [] },
+    "x--x--52e26ee3": { state: "working", job: "j" },
+    "x--x--b04ca233": { state: "unknown_job" },
+    "qwen-max--400--1aed0dfd": {
+      state: "refused",
+      refusal: {
+        reason: "invalid_request",
+        code: "InvalidParameter",
+        message: "Role must be user or assistant and Content length must be greater than 0",
+      },
+    },
+    "qwen-max--401--6ca73b23": {
+      state: "refused",
+      refusal: { reason: "operator_fault", code: "InvalidApiKey", message: "Invalid API-key provided." },
+    },
+  };
+  const recordings =
+    none === undefined ? [...loadRecordings("images/dashscope"), ...loadRecordings("errors/dashscope")] : [];
+
+  for (const { name, request, response } of recordings) {
+    const wanted = want[name];
+    // The list of tasks is not asked for, and what a cancel answers is not read.
+    if (wanted === undefined) continue;
+    test(name, async () => {
+      const { status } = response;
+      const call = scriptedCall("", () => ({ status, body: response.body }));
+      const isQuestion = request.method === "GET";
+      const isWaiting = request.url.endsWith("/multimodal-generation/generation");
+      const step = await (isQuestion
+        ? videos.poll?.("j", FILM, call)
+        : isWaiting
+          ? images.create(PICTURE, call)
+          : videos.create(FILM, call));
+      expect(step).toEqual(wanted);
+    });
+  }
+
+  test("are all there", () => {
+    const names = new Set(recordings.map(({ name }) => name));
+    expect(Object.keys(want).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  test("a request for a picture has the form of the recorded one", async () => {
+    const recorded = recordings.find(({ name }) => name === "qwen-image-max--x--f7e8750e");
+    const body = recorded?.request.body as {
+      input: { messages: [{ content: [{ text: string }] }] };
+      parameters: { negative_prompt?: string };
+    };
+    const call = scriptedCall("qwen-image-max", () => ({ status: 500 }));
+    const prompt = body.input.messages[0].content[0].text;
+    await images.create(picture({ prompt, seed: 233, size: { width: 1_664, height: 928 } }), call);
+    const { negative_prompt: _, ...parameters } = body.parameters;
+    expect(call.sent).toEqual([
+      {
+        method: "POST",
+        path: new URL(recorded?.request.url ?? "").pathname.replace(/^\/api\/v1/, ""),
+        json: { ...body, parameters: { ...parameters, prompt_extend: false } },
+      },
+    ]);
+  });
+});

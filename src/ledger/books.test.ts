@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { commandsFor } from "../../test/ledger/books.ts";
+import { taskCommandsFor } from "../../test/ledger/task-commands.ts";
 import { MAX_MICRO_CREDITS } from "../core/credits.ts";
 import { decide } from "./books.ts";
 import {
@@ -13,6 +14,7 @@ import {
 import type { MoneyCommand } from "./commands.ts";
 
 const { grant, hold, settle, voided } = commandsFor((name) => name);
+const { submit, claim, attempt, renew, finish, fail, cancel, forgetFiles } = taskCommandsFor((name) => name);
 
 /** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
 function state(more: {
@@ -56,18 +58,35 @@ function state(more: {
 }
 
 describe("what a batch refers to", () => {
-  const none = { accounts: [], keys: [], holds: [], causes: [] };
+  const none = {
+    accounts: [],
+    keys: [],
+    holds: [],
+    causes: [],
+    tasks: [],
+    pendingOf: [],
+    runningAt: [],
+  };
+  const ofTask = { accounts: ["a"], tasks: ["t"] };
+  const ofItsHold = { ...ofTask, keys: ["k"], holds: ["t-hold"] };
   const cases: readonly { readonly command: MoneyCommand; readonly want: object }[] = [
     { command: grant("g", 1n), want: { accounts: ["a"], causes: ["g:grant"] } },
     { command: hold("h", 1n), want: { accounts: ["a"], keys: ["k"], holds: ["h"] } },
     { command: settle("h", 1n), want: { accounts: ["a"], keys: ["k"], holds: ["h"], causes: ["h:late"] } },
     { command: voided("h"), want: { accounts: ["a"], keys: ["k"], holds: ["h"] } },
+    { command: submit("t", 1n), want: { ...ofItsHold, pendingOf: ["a"] } },
+    { command: claim("t", { provider: "p" }), want: { ...ofTask, runningAt: ["p"] } },
+    { command: attempt("t", 1), want: ofTask },
+    { command: renew("t", 1), want: ofTask },
+    { command: forgetFiles("t"), want: ofTask },
+    { command: finish("t", 1n), want: ofItsHold },
+    { command: fail("t"), want: ofItsHold },
+    { command: cancel("t"), want: ofItsHold },
   ];
   for (const { command, want } of cases) {
     test(`a ${command.kind}`, () => {
-      const { accounts, keys, holds, causes } = referencesOf([command, command]);
-      const found = { accounts: [...accounts], keys: [...keys], holds: [...holds], causes: [...causes] };
-      expect(found).toEqual({ ...none, ...want });
+      const found = Object.entries(referencesOf([command, command])).map(([name, ids]) => [name, [...ids]]);
+      expect(Object.fromEntries(found)).toEqual({ ...none, ...want });
     });
   }
 });

@@ -62,6 +62,15 @@ describeOnPostgres("the statements of the books", () => {
       lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "tasks_id_key", "task_payloads_pkey"],
     },
   ];
+  test("write nothing of a task that is not as it was read", async () => {
+    const { text, values } = saveStatement({ ...noChanges(), changedTasks });
+    const refusal: unknown = await client.query(text, [...values]).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(String(refusal)).toContain("division by zero");
+  });
+
   for (const { statement, lookedUp } of cases) {
     test(`${statement.name} finds its rows by their keys, even with a plan from when there were none`, async () => {
       const plan = await keptPlan(statement);

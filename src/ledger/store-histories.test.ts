@@ -3,6 +3,8 @@ import * as fc from "fast-check";
 import { describeOnEngines } from "../../test/gateway/engines.ts";
 import { RUNS, useBooks } from "../../test/ledger/books.ts";
 import { createPlainBooks } from "../../test/ledger/plain-books.ts";
+import { taskCommandOf, taskStep, type TaskWorld } from "../../test/simulation/task-histories.ts";
+import { isEnded, type TaskState, TRANSITIONS } from "../core/task.ts";
 import type { Command, Outcome } from "./commands.ts";
 
 /** What happens next, by small numbers, so that holds meet their ends and causes repeat. */
@@ -85,6 +87,62 @@ describeOnEngines("any history", (engine) => {
       RUNS,
     );
   });
+
+  test("of tasks in any batches keeps every sum, and takes each task only ways that tasks go", async () => {
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(taskStep, { minLength: 1, maxLength: 8 }), { maxLength: 20 }),
+        async (batches) => {
+          round += 1;
+          const world: TaskWorld = {
+            name: books.id(`w${round}`),
+            keys: [0, 1].map((who) => books.id(`key${round}-${who}`)),
+            submitted: [],
+            accountId: (who) => books.id(`acct${round}-${who}`),
+          };
+          const given = 200n;
+          for (const [who, key] of world.keys.entries()) {
+            const account = world.accountId(who);
+            await books.apply(
+              { kind: "create_account", account, name: "n", nowMs: 1 },
+              books.issueKey("", { key, account, hash: key }),
+              books.grant("", given, { cause: key, account }),
+            );
+          }
+          let before = new Map<string, TaskState>();
+          for (const [i, batch] of batches.entries()) {
+            await books.apply(...batch.map((next) => taskCommandOf(world, next, (i + 1) * 1_000)));
+            await books.audit();
+            const after = await statesOf(world);
+            for (const [task, state] of after)
+              if (!comesTo(before.get(task) ?? "pending", state))
+                throw new Error(`${task} went from ${before.get(task)} to ${state}.`);
+            // Whatever was deleted had ended.
+            for (const [task, state] of before) expect(after.has(task) || isEnded(state)).toBe(true);
+            before = after;
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  async function statesOf({ submitted }: TaskWorld): Promise<Map<string, TaskState>> {
+    const ids = submitted.map(({ task }) => task);
+    if (ids.length === 0) return new Map();
+    const rows = await books.store.database
+      .selectFrom("tasks")
+      .select(["id", "state"])
+      .where("id", "in", ids)
+      .execute();
+    return new Map(rows.map(({ id, state }) => [id, state]));
+  }
+
+  /** Whether ways lead there, as many as one batch may take. */
+  function comesTo(from: TaskState, to: TaskState): boolean {
+    return from === to || TRANSITIONS[from].some((next) => comesTo(next, to));
+  }
 
   function commandOf(next: Step, round: string, who: string): Command {
     const amount = BigInt(next.amount);

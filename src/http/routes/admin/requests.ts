@@ -15,7 +15,8 @@ const RequestSchema = Type.Object(
     model: Type.String(),
     provider: NullableText,
     outcome: Type.String({
-      description: "completed, client_gone, process_died, expired, unwritten, or the type of the error",
+      description:
+        "completed, cancelled, client_gone, process_died, expired, unwritten, unfinished_upstream, or the type of the error",
     }),
     credit: Type.Number({ description: "What was charged" }),
     price_version: Type.String({ description: "Names the prices it was charged by" }),

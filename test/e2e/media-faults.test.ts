@@ -317,6 +317,26 @@ describe("pictures that are sent meet", () => {
   });
 });
 
+test("the row of a request has every sending of its task, with what became of it", async () => {
+  double.fault(
+    "pictures",
+    refusal(429, "Throttling"),
+    after((answer) => resetAt(answer, "start")),
+  );
+  await ended("pictures");
+  const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
+  const [row] = json.data;
+  expect(
+    row.attempts.map(({ provider, upstream_id, status }: Json) => [provider, upstream_id, status]),
+  ).toEqual([
+    ["dashscope", "qwen-image-2.0", 429],
+    ["dashscope", "qwen-image-2.0", null],
+    ["dashscope", "qwen-image-2.0", 200],
+  ]);
+  // What the provider took is what was sent, but for what it refused.
+  expect(double.accepted).toHaveLength(2);
+});
+
 describe("films that are sent meet", () => {
   for (const row of SENDING.filter(({ film }) => film === true))
     test(row.name, () => check("film", "film", { ...row, script: { runningPolls: 0 } }).then(() => {}));

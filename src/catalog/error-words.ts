@@ -26,7 +26,8 @@ const MEDIA_ERROR_WORDS: ErrorWords = {
   input_too_large: "The prompt or something that is given is too large, or the body has more than 32 MiB",
   insufficient_credits:
     "The balance, or the key's budget, does not cover the most that the request can cost. Ask for less, or buy credit",
-  not_found_error: "There is no such task, model or path",
+  permission_error: "A link to a result has expired, or was changed. Read the task again for a new one",
+  not_found_error: "There is no such task, model or path, or the file of a link is no longer kept",
   conflict_error: "The task has begun or ended, and cannot be cancelled. Trying again does not help",
   rate_limit_error: "The key's limit, or too many tasks wait. Wait as `Retry-After` says",
 };

@@ -16,10 +16,9 @@ export function costTable(model: MediaPageModel): readonly string[] {
 function filmCosts(model: MediaPageModel): readonly string[] {
   const byTokens = model.prices.second === undefined;
   const durations = valuesOf(model, "duration");
-  const rows = valuesOf(model, "resolution").map((resolution) => [
-    resolution,
-    ...durations.map((seconds) => filmCost(model, { resolution }, Number(seconds))),
-  ]);
+  const rows = valuesOf(model, "resolution").map((resolution) =>
+    [resolution].concat(durations.map((seconds) => filmCost(model, { resolution }, Number(seconds)))),
+  );
   return [
     `So a film costs${byTokens ? " about" : ""} this much in credits:`,
     table(["`resolution`", ...durations.map((seconds) => `${seconds} seconds`)], rows),
@@ -59,10 +58,9 @@ function costsByResolution(model: MediaPageModel): readonly string[] {
 
 function costsBySize(model: MediaPageModel): readonly string[] {
   const qualities = valuesOf(model, "quality");
-  const rows = valuesOf(model, "size").map((size) => [
-    size,
-    ...qualities.map((quality) => pictureCost(model, { size, quality })),
-  ]);
+  const rows = valuesOf(model, "size").map((size) =>
+    [size].concat(qualities.map((quality) => pictureCost(model, { size, quality }))),
+  );
   const heads = qualities.map((quality) => (quality === "auto" ? "auto, at most" : quality));
   return [
     "So a picture costs about this much in credits; what the model reads comes on top:",

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
-import { ROUTES } from "../../src/http/routes.ts";
 import { examplesOf, type PageExample, printsAs, runExample } from "../docs/page-examples.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
@@ -20,23 +19,20 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Where pictures and films are asked for. */
-const ENDPOINTS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
-
 const curlIsHere = Bun.which("curl") !== null;
 if (!curlIsHere && process.env.SWITCHYARD_REQUIRE_ALL === "1")
   throw new Error("This machine has no curl, and SWITCHYARD_REQUIRE_ALL is set.");
 if (!curlIsHere) console.warn("skipped: the pages' curl examples, because this machine has no curl");
 
-async function checkPage(gateway: () => TestGateway, uniqueId: string): Promise<void> {
+async function checkPage(gateway: TestGateway, uniqueId: string): Promise<void> {
   const path = `/docs/${uniqueId}/llms.txt`;
-  const response = await fetch(`${gateway().url}${path}`);
+  const response = await fetch(`${gateway.url}${path}`);
   expect([path, response.status]).toEqual([path, 200]);
   const examples = examplesOf(await response.text()).filter(
     ({ language }) => language !== "sh" || curlIsHere,
   );
   expect(examples.length).toBeGreaterThan(0);
-  await checkAll(gateway(), examples);
+  await checkAll(gateway, examples);
 }
 
 async function check(gateway: TestGateway, example: PageExample): Promise<void> {
@@ -58,15 +54,7 @@ async function checkAll(gateway: TestGateway, examples: readonly PageExample[]):
 
 describe("every example of every page runs and prints what the page says", () => {
   for (const { uniqueId, category } of loadModelFiles("models")) {
-    if (category !== "image" && category !== "video") {
-      test(uniqueId, () => checkPage(() => catalogue.gateway, uniqueId), 120_000);
-      continue;
-    }
-    const isThere = ROUTES.some(({ path }) => path === ENDPOINTS[category]);
-    test.skipIf(!isThere)(
-      `${uniqueId}${isThere ? "" : ": its endpoint is not there yet"}`,
-      () => checkPage(() => sandbox, uniqueId),
-      120_000,
-    );
+    const isMedia = category === "image" || category === "video";
+    test(uniqueId, () => checkPage(isMedia ? sandbox : catalogue.gateway, uniqueId), 120_000);
   }
 });

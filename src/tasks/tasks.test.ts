@@ -246,7 +246,7 @@ describeOnEngines("tasks", (on) => {
       void one.tasks.ended(task, NEVER).then((told) => (ended = told));
       const other = station.process();
       expect(await other.tasks.cancel("image", task.id, "a")).toBe("cancelled");
-      await station.passing(() => ended !== undefined, 1_500);
+      await station.passing(() => ended !== undefined, 3_000);
       expect(ended?.state).toBe("cancelled");
     });
 

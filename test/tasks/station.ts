@@ -168,7 +168,7 @@ export async function openStation(on: TestEngine, clock = createFakeClock()): Pr
   const pass = async (ms: number): Promise<void> => {
     for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
       await clock.advance(Math.min(STEP_MS, leftMs));
-      do await new Promise((resolve) => setTimeout(resolve, 1));
+      do await new Promise((resolve) => setTimeout(resolve, 2));
       while (inFlight > 0);
     }
   };

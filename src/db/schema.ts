@@ -166,6 +166,8 @@ export interface TasksTable {
   created_at_ms: bigint;
   /** It is not begun before then. */
   ready_at_ms: bigint;
+  /** The process whose request waits for its end; null when its client asks after it. */
+  awaited_by: string | null;
   started_at_ms: bigint | null;
   ended_at_ms: bigint | null;
 }

@@ -28,7 +28,8 @@ export async function generateImage(services: MediaServices, input: MediaInput):
   const offer = services.offer();
   const admission = admitImage(offer, input.caller, input.body, services.clock.nowMs());
   const { base64, async } = admission;
-  return submitTask(services, input, { kind: "image", admission, offer, base64 }, async (task) => {
+  const admitted = { kind: "image", admission, offer, base64, awaited: !async } as const;
+  return submitTask(services, input, admitted, async (task) => {
     if (async) return { status: 202, body: encodeImageTask(task, []), task };
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);

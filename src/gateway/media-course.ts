@@ -101,7 +101,10 @@ async function begin(course: Course): Promise<Working | CourseEnd> {
       const job = await lookUp(course);
       if (job !== undefined) return { state: "working", job, pollAfterMs: 0 };
     }
-    if (progress.attempts >= most) return { state: "lost_track" };
+    if (progress.attempts >= most) {
+      course.onTrouble("nobody can tell what became of the task, and it is sent no more");
+      return { state: "lost_track" };
+    }
     progress.attempts += 1;
     await run.beginAttempt();
     const sent = await sendUntilTaken(course);

@@ -159,6 +159,7 @@ describe("submitting", () => {
         },
         warnings: ["w"],
         timeoutSec: 300,
+        awaited: false,
       },
     ]);
     expect(answer).toEqual({

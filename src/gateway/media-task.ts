@@ -60,6 +60,8 @@ export interface AdmittedTask {
   readonly offer: Offer;
   /** Whether the client asked for the bytes of the result themselves; absent is no. */
   readonly base64?: boolean;
+  /** Whether the request waits for the task's end; absent is no. */
+  readonly awaited?: boolean;
 }
 
 /** What is told of a task that was submitted. */
@@ -127,7 +129,7 @@ export async function submitTask(
 async function queue(
   { tasks }: MediaServices,
   { caller, record }: MediaInput,
-  { kind, admission, base64 }: AdmittedTask,
+  { kind, admission, base64, awaited = false }: AdmittedTask,
   { clientHeaders, minPendingMs }: Told,
 ): Promise<Task> {
   const { model, request, warnings, snapshot, amount, expectedCost, timeoutSec } = admission;
@@ -144,6 +146,7 @@ async function queue(
     warnings,
     timeoutSec,
     ...(minPendingMs === undefined ? {} : { minPendingMs }),
+    awaited,
   });
   if (typeof task !== "string") {
     record.note({ task: task.id });

@@ -74,6 +74,8 @@ export interface NewTask {
   readonly timeoutSec: number;
   readonly createdAtMs: number;
   readonly readyAtMs: number;
+  /** The process whose request waits for its end. */
+  readonly awaitedBy: string | null;
   /** Absent once it has ended: nothing is kept of what it was asked. */
   readonly payload?: string;
   readonly ending: TaskEnding | null;

@@ -111,12 +111,12 @@ function taskRow(row: LoadedTasks["tasks"][number]): TaskRow {
 export const SAVE_TASKS = `
   i as (insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, state, epoch, owner,
       lease_until_ms, provider, job, attempts, terms, warnings, timeout_sec, deadline_ms, result, error_type,
-      error_message, charge, files_until_ms, created_at_ms, ready_at_ms, started_at_ms, ended_at_ms)
+      error_message, charge, files_until_ms, created_at_ms, ready_at_ms, awaited_by, started_at_ms, ended_at_ms)
     select * from json_to_recordset($17::json) as t(id text, kind text, account text, key text, hold text,
       "requestId" text, model text, state text, epoch bigint, owner text, "leaseUntilMs" bigint, provider text,
       job text, attempts bigint, terms text, warnings text, "timeoutSec" bigint, "deadlineMs" bigint, result text,
       "errorType" text, "errorMessage" text, charge bigint, "filesUntilMs" bigint, "createdAtMs" bigint,
-      "readyAtMs" bigint, "startedAtMs" bigint, "endedAtMs" bigint)),
+      "readyAtMs" bigint, "awaitedBy" text, "startedAtMs" bigint, "endedAtMs" bigint)),
   t as (update tasks set state = t.state, epoch = t.epoch, owner = t.owner, lease_until_ms = t.lease,
       provider = t.provider, job = t.job, attempts = t.attempts, result = coalesce(t.result, tasks.result),
       error_type = coalesce(t.error_type, tasks.error_type),

@@ -81,8 +81,8 @@ function prepareTaskStatements(database: SqliteDatabase) {
       `insert into tasks
          (id, kind, account_id, key_id, hold_id, request_id, model, state, epoch, owner, lease_until_ms, provider, job,
           attempts, terms, warnings, timeout_sec, deadline_ms, result, error_type, error_message, charge,
-          files_until_ms, created_at_ms, ready_at_ms, started_at_ms, ended_at_ms)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          files_until_ms, created_at_ms, ready_at_ms, awaited_by, started_at_ms, ended_at_ms)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // What is said of its end stays: it is said once.
     changeTask: prepare(
@@ -295,6 +295,7 @@ function insertTask(statements: Statements, { row, ending, payload, ...made }: N
     row.filesUntilMs,
     made.createdAtMs,
     made.readyAtMs,
+    made.awaitedBy,
     row.startedAtMs,
     row.endedAtMs,
   );

@@ -54,6 +54,7 @@ describeOnEngines("a task", (engine) => {
         files_until_ms: null,
         created_at_ms: 7n,
         ready_at_ms: 7n,
+        awaited_by: null,
         started_at_ms: null,
         ended_at_ms: null,
       });

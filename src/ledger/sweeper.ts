@@ -1,16 +1,18 @@
+import { type RawBuilder, sql } from "kysely";
 import type { Clock, Timer } from "../core/clock.ts";
 import { describeError, type Log } from "../core/log.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { Abandonment } from "./commands.ts";
 import { storeTime } from "./records.ts";
+import type { FailTask } from "./task-commands.ts";
 import type { Writer } from "./writer.ts";
 
-/** Keeps this process known as alive, and ends the holds of those that are not. */
+/** Keeps this process known as alive, and ends what those that are not have left: holds, and tasks that they waited for. */
 export interface Sweeper {
   /** Says that this process lives, then goes on doing so and ends what dead ones left behind: in a store of its own at once. */
   start(): Promise<void>;
-  /** Ends what can be ended now; returns how many holds. */
+  /** Ends what can be ended now; returns how many holds, those of tasks included. */
   sweep(): Promise<number>;
   /** Whether no other process that shares the store lives. */
   isAlone(): Promise<boolean>;
@@ -66,9 +68,21 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       ended += holds.length;
       if (holds.length < MAX_HOLDS) break;
     }
+    ended += await sweepTasks();
     await forgetDead(parts);
     if (ended > 0) log.warn("holds that nobody would have ended were released", { holds: ended });
     return ended;
+  };
+
+  /** Tasks that nobody will ever ask after: their clients are gone with the process that had their requests. */
+  const sweepTasks = async (): Promise<number> => {
+    for (let ended = 0; ;) {
+      const found = await findUnawaited(parts);
+      const answers = await Promise.all(found.map((command) => writer.submit(command)));
+      ended += answers.filter(({ ok }) => ok).length;
+      // One that was not ended was claimed in this moment: the next sweep has it.
+      if (found.length < MAX_HOLDS || !answers.some(({ ok }) => ok)) return ended;
+    }
   };
 
   const round = async (): Promise<void> => {
@@ -125,20 +139,7 @@ async function findAbandoned({
     // Those of tasks end with their task, which outlives its process.
     .where("task_id", "is", null)
     .where((hold) =>
-      hold.or([
-        hold("expires_at_ms", "<", now),
-        engine === "sqlite"
-          ? hold("boot_id", "<>", bootId)
-          : hold.not(
-              hold.exists(
-                hold
-                  .selectFrom("processes")
-                  .select("boot_id")
-                  .whereRef("processes.boot_id", "=", "holds.boot_id")
-                  .where("lease_until_ms", ">", now),
-              ),
-            ),
-      ]),
+      hold.or([hold("expires_at_ms", "<", now), isDead({ engine, bootId, now }, "holds.boot_id")]),
     )
     .limit(MAX_HOLDS)
     .execute();
@@ -148,6 +149,53 @@ async function findAbandoned({
     key,
     // SQLite has numbers for truth.
     outcome: Number(expired) === 1 ? "expired" : "process_died",
+  }));
+}
+
+/** Whether the process that a column names is dead. */
+function isDead(
+  {
+    engine,
+    bootId,
+    now,
+  }: { readonly engine: Engine; readonly bootId: string; readonly now: RawBuilder<bigint> },
+  column: "holds.boot_id" | "tasks.awaited_by",
+): RawBuilder<boolean> {
+  const named = sql.ref(column);
+  return engine === "sqlite"
+    ? sql<boolean>`${named} <> ${bootId}`
+    : sql<boolean>`not exists (select 1 from processes where boot_id = ${named} and lease_until_ms > ${now})`;
+}
+
+const UNAWAITED =
+  "The gateway process that was asked for it has died, and its client was told nothing of it.";
+
+async function findUnawaited({
+  database,
+  engine,
+  clock,
+  bootId,
+}: SweeperParts): Promise<readonly FailTask[]> {
+  const nowMs = clock.nowMs();
+  const rows = await database
+    .selectFrom("tasks")
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts"])
+    .where("awaited_by", "is not", null)
+    .where("ended_at_ms", "is", null)
+    .where(isDead({ engine, bootId, now: storeTime(engine, nowMs) }, "tasks.awaited_by"))
+    .limit(MAX_HOLDS)
+    .execute();
+  return rows.map((row) => ({
+    kind: "fail",
+    task: row.id,
+    hold: row.hold_id,
+    account: row.account_id,
+    key: row.key_id,
+    epoch: Number(row.epoch),
+    type: "generation_error",
+    message: UNAWAITED,
+    unfinished: row.attempts > 0n,
+    nowMs,
   }));
 }
 

@@ -96,6 +96,7 @@ function taskMadeBy(command: SubmitTask): NewTask {
     timeoutSec: command.timeoutSec,
     createdAtMs: command.nowMs,
     readyAtMs: command.readyAtMs ?? command.nowMs,
+    awaitedBy: command.awaited === true ? command.boot : null,
     payload: command.payload,
     ending: null,
   };

@@ -33,6 +33,8 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly deadlineMs: number;
   /** It is not to be begun before then; absent: at once. */
   readonly readyAtMs?: number;
+  /** The request that submits it waits for its end: it is nothing to anybody once this process is dead. */
+  readonly awaited?: boolean;
   /** Pending tasks that the account may have, this one included. */
   readonly maxPending: number;
 }

@@ -4,7 +4,7 @@ import { startUpstreamDouble, type UpstreamDouble } from "../../test/upstream/do
 import { redirectTo, resetAt } from "../../test/upstream/faults.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
-import { callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
+import { type CallFault, callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
 
 const KEY = "Bearer sk-canary-0123456789";
 const hold = {} as Hold;
@@ -102,7 +102,7 @@ describe("what became of a call that was not answered", () => {
     );
   });
 
-  const answers: readonly [name: string, answer: Answer, want: string][] = [
+  const answers: readonly [name: string, answer: Answer, want: CallFault][] = [
     ["it was reset before the answer", resetAt(jsonAnswer(200, {}), "start"), "unknown"],
     ["it was reset in the answer", resetAt(jsonAnswer(200, { a: "x".repeat(50) }), 20), "unknown"],
     ["its answer is too large", jsonAnswer(200, { a: "x".repeat(200) }), "too_large"],
@@ -115,7 +115,7 @@ describe("what became of a call that was not answered", () => {
   for (const [name, answer, want] of answers)
     test(name, async () => {
       double.handle(() => answer);
-      expect(await faultOf("/a")).toBe(want as Awaited<ReturnType<typeof faultOf>>);
+      expect<string>(await faultOf("/a")).toBe(want);
     });
 
   for (const [code, want] of [

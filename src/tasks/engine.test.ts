@@ -3,12 +3,23 @@ import { describeOnEngines } from "../../test/gateway/engines.ts";
 import {
   completed,
   CREDIT,
+  FILM,
   openStation,
+  type ProcessOptions,
+  RELEASED,
   type Station,
   type TestProcess,
   until,
 } from "../../test/tasks/station.ts";
-import { TaskStop } from "./runner.ts";
+import type { Task } from "../core/task.ts";
+import type { TaskOutcome } from "./runner.ts";
+
+const NEVER = new AbortController().signal;
+const REFUSED: TaskOutcome = {
+  kind: "failed",
+  failure: { type: "content_moderation", message: "no" },
+  unfinished: false,
+};
 
 describeOnEngines("the engine", (on) => {
   let station: Station;
@@ -20,19 +31,24 @@ describeOnEngines("the engine", (on) => {
     await station.close();
   });
 
-  const started = async (options: Parameters<Station["process"]>[0] = {}): Promise<TestProcess> => {
+  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
     const process = station.process(options);
     await process.engine.start();
     return process;
   };
+  /** The run of a task, once it has begun. */
+  const runOf = async (process: TestProcess, { id }: Task) => {
+    await until(() => process.runs.has(id), `the run of ${id}`);
+    return process.runs.get(id)!;
+  };
+  const state = async ({ id }: Task) => (await station.row(id)).state;
 
   describe("a task that is submitted", () => {
     test("is run at once, and ends with its result and its charge", async () => {
       const process = await started();
       const task = await process.submit({ payload: { prompt: "a dog" }, warnings: ["w"] });
       expect(task).toMatchObject({ state: "pending", accountId: "a", warnings: ["w"], result: null });
-      await until(() => process.runs.has(task.id));
-      const { run, end } = process.runs.get(task.id)!;
+      const { run, end } = await runOf(process, task);
       expect(run).toMatchObject({
         payload: { prompt: "a dog" },
         provider: "p",
@@ -40,10 +56,10 @@ describeOnEngines("the engine", (on) => {
         attempts: 0,
         model: "m/picture",
       });
-      expect(run.hold.amount).toBe(10n);
+      expect(run.hold).toMatchObject({ amount: 10n, accountId: "a", snapshot: { version: "v" } });
       expect((await process.tasks.find("image", task.id, "a"))?.state).toBe("running");
       end(completed());
-      const ended = await process.tasks.ended(task, new AbortController().signal);
+      const ended = await process.tasks.ended(task, NEVER);
       expect(ended).toMatchObject({ state: "completed", charge: 5n, provider: "p", failure: null });
       expect(ended.result?.files.map(({ name }) => name)).toEqual(["f.png"]);
       expect(await station.account()).toEqual({ balance: CREDIT - 5n, held: 0n });
@@ -52,13 +68,8 @@ describeOnEngines("the engine", (on) => {
     test("fails without a charge where its runner says so", async () => {
       const process = await started();
       const task = await process.submit();
-      await until(() => process.runs.has(task.id));
-      process.runs.get(task.id)!.end({
-        kind: "failed",
-        failure: { type: "content_moderation", message: "no" },
-        unfinished: false,
-      });
-      const ended = await process.tasks.ended(task, new AbortController().signal);
+      (await runOf(process, task)).end(REFUSED);
+      const ended = await process.tasks.ended(task, NEVER);
       expect(ended).toMatchObject({
         state: "failed",
         failure: { type: "content_moderation", message: "no" },
@@ -66,6 +77,112 @@ describeOnEngines("the engine", (on) => {
       });
       expect(await station.account()).toEqual({ balance: CREDIT, held: 0n });
     });
+
+    test("fails where its runner throws, which the log tells and the client is not told", async () => {
+      const process = await started();
+      const task = await process.submit();
+      (await runOf(process, task)).break(new Error("the moon is full"));
+      const { failure } = await process.tasks.ended(task, NEVER);
+      expect(failure?.type).toBe("generation_error");
+      expect(failure?.message).not.toContain("moon");
+      expect(process.logs.join()).toContain("moon");
+    });
+
+    test("waits while it is not to be begun yet, and begins then", async () => {
+      const process = await started();
+      const task = await process.submit({ minPendingMs: 1_000 });
+      const other = await process.submit();
+      await runOf(process, other);
+      await station.pass(900);
+      expect(await state(task)).toBe("pending");
+      await station.pass(100);
+      await runOf(process, task);
+    });
+
+    test("of a kind and model that nobody does waits, and begins once somebody does", async () => {
+      let isServed = false;
+      const process = await started({
+        providerOf: (kind) => (kind === "image" || isServed ? { provider: kind, limit: 9 } : undefined),
+      });
+      const film = await process.submit({ kind: "video", model: FILM });
+      await runOf(process, await process.submit());
+      expect(await state(film)).toBe("pending");
+      isServed = true;
+      process.engine.wake();
+      expect((await runOf(process, film)).run).toMatchObject({ kind: "video", provider: "video" });
+    });
+
+    test("whose request cannot be read any more fails", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      await station.execute("update task_payloads set sealed = 's1.AAAA'");
+      await process.engine.start();
+      expect(await process.tasks.ended(task, NEVER)).toMatchObject({ failure: { type: "generation_error" } });
+    });
   });
-  void TaskStop;
+
+  describe("runs no more at a time", () => {
+    test("than its process may, and goes on when one has ended", async () => {
+      const process = await started({ settings: { runningPerProcess: 2 } });
+      const tasks = [];
+      for (let i = 0; i < 4; i += 1) tasks.push(await process.submit());
+      await until(() => process.runs.size === 2);
+      await station.pass(10_000);
+      expect(await station.counts()).toEqual({ pending: 2, running: 2 });
+      process.runs.get(tasks[0]!.id)!.end(completed());
+      await runOf(process, tasks[2]!);
+      expect(await station.counts()).toEqual({ pending: 1, running: 2, completed: 1 });
+    });
+
+    test("than a provider may, whatever waits for another goes on", async () => {
+      const process = await started({
+        providerOf: (kind) => ({ provider: kind, limit: kind === "image" ? 1 : 5 }),
+      });
+      for (let i = 0; i < 3; i += 1) await process.submit();
+      const film = await process.submit({ kind: "video", model: FILM });
+      await runOf(process, film);
+      await station.pass(10_000);
+      expect(await station.counts()).toEqual({ pending: 2, running: 2 });
+    });
+  });
+
+  test("gives a task that was given up unasked a rest before it takes it again", async () => {
+    const process = await started();
+    const task = await process.submit();
+    const first = await runOf(process, task);
+    process.runs.clear();
+    first.end(RELEASED);
+    await station.passing(async () => Number((await station.row(task.id)).lease_until_ms) === 0, 1_000);
+    await station.passing(() => process.runs.has(task.id), 20_000);
+    expect((await station.row(task.id)).epoch).toBe(2n);
+    const beganMs = station.clock.nowMs() - task.createdAtMs;
+    expect(beganMs).toBeGreaterThanOrEqual(10_000);
+  });
+
+  test("begins nothing once it drains, and lets what runs come to its end", async () => {
+    const process = await started();
+    const task = await process.submit();
+    const { end } = await runOf(process, task);
+    process.engine.drain();
+    const late = await process.submit();
+    await station.pass(20_000);
+    expect(await state(late)).toBe("pending");
+    end(completed());
+    expect((await process.tasks.ended(task, NEVER)).state).toBe("completed");
+  });
+
+  test("an account that has asked for much does not keep another waiting", async () => {
+    const process = await started({ settings: { runningPerProcess: 4 } });
+    const tasks: Task[] = [];
+    for (let i = 0; i < 30; i += 1) tasks.push(await process.submit({ accountId: "a" }));
+    const mine = [];
+    for (let i = 0; i < 2; i += 1) mine.push(await process.submit({ accountId: "b" }));
+    await until(() => process.runs.size === 4);
+    // Of those that run, all are of the first account; each place that becomes free is the second's
+    // until both have as many.
+    for (const [i, task] of mine.entries()) {
+      process.runs.get(tasks[i]!.id)!.end(completed());
+      await runOf(process, task);
+    }
+  });
 });

@@ -56,7 +56,8 @@ export function createEngine(parts: EngineParts): Engine {
   const runs = new Map<string, Run>();
   const working = new Set<Promise<void>>();
   const resting = new Map<string, number>();
-  let isDraining = false;
+  let isTaking = false;
+  let closing: Promise<void> | undefined;
 
   const isRunning = (taskId: string): boolean => runs.has(taskId);
   const overdue = createOverdue({ ...parts, isRunning });
@@ -94,12 +95,12 @@ export function createEngine(parts: EngineParts): Engine {
   };
 
   const look = async (): Promise<void> => {
-    for (let races = 0; races < MAX_RACES && !isDraining; races += 1) {
+    for (let races = 0; races < MAX_RACES && isTaking; races += 1) {
       const room = settings().runningPerProcess - runs.size;
       if (room <= 0) return;
       const orphans = await queue.orphans(room, skipped());
       const pending = await queue.pending(room - orphans.length, skipped());
-      if (isDraining) return;
+      if (!isTaking) return;
       const answers = await Promise.all([...orphans, ...pending].map(take));
       if (!answers.includes("taken")) return;
     }
@@ -108,7 +109,7 @@ export function createEngine(parts: EngineParts): Engine {
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
   const wake = (inMs = 0): void => {
-    if (isDraining) return;
+    if (!isTaking) return;
     if (inMs > 0) clock.setTimer(inMs, wake);
     else void looking();
   };
@@ -125,24 +126,27 @@ export function createEngine(parts: EngineParts): Engine {
   return {
     wake,
     stop: (taskId, reason) => runs.get(taskId)?.stop(reason),
-    drain: () => void (isDraining = true),
+    drain: () => void (isTaking = false),
 
     async start() {
       await overdue.start();
+      isTaking = true;
       await looking();
       for (const each of rounds) each.start();
       retention.start();
     },
 
-    async close() {
-      isDraining = true;
-      for (const run of runs.values()) run.stop("shutdown");
-      let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
-      await Promise.race([Promise.all(working), late]);
-      timer?.cancel();
-      gone.abort();
-      await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
-    },
+    close: () => (closing ??= close()),
   };
+
+  async function close(): Promise<void> {
+    isTaking = false;
+    for (const run of runs.values()) run.stop("shutdown");
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
+    await Promise.race([Promise.all(working), late]);
+    timer?.cancel();
+    gone.abort();
+    await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
+  }
 }

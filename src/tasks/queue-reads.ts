@@ -188,7 +188,7 @@ export async function findOrphans(
     .where("state", "=", RUNNING)
     .where(isLeft(view))
     .where("deadline_ms", ">", BigInt(view.nowMs))
-    .orderBy("seq")
+    .orderBy("lease_until_ms")
     .limit(limit)
     .execute();
   return rows.map((row) => ({ task: placed(row).task, provider: row.provider ?? "" }));

@@ -52,6 +52,8 @@ export interface TaskSubmission {
   readonly timeoutSec: number;
   /** So long it stays pending at least; absent: no longer than it must. */
   readonly minPendingMs?: number;
+  /** Whether its client waits for its end and will not ask after it: it is failed when this process dies. Absent is no. */
+  readonly awaited?: boolean;
 }
 
 /** What tasks are made of. */
@@ -109,6 +111,7 @@ export function createTasks(parts: TasksParts): Tasks {
       timeoutSec,
       deadlineMs,
       readyAtMs: nowMs + (submission.minPendingMs ?? 0),
+      awaited: submission.awaited ?? false,
       maxPending: parts.maxPending(),
       nowMs,
       expiresAtMs: deadlineMs + END_MS,

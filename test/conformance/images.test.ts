@@ -3,7 +3,7 @@ import { imageSizeOf } from "../../src/core/image-size.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { AT_ONCE, PATHS, RUNNING, WAITING } from "../e2e/task-station.ts";
 import { describeTable } from "./spec-tables.ts";
-import { fileOf, openTaskInterface } from "./task-interface.ts";
+import { eachOf, fileOf, openTaskInterface } from "./task-interface.ts";
 
 const api = openTaskInterface();
 const QWEN = { model: "alibaba/qwen-image-2.0", prompt: "A lighthouse." };
@@ -15,12 +15,10 @@ const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const EDIT = { ...QWEN, model: "openai/gpt-image-2/edit", image: [PIXEL] };
 
-const each = (base: object, name: string, ...values: readonly unknown[]): object[] =>
-  values.map((value) => ({ ...base, [name]: value }));
 const takes = (base: object, name: string, ...values: readonly unknown[]) =>
-  api.takes("image", ...each(base, name, ...values));
+  api.takes("image", ...eachOf(base, name, values));
 const refuses = (base: object, name: string, ...values: readonly unknown[]) =>
-  api.refuses("image", name, ...each(base, name, ...values));
+  api.refuses("image", name, ...eachOf(base, name, values));
 
 /** The result of a plain request. */
 async function made(body: object): Promise<Json> {

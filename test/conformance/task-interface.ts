@@ -83,3 +83,8 @@ export async function fileOf(url: string): Promise<Uint8Array> {
   expect(response.status).toBe(200);
   return response.bytes();
 }
+
+/** The body with each of these values in a field. */
+export function eachOf(base: object, name: string, values: readonly unknown[]): object[] {
+  return values.map((value) => Object.assign({}, base, { [name]: value }));
+}

@@ -12,7 +12,7 @@ import {
   WAITING,
 } from "../e2e/task-station.ts";
 import { describeTable } from "./spec-tables.ts";
-import { openTaskInterface, type TaskReply } from "./task-interface.ts";
+import { eachOf, openTaskInterface, type TaskReply } from "./task-interface.ts";
 
 const api = openTaskInterface();
 const KINDS: readonly Kind[] = ["image", "video"];
@@ -179,8 +179,8 @@ async function within(
   name: string,
   { good, bad }: { readonly good: readonly unknown[]; readonly bad: readonly unknown[] },
 ): Promise<void> {
-  await api.takes(kind, ...good.map((value) => ({ ...base, [name]: value })));
-  await api.refuses(kind, name, ...bad.map((value) => ({ ...base, [name]: value })));
+  await api.takes(kind, ...eachOf(base, name, good));
+  await api.refuses(kind, name, ...eachOf(base, name, bad));
 }
 
 /** Asks after a task so often, at once and on a key with a limit that any limit on reads would be. */

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Json } from "../gateway/gateway.ts";
 import { PATHS, RUNNING, WAITING } from "../e2e/task-station.ts";
 import { describeTable } from "./spec-tables.ts";
-import { fileOf, openTaskInterface } from "./task-interface.ts";
+import { eachOf, fileOf, openTaskInterface } from "./task-interface.ts";
 
 const api = openTaskInterface();
 const WAN = { model: "alibaba/wan-2.6", prompt: "Waves." };
@@ -12,12 +12,10 @@ const LINK = "https://example.com/a.png";
 const FILM = "https://example.com/a.mp4";
 const SOUND = "https://example.com/a.mp3";
 
-const each = (base: object, name: string, ...values: readonly unknown[]): object[] =>
-  values.map((value) => ({ ...base, [name]: value }));
 const takes = (base: object, name: string, ...values: readonly unknown[]) =>
-  api.takes("video", ...each(base, name, ...values));
+  api.takes("video", ...eachOf(base, name, values));
 const refuses = (base: object, name: string, ...values: readonly unknown[]) =>
-  api.refuses("video", name, ...each(base, name, ...values));
+  api.refuses("video", name, ...eachOf(base, name, values));
 
 /** What a film costs, in credits. */
 const creditOf = async (body: object): Promise<number> => (await api.completed("video", body)).credit;

@@ -46,9 +46,11 @@ async function stop(): Promise<void> {
 
 /** How many models the sandbox serves, and how many others are served. */
 function served(services: Services): { readonly sandbox: number; readonly live: number } {
-  const { catalog, providers } = services.offer();
+  const { catalog, providers, mediaProviders } = services.offer();
+  const idOf = (route: string): string | undefined =>
+    providers.get(route)?.id ?? mediaProviders.get(route)?.id;
   const sandbox = catalog.models.filter(({ routes }) =>
-    routes.some(({ provider }) => providers.get(provider)?.id === "sandbox"),
+    routes.some(({ provider }) => idOf(provider) === "sandbox"),
   ).length;
   return { sandbox, live: catalog.models.length - sandbox };
 }
@@ -56,7 +58,7 @@ function served(services: Services): { readonly sandbox: number; readonly live: 
 describe("auto", () => {
   test("serves every model while no provider was ever set, also after a restart", async () => {
     for (const environment of [{}, { SWITCHYARD_SANDBOX: "auto" }, { OPENAI_API_KEY: " " }]) {
-      expect(served(await start(environment))).toEqual({ sandbox: 13, live: 0 });
+      expect(served(await start(environment))).toEqual({ sandbox: 21, live: 0 });
       await stop();
     }
   });
@@ -66,7 +68,7 @@ describe("auto", () => {
     await stop();
     expect(served(await start())).toEqual({ sandbox: 0, live: 0 });
     await stop();
-    expect(served(await start({ SWITCHYARD_SANDBOX: "on" }))).toEqual({ sandbox: 13, live: 0 });
+    expect(served(await start({ SWITCHYARD_SANDBOX: "on" }))).toEqual({ sandbox: 21, live: 0 });
   });
 
   test("is off from the moment that the settings name a provider, for good", async () => {
@@ -96,7 +98,7 @@ test("auto is off where processes share a store; on is on", async () => {
 
 test("on serves the models that have no live provider", async () => {
   const services = await start({ SWITCHYARD_SANDBOX: "on", OPENAI_API_KEY: "sk-x" });
-  expect(served(services)).toEqual({ sandbox: 10, live: 3 });
+  expect(served(services)).toEqual({ sandbox: 18, live: 3 });
 });
 
 test("off serves nothing", async () => {

@@ -32,7 +32,7 @@ afterAll(() => gateway.close());
 
 test("every model of the catalogue is served in each of its formats, and the answer says where it is from", async () => {
   const { models } = gateway.services.offer().catalog;
-  expect(models).toHaveLength(13);
+  expect(models.filter(({ category }) => category === "language")).toHaveLength(13);
   for (const { id, supportedProtocols } of models) {
     for (const protocol of supportedProtocols) {
       const ask: Record<string, () => Promise<Response>> = {

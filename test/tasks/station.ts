@@ -25,10 +25,16 @@ import { auditBooks, executeAt } from "../ledger/books.ts";
 /** One store with accounts that have credit, and processes over it that run tasks. */
 export interface Station {
   readonly store: Store;
+  /** Commands past any process. */
+  readonly writer: Writer;
   /** All processes go by it; leases go by the server's where there is one. */
   readonly clock: FakeClock;
   /** A process that has not started its engine yet. */
   process(options?: ProcessOptions): TestProcess;
+  /** Moves time on in small steps, and waits after each for what it has begun in the store. */
+  pass(ms: number): Promise<void>;
+  /** The same, until `holds` does. */
+  passing(holds: () => boolean | Promise<boolean>, mostMs: number): Promise<void>;
   /** The task's row as it stands. */
   row(id: string): Promise<Readonly<Record<string, unknown>>>;
   /** How many tasks stand in each state. */
@@ -59,9 +65,13 @@ export interface TestProcess {
   readonly engine: Engine;
   readonly logs: readonly string[];
   /** Tasks that this process was given to run, by id, the last run of each. */
-  readonly runs: ReadonlyMap<string, TestRun>;
+  readonly runs: Map<string, TestRun>;
   /** Whether the writer of this process reaches the store. */
   reach(isReachable: boolean): void;
+  /** Commands of these kinds do not reach the store. */
+  refuse(...kinds: readonly Command["kind"][]): void;
+  /** Whether the answers of the store are lost on their way to this process. */
+  loseAnswers(areLost: boolean): void;
   /** Commands that the store has been sent, whether it was reached or not. */
   readonly sent: Command[];
   /** Submits a task of an account. */
@@ -105,6 +115,9 @@ export function completed(used: MicroCredits = 5n): TaskOutcome {
   };
 }
 
+/** How far time is moved on at a time. */
+const STEP_MS = 500;
+
 export const RELEASED: TaskOutcome = { kind: "released" };
 
 /** Waits for what happens by itself, without time: until `holds` does, or the test fails. */
@@ -116,32 +129,66 @@ export async function until(holds: () => boolean | Promise<boolean>, what = "it"
   }
 }
 
+/** What a promise is rejected with; fails where it is not. */
+export async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => {
+      throw new Error("it was not rejected");
+    },
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
 /** Opens books with the accounts `a`, `b` and `c` and their keys `key-a` and so on. */
 export async function openStation(on: TestEngine, clock = createFakeClock()): Promise<Station> {
   const place = await on.newPlace();
-  const open = (): Promise<Store> =>
-    openStore({
-      place: place.place,
-      failpoint: noFailpoint,
-      writerFailpoint: undefined,
-      kill: () => expect.unreachable(),
-    });
-  const store = await open();
+  const store = await openStore({
+    place: place.place,
+    failpoint: noFailpoint,
+    writerFailpoint: undefined,
+    kill: () => expect.unreachable(),
+  });
   const log = createTestLog([]);
   const writer = createWriter(store.executor, log, systemClock);
   for (const account of ACCOUNTS) await openAccount(writer, account);
   const processes: TestProcess[] = [];
-  const opened: Store[] = [];
   let boots = 0;
+  let inFlight = 0;
+  const counting: Writer = {
+    async submit(command) {
+      inFlight += 1;
+      try {
+        return await writer.submit(command);
+      } finally {
+        inFlight -= 1;
+      }
+    },
+    close: () => writer.close(),
+  };
+  const pass = async (ms: number): Promise<void> => {
+    for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
+      await clock.advance(Math.min(STEP_MS, leftMs));
+      do await new Promise((resolve) => setTimeout(resolve, 1));
+      while (inFlight > 0);
+    }
+  };
 
   return {
     store,
+    writer,
     clock,
     process(options = {}) {
       boots += 1;
-      const made = createProcess({ store, writer, clock, bootId: `boot_${boots}` }, options);
+      const made = createProcess({ store, writer: counting, clock, bootId: `boot_${boots}` }, options);
       processes.push(made);
       return made;
+    },
+    pass,
+    async passing(holds, mostMs) {
+      for (let passedMs = 0; !(await holds()); passedMs += STEP_MS) {
+        if (passedMs > mostMs) throw new Error(`it did not come about within ${mostMs} ms`);
+        await pass(STEP_MS);
+      }
     },
     async row(id) {
       const row = await store.database
@@ -172,7 +219,7 @@ export async function openStation(on: TestEngine, clock = createFakeClock()): Pr
     async close() {
       for (const each of processes) await each.close();
       await writer.close();
-      for (const each of [store, ...opened]) await each.database.destroy();
+      await store.database.destroy();
       await place.remove();
     },
   };
@@ -215,6 +262,8 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   const { store, bootId } = shared;
   let isAlive = true;
   let isReachable = true;
+  let areLost = false;
+  let refused: readonly Command["kind"][] = [];
   const sent: Command[] = [];
   const logs: string[] = [];
   const runs = new Map<string, TestRun>();
@@ -223,8 +272,9 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     async submit(command) {
       sent.push(command);
       if (!isAlive) return new Promise(() => {});
-      if (!isReachable) throw new Error("the store is away");
+      if (!isReachable || refused.includes(command.kind)) throw new Error("the store is away");
       const answer = await shared.writer.submit(command);
+      if (areLost) throw new Error("the answer was lost");
       return isAlive ? answer : new Promise(() => {});
     },
     close: () => Promise.resolve(),
@@ -273,6 +323,8 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     sent,
     kill,
     reach: (reachable) => void (isReachable = reachable),
+    refuse: (...kinds) => void (refused = kinds),
+    loseAnswers: (lost) => void (areLost = lost),
     async submit(more = {}) {
       requests += 1;
       const { accountId = "a" } = more;

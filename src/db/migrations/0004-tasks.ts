@@ -29,6 +29,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     files_until_ms ${integer},
     created_at_ms ${integer} not null,
     ready_at_ms ${integer} not null default 0,
+    awaited_by text,
     started_at_ms ${integer},
     ended_at_ms ${integer},
     check ((state in ('completed', 'failed', 'cancelled')) = (ended_at_ms is not null)),
@@ -42,6 +43,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
   `create index tasks_pending on tasks (account_id, kind, model, ready_at_ms, seq) where state = 'pending'`,
   `create index tasks_running on tasks (provider, account_id) where state = 'running'`,
   `create index tasks_due on tasks (deadline_ms) where ended_at_ms is null`,
+  `create index tasks_awaited on tasks (awaited_by) where awaited_by is not null and ended_at_ms is null`,
   `create index tasks_ended on tasks (ended_at_ms) where ended_at_ms is not null`,
   `create index tasks_with_files on tasks (files_until_ms) where files_until_ms is not null`,
   `create table task_payloads (

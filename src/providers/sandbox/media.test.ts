@@ -211,6 +211,7 @@ describe("a job", () => {
     for (const [orders, ms] of [
       [undefined, 2_000],
       ["running_ms=0", 0],
+      ["running_ms=0.7", 1],
       ["running_ms=90000", 90_000],
     ] as const) {
       const began = clock.nowMs();

@@ -14,6 +14,9 @@ import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
 import { filmOrder, pictureOrder } from "./picture-order.ts";
 import type { Studio } from "./studio.ts";
 
+/** By these its answers say where they come from, refusals too. */
+const HEADERS = { "x-switchyard-provider": SANDBOX } as const;
+
 /** So long a task waits before it is begun, unless its request orders otherwise. */
 const PENDING_MS = 1_000;
 
@@ -41,7 +44,7 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
     headers: {},
     secrets: [],
     clientHeaders: [ORDERS_HEADER],
-    answerHeaders: { "x-switchyard-provider": SANDBOX },
+    answerHeaders: HEADERS,
     minPendingMs: PENDING_MS,
     admit: (kind, clientHeaders) => admitOrders(clientHeaders[ORDERS_HEADER], kind),
     adapters: {
@@ -165,6 +168,7 @@ function admitOrders(
   if (fail === "rate_limit")
     throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
       retryAfterSec: 1,
+      headers: HEADERS,
     });
   return pendingMs === undefined ? {} : { pendingMs };
 }
@@ -174,6 +178,10 @@ function readAdmittedOrders(header: string | undefined, kind: MediaRequest["kind
     return readTaskOrders(header, kind);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new GatewayError("invalid_request_error", error.message, { param: ORDERS_HEADER, cause: error });
+    throw new GatewayError("invalid_request_error", error.message, {
+      param: ORDERS_HEADER,
+      headers: HEADERS,
+      cause: error,
+    });
   }
 }

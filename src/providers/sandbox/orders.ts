@@ -75,8 +75,8 @@ export function readTaskOrders(header: string | undefined, kind: "image" | "vide
   return {
     ...failure,
     delayMs: readNumber(said, "delay_ms") ?? 0,
-    ...(pendingMs === undefined ? {} : { pendingMs }),
-    ...(runningMs === undefined ? {} : { runningMs }),
+    ...(pendingMs === undefined ? {} : { pendingMs: Math.round(pendingMs) }),
+    ...(runningMs === undefined ? {} : { runningMs: Math.round(runningMs) }),
     ...(images === undefined ? {} : { images: Math.floor(images) }),
   };
 }

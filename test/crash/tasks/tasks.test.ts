@@ -88,7 +88,15 @@ async function dieOnce(
   const next = station.start();
   const faults = await verifyTasks(station, await next.ready());
   await kill(next);
-  return { fired, faults: faults.map((fault) => `${fault} (after ${point.name}:${nth}, run ${run})`) };
+  const logged = [...gateway.output().split("\n"), ...next.output().split("\n")];
+  return {
+    fired,
+    faults: faults.map((fault) => {
+      const id = /\b(img|vid)_[0-9a-f]{32}\b/.exec(fault)?.[0];
+      const lines = id === undefined ? [] : logged.filter((line) => line.includes(id));
+      return [`${fault} (after ${point.name}:${nth}, run ${run})`, ...lines].join("\n");
+    }),
+  };
 }
 
 async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: number): Promise<string[]> {
@@ -113,10 +121,13 @@ async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: n
   }
 }
 
+/** Rows that are tried on PostgreSQL in any case. */
+const SHARED_ROWS = /K13|K14|K15|K17|K18|K24/;
+
 describeOnEngines("a gateway with tasks, killed", (engine: TestEngine) => {
-  const lanes = Array.from({ length: LANES }, (_, lane) =>
-    TASK_POINTS.filter((_point, i) => i % LANES === lane),
-  );
+  // On a server a lease has to run out after each death, and what differs from the embedded store is how a batch is written.
+  const points = TASK_POINTS.filter(({ rows }) => LONG || engine.name === "sqlite" || SHARED_ROWS.test(rows));
+  const lanes = Array.from({ length: LANES }, (_, lane) => points.filter((_point, i) => i % LANES === lane));
   test(
     "at every step of a task",
     async () => {

@@ -2,7 +2,7 @@ import { contentHash } from "../../../src/runtime/hash.ts";
 import { faultsOfBooks, readBooks } from "../books.ts";
 import { ADMIN_TOKEN } from "../station.ts";
 import { admin } from "../workload.ts";
-import { promptOf, readTasks, type TaskRow, type TaskStation } from "./station.ts";
+import { OVERDUE_MS, promptOf, readTasks, type TaskRow, type TaskStation } from "./station.ts";
 import { ask, pathOf, priceOf, type ToldTask } from "./workload.ts";
 
 /** How long tasks may take to end once somebody runs them again. */
@@ -115,7 +115,8 @@ async function faultsOfFiles(
   if (status !== 200) return [`${row.id} is read with ${status}`];
   const task = json as { readonly data?: { url: string }[]; readonly output?: { urls: string[] } };
   const urls = task.data?.map((each) => each.url) ?? task.output?.urls ?? [];
-  const wanted = row.files_until_ms === null ? 0 : told.plan.n;
+  const isKept = row.files_until_ms !== null && row.files_until_ms > OVERDUE_MS;
+  const wanted = isKept ? told.plan.n : 0;
   if (urls.length !== wanted) return [`${row.id} names ${urls.length} files and has ${wanted}`];
   const faults: string[] = [];
   for (const file of urls) {

@@ -25,7 +25,7 @@ const HARDLY = 1 / 512;
 
 /** Fills a path: each pixel gets as much of the paint as the path covers of it. */
 export function fillPath(canvas: Canvas, contours: readonly Contour[], paint: Paint): void {
-  scan(contours, new Float32Array(canvas.width + 2), canvas, (covered) =>
+  scan(contours, spareRow(canvas.width), canvas, (covered) =>
     paintRow(canvas, covered, colourAt(paint, covered.row), paint.opacity ?? 1),
   );
 }
@@ -35,26 +35,37 @@ export function fillPath(canvas: Canvas, contours: readonly Contour[], paint: Pa
  * within a path, because they mostly cover the same of it.
  */
 export function fillTogether(canvas: Canvas, paths: readonly (readonly Contour[])[], paint: Paint): void {
+  const xs = paths.flat(2).map(([x]) => x);
+  const first = Math.max(0, Math.floor(xs.reduce((least, x) => Math.min(least, x), canvas.width)));
+  const end = Math.min(canvas.width, Math.ceil(xs.reduce((most, x) => Math.max(most, x), 0))) + 2;
   const rows = new Map<number, Float32Array>();
-  const once = new Float32Array(canvas.width + 2);
+  const once = spareRow(canvas.width);
   for (const contours of paths)
     scan(contours, once, canvas, ({ row, left, right, cover }) => {
-      const most = rows.get(row) ?? new Float32Array(canvas.width + 2);
+      const most = rows.get(row) ?? new Float32Array(end - first);
       rows.set(row, most);
       let sum = 0;
       for (let at = left; at < right; at += 1) {
         sum += cover[at] as number;
         cover[at] = 0;
         const share = Math.min(1, Math.abs(sum));
-        if (share > (most[at] as number)) most[at] = share;
+        if (share > (most[at - first] as number)) most[at - first] = share;
       }
     });
   for (const [row, most] of rows) {
-    for (let at = most.length - 1; at > 0; at -= 1)
-      most[at] = (most[at] as number) - (most[at - 1] as number);
-    const covered = { row, left: 0, right: most.length, cover: most };
+    for (let at = first; at < end; at += 1)
+      once[at] = (most[at - first] as number) - (at === first ? 0 : (most[at - first - 1] as number));
+    const covered = { row, left: first, right: end, cover: once };
     paintRow(canvas, covered, colourAt(paint, row), paint.opacity ?? 1);
   }
+}
+
+let spare = new Float32Array(0);
+
+/** Room for what is covered of a row, all of it at zero. Whoever takes it leaves it so. */
+function spareRow(width: number): Float32Array {
+  if (spare.length < width + 2) spare = new Float32Array(width + 2);
+  return spare;
 }
 
 /**

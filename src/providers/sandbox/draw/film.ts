@@ -7,7 +7,7 @@ import { writeMp4 } from "./mp4.ts";
 import type { Box } from "./path.ts";
 import { drawPoster } from "./poster.ts";
 import { readTiles } from "./tiles.ts";
-import { drawTrack, type Track, TRACK_UNITS } from "./track.ts";
+import { drawRails, drawTrain, type Track, TRACK_UNITS } from "./track.ts";
 
 /** Frames a second: enough for a train. */
 const FPS = 12;
@@ -28,13 +28,14 @@ export async function makeFilm(order: FilmOrder): Promise<Uint8Array> {
   paintLandscape(still, palette, chance);
   const { foot, unit } = drawPoster(still, palette, { ...order, tiles, foot: TRACK_UNITS });
   const track: Track = { box: inPairs(foot, size), unit, durationSec, palette };
+  drawRails(still, track);
 
   const encoder = createFilmEncoder(size, FPS);
   copyToPlanes(still, { x: 0, y: 0, ...size }, encoder.planes);
   const canvas: Canvas = createCanvas(size);
   const frames = Array.from({ length: durationSec * FPS }, (_, i) => {
     copyBox(still, canvas, track.box);
-    drawTrack(canvas, track, i / FPS);
+    drawTrain(canvas, track, i / FPS);
     copyToPlanes(canvas, track.box, encoder.planes);
     const isKey = i % KEY_EVERY === 0;
     return { bytes: encoder.encode(isKey), isKey };
@@ -60,26 +61,31 @@ function copyBox(from: Canvas, to: Canvas, { x, y, width, height }: Box): void {
 
 /** Red, green and blue as luma and chroma of limited range. Source: ITU-R BT.709. */
 function copyToPlanes({ width, pixels }: Canvas, box: Box, { y, cb, cr, stride }: Planes): void {
+  // Nothing is made anew in here: it goes over every pixel.
+  const luma = (at: number): number =>
+    16.5 +
+    0.1826 * (pixels[at] as number) +
+    0.6142 * (pixels[at + 1] as number) +
+    0.062 * (pixels[at + 2] as number);
+  const below = width * 4;
+  const sum = (at: number): number =>
+    (pixels[at] as number) +
+    (pixels[at + 4] as number) +
+    (pixels[at + below] as number) +
+    (pixels[at + below + 4] as number);
   for (let row = box.y; row < box.y + box.height; row += 2)
     for (let column = box.x; column < box.x + box.width; column += 2) {
-      let [red, green, blue] = [0, 0, 0];
-      for (const [down, across] of CORNERS) {
-        const at = ((row + down) * width + column + across) * 4;
-        const [r, g, b] = [pixels[at] as number, pixels[at + 1] as number, pixels[at + 2] as number];
-        y[(row + down) * stride + column + across] = 16.5 + 0.1826 * r + 0.6142 * g + 0.062 * b;
-        red += r;
-        green += g;
-        blue += b;
-      }
+      const at = (row * width + column) * 4;
+      const to = row * stride + column;
+      y[to] = luma(at);
+      y[to + 1] = luma(at + 4);
+      y[to + stride] = luma(at + below);
+      y[to + stride + 1] = luma(at + below + 4);
+      const red = sum(at) / 4;
+      const green = sum(at + 1) / 4;
+      const blue = sum(at + 2) / 4;
       const chroma = (row * stride) / 4 + column / 2;
-      cb[chroma] = 128.5 + (-0.1006 * red - 0.3386 * green + 0.4392 * blue) / 4;
-      cr[chroma] = 128.5 + (0.4392 * red - 0.3989 * green - 0.0403 * blue) / 4;
+      cb[chroma] = 128.5 - 0.1006 * red - 0.3386 * green + 0.4392 * blue;
+      cr[chroma] = 128.5 + 0.4392 * red - 0.3989 * green - 0.0403 * blue;
     }
 }
-
-const CORNERS = [
-  [0, 0],
-  [0, 1],
-  [1, 0],
-  [1, 1],
-] as const;

@@ -42,6 +42,7 @@ export function createFilmEncoder(size: PixelSize, fps: number): FilmEncoder {
   const plain = new Uint8Array(columns * rows);
   const sequence = nal(NAL.sequence, sequenceParameters(size, fps));
   const picture = nal(NAL.picture, pictureParameters());
+  const writer = createBitWriter();
   let frameNumber = 0;
   let keyNumber = 0;
 
@@ -51,20 +52,21 @@ export function createFilmEncoder(size: PixelSize, fps: number): FilmEncoder {
     encode(isKey) {
       frameNumber = isKey ? 0 : (frameNumber + 1) % 256;
       if (isKey) keyNumber = 1 - keyNumber;
-      const writer = createBitWriter();
       writeSliceHeader(writer, isKey, isKey ? keyNumber : frameNumber);
       plain.fill(0);
       let skipped = 0;
       for (let block = 0; block < columns * rows; block += 1) {
-        const place: Place = { planes, column: block % columns, row: Math.floor(block / columns) };
-        if (!isKey && isSame(wideNow, wideBefore, place.column, place.row)) {
+        const column = block % columns;
+        const row = Math.floor(block / columns);
+        if (!isKey && isSame(wideNow, wideBefore, column, row)) {
           skipped += 1;
           continue;
         }
+        const place: Place = { planes, column, row };
         if (!isKey) writer.ue(skipped);
         skipped = 0;
-        const left = place.column === 0 ? undefined : plain[block - 1] === 1;
-        const above = place.row === 0 ? undefined : plain[block - columns] === 1;
+        const left = column === 0 ? undefined : plain[block - 1] === 1;
+        const above = row === 0 ? undefined : plain[block - columns] === 1;
         if (writeBlock(writer, place, { isKey, left, above }) === "plain") plain[block] = 1;
       }
       if (skipped > 0) writer.ue(skipped);
@@ -116,26 +118,30 @@ function squaresOf({ planes: { y, cb, cr, stride }, column, row }: Place): reado
 
 /** Planes, four samples at a time: most of a film's work is to see what has not changed. */
 interface WidePlanes {
-  readonly planes: readonly Uint32Array[];
+  readonly y: Uint32Array;
+  readonly cb: Uint32Array;
+  readonly cr: Uint32Array;
+  /** Of luma. */
   readonly stride: number;
 }
 
 function widened({ y, cb, cr, stride }: Planes): WidePlanes {
-  return { planes: [y, cb, cr].map((plane) => new Uint32Array(plane.buffer)), stride };
+  const wide = (plane: Uint8Array): Uint32Array => new Uint32Array(plane.buffer);
+  return { y: wide(y), cb: wide(cb), cr: wide(cr), stride: stride / 4 };
 }
 
 function isSame(now: WidePlanes, before: WidePlanes, column: number, row: number): boolean {
-  return now.planes.every((plane, i) => {
-    const words = i === 0 ? BLOCK / 4 : BLOCK / 8;
-    const stride = now.stride / (i === 0 ? 4 : 8);
-    const earlier = before.planes[i] ?? plane;
-    const rows = i === 0 ? BLOCK : BLOCK / 2;
-    const from = row * rows * stride + column * words;
-    for (let y = 0; y < rows; y += 1)
-      for (let at = from + y * stride; at < from + y * stride + words; at += 1)
-        if (plane[at] !== earlier[at]) return false;
-    return true;
-  });
+  const { stride } = now;
+  for (let y = row * BLOCK; y < (row + 1) * BLOCK; y += 1) {
+    const at = y * stride + column * 4;
+    for (let i = at; i < at + 4; i += 1) if (now.y[i] !== before.y[i]) return false;
+  }
+  for (let y = (row * BLOCK) / 2; y < ((row + 1) * BLOCK) / 2; y += 1) {
+    const at = (y * stride) / 2 + column * 2;
+    for (let i = at; i < at + 2; i += 1)
+      if (now.cb[i] !== before.cb[i] || now.cr[i] !== before.cr[i]) return false;
+  }
+  return true;
 }
 
 /** Whether each sample is the one that lies `back` before it. */

@@ -41,7 +41,7 @@ export function drawPoster(canvas: Canvas, palette: Palette, poster: Poster): Po
   const foot = (poster.foot ?? 0) * unit;
   const room = {
     width: width - 2 * margin - 2 * inner,
-    height: (height - head - margin) * (poster.tiles.length > 0 ? 0.46 : 0.62) - 2 * inner - foot,
+    height: (height - head - margin) * panelShare(width, poster.tiles) - 2 * inner - foot,
   };
   const text = layOut(poster, room, unit);
   const panel: Box = {
@@ -84,6 +84,12 @@ function drawPanel(canvas: Canvas, panel: Box, radius: number, { near }: Palette
   };
   const ring = [rounded(panel, radius), rounded(inset, radius - line).toReversed()];
   fillPath(canvas, ring, { colour: WHITE, opacity: 0.22 });
+}
+
+/** How much of what is below the head the panel may take. */
+function panelShare(width: number, tiles: readonly Tile[]): number {
+  if (tiles.length > 0) return 0.46;
+  return width < SMALL ? 0.85 : 0.62;
 }
 
 interface Setting {

@@ -1,11 +1,11 @@
 import type { Canvas, Colour } from "./canvas.ts";
-import { fillPath } from "./fill.ts";
+import { fillPath, fillTogether } from "./fill.ts";
 import { type Type, widthOf } from "./font.ts";
 import type { Palette } from "./landscape.ts";
 import { type Box, disc, type Point, rounded, stroke } from "./path.ts";
 import { writeText } from "./text.ts";
 
-/** A track with a train on it that shows how far a film is. */
+/** A track and a train on it that shows how far a film is. */
 export interface Track {
   readonly box: Box;
   /** The picture's measure. */
@@ -19,61 +19,63 @@ export const TRACK_UNITS = 7.5;
 
 const WHITE: Colour = [255, 255, 255];
 
-/** Draws the track as it is at a second of the film. */
-export function drawTrack(canvas: Canvas, { box, unit, durationSec, palette }: Track, atSec: number): void {
+interface Places {
+  readonly left: number;
+  readonly right: number;
+  /** The height of the rail. */
+  readonly rail: number;
+  readonly type: Type;
+}
+
+function placesOf({ box, unit }: Track): Places {
   const type: Type = { size: unit * 3.2, weight: 96 };
-  const time = `${atSec.toFixed(1)} s`;
   const room = widthOf("00.0 s", type) + unit * 1.5;
-  const rail = box.y + box.height - unit * 1.6;
-  const [left, right] = [box.x + unit * 0.4, box.x + box.width - room];
+  return {
+    left: box.x + unit * 0.4,
+    right: box.x + box.width - room,
+    rail: box.y + box.height - unit * 1.6,
+    type,
+  };
+}
+
+/** Draws what of the track stays as it is: the rail, and a tie for every second. */
+export function drawRails(canvas: Canvas, track: Track): void {
+  const { left, right, rail } = placesOf(track);
+  const { durationSec, unit } = track;
+  const ties = Array.from({ length: durationSec + 1 }, (_, second) => {
+    const x = left + ((right - left) * second) / durationSec;
+    const from: Point = [x, rail];
+    return stroke([from, [x, rail + unit * (second % 5 === 0 ? 1.3 : 0.7)]], unit * 0.22);
+  });
+  const line = stroke(
+    [
+      [left, rail],
+      [right, rail],
+    ],
+    unit * 0.32,
+  );
+  fillTogether(canvas, [line, ...ties], { colour: WHITE, opacity: 0.45 });
+}
+
+/** Draws the train where it is at a second of the film, and the time. */
+export function drawTrain(canvas: Canvas, track: Track, atSec: number): void {
+  const { left, right, rail, type } = placesOf(track);
+  const { box, unit, durationSec, palette } = track;
+  const time = `${atSec.toFixed(1)} s`;
   const base: Point = [box.x + box.width - widthOf(time, type) - unit * 0.2, rail];
   writeText(canvas, time, base, { ...type, paint: { colour: WHITE } });
-
-  for (let second = 0; second <= durationSec; second += 1) {
-    const x = left + ((right - left) * second) / durationSec;
-    const long = second % 5 === 0 ? 1.3 : 0.7;
-    fillPath(
-      canvas,
-      stroke(
-        [
-          [x, rail],
-          [x, rail + unit * long],
-        ],
-        unit * 0.22,
-      ),
-      { colour: WHITE, opacity: 0.45 },
-    );
-  }
-  fillPath(
-    canvas,
-    stroke(
-      [
-        [left, rail],
-        [right, rail],
-      ],
-      unit * 0.32,
-    ),
-    { colour: WHITE, opacity: 0.45 },
-  );
-
   const long = unit * 11;
   const front = left + long + (right - left - long) * (atSec / durationSec);
-  fillPath(
-    canvas,
-    stroke(
-      [
-        [left, rail],
-        [front, rail],
-      ],
-      unit * 0.32,
-    ),
-    { colour: palette.accent },
-  );
-  drawTrain(canvas, { x: front - long, y: rail - unit * 4, width: long, height: unit * 4 }, palette);
+  const gone: readonly Point[] = [
+    [left, rail],
+    [front, rail],
+  ];
+  fillPath(canvas, stroke(gone, unit * 0.32), { colour: palette.accent });
+  drawCars(canvas, { x: front - long, y: rail - unit * 4, width: long, height: unit * 4 }, palette);
 }
 
 /** An engine that pulls a wagon to the right. */
-function drawTrain(canvas: Canvas, { x, y, width, height }: Box, { accent, near }: Palette): void {
+function drawCars(canvas: Canvas, { x, y, width, height }: Box, { accent, near }: Palette): void {
   const at = (across: number, down: number): Point => [x + width * across, y + height * down];
   const part = (across: number, down: number, wide: number, high: number): Box => ({
     x: x + width * across,

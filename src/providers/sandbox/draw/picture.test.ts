@@ -1,0 +1,175 @@
+import { describe, expect, test } from "bun:test";
+import { crc32, deflateSync } from "node:zlib";
+import type { PictureOrder } from "../picture-order.ts";
+import { type Colour, createCanvas } from "./canvas.ts";
+import { decodePng, type GivenPicture } from "./decode-png.ts";
+import { encodePicture } from "./encode.ts";
+import { makeFilm } from "./film.ts";
+import { makePicture } from "./picture.ts";
+
+const ORDER: PictureOrder = {
+  size: { width: 480, height: 480 },
+  format: "png",
+  seed: "1",
+  model: "acme/one",
+  prompt: "a red fox",
+  facts: [["size", "480 × 480"]],
+  references: [],
+};
+
+const RED: Colour = [230, 10, 20];
+
+/** A file of one colour. */
+async function plain(colour: Colour, format: "png" | "jpeg" | "webp" = "png"): Promise<string> {
+  const canvas = createCanvas({ width: 300, height: 200 });
+  for (let at = 0; at < canvas.pixels.length; at += 4) canvas.pixels.set(colour, at);
+  return `data:image/${format};base64,${(await encodePicture(canvas, format)).toBase64()}`;
+}
+
+const drawn = async (more: Partial<PictureOrder> = {}): Promise<GivenPicture> =>
+  decodePng(await makePicture({ ...ORDER, ...more }));
+
+/** How many pixels are about of a colour. */
+function count({ pixels }: GivenPicture, colour: Colour, off = 12): number {
+  let found = 0;
+  for (let at = 0; at < pixels.length; at += 4)
+    if (colour.every((value, i) => Math.abs(value - pixels[at + i]!) <= off)) found += 1;
+  return found;
+}
+
+/** The box in which two pictures differ: left, top, right, bottom; `undefined` where they do not. */
+function difference(one: GivenPicture, other: GivenPicture): readonly number[] | undefined {
+  const [xs, ys]: [number[], number[]] = [[], []];
+  for (let at = 0; at < one.pixels.length; at += 4)
+    if ([0, 1, 2].some((i) => one.pixels[at + i] !== other.pixels[at + i])) {
+      xs.push((at / 4) % one.width);
+      ys.push(Math.floor(at / 4 / one.width));
+    }
+  if (xs.length === 0) return undefined;
+  const least = (values: number[]): number => values.reduce((a, b) => Math.min(a, b));
+  const most = (values: number[]): number => values.reduce((a, b) => Math.max(a, b));
+  return [least(xs), least(ys), most(xs), most(ys)];
+}
+
+describe("a picture shows", () => {
+  test("its prompt: another one differs there, and nowhere else", async () => {
+    const [left, top, right, bottom] = difference(await drawn(), await drawn({ prompt: "a red box" }))!;
+    expect(top).toBeGreaterThan(240);
+    expect([left! > 19, right! < 460, bottom! < 460]).toEqual([true, true, true]);
+  });
+
+  test("its model, its parameters, and which of how many it is", async () => {
+    const first = await drawn();
+    for (const more of [
+      { model: "acme/two" },
+      { facts: [["size", "480 × 481"]] as const },
+      { ofMany: [1, 2] as const },
+      { seed: "2" },
+    ])
+      expect(difference(first, await drawn(more))).toBeDefined();
+    const [, , right, bottom] = difference(await drawn({ ofMany: [1, 2] }), await drawn({ ofMany: [2, 2] }))!;
+    expect([right! > 400, bottom! < 80]).toEqual([true, true]);
+  });
+
+  test("a long prompt as far as there is room, and none at all", async () => {
+    const long = await drawn({ prompt: "word ".repeat(6_000) });
+    expect(difference(long, await drawn({ prompt: "word ".repeat(7_000) }))).toBeUndefined();
+    expect(difference(long, await drawn({ prompt: "" }))).toBeDefined();
+  });
+
+  for (const format of ["png", "jpeg", "webp"] as const)
+    test(`a picture that was given as ${format}`, async () => {
+      const input = await plain(RED, format);
+      const references = [{ label: "image 1", kind: "image", input }] as const;
+      expect(count(await drawn(), RED)).toBe(0);
+      expect(count(await drawn({ references }), RED)).toBeGreaterThan(8_000);
+    });
+
+  test("sixteen of them, each smaller", async () => {
+    const colours = Array.from({ length: 16 }, (_, i): Colour => [15 * i, 255 - 15 * i, (i * 97) % 256]);
+    const references = await Promise.all(
+      colours.map(
+        async (colour, i) =>
+          ({ label: `image ${i + 1}`, kind: "image", input: await plain(colour) }) as const,
+      ),
+    );
+    const picture = await drawn({ references, size: { width: 1024, height: 1024 } });
+    for (const colour of colours) expect(count(picture, colour, 4)).toBeGreaterThan(1_000);
+  });
+
+  test("where a picture is to be painted anew", async () => {
+    const mask = createCanvas({ width: 300, height: 200 });
+    const references = [{ label: "image 1", kind: "image", input: await plain(RED) }] as const;
+    const opaque = `data:image/png;base64,${(await encodePicture(mask, "png")).toBase64()}`;
+    const whole = count(await drawn({ references, mask: opaque }), RED);
+    const half = count(await drawn({ references, mask: halfOpen() }), RED);
+    expect(whole).toBeGreaterThan(8_000);
+    expect(Math.abs(half / whole - 0.5)).toBeLessThan(0.02);
+  });
+
+  test("the address of what it would have to fetch, without what may be secret in it", async () => {
+    const at = (input: string): Promise<GivenPicture> =>
+      drawn({ references: [{ label: "image 1", kind: "image", input }] });
+    const first = await at("https://pictures.example/a.png");
+    expect(difference(await drawn(), first)).toBeDefined();
+    expect(difference(first, await at("https://pictures.example/b.png"))).toBeDefined();
+    expect(difference(first, await at("https://pictures.example/a.png?signature=abc#d"))).toBeUndefined();
+  });
+
+  test("something for what cannot be read: the picture comes all the same", async () => {
+    for (const input of [
+      "data:image/png;base64,AAAA",
+      "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
+      "data:,x",
+      "data:",
+    ])
+      expect((await drawn({ references: [{ label: "image 1", kind: "image", input }] })).width).toBe(480);
+    const mask = "data:image/png;base64,AAAA";
+    expect(difference(await drawn(), await drawn({ mask }))).toBeDefined();
+  });
+
+  test("what it can at any size", async () => {
+    for (const [width, height] of [
+      [1, 1],
+      [3, 256],
+      [256, 3],
+      [16, 16],
+      [96, 54],
+      [144, 256],
+    ] as const)
+      expect(await drawn({ size: { width, height }, ofMany: [1, 4] })).toMatchObject({ width, height });
+  });
+});
+
+test("a film is the same for the same order, and shows what was given", async () => {
+  const order = { ...ORDER, size: { width: 320, height: 180 }, durationSec: 5 };
+  const first = await makeFilm(order);
+  expect(await makeFilm(order)).toEqual(first);
+  const frame = await plain(RED);
+  const others = [
+    { prompt: "a red box" },
+    { references: [{ label: "first frame", kind: "image", input: frame }] as const },
+    { references: [{ label: "last frame", kind: "image", input: frame }] as const },
+    { references: [{ label: "audio 1", kind: "audio", input: "data:audio/mpeg;base64,AAAA" }] as const },
+    { references: [{ label: "video 1", kind: "video", input: "https://films.example/a.mp4" }] as const },
+  ];
+  const made = await Promise.all(others.map((more) => makeFilm({ ...order, ...more })));
+  expect(new Set([first, ...made].map((film) => Bun.hash(film))).size).toBe(6);
+});
+
+/** A PNG of 300 by 200 pixels whose left half is transparent. */
+function halfOpen(): string {
+  const row = Buffer.alloc(1 + 300 * 4);
+  for (let x = 150; x < 300; x += 1) row[1 + x * 4 + 3] = 255;
+  const chunk = (name: string, data: Uint8Array): Buffer => {
+    const named = Buffer.concat([Buffer.from(name), data]);
+    const around = Buffer.alloc(8);
+    around.writeUInt32BE(data.length, 0);
+    around.writeUInt32BE(crc32(named), 4);
+    return Buffer.concat([around.subarray(0, 4), named, around.subarray(4)]);
+  };
+  const head = Buffer.from([0, 0, 1, 44, 0, 0, 0, 200, 8, 6, 0, 0, 0]);
+  const rows = Buffer.concat(Array.from({ length: 200 }, () => row));
+  const parts = [chunk("IHDR", head), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  return `data:image/png;base64,${Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), ...parts]).toString("base64")}`;
+}

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createFilmEncoder } from "../../src/providers/sandbox/draw/h264.ts";
+import { createChance } from "../../src/providers/sandbox/chance.ts";
+import { AT_ONCE, startTaskStation, type TaskStation } from "../e2e/task-station.ts";
+import type { Json } from "../gateway/gateway.ts";
+import { describeInChromium, inChromium } from "./chromium.ts";
+
+// What the sandbox makes is shown by a browser: its files come over the whole gateway.
+
+/** Opens the film `film.mp4`, and gives the pixels of a frame at a time of it. */
+const FILM_SCRIPT = `
+  const video = document.createElement("video");
+  video.muted = true;
+  document.documentElement.append(video);
+  const event = (name) => new Promise((resolve, reject) => {
+    video.addEventListener(name, resolve, { once: true });
+    video.addEventListener("error", () => reject(new Error(video.error.message)), { once: true });
+  });
+  video.src = "film.mp4";
+  await event("loadeddata");
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const frameAt = async (seconds) => {
+    // The frame is there a moment after the place.
+    const shown = new Promise((resolve) => video.requestVideoFrameCallback(resolve));
+    const seeked = event("seeked");
+    video.currentTime = seconds;
+    await seeked;
+    await Promise.race([shown, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+    [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+    context.drawImage(video, 0, 0);
+    return context.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+`;
+
+describeInChromium("in Chromium", () => {
+  let station: TaskStation;
+  beforeAll(async () => {
+    station = await startTaskStation();
+  });
+  afterAll(() => station.gateway.close());
+
+  async function fileOf(kind: "image" | "video", body: object): Promise<Uint8Array> {
+    const done = await station.until(await station.submit(kind, body, AT_ONCE), "completed", "failed");
+    const [url] =
+      kind === "image" ? done.data.map((picture: Json) => picture.url) : (done.output?.urls ?? []);
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    return response.bytes();
+  }
+
+  const films = [
+    { body: { model: "alibaba/wan-2.6", resolution: "720p" }, width: 1280, height: 720, seconds: 5 },
+    {
+      body: { model: "bytedance/seedance-2.0", resolution: "480p", aspect_ratio: "9:16", duration: 10 },
+      width: 496,
+      height: 864,
+      seconds: 10,
+    },
+    {
+      body: { model: "bytedance/seedance-2.0", resolution: "1080p", duration: "15", seed: 1 },
+      width: 1920,
+      height: 1080,
+      seconds: 15,
+    },
+  ];
+  for (const { body, width, height, seconds } of films)
+    test(`a film of ${width} by ${height} and ${seconds} seconds plays, and moves`, async () => {
+      const film = await fileOf("video", { prompt: "A red fox runs.", ...body });
+      const seen = (await inChromium(
+        `${FILM_SCRIPT}
+          const { duration, videoWidth, videoHeight } = video;
+          await video.play();
+          const began = video.currentTime;
+          await new Promise((resolve) => setTimeout(resolve, 1_000));
+          const played = video.currentTime - began;
+          video.pause();
+          const frames = [];
+          for (const share of [0.05, 0.35, 0.65, 0.95]) {
+            const pixels = await frameAt(duration * share);
+            const digest = await crypto.subtle.digest("SHA-256", pixels);
+            frames.push(new Uint8Array(digest).join());
+          }
+          return { duration, videoWidth, videoHeight, played, frames, fault: video.error?.message };`,
+        { "film.mp4": film },
+      )) as Json;
+      expect(seen).toMatchObject({ duration: seconds, videoWidth: width, videoHeight: height });
+      expect(seen.fault).toBeUndefined();
+      expect(seen.played).toBeGreaterThan(0.4);
+      expect(new Set(seen.frames).size).toBe(4);
+    }, 60_000);
+
+  test("pictures are shown in every format", async () => {
+    const files = Object.fromEntries(
+      await Promise.all(
+        ["png", "jpeg", "webp"].map(async (format) => {
+          const body = { model: "openai/gpt-image-2", size: "1024*768", output_format: format };
+          return [`picture.${format}`, await fileOf("image", body)] as const;
+        }),
+      ),
+    );
+    const seen = (await inChromium(
+      `const canvas = new OffscreenCanvas(1024, 768);
+        const context = canvas.getContext("2d");
+        const seen = [];
+        for (const name of ["picture.png", "picture.jpeg", "picture.webp"]) {
+          const image = new Image();
+          image.src = name;
+          await image.decode();
+          context.drawImage(image, 0, 0);
+          const { data } = context.getImageData(0, 0, 1024, 768);
+          const colours = new Set();
+          for (let at = 0; at < data.length; at += 4) colours.add(data[at] * 65536 + data[at + 1] * 256 + data[at + 2]);
+          seen.push([name, image.naturalWidth, image.naturalHeight, colours.size > 100]);
+        }
+        return seen;`,
+      files,
+    )) as Json;
+    expect(seen).toEqual([
+      ["picture.png", 1024, 768, true],
+      ["picture.jpeg", 1024, 768, true],
+      ["picture.webp", 1024, 768, true],
+    ]);
+  }, 60_000);
+
+  test("every sample of a film comes out as it went in, whatever its size and however much of it changes", async () => {
+    for (const [width, height] of [
+      [64, 48],
+      [70, 50],
+      [18, 34],
+    ] as const) {
+      const { config, frames, wanted } = anyFilm(width, height);
+      const script = `
+        const frames = ${JSON.stringify(frames.map(({ bytes, isKey }) => ({ bytes: bytes.toBase64(), isKey })))};
+        const seen = [];
+        let fault;
+        const decoder = new VideoDecoder({
+          async output(frame) {
+            const { width, height } = frame.visibleRect;
+            seen.push((async () => {
+              const layout = [0, 1, 2].map((plane) => ({ offset: 0, stride: plane === 0 ? width : width / 2 }));
+              layout[1].offset = width * height;
+              layout[2].offset = (width * height * 5) / 4;
+              const samples = new Uint8Array((width * height * 3) / 2);
+              await frame.copyTo(samples, { layout });
+              frame.close();
+              return [width, height, ...samples];
+            })());
+          },
+          error(error) { fault = error.message; },
+        });
+        const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+        decoder.configure({ codec: "avc1.42c01e", description: bytesOf("${config.toBase64()}") });
+        frames.forEach(({ bytes, isKey }, i) =>
+          decoder.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: i, data: bytesOf(bytes) })));
+        await decoder.flush().catch((error) => (fault ??= error.message));
+        return { fault, seen: await Promise.all(seen) };`;
+      const { fault, seen } = (await inChromium(script, {})) as Json;
+      expect(fault).toBeUndefined();
+      expect(seen).toEqual(wanted);
+    }
+  }, 60_000);
+});
+
+/** A film in which flat, shaded and noisy boxes come and go, with every sample of it as the encoder was given them. */
+function anyFilm(width: number, height: number) {
+  const chance = createChance(`${width}`);
+  const { config, planes, encode } = createFilmEncoder({ width, height }, 4);
+  const { y, cb, cr, stride } = planes;
+  const wanted: number[][] = [];
+  const frames = Array.from({ length: 40 }, (_, frame) => {
+    const [left, top] = [chance.between(0, width - 1), chance.between(0, height - 1)];
+    const kind = chance.between(0, 4);
+    // Zeros too, and ones: a run of them could be taken for the begin of a unit.
+    const sample = (row: number, column: number): number =>
+      [0, row % 64, column % 64, chance.between(0, 255), chance.between(0, 1)][kind] ?? 0;
+    for (const [plane, part] of [
+      [y, 1],
+      [cb, 2],
+      [cr, 2],
+    ] as const)
+      for (let row = top / part; row < Math.min(height, top + 30) / part && frame % 5 !== 4; row += 1)
+        for (let column = left / part; column < Math.min(width, left + 40) / part; column += 1)
+          plane[(Math.floor(row) * stride) / part + Math.floor(column)] = sample(row, column);
+    const visible = (plane: Uint8Array, part: number): number[] =>
+      Array.from({ length: (width * height) / part / part }, (_, i) => {
+        const across = width / part;
+        return plane[(Math.floor(i / across) * stride) / part + (i % across)] ?? 0;
+      });
+    wanted.push([width, height, ...visible(y, 1), ...visible(cb, 2), ...visible(cr, 2)]);
+    return { bytes: encode(frame % 9 === 0), isKey: frame % 9 === 0 };
+  });
+  return { config, frames, wanted };
+}

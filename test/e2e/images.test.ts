@@ -79,6 +79,21 @@ describe("a plain request", () => {
     });
   }
 
+  test("that is cancelled by the id of its task is 409, and not to be tried again", async () => {
+    const { headers, accountId } = await station.issue(10_000);
+    const waits = station.post("image", PLAIN, { ...WAITING, ...headers });
+    const [task] = await listed(`/tasks?account_id=${accountId}&status=pending`);
+    expect((await station.cancel(`/api/v1/images/generations/${task.id}`, headers)).status).toBe(200);
+    const cancelled = await waits;
+    expect([cancelled.status, ((await cancelled.json()) as Json).error.type]).toEqual([
+      409,
+      "conflict_error",
+    ]);
+    expect(cancelled.headers.get("x-should-retry")).toBe("false");
+    const { json } = await station.gateway.admin("GET", `/accounts/${accountId}`);
+    expect([json.balance, json.held]).toEqual([10_000, 0]);
+  });
+
   for (const [order, status, type, retryAfter] of [
     ["overloaded", 503, "overloaded_error", "10"],
     ["timeout", 504, "timeout_error", null],

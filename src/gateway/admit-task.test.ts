@@ -4,12 +4,14 @@ import {
   askVideo,
   imageBody,
   LINK,
+  mediaModels,
   mediaOffer,
   pngBase64,
   pngUri,
   refusalOf,
   videoBody,
 } from "../../test/gateway/media-offer.ts";
+import { createCatalog } from "../catalog/catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { VideoRequest } from "../core/media.ts";
 
@@ -326,6 +328,15 @@ describe("a prompt for Midjourney holds no command", () => {
   });
 });
 
+test("several shots do not expand the prompt of a model that makes them without", () => {
+  const wan = mediaModels.find(({ id }) => id === WAN)!;
+  const plain = { ...wan, media: { ...wan.media, multiShotExpands: false } };
+  const offer = { ...mediaOffer(), catalog: createCatalog([plain]) };
+  const { request, warnings } = askVideo(videoBody(WAN, { shot_type: "multi" }), { offer });
+  expect(request).toMatchObject({ shotType: "multi", expandPrompt: false });
+  expect(warnings).toEqual([]);
+});
+
 describe("frames find their place", () => {
   const frames = (list: unknown): Pick<VideoRequest, "firstFrame" | "lastFrame"> => {
     const { firstFrame, lastFrame } = askVideo(videoBody(SEEDANCE, { frame_images: list }))
@@ -490,6 +501,8 @@ describe("a mask", () => {
   test("has the size of the first picture, where both are known", () => {
     expect(ask(pngUri(64, 48, 6), pngUri(64, 48))).toBeUndefined();
     expect(ask(pngUri(48, 64, 6), pngUri(64, 48))?.message).toContain("64 by 48; it has 48 by 64");
+    for (const mask of [pngUri(63, 48, 6), pngUri(64, 47, 6)])
+      expect(ask(mask, pngUri(64, 48))?.param).toBe("mask");
   });
 
   test("is no larger than the vendor takes", () =>

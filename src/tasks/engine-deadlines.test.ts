@@ -10,7 +10,7 @@ import {
   until,
 } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./runner.ts";
 
 const NEVER = new AbortController().signal;
 

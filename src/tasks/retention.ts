@@ -32,6 +32,9 @@ const ROUND_MS = 60_000;
 /** How often it is looked for files that no task names. */
 const ORPHANS_MS = 60 * 60 * 1000;
 
+/** A process that never lives for long looks for both as well, but not while it comes up. */
+const FIRST_MS = { round: 1_000, orphans: 60_000 } as const;
+
 /** Tasks whose files are let go of at a time. */
 const MAX_TASKS = 100;
 
@@ -47,29 +50,30 @@ export function createRetention(parts: RetentionParts): Retention {
   const guarded = (what: string, work: () => Promise<void>) => (): Promise<void> =>
     work().catch((error: unknown) => log.error(what, { error: describeError(error) }));
 
-  const rounds = [
-    createRounds(
-      clock,
-      ROUND_MS,
-      guarded("what is kept no longer could not be let go of", async () => {
-        await forgetFiles(parts, isClosed);
-        await forgetTasks(parts, isClosed);
-      }),
-    ),
-    createRounds(
-      clock,
-      ORPHANS_MS,
-      guarded("files that no task names could not be looked for", async () => {
-        await assets.sweep((taskId, name) => isNamed(parts.database, taskId, name));
-      }),
-    ),
-  ];
+  const kept = createRounds(
+    clock,
+    ROUND_MS,
+    guarded("what is kept no longer could not be let go of", async () => {
+      await forgetFiles(parts, isClosed);
+      await forgetTasks(parts, isClosed);
+    }),
+  );
+  const orphans = createRounds(
+    clock,
+    ORPHANS_MS,
+    guarded("files that no task names could not be looked for", async () => {
+      await assets.sweep((taskId, name) => isNamed(parts.database, taskId, name));
+    }),
+  );
 
   return {
-    start: () => rounds.forEach((each) => each.start()),
+    start() {
+      kept.start(FIRST_MS.round);
+      orphans.start(FIRST_MS.orphans);
+    },
     async close() {
       closed = true;
-      await Promise.all(rounds.map((each) => each.close()));
+      await Promise.all([kept.close(), orphans.close()]);
     },
   };
 }

@@ -2,8 +2,8 @@ import type { Clock, Timer } from "../core/clock.ts";
 
 /** Work that is done again and again. */
 export interface Rounds {
-  /** The first round begins when so much time has passed. */
-  start(): void;
+  /** The first round begins after `firstInMs`; absent: when the time between two has passed. */
+  start(firstInMs?: number): void;
   /** No further round begins; resolves when the one under way has ended. */
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function createRounds(
   const turn = async (): Promise<void> => next((await round()) ?? everyMs);
 
   return {
-    start: () => next(everyMs),
+    start: (firstInMs = everyMs) => next(firstInMs),
     async close() {
       closed = true;
       timer?.cancel();

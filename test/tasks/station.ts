@@ -68,6 +68,12 @@ export interface TestProcess {
   readonly runs: Map<string, TestRun>;
   /** Whether the writer of this process reaches the store. */
   reach(isReachable: boolean): void;
+  /** Commands of these kinds do not reach the store. */
+  refuse(...kinds: readonly Command["kind"][]): void;
+  /** Whether the answers of the store are lost on their way to this process. */
+  loseAnswers(areLost: boolean): void;
+  /** The store's answers to commands of this kind arrive once `until` has resolved. */
+  delayAnswers(kind: Command["kind"], until: Promise<void>): void;
   /** Commands that the store has been sent, whether it was reached or not. */
   readonly sent: Command[];
   /** Submits a task of an account. */
@@ -123,6 +129,16 @@ export async function until(holds: () => boolean | Promise<boolean>, what = "it"
     if (systemClock.nowMs() - startedMs > 10_000) throw new Error(`${what} did not come about`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+}
+
+/** What a promise is rejected with; fails where it is not. */
+export async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => {
+      throw new Error("it was not rejected");
+    },
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
 }
 
 /** Opens books with the accounts `a`, `b` and `c` and their keys `key-a` and so on. */
@@ -248,6 +264,9 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   const { store, bootId } = shared;
   let isAlive = true;
   let isReachable = true;
+  let areLost = false;
+  let refused: readonly Command["kind"][] = [];
+  const delayed = new Map<Command["kind"], Promise<void>>();
   const sent: Command[] = [];
   const logs: string[] = [];
   const runs = new Map<string, TestRun>();
@@ -256,8 +275,10 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     async submit(command) {
       sent.push(command);
       if (!isAlive) return new Promise(() => {});
-      if (!isReachable) throw new Error("the store is away");
+      if (!isReachable || refused.includes(command.kind)) throw new Error("the store is away");
       const answer = await shared.writer.submit(command);
+      if (areLost) throw new Error("the answer was lost");
+      await delayed.get(command.kind);
       return isAlive ? answer : new Promise(() => {});
     },
     close: () => Promise.resolve(),
@@ -306,6 +327,9 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     sent,
     kill,
     reach: (reachable) => void (isReachable = reachable),
+    refuse: (...kinds) => void (refused = kinds),
+    loseAnswers: (lost) => void (areLost = lost),
+    delayAnswers: (kind, until) => void delayed.set(kind, until),
     async submit(more = {}) {
       requests += 1;
       const { accountId = "a" } = more;

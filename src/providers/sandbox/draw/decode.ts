@@ -19,15 +19,29 @@ export async function decodePicture(input: MediaInput): Promise<GivenPicture | s
 
 async function decode(bytes: Uint8Array<ArrayBuffer>): Promise<GivenPicture | string> {
   if (bytes[0] === 0x89) return decodePng(bytes);
-  if (bytes[0] === 0xff) {
-    const { default: decodeJpeg } = await import("@jsquash/jpeg/decode.js");
-    return pictureOf(await decodeJpeg(bytes.buffer));
-  }
-  if (bytes[0] === 0x52) {
-    const { default: decodeWebp } = await import("@jsquash/webp/decode.js");
-    return pictureOf(await decodeWebp(bytes.buffer));
-  }
+  if (bytes[0] === 0xff) return pictureOf(await (await jpeg())(bytes.buffer));
+  if (bytes[0] === 0x52) return pictureOf(await (await webp())(bytes.buffer));
   return "a GIF, which is not shown";
+}
+
+/** What decoders have to say of a client's picture is nothing for our log. */
+const QUIET = { print() {}, printErr() {} };
+
+const jpeg = once(async () => {
+  const { default: decodeJpeg, init } = await import("@jsquash/jpeg/decode.js");
+  await init(QUIET);
+  return decodeJpeg;
+});
+
+const webp = once(async () => {
+  const { default: decodeWebp, init } = await import("@jsquash/webp/decode.js");
+  await init(QUIET);
+  return decodeWebp;
+});
+
+function once<Loaded>(load: () => Promise<Loaded>): () => Promise<Loaded> {
+  let loading: Promise<Loaded> | undefined;
+  return () => (loading ??= load());
 }
 
 function pictureOf({ width, height, data }: PixelSize & { readonly data: Uint8ClampedArray }): GivenPicture {

@@ -197,3 +197,16 @@ test("a JPEG and a WebP that are given are read as what was drawn, nearly", asyn
     [0xe0, 0x80, 0x20, 0xff].forEach((value, i) => expect(Math.abs(read.pixels[i]! - value)).toBeLessThan(6));
   }
 });
+
+test("a broken JPEG or WebP is said to be broken, and spoils nothing for the next", async () => {
+  const canvas = createCanvas({ width: 64, height: 40 });
+  for (const format of ["jpeg", "webp"] as const) {
+    const whole = await encodePicture(canvas, format);
+    const spoiled = whole.slice();
+    // Behind the head that says the size.
+    for (let at = format === "jpeg" ? 200 : 30; at < spoiled.length; at += 1) spoiled[at] = 0xff;
+    expect(await decodePicture(uri(whole.slice(0, 32)))).toBeString();
+    await decodePicture(uri(spoiled));
+    expect(await decodePicture(uri(whole))).toMatchObject({ width: 64, height: 40 });
+  }
+});

@@ -1,0 +1,316 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { seededRandom } from "../../test/upstream/cuts.ts";
+import { describeOnEngines } from "../../test/gateway/engines.ts";
+import {
+  completed,
+  CREDIT,
+  messageOf,
+  openStation,
+  type ProcessOptions,
+  type Station,
+  type TestProcess,
+  until,
+} from "../../test/tasks/station.ts";
+import type { Task } from "../core/task.ts";
+import type { TaskStop } from "./runner.ts";
+
+const NEVER = new AbortController().signal;
+const FREE = { balance: CREDIT, held: 0n };
+
+describeOnEngines("tasks", (on) => {
+  let station: Station;
+  beforeEach(async () => {
+    station = await openStation(on);
+  });
+  afterEach(async () => {
+    await station.audit();
+    await station.close();
+  });
+
+  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
+    const process = station.process(options);
+    await process.engine.start();
+    return process;
+  };
+  const runOf = async (process: TestProcess, { id }: Task) => {
+    await until(() => process.runs.has(id), `the run of ${id}`);
+    return process.runs.get(id)!;
+  };
+
+  describe("a submit", () => {
+    test("sets the credit aside, and keeps what was asked for where it cannot be read", async () => {
+      const process = station.process();
+      const task = await process.submit({ payload: { prompt: "a very secret cat" }, warnings: ["w"] });
+      expect(await station.account()).toEqual({ balance: CREDIT, held: 10n });
+      const { sealed } = await station.store.database
+        .selectFrom("task_payloads")
+        .select("sealed")
+        .executeTakeFirstOrThrow();
+      expect(sealed).not.toContain("secret");
+      expect(await process.tasks.find("image", task.id, "a")).toEqual(task);
+      expect(task).toEqual({
+        id: expect.stringMatching(/^img_[0-9a-f]{32}$/),
+        kind: "image",
+        accountId: "a",
+        model: "m/picture",
+        state: "pending",
+        timeoutSec: 600,
+        warnings: ["w"],
+        createdAtMs: station.clock.nowMs(),
+        startedAtMs: null,
+        endedAtMs: null,
+        failure: null,
+        result: null,
+        charge: null,
+        provider: null,
+      });
+    });
+
+    test("is refused where the account has too little, or too many tasks wait", async () => {
+      const process = station.process({ settings: { pendingPerAccount: 2 } });
+      expect(await messageOf(process.submit({ amount: CREDIT + 1n }))).toContain("insufficient_credits");
+      await process.submit();
+      await process.submit();
+      expect(await messageOf(process.submit())).toContain("too_many_pending");
+      await process.submit({ accountId: "b" });
+      expect(await station.counts()).toEqual({ pending: 3 });
+    });
+
+    test("that the store did not take is no task", async () => {
+      const process = await started();
+      process.reach(false);
+      expect(await messageOf(process.submit())).toContain("away");
+      await station.pass(3_000);
+      process.reach(true);
+      await station.pass(2_000);
+      expect(await station.counts()).toEqual({});
+      expect(await station.account()).toEqual(FREE);
+      expect(process.sent.at(-1)).toMatchObject({ kind: "cancel" });
+    });
+
+    test("whose answer was lost is cancelled, since its client was told that it failed", async () => {
+      const process = station.process();
+      process.loseAnswers(true);
+      process.refuse("cancel");
+      expect(await messageOf(process.submit())).toContain("lost");
+      process.loseAnswers(false);
+      await station.pass(5_000);
+      expect(await station.counts()).toEqual({ pending: 1 });
+      process.refuse();
+      await station.passing(async () => (await station.counts()).cancelled === 1, 3_000);
+      expect(await station.account()).toEqual(FREE);
+    });
+
+    test("whose answer was lost is stopped where it runs by then", async () => {
+      const process = await started();
+      process.loseAnswers(true);
+      process.refuse("cancel");
+      expect(await messageOf(process.submit())).toContain("lost");
+      process.loseAnswers(false);
+      process.engine.wake();
+      await until(() => process.runs.size === 1);
+      process.refuse();
+      const [only] = process.runs.values();
+      await station.passing(() => only!.run.signal.aborted, 3_000);
+      expect((only!.run.signal.reason as TaskStop).reason).toBe("client_gone");
+      await station.passing(async () => (await station.account()).held === 0n, 6_000);
+      expect(await station.account()).toEqual(FREE);
+    });
+  });
+
+  describe("a read", () => {
+    test("of another account's task, of another kind, or of none at all is the same nothing", async () => {
+      const process = station.process();
+      const { id } = await process.submit();
+      expect(await process.tasks.find("image", id, "b")).toBeUndefined();
+      expect(await process.tasks.find("video", id, "a")).toBeUndefined();
+      expect(await process.tasks.find("image", "img_0", "a")).toBeUndefined();
+    });
+
+    test("writes nothing, however often", async () => {
+      const process = station.process();
+      const { id } = await process.submit();
+      const before = process.sent.length;
+      for (let i = 0; i < 50; i += 1) await process.tasks.find("image", id, "a");
+      expect(process.sent).toHaveLength(before);
+    });
+
+    test("names files for as long as they are kept", async () => {
+      const process = await started({ settings: { filesMs: 60_000 } });
+      const task = await process.submit();
+      (await runOf(process, task)).end(completed());
+      const ended = await process.tasks.ended(task, NEVER);
+      expect(ended.result?.files).toHaveLength(1);
+      await station.clock.advance(59_000);
+      expect((await process.tasks.find("image", task.id, "a"))?.result?.files).toHaveLength(1);
+      await station.clock.advance(1_000);
+      const late = await process.tasks.find("image", task.id, "a");
+      expect(late).toMatchObject({ state: "completed", charge: 5n, result: { createdSec: 1, files: [] } });
+    });
+
+    test("while a task ends never gives a state without what belongs to it", async () => {
+      const process = await started();
+      let reads = 0;
+      for (let round = 0; round < 10; round += 1) {
+        const task = await process.submit();
+        const { end } = await runOf(process, task);
+        const reading = async (): Promise<void> => {
+          for (;;) {
+            const read = await process.tasks.find("image", task.id, "a");
+            reads += 1;
+            expect(read?.state === "completed").toBe(read?.result !== null);
+            expect(read?.state === "completed").toBe(read?.charge !== null);
+            expect(read?.state === "completed").toBe(read?.endedAtMs !== null);
+            if (read?.state === "completed") return;
+          }
+        };
+        const readers = [reading(), reading()];
+        end(completed());
+        await Promise.all(readers);
+      }
+      expect(reads).toBeGreaterThan(20);
+    });
+  });
+
+  describe("a cancel", () => {
+    test("of a pending task frees its credit, and is answered the same each time", async () => {
+      const process = station.process();
+      const { id } = await process.submit();
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => process.tasks.cancel("image", id, "a")),
+      );
+      expect(new Set(answers)).toEqual(new Set(["cancelled"]));
+      expect(await station.account()).toEqual(FREE);
+      await process.engine.start();
+      expect(process.runs.size).toBe(0);
+    });
+
+    test("of a running or an ended task is refused, and writes nothing", async () => {
+      const process = await started();
+      const task = await process.submit();
+      const { end } = await runOf(process, task);
+      const cancels = (): number => process.sent.filter(({ kind }) => kind === "cancel").length;
+      expect(await process.tasks.cancel("image", task.id, "a")).toBe("started");
+      end(completed());
+      await process.tasks.ended(task, NEVER);
+      expect(await process.tasks.cancel("image", task.id, "a")).toBe("ended");
+      expect(cancels()).toBe(0);
+    });
+
+    test("of another's task is none", async () => {
+      const process = station.process();
+      const { id } = await process.submit();
+      expect(await process.tasks.cancel("image", id, "b")).toBe("unknown_task");
+      expect(await process.tasks.cancel("video", id, "a")).toBe("unknown_task");
+      expect((await station.row(id)).state).toBe("pending");
+    });
+
+    test("against a claim has exactly one winner", async () => {
+      const rounds = process.env.SWITCHYARD_TEST_LONG === "1" ? 10_000 : 60;
+      const random = seededRandom(7);
+      const jitter = async (): Promise<void> => {
+        for (let i = Math.floor(random() * 6); i > 0; i -= 1)
+          await new Promise((resolve) => setImmediate(resolve));
+      };
+      const engine = await started({
+        runner: async () => completed(1n),
+        settings: { runningPerProcess: 1_000 },
+      });
+      const counts = { cancelled: 0, run: 0 };
+      for (let round = 0; round < rounds; round += 1) {
+        const task = await engine.submit({ accountId: "c" });
+        await jitter();
+        const answer = await engine.tasks.cancel("image", task.id, "c");
+        const { state } = await engine.tasks.ended(task, NEVER);
+        expect(state).toBe(answer === "cancelled" ? "cancelled" : "completed");
+        counts[answer === "cancelled" ? "cancelled" : "run"] += 1;
+      }
+      expect(counts.cancelled + counts.run).toBe(rounds);
+      expect(await station.account("c")).toEqual({ balance: CREDIT - BigInt(counts.run), held: 0n });
+    });
+  });
+
+  describe("who waits for an end", () => {
+    test("is told at once by the process that runs it", async () => {
+      const process = await started();
+      const task = await process.submit();
+      const waiting = process.tasks.ended(task, NEVER);
+      (await runOf(process, task)).end(completed());
+      expect((await waiting).state).toBe("completed");
+    });
+
+    test("is told soon when another process ends it", async () => {
+      const one = station.process();
+      const task = await one.submit();
+      let ended: Task | undefined;
+      void one.tasks.ended(task, NEVER).then((told) => (ended = told));
+      const other = station.process();
+      expect(await other.tasks.cancel("image", task.id, "a")).toBe("cancelled");
+      await station.passing(() => ended !== undefined, 1_500);
+      expect(ended?.state).toBe("cancelled");
+    });
+
+    test("is told of what had ended before", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      await process.tasks.cancel("image", task.id, "a");
+      expect((await process.tasks.ended(task, NEVER)).state).toBe("cancelled");
+    });
+
+    test("may leave, and is told why", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      const leaving = new AbortController();
+      const waiting = process.tasks.ended(task, leaving.signal);
+      leaving.abort(new Error("gone"));
+      expect(await messageOf(waiting)).toContain("gone");
+      expect(await messageOf(process.tasks.ended(task, leaving.signal))).toContain("gone");
+    });
+  });
+
+  describe("a task that nobody waits for any more", () => {
+    test("is cancelled while it is pending", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      await process.tasks.abandon(task);
+      expect((await station.row(task.id)).state).toBe("cancelled");
+      expect(await station.account()).toEqual(FREE);
+    });
+
+    test("is stopped where it runs here", async () => {
+      const process = await started();
+      const task = await process.submit();
+      const { run } = await runOf(process, task);
+      await process.tasks.abandon(task);
+      expect((run.signal.reason as TaskStop).reason).toBe("client_gone");
+      await station.passing(async () => (await station.row(task.id)).state === "failed", 6_000);
+      expect(await station.account()).toEqual(FREE);
+    });
+
+    test("goes on where it runs elsewhere", async () => {
+      const process = await started();
+      const task = await process.submit();
+      const { run } = await runOf(process, task);
+      await station.process().tasks.abandon(task);
+      expect(run.signal.aborted).toBe(false);
+    });
+
+    test("is given up once the store is back", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      process.reach(false);
+      await process.tasks.abandon(task);
+      await station.pass(5_000);
+      process.reach(true);
+      await station.passing(async () => (await station.row(task.id)).state === "cancelled", 2_500);
+    });
+
+    test("and that has ended stays as it is", async () => {
+      const process = await started({ runner: async () => completed() });
+      const task = await process.submit();
+      await process.tasks.ended(task, NEVER);
+      await process.tasks.abandon(task);
+      expect((await station.row(task.id)).state).toBe("completed");
+    });
+  });
+});

@@ -1,3 +1,4 @@
+import { MAX_FILE_BYTES } from "../assets/content.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
@@ -8,9 +9,6 @@ import { callUpstream } from "../providers/upstream.ts";
 
 /** An answer that describes media, or carries them in its JSON. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-
-/** An answer that is the media. */
-const MAX_MEDIA_BYTES = 200 * 1024 * 1024;
 
 /** What the calls of one task are made with. */
 export interface MediaCallParts {
@@ -72,7 +70,7 @@ async function send(
   });
   onAnswer(answer.status);
   const isMedia = /^(image|video|application\/octet-stream)\b/i.test(answer.contentType);
-  const bytes = await answer.readAll(isMedia ? MAX_MEDIA_BYTES : MAX_JSON_BYTES);
+  const bytes = await answer.readAll(isMedia ? MAX_FILE_BYTES.video : MAX_JSON_BYTES);
   let parsed: { readonly value: unknown } | undefined;
   return {
     status: answer.status,

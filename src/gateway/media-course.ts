@@ -88,7 +88,7 @@ export async function followCourse(course: Course): Promise<CourseEnd> {
   const begun = await begin(course);
   if (begun.state !== "working") return begun;
   await noteJob(course, begun.job);
-  return pollJob(course, begun.job, begun.pollAfterMs);
+  return pollJob(course, begun.job, askedDelay(begun) ?? pollDelay(0));
 }
 
 type Working = Extract<MediaStep, { state: "working" }>;
@@ -262,13 +262,13 @@ interface Patience {
   flaps: number;
 }
 
-async function pollJob(course: Course, first: string, firstMs: number | undefined): Promise<CourseEnd> {
+async function pollJob(course: Course, first: string, firstMs: number): Promise<CourseEnd> {
   const { adapter, progress } = course;
   if (adapter.poll === undefined) return { state: "lost_track" };
   const patience: Patience = { unknown: 0, lockedOut: 0, flaps: 0 };
   let job = first;
   progress.mayBeAtWork = true;
-  let pauseMs = firstMs ?? pollDelay(0);
+  let pauseMs = firstMs;
   for (let polls = 1; ; polls += 1) {
     await pause(course, pauseMs);
     const step = await askOnce(course, job);
@@ -336,9 +336,14 @@ function pollDelay(polls: number): number {
   return Math.min(15_000, 2_000 * 1.5 ** Math.min(polls, 10));
 }
 
+/** When a provider wishes to be asked again, as far as it is heeded: a minute at most. */
+function askedDelay({ pollAfterMs = Number.NaN }: Working): number | undefined {
+  return Number.isNaN(pollAfterMs) ? undefined : Math.min(60_000, Math.max(100, pollAfterMs));
+}
+
 function pauseAfter(step: MediaStep | undefined, polls: number, patience: Patience): number {
-  if (step?.state === "working" && step.pollAfterMs !== undefined)
-    return Math.min(60_000, Math.max(100, step.pollAfterMs));
+  const askedMs = step?.state === "working" ? askedDelay(step) : undefined;
+  if (askedMs !== undefined) return askedMs;
   if (step?.state === "refused" && step.refusal.retryAfterMs !== undefined)
     return heededMs(step.refusal.retryAfterMs);
   return Math.max(pollDelay(polls), grown(2_000, patience.flaps, 15_000));

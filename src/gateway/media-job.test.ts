@@ -21,6 +21,7 @@ import {
   working,
 } from "../../test/gateway/scripted-maker.ts";
 import { testFilm, testPicture } from "../../test/upstream/media/result-files.ts";
+import { MAX_FILE_BYTES } from "../assets/content.ts";
 import { GatewayError } from "../core/errors.ts";
 import { noFailpoint } from "../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal } from "../providers/media.ts";
@@ -52,6 +53,8 @@ interface Scene {
   readonly log: ReturnType<typeof keepingLog>;
   /** URLs that were fetched. */
   readonly fetched: readonly string[];
+  /** The bytes that each of them might have. */
+  readonly bounds: readonly number[];
   /** Lets `run`, or another, run to its end, moving time as far as it takes. */
   outcome(run?: TestRun): Promise<TaskOutcome>;
   /** Begins without moving time. */
@@ -69,13 +72,15 @@ function scene(
   const files = createTestFiles();
   const log = keepingLog();
   const fetched: string[] = [];
+  const bounds: number[] = [];
   const request = more.request ?? PICTURE;
   const model = more.model ?? (request.kind === "image" ? IMAGE_MODEL : VIDEO_MODEL);
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
-    async fetch(url) {
+    async fetch(url, { maxBytes }) {
       fetched.push(url);
+      bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
       return { bytes, contentType: "" };
@@ -93,6 +98,7 @@ function scene(
     files,
     log,
     fetched,
+    bounds,
     begin: (run = first) => runner(run),
     async outcome(run = first) {
       let ended = false;
@@ -377,6 +383,18 @@ describe("a job that is under way", () => {
     expect(maker.timesMs).toEqual([0, 700, 800, 60_800]);
   });
 
+  test("is asked after within a minute, whatever its provider says when it begins", async () => {
+    for (const [pollAfterMs, firstMs] of [
+      [999_999_999, 60_000],
+      [-5, 100],
+      [Number.NaN, 2_000],
+    ] as const) {
+      const { outcome, maker } = scene({ create: [working("j", pollAfterMs)], poll: [done()] });
+      await outcome();
+      expect(maker.timesMs).toEqual([0, firstMs]);
+    }
+  });
+
   test("is followed through some refusals of the gateway's own credential, and not through many", async () => {
     const denied = refused("operator_fault", { code: "InvalidApiKey" });
     const { outcome, log } = followed(denied, denied, working(), denied, done());
@@ -567,6 +585,43 @@ describe("outputs", () => {
     expect(Object.values(tries)).toEqual([1, 3, 3]);
     expect(fetched).toHaveLength(7);
     expect(log.lines.every(({ level }) => level === "warn")).toBe(true);
+  });
+
+  test("wait for their store, however long it is away, and are fetched no second time", async () => {
+    const { outcome, files, fetched, clock } = scene(
+      { create: [done([url("a")])] },
+      { behind: () => testPicture() },
+    );
+    const store = files.store.bind(files);
+    const startMs = clock.nowMs();
+    files.store = async (...file) => {
+      if (clock.nowMs() < startMs + 120_000)
+        throw new GatewayError("overloaded_error", "Results cannot be stored.");
+      return store(...file);
+    };
+    expect(told(await outcome())).toBe("1 for 350000000");
+    expect(fetched).toHaveLength(1);
+  });
+
+  test("whose store is away until the deadline end the task there, at the operator's loss", async () => {
+    const { outcome, files } = scene({ create: [done()] });
+    files.store = () => Promise.reject(new GatewayError("overloaded_error", "Results cannot be stored."));
+    expect(told(await outcome())).toBe("timeout_error, unfinished");
+  });
+
+  test("are as large as what is kept of one", async () => {
+    const { outcome, bounds } = scene({ create: [done([url("a")])] }, { behind: () => testPicture() });
+    await outcome();
+    expect(bounds).toEqual([MAX_FILE_BYTES.image]);
+  });
+
+  test("beyond those that were asked for are left out, and nobody pays for them", async () => {
+    const five = [10, 20, 30, 40, 50].map((width) => ({ bytes: testPicture(width, 10) }));
+    const { outcome, files } = scene({ create: [done(five)] }, { request: { ...PICTURE, n: 4 } });
+    expect(told(await outcome())).toBe("4 for 1400000000");
+    expect(files.stored).toHaveLength(4);
+    const film = scene({ create: [done([{ bytes: testFilm() }, { bytes: testFilm() }])] }, { request: FILM });
+    expect(told(await film.outcome())).toBe("1 for 5000000000");
   });
 
   test("that are none of what was asked for make the task fail, at the operator's loss", async () => {

@@ -217,8 +217,10 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
   // Outputs of a job can be had again by its name.
   const signal = job.progress.job === null ? lateSignal(job) : run.signal;
+  const { request, base64 } = payload;
+  const asked = request.kind === "image" ? request.n : 1;
   const files = await keepOutputs(
-    { run, signal, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
+    { run, asked, signal, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
     outputs,
   );
   if (files.length === 0) {
@@ -226,7 +228,6 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
     job.progress.mayBeAtWork = true;
     return failed(job, noResult(run.kind));
   }
-  const { request, base64 } = payload;
   const { snapshot } = run.hold;
   const charge = chargeFor({
     model: job.model,

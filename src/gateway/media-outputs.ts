@@ -1,5 +1,7 @@
 import type { Assets } from "../assets/assets.ts";
+import { MAX_FILE_BYTES } from "../assets/content.ts";
 import { type Clock, wait } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { Failpoint } from "../core/failpoint.ts";
 import type { Random } from "../core/random.ts";
 import type { ResultFile } from "../core/task.ts";
@@ -11,6 +13,8 @@ import { grown, jittered } from "./media-waits.ts";
 /** What the outputs of one run are taken over with. */
 export interface OutputParts {
   readonly run: Pick<TaskRun, "id" | "kind">;
+  /** Outputs that were asked for: the client gets, and pays for, no more of them. */
+  readonly asked: number;
   /** Ends the taking over, for a reason of the run. */
   readonly signal: AbortSignal;
   readonly assets: Pick<Assets, "store">;
@@ -24,34 +28,33 @@ export interface OutputParts {
   readonly onTrouble: (what: string, error?: unknown) => void;
 }
 
-/** More than any provider gives for one request. */
-const MOST_OUTPUTS = 16;
-
+/** How often an output is asked for. */
 const TRIES = 3;
 
-const LIMITS = {
-  image: { maxBytes: 64 * 1024 * 1024, timeoutMs: 60_000 },
-  video: { maxBytes: 200 * 1024 * 1024, timeoutMs: 120_000 },
-} as const;
+const FETCH_MS = { image: 60_000, video: 120_000 } as const;
 
 /**
- * Takes a provider's outputs into our own store, in their order. One that cannot be had, or is not what was asked for, is
- * left out. Rejects with the signal's reason.
+ * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for. One that
+ * cannot be had, or is not what was asked for, is left out; while the store is away they wait for it. Rejects with the
+ * signal's reason.
  */
 export async function keepOutputs(
   parts: OutputParts,
   outputs: readonly MediaOutput[],
 ): Promise<ResultFile[]> {
-  const kept = await Promise.all(outputs.slice(0, MOST_OUTPUTS).map((output) => keepOutput(parts, output)));
+  const wanted = outputs.slice(0, parts.asked);
+  if (wanted.length < outputs.length)
+    parts.onTrouble("the provider gave more than it was asked for", `${outputs.length} for ${parts.asked}`);
+  const kept = await Promise.all(wanted.map((output) => keepOutput(parts, output)));
   return kept.filter((file) => file !== undefined);
 }
 
 async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<ResultFile | undefined> {
-  const { run, signal, assets, clock, random, failpoint, onTrouble } = parts;
+  const { signal, failpoint, onTrouble } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    if (tries > 1) await wait(clock, jittered(grown(1_000, tries - 2, 8_000), random), signal);
+    if (tries > 1) await pause(parts, tries - 2);
     try {
-      const file = await assets.store(run.id, await bytesOf(parts, output), run.kind);
+      const file = await store(parts, await bytesOf(parts, output));
       if (!("notStored" in file)) {
         failpoint("task.file_stored");
         return file;
@@ -68,12 +71,32 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<Resu
   return undefined;
 }
 
+/** Stores what was made, however long the store is away: what is lost here was made for nothing. */
+async function store(parts: OutputParts, bytes: Uint8Array): ReturnType<Assets["store"]> {
+  const { run, signal, assets, onTrouble } = parts;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await assets.store(run.id, bytes, run.kind);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof GatewayError) || error.kind !== "overloaded_error") throw error;
+      onTrouble("an output cannot be stored now", error);
+    }
+    await pause(parts, tries);
+  }
+}
+
+function pause({ clock, random, signal }: OutputParts, times: number): Promise<void> {
+  return wait(clock, jittered(grown(1_000, times, 15_000), random), signal);
+}
+
 async function bytesOf(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
   if ("bytes" in output) return output.bytes;
   const { run, signal, ownHosts } = parts;
   parts.failpoint("task.downloading");
   const { bytes } = await parts.fetch(output.url, {
-    ...LIMITS[run.kind],
+    maxBytes: MAX_FILE_BYTES[run.kind],
+    timeoutMs: FETCH_MS[run.kind],
     signal,
     allowedHosts: ownHosts,
     ...(output.headers === undefined ? {} : { headers: output.headers }),

@@ -61,6 +61,23 @@ describeOnEngines("a running task", (on) => {
         );
     });
 
+    test("is not given up when leases are renewed while the answer to its claim is under way", async () => {
+      const process = await started();
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
+      process.delayAnswers("claim", promise);
+      const task = await process.submit();
+      await until(async () => (await station.row(task.id)).state === "running");
+      await station.pass(11_000);
+      answer();
+      const { run, end } = await runOf(process, task);
+      await station.pass(10_000);
+      expect(run.signal.aborted).toBe(false);
+      expect(renewals(process)).toBe(1);
+      end(completed());
+      await until(async () => (await station.row(task.id)).state === "completed");
+      expect((await station.row(task.id)).epoch).toBe(1n);
+    });
+
     test("goes on while the store is away for less than its lease, and ends once it is back", async () => {
       const process = await started();
       const task = await process.submit();

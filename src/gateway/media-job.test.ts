@@ -588,11 +588,15 @@ describe("outputs", () => {
   });
 
   test("wait for their store, however long it is away, and are fetched no second time", async () => {
-    const { outcome, files, fetched, clock } = scene({ create: [done([url("a")])] }, { behind: () => testPicture() });
+    const { outcome, files, fetched, clock } = scene(
+      { create: [done([url("a")])] },
+      { behind: () => testPicture() },
+    );
     const store = files.store.bind(files);
     const startMs = clock.nowMs();
     files.store = async (...file) => {
-      if (clock.nowMs() < startMs + 120_000) throw new GatewayError("overloaded_error", "Results cannot be stored.");
+      if (clock.nowMs() < startMs + 120_000)
+        throw new GatewayError("overloaded_error", "Results cannot be stored.");
       return store(...file);
     };
     expect(told(await outcome())).toBe("1 for 350000000");

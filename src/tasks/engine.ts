@@ -15,8 +15,8 @@ export interface Engine {
   start(): Promise<void>;
   /** Something may be there to be taken, or will be when so much time has passed. */
   wake(inMs?: number): void;
-  /** Stops the task where it runs in this process. */
-  stop(taskId: string, reason: TaskStop["reason"]): void;
+  /** Stops the task where it runs in this process; tells whether it does. */
+  stop(taskId: string, reason: TaskStop["reason"]): boolean;
   /** From here on nothing is taken; what runs goes on. */
   drain(): void;
   /** Gives up what runs, for others to go on with at once; resolves when all of it is written, or cannot be in time. */
@@ -24,7 +24,7 @@ export interface Engine {
 }
 
 /** What the engine is made of. */
-export interface EngineParts extends Omit<RunParts, "graceMs" | "gone"> {
+export interface EngineParts extends Omit<RunParts, "graceMs" | "gone" | "leaseMs"> {
   readonly assets: Pick<Assets, "remove" | "sweep">;
   readonly providerOf: ProviderOf;
 }
@@ -51,7 +51,9 @@ const MAX_RACES = 5;
 export function createEngine(parts: EngineParts): Engine {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
   const gone = new AbortController();
-  const runParts: RunParts = { ...parts, graceMs: GRACE_MS, gone: gone.signal };
+  // That of the start: a shorter one would run out before the round that is to renew it.
+  const { leaseMs } = settings();
+  const runParts: RunParts = { ...parts, leaseMs, graceMs: GRACE_MS, gone: gone.signal };
   const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
   const runs = new Map<string, Run>();
   const working = new Set<Promise<void>>();
@@ -116,16 +118,19 @@ export function createEngine(parts: EngineParts): Engine {
 
   const renew = async (): Promise<number | undefined> => {
     const taken = await Promise.all([...runs.values()].map((run) => run.renew()));
-    return taken.every(Boolean) ? settings().leaseMs / 3 : RETRY_MS;
+    return taken.every(Boolean) ? leaseMs / 3 : RETRY_MS;
   };
   const rounds = [
     createRounds(clock, LOOK_MS[storeEngine], looking),
-    createRounds(clock, settings().leaseMs / 3, renew),
+    createRounds(clock, leaseMs / 3, renew),
   ];
 
   return {
     wake,
-    stop: (taskId, reason) => runs.get(taskId)?.stop(reason),
+    stop(taskId, reason) {
+      runs.get(taskId)?.stop(reason);
+      return isRunning(taskId);
+    },
     drain: () => void (isTaking = false),
 
     async start() {
@@ -144,7 +149,8 @@ export function createEngine(parts: EngineParts): Engine {
     for (const run of runs.values()) run.stop("shutdown");
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
-    await Promise.race([Promise.all(working), late]);
+    // What is being claimed in this moment is given up like the rest.
+    await Promise.race([looking().then(() => Promise.all(working)), late]);
     timer?.cancel();
     gone.abort();
     await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));

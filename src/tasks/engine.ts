@@ -70,12 +70,9 @@ export function createEngine(parts: EngineParts): Engine {
     const { id } = picked.task;
     const run = createRun(runParts, picked);
     runs.set(id, run);
-    let claim;
-    try {
-      claim = await run.claim();
-    } catch (error) {
+    const claim = await run.claim().catch((error: unknown): undefined => {
       log.error("a task could not be claimed", { task: id, error: describeError(error) });
-    }
+    });
     if (claim?.ok !== true) {
       runs.delete(id);
       return claim?.reason === "taken" ? "taken" : undefined;

@@ -232,24 +232,19 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
       await failElsewhere(command);
   };
 
-  const failElsewhere = async ({ kind: _, ...of }: CancelTask): Promise<void> => {
+  const failElsewhere = async ({ task, hold, account, key, nowMs }: CancelTask): Promise<void> => {
     const row = await database
       .selectFrom("tasks")
       .select(["epoch", "attempts"])
-      .where("id", "=", of.task)
+      .where("id", "=", task)
       .where("ended_at_ms", "is", null)
       .executeTakeFirst();
     if (row === undefined) return;
     const { failure, unfinished } = clientGone(Number(row.attempts));
-    const answer = await writer.submit({
-      kind: "fail",
-      ...of,
-      epoch: Number(row.epoch),
-      ...failure,
-      unfinished,
-    });
+    const of = { task, hold, account, key, epoch: Number(row.epoch), nowMs };
+    const answer = await writer.submit({ kind: "fail", ...of, ...failure, unfinished });
     if (!answer.ok) throw new Error("Another has taken the task meanwhile.");
-    endings.ended(of.task);
+    endings.ended(task);
   };
 
   const giveNext = async (): Promise<void> => {

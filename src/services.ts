@@ -52,9 +52,9 @@ export interface Services {
   reload(): void;
   /** Tells where the gateway listens, once it does. */
   listensAt(url: string): void;
-  /** From here on `readyz` says no, and no task is begun. */
+  /** From here on `readyz` says no; tasks are still begun, since requests that have come may wait for them. */
   drain(): void;
-  /** Ends every call under way, each with an end that says so and with its charge. */
+  /** Ends every call under way, each with an end that says so and with its charge; no task is begun any more. */
   endCalls(): void;
   /** Gives up tasks that run, for the next process to go on with; waits for the ledger and lets go of the home folder. */
   close(): Promise<void>;

@@ -40,7 +40,7 @@ const COMPLETED: Task = {
 };
 
 /** Services whose tasks end as `task`. */
-function open(task: Task) {
+function open(task: Task, files: "there" | "away" = "there") {
   const clock = createFakeClock();
   const submitted: TaskSubmission[] = [];
   const lines: LogFields[] = [];
@@ -57,7 +57,10 @@ function open(task: Task) {
     },
     assets: {
       urlOf: (id: string, { name }: ResultFile) => `https://gateway/${id}/${name}`,
-      read: async (_: string, name: string) => (name === "gone.png" ? undefined : new Uint8Array([0, 1, 2])),
+      async read(_: string, name: string) {
+        if (files === "away") throw new GatewayError("overloaded_error", "Results cannot be read.");
+        return name === "gone.png" ? undefined : new Uint8Array([0, 1, 2]);
+      },
     } as MediaServices["assets"],
     limiter: createLimiter(clock),
     clock,
@@ -133,6 +136,11 @@ describe("a plain request", () => {
       { url: "https://gateway/img_0/a.png", b64_json: "AAEC" },
       { url: "https://gateway/img_0/gone.png" },
     ]);
+  });
+
+  test("has the URLs of what it is charged for while the files cannot be read", async () => {
+    const { data } = JSON.parse((await open(COMPLETED, "away").ask({ response_format: "b64_json" })).body);
+    expect(data).toEqual([{ url: "https://gateway/img_0/a.png" }, { url: "https://gateway/img_0/gone.png" }]);
   });
 });
 

@@ -34,7 +34,8 @@ export async function generateImage(services: MediaServices, input: MediaInput):
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);
     if (!isCompleted(ended)) throw failureError(ended);
-    const links = await linksOf(services, ended, base64);
+    // It is charged, and its client knows no name to ask for it again: URLs alone are better than an error.
+    const links = await linksOf(services, ended, base64).catch(() => linksOf(services, ended, false));
     return { status: 200, body: encodeImageResult(ended, links), task: ended };
   });
 }

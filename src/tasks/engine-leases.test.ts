@@ -78,6 +78,15 @@ describeOnEngines("a running task", (on) => {
       expect((await station.row(task.id)).epoch).toBe(1n);
     });
 
+    test("keeps its lease when a shorter one is set: the renewals are those of the start", async () => {
+      const settings = { leaseMs: 30_000 };
+      const process = await started({ settings });
+      settings.leaseMs = 3_000;
+      const { run } = await runOf(process, await process.submit());
+      await station.pass(9_000);
+      expect(run.signal.aborted).toBe(false);
+    });
+
     test("goes on while the store is away for less than its lease, and ends once it is back", async () => {
       const process = await started();
       const task = await process.submit();

@@ -14,8 +14,8 @@ export interface Engine {
   start(): Promise<void>;
   /** Something may be there to be taken, or will be when so much time has passed. */
   wake(inMs?: number): void;
-  /** Stops the task where it runs in this process. */
-  stop(taskId: string, reason: TaskStop["reason"]): void;
+  /** Stops the task where it runs in this process; tells whether it does. */
+  stop(taskId: string, reason: TaskStop["reason"]): boolean;
   /** From here on nothing is taken; what runs goes on. */
   drain(): void;
   /** Gives up what runs, for others to go on with at once; resolves when all of it is written, or cannot be in time. */
@@ -23,7 +23,7 @@ export interface Engine {
 }
 
 /** What the engine is made of. */
-export interface EngineParts extends Omit<RunParts, "graceMs" | "gone"> {
+export interface EngineParts extends Omit<RunParts, "graceMs" | "gone" | "leaseMs"> {
   readonly assets: Pick<Assets, "remove" | "sweep">;
   readonly providerOf: ProviderOf;
 }
@@ -40,6 +40,8 @@ const MAX_RACES = 5;
 /** The engine over the store; it stands still until it is started. */
 export function createEngine(parts: EngineParts): Engine {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
+  // That of the start: a shorter one would run out before the round that is to renew it.
+  const { leaseMs } = settings();
   let isTaking = false;
   let closing: Promise<void> | undefined;
   const wake = (inMs = 0): void => {
@@ -47,7 +49,7 @@ export function createEngine(parts: EngineParts): Engine {
     if (inMs > 0) clock.setTimer(inMs, wake);
     else void looking();
   };
-  const running = createRunning(parts, wake);
+  const running = createRunning({ ...parts, leaseMs }, wake);
   const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
   const overdue = createOverdue({ ...parts, isRunning: running.has });
   const retention = createRetention(parts);
@@ -66,10 +68,10 @@ export function createEngine(parts: EngineParts): Engine {
   const looking = oneAtATime(look, (error) =>
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
-  const renew = async (): Promise<number> => ((await running.renew()) ? settings().leaseMs / 3 : RETRY_MS);
+  const renew = async (): Promise<number> => ((await running.renew()) ? leaseMs / 3 : RETRY_MS);
   const rounds = [
     createRounds(clock, LOOK_MS[storeEngine], looking),
-    createRounds(clock, settings().leaseMs / 3, renew),
+    createRounds(clock, leaseMs / 3, renew),
   ];
 
   const close = async (): Promise<void> => {

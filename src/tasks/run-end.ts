@@ -45,11 +45,15 @@ export function runEnd(settled: Settled, facts: RunFacts): RunEnd {
   if (stopped === "lost") return { kind: "lost" };
   if (stopped === "deadline") return timedOut(facts, outcome);
   if (outcome?.kind === "failed") return outcome;
-  if (stopped === "client_gone")
-    return failed("The client went away before the work was done.", attempts > 0);
+  if (stopped === "client_gone") return clientGone(attempts);
   // What a runner rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
   return failed("The generation failed.", attempts > 0);
+}
+
+/** The end of a task that its client no longer waits for, when a provider may have been sent it so often. */
+export function clientGone(attempts: number): RunFailure {
+  return failed("The client went away before the work was done.", attempts > 0);
 }
 
 /** The end of a run whose deadline came. */

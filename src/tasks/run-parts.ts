@@ -25,6 +25,8 @@ export interface RunParts {
   readonly endings: Endings;
   readonly runner: TaskRunner;
   readonly settings: () => TaskSettings;
+  /** For so long a run has its task unless it renews its lease. */
+  readonly leaseMs: number;
   /** A runner that was told to stop has this long to do so. */
   readonly graceMs: number;
   /** Aborted when this process writes nothing any more. */

@@ -24,7 +24,7 @@ export interface Run {
 
 /** A run of a task that was picked. */
 export function createRun(parts: RunParts, picked: Picked): Run {
-  const { writer, clock, log, failpoint, settings } = parts;
+  const { writer, clock, log, failpoint, leaseMs } = parts;
   const { id, holdId, accountId, keyId, epoch, deadlineMs } = picked.task;
   const stopping = new AbortController();
   const stop = (reason: TaskStop["reason"]): void => {
@@ -46,8 +46,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     stop,
 
     async claim() {
-      const { leaseMs } = settings();
-      const command = claimCommand(parts, picked, leaseMs);
+      const command = claimCommand(parts, picked);
       const answer = await run.lease.extend(leaseMs, () => writer.submit(command));
       if (answer.ok) {
         run.epoch = answer.epoch;
@@ -60,7 +59,6 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     async renew() {
       // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
       if (!isClaimed || run.hasEnded || run.fence.isLost()) return true;
-      const { leaseMs } = settings();
       const nowMs = clock.nowMs();
       try {
         const answer = await run.lease.extend(leaseMs, () =>
@@ -108,9 +106,8 @@ function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {
 }
 
 function claimCommand(
-  { clock, storeEngine, bootId }: RunParts,
+  { clock, storeEngine, bootId, leaseMs }: RunParts,
   { task, provider, providerLimit }: Picked,
-  leaseMs: number,
 ): ClaimTask {
   return {
     kind: "claim",

@@ -16,7 +16,8 @@ export interface Running {
   take(picked: Picked): Promise<"taken" | undefined>;
   /** Lengthens every lease; false when the store did not take one. */
   renew(): Promise<boolean>;
-  stop(taskId: string, reason: TaskStop["reason"]): void;
+  /** Stops the task; false when it does not run here. */
+  stop(taskId: string, reason: TaskStop["reason"]): boolean;
   /** Gives all of it up, for others to go on with at once; resolves when that is written, or cannot be in time. */
   close(): Promise<void>;
 }
@@ -49,7 +50,12 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
   return {
     count: () => runs.size,
     has: (taskId) => runs.has(taskId),
-    stop: (taskId, reason) => runs.get(taskId)?.stop(reason),
+
+    stop(taskId, reason) {
+      const run = runs.get(taskId);
+      run?.stop(reason);
+      return run !== undefined;
+    },
 
     untakeable() {
       const nowMs = clock.nowMs();

@@ -10,7 +10,7 @@ export interface TaskSettings {
   readonly runningAt: Readonly<Record<string, number>>;
   /** Tasks that this process runs at a time. */
   readonly runningPerProcess: number;
-  /** A running task that its process has not been heard of for so long is taken over by another. */
+  /** A running task that its process has not been heard of for so long is taken over by another; as it was at the start. */
   readonly leaseMs: number;
   /** How long the files of a result are kept. */
   readonly filesMs: number;

@@ -7,6 +7,7 @@ import {
   messageOf,
   openStation,
   type ProcessOptions,
+  RELEASED,
   type Station,
   type TestProcess,
   until,
@@ -287,12 +288,29 @@ describeOnEngines("tasks", (on) => {
       expect(await station.account()).toEqual(FREE);
     });
 
-    test("goes on where it runs elsewhere", async () => {
+    test("is ended where it runs elsewhere, and its run is told by its next renewal", async () => {
       const process = await started();
       const task = await process.submit();
-      const { run } = await runOf(process, task);
+      const { run, end } = await runOf(process, task);
+      await run.beginAttempt();
       await station.process().tasks.abandon(task);
-      expect(run.signal.aborted).toBe(false);
+      expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "generation_error" });
+      expect(await station.account()).toEqual(FREE);
+      await station.passing(() => run.signal.aborted, 12_000);
+      expect((run.signal.reason as TaskStop).reason).toBe("lost");
+      end(completed());
+      await station.pass(2_000);
+      expect(await station.account()).toEqual(FREE);
+    });
+
+    test("is ended where it was left to be taken again", async () => {
+      const process = await started();
+      const task = await process.submit();
+      (await runOf(process, task)).end(RELEASED);
+      await until(async () => (await station.row(task.id)).lease_until_ms === 0n);
+      await process.tasks.abandon(task);
+      expect((await station.row(task.id)).state).toBe("failed");
+      expect(await station.account()).toEqual(FREE);
     });
 
     test("is given up once the store is back", async () => {

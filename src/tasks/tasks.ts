@@ -14,6 +14,7 @@ import type { Writer } from "../ledger/writer.ts";
 import type { Cipher } from "../runtime/cipher.ts";
 import type { Endings } from "./endings.ts";
 import type { Engine } from "./engine.ts";
+import { clientGone } from "./run-end.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */
@@ -30,7 +31,7 @@ export interface Tasks {
   ): Promise<"cancelled" | "started" | "ended" | "unknown_task">;
   /** The task once it has ended, whichever process ran it. Rejects with the signal's reason when that comes first. */
   ended(task: Task, signal: AbortSignal): Promise<Task>;
-  /** Whoever waited for it has gone: it is cancelled, or stopped where it runs in this process. */
+  /** Whoever waited for it has gone: it is cancelled, stopped where it runs in this process, or failed where another runs it. */
   abandon(task: Task): Promise<void>;
 }
 
@@ -218,10 +219,11 @@ interface Abandoned {
 }
 
 /**
- * Cancels tasks that nobody waits for, or stops them where they run in this process, however long the store is away;
- * resolves once it was tried. One is asked after at a time, so that a store that was away is not met by all at once.
+ * Ends tasks that nobody waits for, however long the store is away; resolves once it was tried: cancels them, or stops
+ * them where they run in this process, which lets their provider be told. Those of other processes are failed, and
+ * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store that was away is not met by all at once.
  */
-function createGivingUp({ writer, clock, endings, engine }: TasksParts) {
+function createGivingUp({ database, writer, clock, endings, engine }: TasksParts) {
   const waiting: Abandoned[] = [];
   let busy = false;
 
@@ -230,7 +232,23 @@ function createGivingUp({ writer, clock, endings, engine }: TasksParts) {
     if (command === undefined) return;
     const answer = await writer.submit(command);
     if (answer.ok) endings.ended(command.task);
-    else if (answer.reason === "started") engine.stop(command.task, "client_gone");
+    else if (answer.reason === "started" && !engine.stop(command.task, "client_gone"))
+      await failElsewhere(command);
+  };
+
+  const failElsewhere = async ({ task, hold, account, key, nowMs }: CancelTask): Promise<void> => {
+    const row = await database
+      .selectFrom("tasks")
+      .select(["epoch", "attempts"])
+      .where("id", "=", task)
+      .where("ended_at_ms", "is", null)
+      .executeTakeFirst();
+    if (row === undefined) return;
+    const { failure, unfinished } = clientGone(Number(row.attempts));
+    const of = { task, hold, account, key, epoch: Number(row.epoch), nowMs };
+    const answer = await writer.submit({ kind: "fail", ...of, ...failure, unfinished });
+    if (!answer.ok) throw new Error("Another has taken the task meanwhile.");
+    endings.ended(task);
   };
 
   const giveNext = async (): Promise<void> => {

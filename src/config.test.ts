@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { startGateway } from "../test/gateway/gateway.ts";
 import { type Environment, readConfig, readSettings } from "./config.ts";
 import { PROVIDERS } from "./providers/registry.ts";
+import { DEFAULT_TASK_SETTINGS } from "./tasks/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -397,4 +398,45 @@ test("a provider is live only with its key, at the address it is given", () => {
     baseUrl: "http://a/v1",
     headers: { authorization: "Bearer k" },
   });
+});
+
+describe("the section tasks", () => {
+  test("is not needed", () => {
+    expect(settings("").tasks).toEqual(DEFAULT_TASK_SETTINGS);
+    expect(settings("tasks: {}").tasks).toEqual(DEFAULT_TASK_SETTINGS);
+  });
+
+  test("sets each number by itself", () => {
+    expect(
+      settings(`tasks:
+  pending_per_account: 5
+  running_per_provider: 6
+  running_at: { sandbox: 7 }
+  running_per_process: 8
+  lease_seconds: 9
+  result_hours: 0.5
+  kept_days: 2`).tasks,
+    ).toEqual({
+      pendingPerAccount: 5,
+      runningPerProvider: 6,
+      runningAt: { sandbox: 7 },
+      runningPerProcess: 8,
+      leaseMs: 9_000,
+      filesMs: 1_800_000,
+      endedMs: 172_800_000,
+    });
+  });
+
+  for (const [section, names] of [
+    ["running_per_process: 0", "tasks.running_per_process"],
+    ["running_per_provider: 1.5", "tasks.running_per_provider"],
+    ["running_at: { sandbox: none }", "tasks.running_at.sandbox"],
+    ["running_at: { groq: 3 }", "tasks.running_at names groq"],
+    ["lease_seconds: 1", "tasks.lease_seconds"],
+    ["retries: 3", "tasks.retries"],
+  ] as const) {
+    test(`with ${section} is a sentence that names it`, () => {
+      expect(sentenceOf(() => settings(`tasks: { ${section} }`))).toContain(names);
+    });
+  }
 });

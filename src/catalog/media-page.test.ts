@@ -51,9 +51,19 @@ describe("every page of a model of pictures or films is whole", () => {
         if (required === true) expect(row).toContain("| required |");
         else if (schema.default !== undefined)
           expect(row).toContain(`| \`${JSON.stringify(schema.default)}\` |`);
+        if (model.media.parameters[name]?.linksOnly === true) {
+          expect(row).toContain("link");
+          expect(row).not.toMatch(/data URI|base64/);
+        }
         for (const value of (schema.enum as readonly string[] | undefined) ?? [])
           expect(row).toContain(`\`${value}\``);
       }
+    });
+
+    test(`${model.uniqueId}: numbers of four digits and more are grouped`, () => {
+      const section = lines.slice(lines.indexOf("## Limits"), lines.indexOf("## Parameters"));
+      const cells = section.flatMap((line) => line.split(" | "));
+      expect(cells.filter((cell) => /^\d{4,}(\.\d+)?$/.test(cell))).toEqual([]);
     });
 
     test(`${model.uniqueId}: states, notes, examples, and every error that can be met`, () => {

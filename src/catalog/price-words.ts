@@ -1,4 +1,3 @@
-import { creditsText } from "../core/credits.ts";
 import type { Modality } from "../core/model.ts";
 import {
   type PriceBucket,
@@ -41,9 +40,9 @@ function priceRow(bucket: PriceBucket, { when, price }: PriceRule, isLater: bool
   const cells = [
     BUCKET_WORDS[bucket],
     words === "" ? (isLater ? "otherwise" : "always") : words,
-    // A micro-credit is 10^-10 USD; by the million tokens that is 10^-4.
+    // A micro-credit is 10^-10 USD and 10^-6 credits; by the million tokens that is 10^-4 and 1.
     decimal(price, unit ? 10 : 4),
-    unit ? creditsText(price) : grouped(price.toString()),
+    decimal(price, unit ? 6 : 0),
     unit ? "each" : "1M tokens",
   ];
   return `| ${cells.join(" | ")} |`;
@@ -113,8 +112,9 @@ function hour(of: number): string {
 /** `value` ÷ 10^`places`, exactly. */
 function decimal(value: bigint, places: number): string {
   const digits = value.toString().padStart(places + 1, "0");
-  const fraction = digits.slice(-places).replace(/0+$/, "");
-  return `${grouped(digits.slice(0, -places))}${fraction === "" ? "" : `.${fraction}`}`;
+  const at = digits.length - places;
+  const fraction = digits.slice(at).replace(/0+$/, "");
+  return `${grouped(digits.slice(0, at))}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
 /** Digits in groups of three. */

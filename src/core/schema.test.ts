@@ -34,6 +34,7 @@ describe("a fault names the field and says what it must be", () => {
     [{ name: "a", list: [{}] }, "list[0].x/y~z is required."],
     [{ name: "a", either: 5 }, "either must be a string or null or an object."],
     [{ name: "a", either: { deep: 1 } }, "either.deep must be a boolean."],
+    [{ name: "a", either: {} }, "either.deep is required."],
     [{ name: "a", set: ["x", "x"] }, "set must not name a value twice."],
     [{ name: "a", same: "that" }, 'same must be "this".'],
     [{ name: "a", other: 1 }, "other is not a known key."],

@@ -52,6 +52,9 @@ function explain(errors: readonly SchemaError[]): SchemaFault {
     first,
   );
   if (deepest.instancePath.length > union.instancePath.length) return describe(deepest);
+  // Only of an object can a member be missing: no other branch was meant.
+  const missing = within.find((error) => error.keyword === "required");
+  if (missing !== undefined) return describe(missing);
   const problems = [...new Set(within.map((error) => describe(error).problem))].map((problem, i) =>
     i === 0 ? problem : problem.replace(/^must (be )?/, ""),
   );

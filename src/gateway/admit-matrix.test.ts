@@ -382,6 +382,13 @@ describe("videos", () => {
     });
   }
 
+  test("what is said in the prompt must find room there", () => {
+    const [id, prompt] = ["bytedance/seedance-2.0", "x".repeat(9_980)];
+    const refused = refusalOf(() => askVideo(videoBody(id, { prompt, shot_type: "multi" })));
+    expect([refused?.kind, refused?.param]).toEqual(["input_too_large", "shot_type"]);
+    expect(askVideo(videoBody(id, { prompt })).request.prompt).toBe(prompt);
+  });
+
   test("what a model does not take is no part of its request", () => {
     const parts = (id: string, ask = {}): string[] =>
       Object.keys(askVideo(videoBody(id, ask)).request).sort();

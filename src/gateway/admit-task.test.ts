@@ -4,12 +4,14 @@ import {
   askVideo,
   imageBody,
   LINK,
+  mediaModels,
   mediaOffer,
   pngBase64,
   pngUri,
   refusalOf,
   videoBody,
 } from "../../test/gateway/media-offer.ts";
+import { createCatalog } from "../catalog/catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { VideoRequest } from "../core/media.ts";
 
@@ -108,7 +110,10 @@ describe("a value that no model can take is a 400 that names its field, whatever
     for (const good of ["5", '"5"', "10", " 15"])
       expect(refusalOf(() => askVideo(body(good)))).toBeUndefined();
     for (const bad of ["1e1", "5.0", "0.5e1", "50e-1", '"1e1"'])
-      expect([bad, refusalOf(() => askVideo(body(bad)))?.param]).toEqual([bad, "duration"]);
+      expect(refusalOf(() => askVideo(body(bad)))).toMatchObject({
+        param: "duration",
+        message: 'duration must be one of "5", "10", "15".',
+      });
   });
 
   test("a prompt of a million characters is too large", () => {
@@ -326,6 +331,15 @@ describe("a prompt for Midjourney holds no command", () => {
   });
 });
 
+test("several shots do not expand the prompt of a model that makes them without", () => {
+  const wan = mediaModels.find(({ id }) => id === WAN)!;
+  const plain = { ...wan, media: { ...wan.media, multiShotExpands: false } };
+  const offer = { ...mediaOffer(), catalog: createCatalog([plain]) };
+  const { request, warnings } = askVideo(videoBody(WAN, { shot_type: "multi" }), { offer });
+  expect(request).toMatchObject({ shotType: "multi", expandPrompt: false });
+  expect(warnings).toEqual([]);
+});
+
 describe("frames find their place", () => {
   const frames = (list: unknown): Pick<VideoRequest, "firstFrame" | "lastFrame"> => {
     const { firstFrame, lastFrame } = askVideo(videoBody(SEEDANCE, { frame_images: list }))
@@ -419,6 +433,7 @@ describe("media of a request", () => {
     ["a line break", "https://x.example/a\r\nhost: y"],
     ["white space", "https://x.example/a b"],
     ["a backslash", "https://x.example\\@y.example/"],
+    ["a percent sign in the host", "https://x%2eexample/a"],
     ["no host", "https:///a"],
     ["no slashes", "https:x.example/a"],
     ["a very long link", `https://x.example/${"a".repeat(9_000)}`],
@@ -432,6 +447,8 @@ describe("media of a request", () => {
     ["a data URI of nothing", "data:image/png;base64,"],
     ["base64 with other letters", `${PNG.slice(0, -4)}*&==`],
     ["base64 that is cut", PNG.slice(0, -1)],
+    ["base64 with padding amid it", `${PNG}=AAA`],
+    ["base64 with bits left over", `${PNG}AAB=`],
     ["a PNG without a size", pngUri(0, 5)],
     ["a PNG that ends in its header", PNG.slice(0, 42)],
     ["a film", "data:video/mp4;base64,AAAAGGZ0eXBtcDQy"],
@@ -490,6 +507,8 @@ describe("a mask", () => {
   test("has the size of the first picture, where both are known", () => {
     expect(ask(pngUri(64, 48, 6), pngUri(64, 48))).toBeUndefined();
     expect(ask(pngUri(48, 64, 6), pngUri(64, 48))?.message).toContain("64 by 48; it has 48 by 64");
+    for (const mask of [pngUri(63, 48, 6), pngUri(64, 47, 6)])
+      expect(ask(mask, pngUri(64, 48))?.param).toBe("mask");
   });
 
   test("is no larger than the vendor takes", () =>

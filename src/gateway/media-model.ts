@@ -1,11 +1,12 @@
 import { fieldsOf, type MediaTable } from "../catalog/parameter-tables/media-table.ts";
 import type { Caller } from "../core/caller.ts";
+import { isDataUri } from "../core/data-uri.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { MediaFacts } from "../core/media-model.ts";
 import type { Model } from "../core/model.ts";
 import { faultSentence } from "../core/schema.ts";
 import type { TaskKind } from "../core/task.ts";
-import { inlineBytes, isInline } from "../protocols/media-inputs.ts";
+import { inlineBytes } from "../protocols/media-inputs.ts";
 import type { Offer } from "./admit.ts";
 
 /** A model of pictures or films. */
@@ -82,7 +83,7 @@ export function checkInputs({ id, media }: MediaModel, name: string, inputs: rea
   const limits = media.parameters[name];
   for (const [i, input] of inputs.entries()) {
     const path = inputs.length === 1 && name === "mask" ? name : `${name}[${i}]`;
-    if (limits?.linksOnly === true && isInline(input))
+    if (limits?.linksOnly === true && isDataUri(input))
       throw notTaken(`${path} must be a link (http, https) on ${id}.`, path);
     const bytes = inlineBytes(input);
     if (limits?.maxBytes !== undefined && bytes > limits.maxBytes)

@@ -83,6 +83,7 @@ describe("what is sold by tokens is held with room for what is counted", () => {
     // Recorded: 217 tokens of thoughts.
     [GEMINI, {}, { input: 6, reasoning: 217, imageOutput: 1_120 }, "1370.16"],
     [GEMINI, { image_size: "4K" }, { input: 6, reasoning: 217, imageOutput: 2_000 }, "2426.16"],
+    [GEMINI, {}, { input: 6, reasoning: 4_096, imageOutput: 1_120 }, "1835.64"],
     [GEMINI, { n: 3, image: [LINK] }, { input: 1_599, reasoning: 651, imageOutput: 3_360 }, "4142.1"],
     // Ark counts a frame more than the seconds have.
     [SEEDANCE, {}, { output: 108_900 }, "7623"],
@@ -101,6 +102,11 @@ describe("what is sold by tokens is held with room for what is counted", () => {
     // Room, not a multiple: of a short film or a plain picture less than half as much again.
     if (!("image" in more) && !("n" in more))
       expect(Number(admission.amount) / Number(charged)).toBeLessThan(1.5);
+  });
+
+  test("a picture is held with five percent of room, and a prompt with what vendors put around it", () => {
+    // 196 tokens and 5 % of them, rounded up; nine characters are at most five tokens, and 64 stand around them.
+    expect(creditsText(ask(GPT, { quality: "low" }).amount)).toBe(String(206 * 0.3 + (5 + 64) * 0.05));
   });
 
   test("each picture of several reads its input anew", () => {

@@ -148,23 +148,30 @@ function negativeOf(
 
 /** The prompt, with words for what the model has no field for. */
 function promptOf(model: MediaModel, body: VideoBody, warnings: string[]): string {
+  const { shot_type = "single", negative_prompt = "" } = body;
+  const shots = shot_type === "multi" ? "Tell it in several shots." : "";
+  const avoided = negative_prompt === "" ? "" : `Avoid: ${negative_prompt}`;
+  const withShots = sayInPrompt(model, body.prompt, { name: "shot_type", words: shots }, warnings);
+  return sayInPrompt(model, withShots, { name: "negative_prompt", words: avoided }, warnings);
+}
+
+/** The prompt with the words of a field, where there are any and the model has no such field. */
+function sayInPrompt(
+  model: MediaModel,
+  prompt: string,
+  { name, words }: { readonly name: string; readonly words: string },
+  warnings: string[],
+): string {
   const { id, media } = model;
-  const { prompt, shot_type = "single", negative_prompt = "" } = body;
-  let whole = prompt;
-  if (shot_type === "multi" && !takesField(VIDEO_TABLE, model, "shot_type")) {
-    whole += "\n\nTell it in several shots.";
-    warnings.push(`shot_type was said in the prompt: ${id} does not take it`);
-  }
-  if (negative_prompt !== "" && !takesField(VIDEO_TABLE, model, "negative_prompt")) {
-    whole += `\n\nAvoid: ${negative_prompt}`;
-    warnings.push(`negative_prompt was said in the prompt: ${id} does not take it`);
-    // What was asked for was checked before, so that only the length can be at fault.
-    if (!media.checker.accepts({ model: id, prompt: whole }))
-      throw new GatewayError(
-        "input_too_large",
-        `negative_prompt is said in the prompt on ${id}, which may have ${media.parameters.prompt?.maxLength} characters in all.`,
-        { param: "negative_prompt" },
-      );
-  }
+  if (words === "" || takesField(VIDEO_TABLE, model, name)) return prompt;
+  const whole = `${prompt}\n\n${words}`;
+  // What was asked for was checked before, so that only the length can be at fault.
+  if (!media.checker.accepts({ model: id, prompt: whole }))
+    throw new GatewayError(
+      "input_too_large",
+      `${name} is said in the prompt on ${id}, which may have ${media.parameters.prompt?.maxLength} characters in all.`,
+      { param: name },
+    );
+  warnings.push(`${name} was said in the prompt: ${id} does not take it`);
   return whole;
 }

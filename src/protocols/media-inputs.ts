@@ -1,3 +1,4 @@
+import { dataUriBytes, isDataUri } from "../core/data-uri.ts";
 import { GatewayError } from "../core/errors.ts";
 import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/image-size.ts";
 import { invalid } from "./request-json.ts";
@@ -39,32 +40,30 @@ export function readLink(value: string, path: string): string {
   return checkedLink(value, path);
 }
 
-/** Whether a medium stands in the request itself. */
-export function isInline(input: string): boolean {
-  return /^data:/i.test(input);
-}
-
-/** Bytes of a medium that stands in the request itself, as `readInput` gave it; 0 for a link. */
+/** The most bytes that a medium has which stands in the request itself; 0 for a link. */
 export function inlineBytes(input: string): number {
-  if (!isInline(input)) return 0;
-  const data = input.length - input.indexOf(",") - 1;
-  const padding = input.endsWith("==") ? 2 : input.endsWith("=") ? 1 : 0;
-  return Math.floor((data * 3) / 4) - padding;
+  return isDataUri(input) ? dataUriBytes(input) : 0;
 }
 
 /** The size of a picture, where it stands in the request itself. */
 export function inlineSize(input: string): ImageSize | undefined {
-  return isInline(input) ? imageSizeOf(input) : undefined;
+  return isDataUri(input) ? imageSizeOf(input) : undefined;
 }
 
 /** Whether a picture, where it stands in the request itself, is a PNG with transparency; `true` for a link. */
 export function mayBeTransparentPng(input: string): boolean {
-  if (!isInline(input)) return true;
+  if (!isDataUri(input)) return true;
   if (!input.startsWith("data:image/png;")) return false;
   // The colour type stands at byte 25 of every PNG: 4 and 6 have an alpha channel. A palette (3) may have one.
   const header = atob(input.slice(input.indexOf(",") + 1).slice(0, 36));
   return [3, 4, 6].includes(header.charCodeAt(25));
 }
+
+/**
+ * A link as every reader of links understands it: whitespace, backslashes, percent signs or credentials in the host are
+ * repaired by some and not by others.
+ */
+const PLAIN_LINK = /^https?:\/\/[^\s/?#@\\%\p{Cc}]+(?:[/?#][^\s\\\p{Cc}]*)?$/iu;
 
 const FORMS: Readonly<Record<InputKind, string>> = {
   image: "a link (http, https), a data URI of a picture, or base64",
@@ -72,14 +71,10 @@ const FORMS: Readonly<Record<InputKind, string>> = {
   video: "a link (http, https) or a data URI of a film",
 };
 
-/** What is passed on to be fetched: whole, without credentials, and nothing in it that another reader could part. */
 function checkedLink(value: string, path: string): string {
   if (value.length > MAX_LINK) throw invalid(`${path} is longer than ${MAX_LINK} characters.`, path);
-  // oxlint-disable-next-line no-control-regex
-  if (/[\s\\\u0000-\u001f\u007f]/.test(value) || !/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value))
-    throw invalid(`${path} is not a valid URL.`, path);
-  const { username, password } = new URL(value);
-  if (username !== "" || password !== "") throw invalid(`${path} must not have credentials in it.`, path);
+  if (!PLAIN_LINK.test(value) || !URL.canParse(value))
+    throw invalid(`${path} must be a plain URL, without credentials or white space.`, path);
   return value;
 }
 
@@ -113,10 +108,13 @@ function readPicture(text: string, path: string): string {
   return `data:${found.mediaType};base64,${data}`;
 }
 
+/** The bits of the last letter that belong to no byte are 0. */
+const LAST_LETTERS = /^(?:[^=]{3}|.[AEIMQUYcgkosw048]=|[AQgw]==)$/;
+
 /** Line breaks, which some encoders put in, go; anything else that is no base64 is refused. */
 function checkedBase64(text: string, path: string): string {
   const data = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, "") : text;
-  if (data === "" || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
-    throw invalid(`${path} is not valid base64.`, path);
+  const isWhole = data.length % 4 === 0 && LAST_LETTERS.test(data.slice(-3));
+  if (!isWhole || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw invalid(`${path} is not valid base64.`, path);
   return data;
 }

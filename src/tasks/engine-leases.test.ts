@@ -12,7 +12,7 @@ import {
   until,
 } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./runner.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -68,6 +68,23 @@ describeOnEngines("a running task", (on) => {
       const { run } = await runOf(process, await process.submit());
       await station.pass(9_000);
       expect(run.signal.aborted).toBe(false);
+    });
+
+    test("is not given up when leases are renewed while the answer to its claim is under way", async () => {
+      const process = await started();
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
+      process.delayAnswers("claim", promise);
+      const task = await process.submit();
+      await until(async () => (await station.row(task.id)).state === "running");
+      await station.pass(11_000);
+      answer();
+      const { run, end } = await runOf(process, task);
+      await station.pass(10_000);
+      expect(run.signal.aborted).toBe(false);
+      expect(renewals(process)).toBe(1);
+      end(completed());
+      await until(async () => (await station.row(task.id)).state === "completed");
+      expect((await station.row(task.id)).epoch).toBe(1n);
     });
 
     test("goes on while the store is away for less than its lease, and ends once it is back", async () => {

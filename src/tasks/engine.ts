@@ -1,13 +1,12 @@
 import type { Assets } from "../assets/assets.ts";
-import type { Timer } from "../core/clock.ts";
 import { describeError } from "../core/log.ts";
 import { createOverdue } from "./overdue.ts";
-import { createQueue, type Picked, type ProviderOf } from "./queue.ts";
+import { createQueue, type ProviderOf } from "./queue.ts";
 import { createRetention } from "./retention.ts";
-import type { RunParts } from "./run-parts.ts";
 import { createRounds, oneAtATime } from "./rounds.ts";
-import { createRun, type Run } from "./run.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { TaskStop } from "./runner.ts";
+import { createRunning } from "./running.ts";
 
 /** Runs tasks: takes them fairly, keeps them, ends them, and ends those that nobody would. */
 export interface Engine {
@@ -35,101 +34,57 @@ const LOOK_MS = { sqlite: 5_000, postgres: 1_000 } as const;
 /** A store that did not take a lease is asked again so soon. */
 const RETRY_MS = 1_000;
 
-/** What a runner has to stop in: to tell its provider, and to be heard of. */
-const GRACE_MS = 4_000;
-
-/** What is written at the end has so long. */
-const CLOSE_MS = 8_000;
-
-/** A task that was given up unasked is not taken again by the same process before this time has passed. */
-const REST_MS = 10_000;
-
 /** Looks in a row that others were quicker in: then the next one has to wait. */
 const MAX_RACES = 5;
 
-/** The engine over the store. */
+/** The engine over the store; it stands still until it is started. */
 export function createEngine(parts: EngineParts): Engine {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
-  const gone = new AbortController();
-  // That of the start: a shorter one would run out before the round that is to renew it.
-  const { leaseMs } = settings();
-  const runParts: RunParts = { ...parts, leaseMs, graceMs: GRACE_MS, gone: gone.signal };
-  const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
-  const runs = new Map<string, Run>();
-  const working = new Set<Promise<void>>();
-  const resting = new Map<string, number>();
   let isTaking = false;
   let closing: Promise<void> | undefined;
-
-  const isRunning = (taskId: string): boolean => runs.has(taskId);
-  const overdue = createOverdue({ ...parts, isRunning });
+  const wake = (inMs = 0): void => {
+    if (!isTaking) return;
+    if (inMs > 0) clock.setTimer(inMs, wake);
+    else void looking();
+  };
+  // That of the start: a shorter one would run out before the round that is to renew it.
+  const { leaseMs } = settings();
+  const running = createRunning({ ...parts, leaseMs }, wake);
+  const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
+  const overdue = createOverdue({ ...parts, isRunning: running.has });
   const retention = createRetention(parts);
-
-  /** Claims a task and lets it run; tells whether another was quicker. */
-  const take = async (picked: Picked): Promise<"taken" | undefined> => {
-    const { id } = picked.task;
-    const run = createRun(runParts, picked);
-    runs.set(id, run);
-    const claim = await run.claim().catch((error: unknown): undefined => {
-      log.error("a task could not be claimed", { task: id, error: describeError(error) });
-    });
-    if (claim?.ok !== true) {
-      runs.delete(id);
-      return claim?.reason === "taken" ? "taken" : undefined;
-    }
-    const work = run.work().then((end) => {
-      runs.delete(id);
-      if (end === "released") resting.set(id, clock.nowMs() + REST_MS);
-      wake();
-    });
-    working.add(work);
-    void work.then(() => working.delete(work));
-    return undefined;
-  };
-
-  const skipped = (): ReadonlySet<string> => {
-    const nowMs = clock.nowMs();
-    for (const [id, untilMs] of resting) if (untilMs <= nowMs) resting.delete(id);
-    return new Set([...runs.keys(), ...resting.keys()]);
-  };
 
   const look = async (): Promise<void> => {
     for (let races = 0; races < MAX_RACES && isTaking; races += 1) {
-      const room = settings().runningPerProcess - runs.size;
+      const room = settings().runningPerProcess - running.count();
       if (room <= 0) return;
-      const orphans = await queue.orphans(room, skipped());
-      const pending = await queue.pending(room - orphans.length, skipped());
+      const orphans = await queue.orphans(room, running.untakeable());
+      const pending = await queue.pending(room - orphans.length, running.untakeable());
       if (!isTaking) return;
-      const answers = await Promise.all([...orphans, ...pending].map(take));
+      const answers = await Promise.all([...orphans, ...pending].map(running.take));
       if (!answers.includes("taken")) return;
     }
   };
   const looking = oneAtATime(look, (error) =>
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
-  const wake = (inMs = 0): void => {
-    if (!isTaking) return;
-    if (inMs > 0) clock.setTimer(inMs, wake);
-    else void looking();
-  };
-
-  const renew = async (): Promise<number | undefined> => {
-    const taken = await Promise.all([...runs.values()].map((run) => run.renew()));
-    return taken.every(Boolean) ? leaseMs / 3 : RETRY_MS;
-  };
+  const renew = async (): Promise<number> => ((await running.renew()) ? leaseMs / 3 : RETRY_MS);
   const rounds = [
     createRounds(clock, LOOK_MS[storeEngine], looking),
     createRounds(clock, leaseMs / 3, renew),
   ];
 
+  const close = async (): Promise<void> => {
+    isTaking = false;
+    await running.close(looking());
+    await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
+  };
+
   return {
     wake,
-    stop(taskId, reason) {
-      runs.get(taskId)?.stop(reason);
-      return isRunning(taskId);
-    },
+    stop: running.stop,
     drain: () => void (isTaking = false),
-
+    close: () => (closing ??= close()),
     async start() {
       await overdue.start();
       isTaking = true;
@@ -137,19 +92,5 @@ export function createEngine(parts: EngineParts): Engine {
       for (const each of rounds) each.start();
       retention.start();
     },
-
-    close: () => (closing ??= close()),
   };
-
-  async function close(): Promise<void> {
-    isTaking = false;
-    for (const run of runs.values()) run.stop("shutdown");
-    let timer: Timer | undefined;
-    const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
-    // What is being claimed in this moment is given up like the rest.
-    await Promise.race([looking().then(() => Promise.all(working)), late]);
-    timer?.cancel();
-    gone.abort();
-    await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
-  }
 }

@@ -8,7 +8,7 @@ import type { Writer } from "../ledger/writer.ts";
 import type { Endings } from "./endings.ts";
 import { isLeft } from "./queue-reads.ts";
 import { createRounds } from "./rounds.ts";
-import { timeoutFailure } from "./run-end.ts";
+import { timeoutMessage } from "./run-end.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */
 export interface Overdue {
@@ -96,7 +96,8 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
       account: row.account_id,
       key: row.key_id,
       epoch: Number(row.epoch),
-      ...timeoutFailure(Number(row.timeout_sec)),
+      type: "timeout_error",
+      message: timeoutMessage(Number(row.timeout_sec)),
       unfinished: row.attempts > 0n,
       nowMs,
     }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { completed, RELEASED } from "../../test/tasks/station.ts";
 import { type RunEnd, runEnd, type Settled } from "./run-end.ts";
-import { type TaskOutcome, TaskStop } from "./runner.ts";
+import type { TaskOutcome, TaskStop } from "./runner.ts";
 
 const FAILED: TaskOutcome = {
   kind: "failed",

@@ -61,18 +61,15 @@ export function timedOut({ attempts, timeoutSec }: RunFacts, outcome?: TaskOutco
   const known = outcome?.kind === "failed" ? outcome : undefined;
   return {
     kind: "failed",
-    failure: timeoutFailure(timeoutSec),
+    failure: { type: "timeout_error", message: timeoutMessage(timeoutSec) },
     unfinished: known?.unfinished ?? attempts > 0,
     ...(known?.timeline === undefined ? {} : { timeline: known.timeline }),
   };
 }
 
 /** What the client of a task is told whose deadline came, waiting or running. */
-export function timeoutFailure(timeoutSec: number): TaskFailure {
-  return {
-    type: "timeout_error",
-    message: `The task did not end within its timeout of ${timeoutSec} seconds, which counts the time in the queue.`,
-  };
+export function timeoutMessage(timeoutSec: number): string {
+  return `The task did not end within its timeout of ${timeoutSec} seconds, which counts the time in the queue.`;
 }
 
 /** The end of a run that came to nothing. */

@@ -40,6 +40,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     attempts: 0,
     hasEnded: false,
   };
+  let isClaimed = false;
 
   return {
     stop,
@@ -49,13 +50,15 @@ export function createRun(parts: RunParts, picked: Picked): Run {
       const answer = await run.lease.extend(leaseMs, () => writer.submit(command));
       if (answer.ok) {
         run.epoch = answer.epoch;
+        isClaimed = true;
         failpoint("task.claimed");
       }
       return answer;
     },
 
     async renew() {
-      if (run.hasEnded || run.fence.isLost()) return true;
+      // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
+      if (!isClaimed || run.hasEnded || run.fence.isLost()) return true;
       const nowMs = clock.nowMs();
       try {
         const answer = await run.lease.extend(leaseMs, () =>

@@ -13,7 +13,7 @@ import {
   until,
 } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./runner.ts";
 
 const NEVER = new AbortController().signal;
 const FREE = { balance: CREDIT, held: 0n };
@@ -247,7 +247,7 @@ describeOnEngines("tasks", (on) => {
       void one.tasks.ended(task, NEVER).then((told) => (ended = told));
       const other = station.process();
       expect(await other.tasks.cancel("image", task.id, "a")).toBe("cancelled");
-      await station.passing(() => ended !== undefined, 1_500);
+      await station.passing(() => ended !== undefined, 3_000);
       expect(ended?.state).toBe("cancelled");
     });
 

@@ -84,41 +84,10 @@ const RETRY_MS = 1_000;
 
 /** Tasks over the one writer. */
 export function createTasks(parts: TasksParts): Tasks {
-  const { writer, clock, random, failpoint, endings, engine } = parts;
-  const rulesText = createRulesText();
+  const { writer, clock, failpoint, endings, engine } = parts;
   const giveUp = createGivingUp(parts);
 
-  const submitCommand = (submission: TaskSubmission): SubmitTask => {
-    const { kind, snapshot, timeoutSec } = submission;
-    const nowMs = clock.nowMs();
-    const deadlineMs = nowMs + timeoutSec * 1000;
-    return {
-      kind: "submit",
-      task: newId(ID_PREFIX[kind], random),
-      taskKind: kind,
-      hold: newId("hold", random),
-      account: submission.accountId,
-      key: submission.keyId,
-      requestId: submission.requestId,
-      boot: parts.bootId,
-      amount: submission.amount,
-      expectedCost: submission.expectedCost,
-      priceVersion: snapshot.version,
-      priceRules: rulesText(snapshot),
-      model: submission.model.id,
-      payload: parts.cipher.seal(JSON.stringify(submission.payload)),
-      terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts }),
-      warnings: submission.warnings,
-      timeoutSec,
-      deadlineMs,
-      readyAtMs: nowMs + (submission.minPendingMs ?? 0),
-      awaited: submission.awaited ?? false,
-      maxPending: parts.maxPending(),
-      nowMs,
-      expiresAtMs: deadlineMs + END_MS,
-    };
-  };
-
+  const submitCommand = submitting(parts);
   const find: Tasks["find"] = async (kind, id, accountId) => {
     const row = await rowsOf(parts.database, kind, id, accountId).select(TASK_COLUMNS).executeTakeFirst();
     return row === undefined ? undefined : taskOf(row, clock.nowMs());
@@ -194,6 +163,41 @@ export function createTasks(parts: TasksParts): Tasks {
         return { kind: "cancel", task: id, hold, account: accountId, key, nowMs };
       });
     },
+  };
+}
+
+/** Makes the command of a submission. */
+function submitting(parts: TasksParts): (submission: TaskSubmission) => SubmitTask {
+  const { clock, random, cipher } = parts;
+  const rulesText = createRulesText();
+  return (submission) => {
+    const { kind, snapshot, timeoutSec } = submission;
+    const nowMs = clock.nowMs();
+    const deadlineMs = nowMs + timeoutSec * 1000;
+    return {
+      kind: "submit",
+      task: newId(ID_PREFIX[kind], random),
+      taskKind: kind,
+      hold: newId("hold", random),
+      account: submission.accountId,
+      key: submission.keyId,
+      requestId: submission.requestId,
+      boot: parts.bootId,
+      amount: submission.amount,
+      expectedCost: submission.expectedCost,
+      priceVersion: snapshot.version,
+      priceRules: rulesText(snapshot),
+      model: submission.model.id,
+      payload: cipher.seal(JSON.stringify(submission.payload)),
+      terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts }),
+      warnings: submission.warnings,
+      timeoutSec,
+      deadlineMs,
+      readyAtMs: nowMs + (submission.minPendingMs ?? 0),
+      maxPending: parts.maxPending(),
+      nowMs,
+      expiresAtMs: deadlineMs + END_MS,
+    };
   };
 }
 

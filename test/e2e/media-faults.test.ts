@@ -37,7 +37,8 @@ beforeAll(async () => {
     startGateway({
       clock: createFastClock(times),
       environment: { DASHSCOPE_API_KEY: UPSTREAM_KEY, DASHSCOPE_BASE_URL: double.baseUrl },
-      settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }`,
+      // A lease that runs out as fast as time does would be lost on a busy machine.
+      settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }\ntasks: { lease_seconds: 3600 }`,
     });
   [gateway, faster] = await Promise.all([start(8), start(30)]);
 });
@@ -310,10 +311,30 @@ describe("pictures that are sent meet", () => {
       faults: [after((answer: Answer) => stallAt(answer, "start"))],
       want: "failed timeout_error",
       taken: 1,
-      more: { timeout: 30 },
+      more: { timeout: 90 },
     };
     await check("pictures", "pictures", row, faster);
   });
+});
+
+test("the row of a request has every sending of its task, with what became of it", async () => {
+  double.fault(
+    "pictures",
+    refusal(429, "Throttling"),
+    after((answer) => resetAt(answer, "start")),
+  );
+  await ended("pictures");
+  const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
+  const [row] = json.data;
+  expect(
+    row.attempts.map(({ provider, upstream_id, status }: Json) => [provider, upstream_id, status]),
+  ).toEqual([
+    ["dashscope", "qwen-image-2.0", 429],
+    ["dashscope", "qwen-image-2.0", null],
+    ["dashscope", "qwen-image-2.0", 200],
+  ]);
+  // What the provider took is what was sent, but for what it refused.
+  expect(double.accepted).toHaveLength(2);
 });
 
 describe("films that are sent meet", () => {
@@ -398,7 +419,7 @@ describe("a film that is asked after meets", () => {
       script: { runningPolls: 1_000 },
       want: "failed timeout_error",
       taken: 1,
-      more: { timeout: 60 },
+      more: { timeout: 90 },
     };
     await check("film", "poll", row, faster);
     const cancels = (): number =>

@@ -86,7 +86,7 @@ test("without a key it says that the sandbox serves the catalogue, which then an
   const url = await greeted(first);
   expect(first.output()).toContain("No provider is live: set OPENAI_API_KEY");
   expect(first.output()).toMatch(
-    /The sandbox serves 13 models with invented answers: .*openai\/gpt-5\.6-luna/,
+    /The sandbox serves 21 models with invented answers: .*openai\/gpt-5\.6-luna/,
   );
   const answer = await fetch(`${url}/api/v1/chat/completions`, { ...request(keyOf(first)) });
   expect([answer.status, answer.headers.get("x-switchyard-provider")]).toEqual([200, "sandbox"]);

@@ -72,6 +72,8 @@ export interface TestProcess {
   refuse(...kinds: readonly Command["kind"][]): void;
   /** Whether the answers of the store are lost on their way to this process. */
   loseAnswers(areLost: boolean): void;
+  /** The store's answers to commands of this kind arrive once `until` has resolved. */
+  delayAnswers(kind: Command["kind"], until: Promise<void>): void;
   /** Commands that the store has been sent, whether it was reached or not. */
   readonly sent: Command[];
   /** Submits a task of an account. */
@@ -168,7 +170,7 @@ export async function openStation(on: TestEngine, clock = createFakeClock()): Pr
   const pass = async (ms: number): Promise<void> => {
     for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
       await clock.advance(Math.min(STEP_MS, leftMs));
-      do await new Promise((resolve) => setTimeout(resolve, 1));
+      do await new Promise((resolve) => setTimeout(resolve, 2));
       while (inFlight > 0);
     }
   };
@@ -264,6 +266,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   let isReachable = true;
   let areLost = false;
   let refused: readonly Command["kind"][] = [];
+  const delayed = new Map<Command["kind"], Promise<void>>();
   const sent: Command[] = [];
   const logs: string[] = [];
   const runs = new Map<string, TestRun>();
@@ -275,6 +278,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
       if (!isReachable || refused.includes(command.kind)) throw new Error("the store is away");
       const answer = await shared.writer.submit(command);
       if (areLost) throw new Error("the answer was lost");
+      await delayed.get(command.kind);
       return isAlive ? answer : new Promise(() => {});
     },
     close: () => Promise.resolve(),
@@ -325,6 +329,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     reach: (reachable) => void (isReachable = reachable),
     refuse: (...kinds) => void (refused = kinds),
     loseAnswers: (lost) => void (areLost = lost),
+    delayAnswers: (kind, until) => void delayed.set(kind, until),
     async submit(more = {}) {
       requests += 1;
       const { accountId = "a" } = more;

@@ -16,6 +16,9 @@ export const whole = (
   description: string,
 ) => Type.Optional(Type.Integer({ minimum, maximum, default: otherwise, description }));
 
+/** So descriptions of media end that can be links; of those that can be something else too, the rest is behind it. */
+export const AS_LINKS = ", as links";
+
 /** The fields of an endpoint that makes pictures or films, as the interface has them for all of its models. */
 export interface MediaTable {
   /** Types, ranges and defaults; each field's description says what it does, without a full stop. */
@@ -39,14 +42,24 @@ export function mediaParameters(table: MediaTable, model: Taker): readonly Param
     const schema = narrowed(name, field, model);
     const values = wordsOf(schema);
     const also = values === undefined ? undefined : table.spellings[name]?.(values);
-    const parameter = { name, schema, does: String(description) };
-    const isRequired = required.includes(name) || model.media?.parameters[name]?.required === true;
+    const { required: isOwn = false, linksOnly = false } = model.media?.parameters[name] ?? {};
+    const parameter = {
+      name,
+      schema,
+      does: linksOnly ? onlyLinks(String(description)) : String(description),
+    };
+    const isRequired = required.includes(name) || isOwn;
     return Object.assign(
       parameter,
       also === undefined ? {} : { also: { enum: also } },
       isRequired ? { required: true as const } : {},
     );
   });
+}
+
+function onlyLinks(description: string): string {
+  const at = description.indexOf(AS_LINKS);
+  return at === -1 ? description : description.slice(0, at + AS_LINKS.length);
 }
 
 /** Whether the model, or the gateway for it, takes a field. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { type MediaTable, whole, words } from "./media-table.ts";
+import { AS_LINKS, type MediaTable, whole, words } from "./media-table.ts";
 
 const links = (description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
@@ -42,9 +42,9 @@ export const VideoFieldsSchema = Type.Object({
   enable_prompt_expansion: Type.Optional(
     Type.Boolean({ default: false, description: "Let the model write the prompt out first" }),
   ),
-  input_references: links("Pictures of what or who appears, as links, data URIs or base64"),
-  reference_audios: links("Sounds to follow, as links or data URIs"),
-  reference_videos: links("Films whose motion, style or characters are followed, as links"),
+  input_references: links(`Pictures of what or who appears${AS_LINKS}, data URIs or base64`),
+  reference_audios: links(`Sounds to follow${AS_LINKS} or data URIs`),
+  reference_videos: links(`Films whose motion, style or characters are followed${AS_LINKS}`),
 });
 
 /** A request for a film whose fields are of the interface; whether the model takes them is another question. */

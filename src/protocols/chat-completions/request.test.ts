@@ -162,7 +162,7 @@ describe("a field out of its range is a 400 that names it", () => {
     ["a tool without its function", body(',"tools":[{"type":"function"}]'), "tools[0].function"],
     ["a tool type that has a price", body(',"tools":[{"type":"web_search"}]'), "tools[0].type"],
     ["tool_choice any", body(',"tool_choice":"any"'), "tool_choice"],
-    ["tool_choice empty", body(',"tool_choice":{}'), "tool_choice"],
+    ["tool_choice empty", body(',"tool_choice":{}'), "tool_choice.type"],
     ["a tool message without id", body("", '{"role":"tool","content":"x"}'), "messages[0].tool_call_id"],
     ...["-1", "0", "1e9", "1.5", '"2"'].map((value) => [`n ${value}`, body(`,"n":${value}`), "n"] as const),
     ...["-1", '"5"', "0"].map(

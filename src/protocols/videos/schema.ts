@@ -8,7 +8,7 @@ export const VIDEO_FORM: BodyForm<VideoFields> = {
   names: new Set(Object.keys(VIDEO_TABLE.fields.properties)),
   makes: "videos",
   spell(name, value, raw) {
-    // 5 is the same as "5"; 5.0 and 5e0 are no way to write it.
-    return name === "duration" && typeof value === "number" && String(value) === raw() ? raw() : value;
+    // 5 is the same as "5"; 5.0 and 5e0 are as little of the list as "5.0" and "5e0".
+    return name === "duration" && typeof value === "number" ? raw() : value;
   },
 };

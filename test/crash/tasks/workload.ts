@@ -59,15 +59,12 @@ export function planTasks(run: string, random: () => number): readonly TaskPlan[
     { kind: "video", cancels: true },
     { kind: "image", cancels: true },
   ];
-  return kinds.map((each, i) => ({
-    label: `${each.fails === true ? "fails" : "good"}-${run}-${i}`,
-    kind: "image",
-    n: 1,
-    waits: false,
-    fails: false,
-    cancels: false,
-    ...each,
-  }));
+  return kinds.map((each, i) => planOf(each, `${run}-${i}`));
+}
+
+function planOf(given: Partial<TaskPlan>, name: string): TaskPlan {
+  const label = `${given.fails === true ? "fails" : "good"}-${name}`;
+  return { label, kind: "image", n: 1, waits: false, fails: false, cancels: false, ...given };
 }
 
 const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;

@@ -61,6 +61,15 @@ describeOnEngines("a running task", (on) => {
         );
     });
 
+    test("keeps its lease when a shorter one is set: the renewals are those of the start", async () => {
+      const settings = { leaseMs: 30_000 };
+      const process = await started({ settings });
+      settings.leaseMs = 3_000;
+      const { run } = await runOf(process, await process.submit());
+      await station.pass(9_000);
+      expect(run.signal.aborted).toBe(false);
+    });
+
     test("is not given up when leases are renewed while the answer to its claim is under way", async () => {
       const process = await started();
       const { promise, resolve: answer } = Promise.withResolvers<void>();
@@ -76,15 +85,6 @@ describeOnEngines("a running task", (on) => {
       end(completed());
       await until(async () => (await station.row(task.id)).state === "completed");
       expect((await station.row(task.id)).epoch).toBe(1n);
-    });
-
-    test("keeps its lease when a shorter one is set: the renewals are those of the start", async () => {
-      const settings = { leaseMs: 30_000 };
-      const process = await started({ settings });
-      settings.leaseMs = 3_000;
-      const { run } = await runOf(process, await process.submit());
-      await station.pass(9_000);
-      expect(run.signal.aborted).toBe(false);
     });
 
     test("goes on while the store is away for less than its lease, and ends once it is back", async () => {

@@ -40,8 +40,6 @@ const MAX_RACES = 5;
 /** The engine over the store; it stands still until it is started. */
 export function createEngine(parts: EngineParts): Engine {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
-  // That of the start: a shorter one would run out before the round that is to renew it.
-  const { leaseMs } = settings();
   let isTaking = false;
   let closing: Promise<void> | undefined;
   const wake = (inMs = 0): void => {
@@ -49,6 +47,8 @@ export function createEngine(parts: EngineParts): Engine {
     if (inMs > 0) clock.setTimer(inMs, wake);
     else void looking();
   };
+  // That of the start: a shorter one would run out before the round that is to renew it.
+  const { leaseMs } = settings();
   const running = createRunning({ ...parts, leaseMs }, wake);
   const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
   const overdue = createOverdue({ ...parts, isRunning: running.has });
@@ -76,7 +76,7 @@ export function createEngine(parts: EngineParts): Engine {
 
   const close = async (): Promise<void> => {
     isTaking = false;
-    await running.close();
+    await running.close(looking());
     await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
   };
 

@@ -16,10 +16,13 @@ export interface Running {
   take(picked: Picked): Promise<"taken" | undefined>;
   /** Lengthens every lease; false when the store did not take one. */
   renew(): Promise<boolean>;
-  /** Stops the task; false when it does not run here. */
+  /** Tells the task to stop where it runs here; tells whether it does. */
   stop(taskId: string, reason: TaskStop["reason"]): boolean;
-  /** Gives all of it up, for others to go on with at once; resolves when that is written, or cannot be in time. */
-  close(): Promise<void>;
+  /**
+   * Gives all of it up, for others to go on with at once; resolves when that is written, or cannot be in time. What
+   * `taking` is claiming in this moment is given up like the rest.
+   */
+  close(taking: Promise<void>): Promise<void>;
 }
 
 /** What a runner has to stop in: to tell its provider, and to be heard of. */
@@ -52,9 +55,8 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
     has: (taskId) => runs.has(taskId),
 
     stop(taskId, reason) {
-      const run = runs.get(taskId);
-      run?.stop(reason);
-      return run !== undefined;
+      runs.get(taskId)?.stop(reason);
+      return runs.has(taskId);
     },
 
     untakeable() {
@@ -89,11 +91,11 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
       return taken.every(Boolean);
     },
 
-    async close() {
+    async close(taking) {
       for (const run of runs.values()) run.stop("shutdown");
       let timer: Timer | undefined;
       const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
-      await Promise.race([Promise.all(working), late]);
+      await Promise.race([taking.then(() => Promise.all(working)), late]);
       timer?.cancel();
       gone.abort();
     },

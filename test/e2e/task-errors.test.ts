@@ -57,7 +57,8 @@ async function refused(
   const response = await ask(name, body);
   const { error } = (await response.json()) as Json;
   expect([response.status, error?.type]).toEqual([400, type]);
-  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  // Far below on a quiet machine.
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
   if (param !== null) expect(String(error.param).replace(/[.[].*$/, "")).toBe(param);
   expect(error.message).toMatch(/\S/);
   expect(error.message.length).toBeLessThan(1_000);

@@ -1,0 +1,132 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import type { ImageRequest } from "../../core/media.ts";
+import { addUsage, type Usage } from "../../core/usage.ts";
+import { readUsage } from "../../protocols/generate-content/usage.ts";
+import type { MediaAdapter, MediaCall, MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
+import { refusalOf } from "../media-refusal.ts";
+
+/**
+ * Gemini's pictures, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
+ * while the calls wait; there is nothing to ask after and nothing to stop.
+ * https://ai.google.dev/gemini-api/docs/image-generation
+ */
+export const googleImages: MediaAdapter<ImageRequest> = {
+  async create(request, call) {
+    const parts = await partsOf(request, call);
+    const steps = await Promise.all(
+      Array.from({ length: request.n }, (_, i) =>
+        createOne({ ...request, ...seedAt(request, i) }, parts, call),
+      ),
+    );
+    return together(steps);
+  },
+};
+
+/** Each picture has a seed of its own, or all would be one picture. */
+function seedAt({ seed }: ImageRequest, place: number): Pick<ImageRequest, "seed"> {
+  return seed === undefined ? {} : { seed: (seed + place) % 2 ** 31 };
+}
+
+async function createOne(
+  request: ImageRequest,
+  parts: readonly JsonObject[],
+  call: MediaCall,
+): Promise<MediaStep> {
+  const answer = await call.send({
+    method: "POST",
+    path: `/v1beta/models/${call.upstreamId}:generateContent`,
+    json: {
+      contents: [{ role: "user", parts }],
+      generationConfig: generationConfig(request),
+    },
+  });
+  if (answer.status !== 200) return { state: "refused", refusal: refusalOf(answer, call) };
+  return readAnswer(answer.json);
+}
+
+function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonObject {
+  return {
+    responseModalities: ["IMAGE"],
+    imageConfig: {
+      ...(imageSize === undefined ? {} : { imageSize }),
+      ...(aspectRatio === undefined ? {} : { aspectRatio }),
+    },
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+/** It fetches no address of the web: the pictures go along. */
+async function partsOf({ prompt, images }: ImageRequest, call: MediaCall): Promise<readonly JsonObject[]> {
+  const loaded = await Promise.all(images.map((input) => call.load(input, "image")));
+  return [
+    { text: prompt },
+    ...loaded.map(({ mediaType, bytes }) => ({
+      inlineData: { mimeType: mediaType, data: bytes.toBase64() },
+    })),
+  ];
+}
+
+function readAnswer(body: unknown): MediaStep {
+  if (!isJsonObject(body)) return refused("failed", "The answer is no object.");
+  const metered = readUsage(body.usageMetadata);
+  const feedback = body.promptFeedback;
+  if (isJsonObject(feedback) && typeof feedback.blockReason === "string")
+    return refused("moderation", `The prompt was blocked: ${wordOf(feedback.blockReason)}.`);
+  const candidate = Array.isArray(body.candidates) ? body.candidates.find(isJsonObject) : undefined;
+  const outputs = picturesIn(candidate);
+  if (outputs.length > 0)
+    return { state: "done", outputs, ...(metered === undefined ? {} : { usage: metered.usage }) };
+  const reason = typeof candidate?.finishReason === "string" ? candidate.finishReason : "";
+  if (MODERATED.has(reason)) return refused("moderation", `No picture was given: ${wordOf(reason)}.`);
+  return refused("failed", `No picture was made: ${wordOf(reason)}.`);
+}
+
+/** Finish reasons that say that the picture may not be shown. */
+const MODERATED: ReadonlySet<string> = new Set([
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "IMAGE_PROHIBITED_CONTENT",
+  "IMAGE_RECITATION",
+]);
+
+/** Parts that are thoughts may hold drafts, which were not asked for. */
+function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
+  const content = candidate?.content;
+  const parts =
+    isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
+  return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
+    if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
+    try {
+      return [{ bytes: Uint8Array.fromBase64(inlineData.data) }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** What the calls came to together: what was made, or the first refusal where nothing was. */
+function together(steps: readonly MediaStep[]): MediaStep {
+  const done = steps.filter((step): step is MediaDone => step.state === "done");
+  const first = steps[0];
+  // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
+  if (done.length === 0) return first ?? refused("failed", "Nothing was asked for.");
+  const usages = done.map(({ usage }) => usage).filter((usage): usage is Usage => usage !== undefined);
+  return {
+    state: "done",
+    outputs: done.flatMap(({ outputs }) => outputs),
+    ...(usages.length < done.length ? {} : { usage: usages.reduce(addUsage) }),
+  };
+}
+
+function refused(reason: MediaRefusal["reason"], message: string): MediaStep {
+  return { state: "refused", refusal: { reason, message } };
+}
+
+/** A word of theirs, and nothing longer. */
+function wordOf(text: string): string {
+  return /^[A-Z_]{1,60}$/.test(text) ? text : "no reason was given";
+}

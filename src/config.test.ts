@@ -112,6 +112,16 @@ describe("switchyard.yaml", () => {
     ]);
   });
 
+  test("names hosts that may be fetched from beside the public ones", () => {
+    expect(settings("").outbound).toEqual({ allowedHosts: [], plainHttp: false });
+    expect(settings('outbound: { allowed_hosts: [minio, "[::1]:9000"], plain_http: true }').outbound).toEqual(
+      {
+        allowedHosts: ["minio", "[::1]:9000"],
+        plainHttp: true,
+      },
+    );
+  });
+
   const key = (line: string): string => PROVIDER.replace("    models:", `    ${line}\n    models:`);
   test("offers its models in every format that its provider can be asked in", () => {
     const formats = (protocol: string) =>
@@ -187,6 +197,23 @@ providers:
       yaml: PROVIDER.replace("prices:", "price: 1\n        prices:"),
       says: "providers.local.models[0].price",
     },
+    { name: "with an unknown exception", yaml: "outbound: { hosts: [] }", says: "outbound.hosts" },
+    ...[
+      "http://a.example",
+      "a.example/x",
+      "a:99999",
+      "a:0",
+      "*.example",
+      "",
+      "a b",
+      "a@b",
+      "[::1",
+      "1.2.3.4:",
+    ].map((entry) => ({
+      name: `with the exception ${JSON.stringify(entry)}`,
+      yaml: `outbound: { allowed_hosts: [ok.example, ${JSON.stringify(entry)}] }`,
+      says: `outbound.allowed_hosts has ${JSON.stringify(entry)}`,
+    })),
     { name: "with an unknown timeout", yaml: "timeouts: { idle: 1 }", says: "timeouts.idle" },
     {
       name: "with a timeout of nothing",

@@ -7,6 +7,8 @@ import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
+import type { Exceptions } from "./gateway/fetch-target.ts";
+import { OutboundSettings, readOutbound } from "./gateway/outbound-settings.ts";
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { servedBy } from "./protocols/index.ts";
@@ -15,6 +17,7 @@ import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
+import { readTaskSection, TaskSection, type TaskSettings } from "./tasks/settings.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -162,6 +165,8 @@ const SettingsSchema = Type.Object(
         closed,
       ),
     ),
+    outbound: Type.Optional(OutboundSettings),
+    tasks: Type.Optional(TaskSection),
   },
   closed,
 );
@@ -177,6 +182,9 @@ export interface Settings {
   /** Models of providers that the file adds. */
   readonly models: readonly Model[];
   readonly timeouts: Timeouts;
+  /** Where the files behind URLs that others name may be fetched from, beside public hosts by https. */
+  readonly outbound: Exceptions;
+  readonly tasks: TaskSettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -207,7 +215,18 @@ export function readSettings(
     providers.set(id, provider);
     models.push(...modelsOf(path, provider, settings));
   }
-  return { providers, mediaProviders, models, timeouts: readTimeouts(data.timeouts ?? {}) };
+  return {
+    providers,
+    mediaProviders,
+    models,
+    timeouts: readTimeouts(data.timeouts ?? {}),
+    outbound: readOutbound(file, data.outbound ?? {}),
+    tasks: readTaskSection(`${file}: tasks`, data.tasks ?? {}, makersOfMedia(definitions)),
+  };
+}
+
+function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {
+  return [...definitions.filter(({ media }) => media !== undefined).map(({ id }) => id), SANDBOX];
 }
 
 function readFile(file: string): SettingsData {

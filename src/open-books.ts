@@ -6,6 +6,7 @@ import { describeError, type Log } from "./core/log.ts";
 import type { KeyLimits } from "./core/rate-limits.ts";
 import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
+import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
@@ -21,6 +22,10 @@ import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
 /** Everything that stands on the store: accounts, keys and credit. */
 export interface Books {
+  /** Names this run of the process in the store. */
+  readonly bootId: string;
+  readonly engine: Engine;
+  readonly database: Database;
   readonly writer: Writer;
   readonly ledger: Ledger;
   readonly keys: Keys;
@@ -88,6 +93,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const auditing = auditHourly(audit, clock, log);
   const earlierTokenHash = home?.adminTokenHash;
   return {
+    bootId,
+    engine,
+    database,
     writer,
     ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,

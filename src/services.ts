@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { openDiskAssets } from "./assets/disk.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
+import type { Assets } from "./assets/assets.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
@@ -8,14 +10,19 @@ import { describeError, type Log } from "./core/log.ts";
 import type { Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
+import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
 import type { PaidCall } from "./gateway/paid-call.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
+import type { Exceptions } from "./gateway/fetch-target.ts";
+import { createGuardedFetch } from "./gateway/guarded-fetch.ts";
+import { createMediaRunner } from "./gateway/media-job.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
+import { openTasks, type OpenTasks, type OpenTasksParts } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 
 /** What a gateway is built from; a test passes its own. */
@@ -33,6 +40,8 @@ export interface ServiceParts {
 export interface Services {
   readonly app: App;
   readonly admin: Admin;
+  /** Files that tasks made. */
+  readonly assets: Assets;
   /** The admin token, when this start made it; it is not kept. */
   readonly newAdminToken: string | undefined;
   /** The first account of a new installation and a key to it, when they are still to be shown. */
@@ -73,15 +82,24 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     log,
   });
   const { admin, installation } = books;
-  await openSandbox(parts, offers, books, files);
-  const token =
-    config.adminToken === undefined
-      ? await installation.adminToken()
-      : { text: undefined, hash: books.tokenHash(config.adminToken) };
-
   let url = `http://${config.host}:${config.port}`;
+  const publicUrl = (): string => config.publicUrl ?? url;
+  const assets = await openDiskAssets({
+    folder: join(config.home, "assets"),
+    publicUrl,
+    signingSecret: books.secretFor("signed URLs 1"),
+    clock,
+    random,
+  });
+  await openSandbox(parts, offers, books, files);
+  const token = await adminTokenOf(config, books);
+
   let draining = false;
-  const live = new Set<PaidCall>();
+  const live = new Set<Pick<PaidCall, "abort">>();
+  const limiter = createLimiter(clock);
+  const offer = (): Offer => offers.current().offer;
+  const { tasks, engine } = openTaskWork(parts, { books, offers, assets, failpoint });
+  await engine.start();
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -91,8 +109,10 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       admin,
       authenticate: books.keys.authenticate,
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
-      publicUrl: () => config.publicUrl ?? url,
+      publicUrl,
+      openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
+      media: { tasks, assets, limiter, clock, live, offer },
       relay: {
         ledger: books.ledger,
         clock,
@@ -101,8 +121,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
         get timeouts() {
           return offers.current().settings.timeouts;
         },
-        offer: () => offers.current().offer,
-        limiter: createLimiter(clock),
+        offer,
+        limiter,
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -114,19 +134,49 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   return {
     app,
     admin,
+    assets,
     newAdminToken: token.text,
     firstAccount: installation.firstAccount,
     shown: installation.shown,
-    offer: () => offers.current().offer,
+    offer,
     reload: () => offers.reload(),
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
+      // Until now requests that wait for a task could still have it.
+      engine.drain();
       for (const call of live)
         call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
     },
-    close: () => books.close(),
+    async close() {
+      await engine.close();
+      await books.close();
+    },
   };
+}
+
+/** The token that was set, else the installation's own; its text only when this start made it. */
+async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }: Books) {
+  if (adminToken === undefined) return installation.adminToken();
+  return { text: undefined, hash: tokenHash(adminToken) };
+}
+
+/** Tasks, and the engine with the work that it is to do. */
+function openTaskWork(
+  { clock, random, log }: ServiceParts,
+  shared: Pick<OpenTasksParts, "books" | "offers" | "assets" | "failpoint">,
+): OpenTasks {
+  const { offers, assets, failpoint } = shared;
+  const exceptions = (): Exceptions => offers.current().settings.outbound;
+  const fetch = createGuardedFetch({
+    allowedHosts: () => exceptions().allowedHosts,
+    plainHttp: () => exceptions().plainHttp,
+    clock,
+    log,
+  });
+  const offer = (): Offer => offers.current().offer;
+  const runner = createMediaRunner({ offer, assets, fetch, clock, random, failpoint, log });
+  return openTasks({ ...shared, runner, clock, random, log });
 }
 
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */

@@ -64,7 +64,24 @@ const BANS: readonly Ban[] = [
   {
     name: "fetch(",
     pattern: /(?<![.\w])fetch\(/g,
-    allowed: { "src/runtime/fetch.ts": "the one HTTP client" },
+    allowed: {
+      "src/runtime/fetch.ts": "the HTTP client of providers' own addresses",
+      "src/runtime/pinned-fetch.ts": "the HTTP client of URLs that others name, pinned to a checked address",
+    },
+  },
+  {
+    name: "other ways to the network",
+    pattern:
+      /\b(from |import |import\(|require\()["'](node:)?(https?|http2|net|tls|dgram|dns(\/promises)?|undici)["']|\bnew (WebSocket|EventSource|XMLHttpRequest)\b|\bBun\.(connect|udpSocket|dns)\b/g,
+    allowed: { "src/runtime/resolve.ts": "the addresses of a name, for the guarded fetch" },
+  },
+  {
+    name: "createPinnedFetch( and resolveName",
+    pattern: /\b(createPinnedFetch\(|resolveName\b)/g,
+    allowed: {
+      "src/runtime/": "their definitions",
+      "src/gateway/guarded-fetch.ts": "the one guarded fetch",
+    },
   },
   {
     name: "fetchOnce(",
@@ -128,6 +145,10 @@ const BANS: readonly Ban[] = [
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin.ts": "a column that we wrote",
       "src/gateway/admin-requests.ts": "columns that we wrote",
+      "src/ledger/task-hold.ts": "columns that we wrote",
+      "src/gateway/admin-tasks.ts": "columns that we wrote",
+      "src/tasks/stored-task.ts": "columns that we wrote",
+      "src/tasks/run-work.ts": "what a task was asked, sealed by us; its runner checks it",
       "src/open-books.ts": "a column that we wrote",
     },
   },

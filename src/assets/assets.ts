@@ -4,20 +4,47 @@ import type { ResultFile } from "../core/task.ts";
 export interface Assets {
   /**
    * Keeps the bytes of a result, durable when it resolves. The kind is told by the content: anything but a whole
-   * picture (PNG, JPEG, WebP) or film (MP4) of the wanted kind is refused with a sentence.
+   * picture (PNG, JPEG, WebP) or film (MP4) of the wanted kind is refused with a sentence. The name is made of the
+   * content, so who stores the same again overwrites it with itself. Rejects with an `overloaded_error` when it cannot
+   * be kept now (the disk is full, the store is away): nothing of it is to be seen then, and it can be tried again.
    */
   store(taskId: string, bytes: Uint8Array, kind: "image" | "video"): Promise<ResultFile | NotStored>;
-  /** A URL of the file, signed now. */
+  /** A URL of the file, signed now; for an hour. */
   urlOf(taskId: string, file: ResultFile): string;
   /** The bytes of a file that was stored; `undefined` when it is not there any more. */
   read(taskId: string, name: string): Promise<Uint8Array | undefined>;
   /** Removes all that is kept of a task. */
   remove(taskId: string): Promise<void>;
-  /** Removes what was left behind by processes that died: files older than an hour of tasks that do not name them. */
+  /**
+   * Removes files older than an hour that nobody will name: `isNamed` says of each whether its task names it or is
+   * still at work, and may name it yet. Looks at a bounded number each time and goes on there the next time. Tells how
+   * many files it removed.
+   */
   sweep(isNamed: (taskId: string, name: string) => Promise<boolean>): Promise<number>;
+}
+
+/** The files of `Assets` as their URLs are asked for. */
+export interface AssetUrls {
+  /**
+   * The file that a URL of `urlOf` names, by its path and query as they were sent; `undefined` for any other URL, for one
+   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself.
+   */
+  open(path: string, query: string): Promise<OpenAsset | undefined>;
 }
 
 /** Why bytes were not kept. */
 export interface NotStored {
   readonly notStored: string;
+}
+
+/** A file that may be sent. */
+export interface OpenAsset {
+  readonly taskId: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** For how much longer the URL that named it is good. */
+  readonly goodForSec: number;
+  /** Its bytes from `start` to before `end`, read from where they are kept as they are taken. */
+  slice(start: number, end: number): Blob;
 }

@@ -12,6 +12,8 @@ import {
   type ThinkingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
+import { readMedia } from "./media-facts.ts";
+import type { MediaData } from "./media-schema.ts";
 import { parameterSchema } from "./parameters.ts";
 import { readPrices } from "./prices.ts";
 import { ModelFileSchema, type ModelFacts, type PublicModel } from "./schema.ts";
@@ -31,12 +33,12 @@ export function createCatalog(models: readonly Model[]): Catalog {
   return { models, byId: (id) => byId.get(id) ?? [] };
 }
 
-/** Reads every file under `folder`. Throws a sentence that names the file at fault. */
+/** Reads every file under `folder`, in the order of `CATEGORIES`. Throws a sentence that names the file at fault. */
 export function loadModelFiles(folder: string): Model[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".json"),
   );
-  return files.sort().map((name) => {
+  const models = files.sort().map((name) => {
     try {
       const data: unknown = JSON.parse(readFileSync(join(folder, name), "utf8"));
       if (!modelFile.accepts(data)) throw new Error(faultSentence(modelFile.faultOf(data)));
@@ -53,6 +55,7 @@ export function loadModelFiles(folder: string): Model[] {
       });
     }
   });
+  return models.sort((a, b) => CATEGORIES.indexOf(a.category) - CATEGORIES.indexOf(b.category));
 }
 
 /** Tokens that one medium can come to when a model's data does not say. */
@@ -62,10 +65,11 @@ const MEDIA_TOKEN_CEILING = { image: 3_000, audio: 20_000, video: 200_000, pdf: 
 export function buildModel(
   id: string,
   category: Category,
-  facts: ModelFacts,
+  facts: ModelFacts & { readonly media?: MediaData },
   reach: { readonly supportedProtocols: readonly ProtocolId[]; readonly routes: readonly Route[] },
 ): Model {
   const { prices, version } = readPrices(facts.prices, category);
+  const media = readMedia(id, category, facts.media);
   const model: Omit<Model, "parameterSchema"> = {
     id,
     uniqueId: `${category}/${id}`,
@@ -91,6 +95,7 @@ export function buildModel(
     prices,
     priceVersion: version,
     routes: reach.routes,
+    ...(media === undefined ? {} : { media }),
   };
   return { ...model, parameterSchema: parameterSchema(model) };
 }

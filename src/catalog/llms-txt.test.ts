@@ -76,8 +76,9 @@ describe("every model's page is whole", () => {
       }
       // A provider's 429 is a 503 here.
       expect(lines.find((line) => line.startsWith("| 429 "))).not.toMatch(/provider/);
-      // Neither can be met by one who calls a model.
+      // None of them can be met by one who calls a model.
       expect(Object.keys(ERRORS).filter((kind) => !page.includes(`\`${kind}\``))).toEqual([
+        "permission_error",
         "method_not_allowed",
         "conflict_error",
       ]);

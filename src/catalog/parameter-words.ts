@@ -1,18 +1,17 @@
-import type { ProtocolId } from "../core/model.ts";
 import type { JsonSchema, ParameterFacts } from "./parameter-tables/parameter.ts";
-import { isIgnored, parametersOf } from "./parameters.ts";
+import { type Endpoint, isIgnored, parametersOf } from "./parameters.ts";
 import { grouped } from "./price-words.ts";
 
 /** The parameters of a model in one format, as a table. */
-export function parameterTable(model: ParameterFacts, protocol: ProtocolId): string {
-  const rows = parametersOf(model, protocol).map(({ name, schema, does, required }) =>
+export function parameterTable(model: ParameterFacts, endpoint: Endpoint): string {
+  const rows = parametersOf(model, endpoint).map(({ name, schema, does, required }) =>
     [
       "",
       `\`${name}\``,
       typeWords(schema),
       rangeWords(schema),
       required === true ? "required" : defaultWords(schema),
-      isIgnored(model, protocol, name)
+      isIgnored(model, endpoint, name)
         ? "Ignored by this model: left out, with a `warning` header"
         : cell(does),
       "",

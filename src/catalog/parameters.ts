@@ -1,8 +1,17 @@
-import type { Model, ProtocolId } from "../core/model.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { chatParameters } from "./parameter-tables/chat-completions.ts";
 import { generateContentParameters } from "./parameter-tables/generate-content.ts";
+import { IMAGE_TABLE } from "./parameter-tables/images.ts";
+import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
 import { messagesParameters } from "./parameter-tables/messages.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter-tables/parameter.ts";
+import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
+
+/** The endpoints of models of pictures and films, which have one format each. */
+export const MEDIA_ENDPOINTS = { image: "images", video: "videos" } as const;
+
+/** Where a model can be asked: in a format of language models, or at the one endpoint of its kind. */
+export type Endpoint = ProtocolId | (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
 
 const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
   compat_chat_completions: chatParameters,
@@ -10,9 +19,26 @@ const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Pa
   compat_generate_content: generateContentParameters,
 };
 
-/** The parameters of a model in a format, in the order in which they are told, those it does not take among them. */
-export function parametersOf(model: ParameterFacts, protocol: ProtocolId): readonly Parameter[] {
-  return TABLES[protocol](model);
+const MEDIA_TABLES: Readonly<Record<Exclude<Endpoint, ProtocolId>, MediaTable>> = {
+  images: IMAGE_TABLE,
+  videos: VIDEO_TABLE,
+};
+
+/** The endpoints that a model has parameters at: none where it can be asked nothing. */
+export function endpointsOf({
+  category,
+  supportedProtocols,
+}: Pick<Model, "category" | "supportedProtocols">): readonly Endpoint[] {
+  return category === "image" || category === "video" ? [MEDIA_ENDPOINTS[category]] : supportedProtocols;
+}
+
+/** The parameters of a model at an endpoint, in the order in which they are told, those it does not take among them. */
+export function parametersOf(model: ParameterFacts, endpoint: Endpoint): readonly Parameter[] {
+  return isProtocol(endpoint) ? TABLES[endpoint](model) : mediaParameters(MEDIA_TABLES[endpoint], model);
+}
+
+function isProtocol(endpoint: Endpoint): endpoint is ProtocolId {
+  return PROTOCOLS.some((protocol) => protocol === endpoint);
 }
 
 /** The parameters of chat completions, without those inside others. */
@@ -22,8 +48,17 @@ export function chatParameterNames(model: ParameterFacts): readonly string[] {
     .filter((name) => !name.includes("."));
 }
 
-/** Whether the model, or the server that it is reached at, does not take a parameter: it is left out with a warning. */
-export function isIgnored(model: ParameterFacts, protocol: ProtocolId, name: string): boolean {
+/**
+ * Whether the model, or the server that it is reached at, does not take a parameter. In the formats of language models it
+ * is left out with a warning, among those of films too where its meaning cannot be kept; one of pictures must have the
+ * interface's default.
+ */
+export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: string): boolean {
+  if (!isProtocol(endpoint)) return !takesField(MEDIA_TABLES[endpoint], model, name);
+  return isIgnoredIn(model, endpoint, name);
+}
+
+function isIgnoredIn(model: ParameterFacts, protocol: ProtocolId, name: string): boolean {
   const [own = ""] = name.replace("generationConfig.", "").split(".");
   if (model.ignoredParameters.includes(own)) return true;
   if (protocol !== "compat_chat_completions") return false;
@@ -32,11 +67,12 @@ export function isIgnored(model: ParameterFacts, protocol: ProtocolId, name: str
 
 /**
  * The parameters that a model takes, as a JSON Schema (2020-12). `properties` are those of the first format that it is
- * served in, which `x-protocol` names; `x-protocols` has a schema of the same shape for each further format.
- * What the model does not take is no property but stands in `x-ignored`: it is left out with a `warning` header.
+ * served in, which `x-protocol` names; `x-protocols` has a schema of the same shape for each further format. A model of
+ * pictures or films has one format, which has no name. What the model does not take is no property but stands in
+ * `x-ignored`; see `isIgnored`.
  */
 export function parameterSchema(model: Omit<Model, "parameterSchema">): JsonSchema {
-  const [first, ...others] = model.supportedProtocols;
+  const [first, ...others] = endpointsOf(model);
   if (first === undefined) return { ...DIALECT, type: "object", properties: {} };
   return {
     ...DIALECT,
@@ -49,27 +85,32 @@ export function parameterSchema(model: Omit<Model, "parameterSchema">): JsonSche
 
 const DIALECT = { $schema: "https://json-schema.org/draft/2020-12/schema" };
 
-function formatSchema(model: ParameterFacts, protocol: ProtocolId): JsonSchema {
-  const all = parametersOf(model, protocol);
-  const taken = all.filter(({ name }) => !isIgnored(model, protocol, name));
+function formatSchema(model: ParameterFacts, endpoint: Endpoint): JsonSchema {
+  const all = parametersOf(model, endpoint);
+  const taken = all.filter(({ name }) => !isIgnored(model, endpoint, name));
   const properties: Record<string, JsonSchema> = {};
-  for (const { name, schema, does } of taken.filter((parameter) => !parameter.name.includes("."))) {
+  for (const { name, schema, also, does } of taken.filter((parameter) => !parameter.name.includes("."))) {
     const inner = taken.filter((parameter) => parameter.name.startsWith(`${name}.`));
     const members = inner.map((parameter) => [
       parameter.name.slice(name.length + 1),
       { ...parameter.schema, description: parameter.does },
     ]);
     properties[name] = {
-      ...schema,
+      ...(also === undefined ? schema : eitherWay(schema, also)),
       ...(members.length === 0 ? {} : { properties: Object.fromEntries(members) }),
       description: does,
     };
   }
   return {
-    "x-protocol": protocol,
+    ...(isProtocol(endpoint) ? { "x-protocol": endpoint } : {}),
     type: "object",
     required: taken.filter(({ required }) => required).map(({ name }) => name),
     properties,
-    "x-ignored": all.filter(({ name }) => isIgnored(model, protocol, name)).map(({ name }) => name),
+    "x-ignored": all.filter(({ name }) => isIgnored(model, endpoint, name)).map(({ name }) => name),
   };
+}
+
+/** Values of either schema; the default is said of the whole. */
+function eitherWay({ default: otherwise, ...schema }: JsonSchema, also: JsonSchema): JsonSchema {
+  return { anyOf: [schema, also], ...(otherwise === undefined ? {} : { default: otherwise }) };
 }

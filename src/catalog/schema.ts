@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
 import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/price.ts";
+import { MediaSchema } from "./media-schema.ts";
 
 const closed = { additionalProperties: false };
 
@@ -141,11 +142,20 @@ export const ModelFileSchema = Type.Object(
     ...ModelFactsSchema.properties,
     display_name: Type.String({ minLength: 1 }),
     supported_protocols: Type.Array(Type.Enum([...PROTOCOLS]), { uniqueItems: true }),
+    media: Type.Optional(MediaSchema),
     routes: Type.Array(
-      Type.Object({ provider: Type.String(), upstream_id: Type.String({ minLength: 1 }) }, closed),
-      {
-        minItems: 1,
-      },
+      Type.Object(
+        {
+          provider: Type.String(),
+          upstream_id: Type.String({
+            minLength: 1,
+            description:
+              "Of pictures and films it may have a part in braces that differs by how they are asked for: {from text alone|from pictures|from references}",
+          }),
+        },
+        closed,
+      ),
+      { minItems: 1 },
     ),
   },
   closed,

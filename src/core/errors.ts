@@ -5,6 +5,7 @@ export const ERRORS = {
   input_too_large: { status: 400 },
   auth_error: { status: 401 },
   insufficient_credits: { status: 402 },
+  permission_error: { status: 403 },
   not_found_error: { status: 404 },
   method_not_allowed: { status: 405 },
   conflict_error: { status: 409 },

@@ -32,6 +32,11 @@ export function rawImageSizeOf(base64: string): ImageSize | undefined {
   return sizeIn(openBase64(base64, 0));
 }
 
+/** The same for a picture whose bytes are at hand. */
+export function imageSizeIn(bytes: Uint8Array): ImageSize | undefined {
+  return sizeIn((offset) => bytes[offset] ?? NaN);
+}
+
 function sizeIn(byteAt: ByteAt): ImageSize | undefined {
   switch (byteAt(0)) {
     case 0x89:

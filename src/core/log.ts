@@ -25,6 +25,8 @@ export interface LogFields {
   /** The limit of its key that refused the request. */
   readonly limit?: string;
   readonly file?: string;
+  /** The host of a URL that somebody named. */
+  readonly host?: string;
   readonly holds?: number;
   readonly check?: string;
 }

@@ -1,3 +1,4 @@
+import type { MediaFacts } from "./media-model.ts";
 import type { Prices } from "./price.ts";
 
 /** Model categories of the interface; `language` is shown to people as Text. */
@@ -15,6 +16,7 @@ export type Modality = (typeof MODALITIES)[number];
 /** A way to reach a model: which provider serves it, and under which id. */
 export interface Route {
   readonly provider: string;
+  /** Of pictures and films see `upstreamIdFor`. */
   readonly upstreamId: string;
 }
 
@@ -130,4 +132,6 @@ export interface Model {
   /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
   readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
+  /** Set on models of pictures and films, and on no other. */
+  readonly media?: MediaFacts;
 }

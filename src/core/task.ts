@@ -54,6 +54,8 @@ export interface TaskResult {
   readonly files: readonly ResultFile[];
   /** Token counts that the client is told; on models that are billed by tokens. */
   readonly usage?: TaskUsage;
+  /** Whether the client asked for the bytes themselves, beside their URLs; absent is no. */
+  readonly base64?: boolean;
 }
 
 export interface TaskUsage {

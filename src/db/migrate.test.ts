@@ -6,11 +6,13 @@ import { auditBooks } from "../../test/ledger/books.ts";
 import { sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
 import { parseFailpoint } from "../core/failpoint.ts";
+import { TASK_STATES, type TaskState, TRANSITIONS } from "../core/task.ts";
 import { type Engine, SCHEMA_WORDS } from "./engine.ts";
 import { migrate } from "./migrate.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
 import { keyLimits } from "./migrations/0003-key-limits.ts";
+import { tasks } from "./migrations/0004-tasks.ts";
 import { openUnhurried } from "./postgres.ts";
 import type { Database } from "./schema.ts";
 import { kyselyOver, openForWriting } from "./sqlite.ts";
@@ -116,7 +118,9 @@ async function fillFirst(database: Database, engine: Engine): Promise<void> {
 
 /** Statements of the migrations after the first. */
 const laterStatementsOf = (engine: Engine): number =>
-  books(SCHEMA_WORDS[engine]).length + keyLimits(SCHEMA_WORDS[engine]).length;
+  books(SCHEMA_WORDS[engine]).length +
+  keyLimits(SCHEMA_WORDS[engine]).length +
+  tasks(SCHEMA_WORDS[engine]).length;
 
 const statementsOf = (engine: Engine): number =>
   initial(SCHEMA_WORDS[engine]).length + laterStatementsOf(engine);
@@ -248,6 +252,68 @@ function testMigrations(engine: TestEngine): void {
     }
   });
 
+  test("bring a store of the third version along with its holds, which are no task's, and its empty queue", async () => {
+    await migrateWith(database, engine.name, {
+      "0001-initial": initial,
+      "0002-books": books,
+      "0003-key-limits": keyLimits,
+    });
+    for (const statement of [
+      `insert into accounts (id, name, balance, held, created_at_ms) values ('a', 'A', 75, 30, 1)`,
+      `insert into keys (id, account_id, name, hash, hint, created_at_ms, spent, held)
+        values ('k', 'a', 'one', 'hash', 'sk-1', 3, 25, 30)`,
+      `insert into price_versions (version, model, rules, created_at_ms) values ('v', 'm', '{}', 1)`,
+      `insert into holds (id, account_id, key_id, request_id, boot_id, model, amount, expected_cost, state,
+          price_version, created_at_ms, expires_at_ms, ended_at_ms, end_reason, settled) values
+        ('h1', 'a', 'k', 'r1', 'boot', 'm', 50, 5, 'settled', 'v', 10, 99, 11, 'completed', 25),
+        ('h2', 'a', 'k', 'r2', 'boot', 'm', 30, 5, 'held', 'v', 12, 99, null, null, null)`,
+      `insert into ledger (cause, account_id, key_id, counter, amount, balance_after, kind, request_id, created_at_ms)
+        values ('g:grant', 'a', null, 'funding', 100, 100, 'grant', 'q', 6),
+          ('h1:settle', 'a', 'k', 'revenue', -25, 75, 'settle', 'r1', 11)`,
+      `insert into requests (id, account_id, key_id, hold_id, model, outcome, charge, price_version, attempts,
+          admitted_at_ms, held_at_ms, ended_at_ms, settled_at_ms)
+        values ('r1', 'a', 'k', 'h1', 'm', 'completed', 25, 'v', '[]', 10, 10, 11, 11)`,
+    ])
+      await sql.raw(statement).execute(database);
+    const holds = (): Promise<readonly object[]> =>
+      database.selectFrom("holds").selectAll().orderBy("id").execute();
+    const before = await holds();
+    await migrate(database, engine.name);
+    expect(await holds()).toEqual(before.map((row) => Object.assign(row, { task_id: null })));
+    expect(await database.selectFrom("tasks").selectAll().execute()).toEqual([]);
+    await auditBooks(database);
+  });
+
+  test("leave a task only the ways that it can go", async () => {
+    await migrate(database, engine.name);
+    await sql.raw(`insert into accounts (id, name, created_at_ms) values ('a', 'A', 1)`).execute(database);
+    for (const from of TASK_STATES) {
+      for (const to of TASK_STATES) {
+        await sql.raw("delete from tasks").execute(database);
+        await sql
+          .raw(
+            `insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, terms, warnings, timeout_sec,
+                deadline_ms, created_at_ms, ${STATE_COLUMNS.join(", ")})
+              values ('t', 'image', 'a', 'k', 'h', 'r', 'm', '{}', '[]', 60, 1, 1, ${valuesOfState(from).join(", ")})`,
+          )
+          .execute(database);
+        const values = valuesOfState(to);
+        const change = STATE_COLUMNS.map((column, i) => `${column} = ${values[i]}`);
+        const refusal: unknown = await sql
+          .raw(`update tasks set ${change.join(", ")}`)
+          .execute(database)
+          .then(
+            () => undefined,
+            (error: unknown) => error,
+          );
+        const isWay = from === to || TRANSITIONS[from].includes(to);
+        expect(`${from} to ${to}: ${refusal === undefined ? "goes" : String(refusal)}`).toContain(
+          isWay ? "goes" : "a task does not go this way",
+        );
+      }
+    }
+  });
+
   test("leave the ledger protected", async () => {
     await fillFirst(database, engine.name);
     await migrate(database, engine.name);
@@ -319,6 +385,19 @@ function testMigrations(engine: TestEngine): void {
     );
   });
 }
+
+/** What a task has in each state, of all that depends on it. */
+const IN_STATE: Readonly<Record<TaskState, Readonly<Record<string, string>>>> = {
+  pending: {},
+  running: { owner: "'b'", lease_until_ms: "1" },
+  completed: { result: "'{}'", charge: "1", ended_at_ms: "1" },
+  failed: { error_type: "'timeout_error'", ended_at_ms: "1" },
+  cancelled: { ended_at_ms: "1" },
+};
+
+const STATE_COLUMNS = ["state", ...new Set(Object.values(IN_STATE).flatMap((values) => Object.keys(values)))];
+const valuesOfState = (state: TaskState): readonly string[] =>
+  STATE_COLUMNS.map((column) => (column === "state" ? `'${state}'` : (IN_STATE[state][column] ?? "null")));
 
 function request(
   n: string,

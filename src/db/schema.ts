@@ -164,6 +164,8 @@ export interface TasksTable {
   /** Until when its files are kept; null when none are. */
   files_until_ms: bigint | null;
   created_at_ms: bigint;
+  /** It is not begun before then. */
+  ready_at_ms: bigint;
   started_at_ms: bigint | null;
   ended_at_ms: bigint | null;
 }

@@ -9,7 +9,9 @@ import type { Keys } from "../keys/keys.ts";
 import type { Audit, AuditReport } from "../ledger/audit.ts";
 import type { Writer } from "../ledger/writer.ts";
 import { listRequests, type RequestFilter, type RequestView } from "./admin-requests.ts";
+import { listTasks, type TaskFilter, type TaskView } from "./admin-tasks.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { readStore } from "./store-read.ts";
 
 /** An account as the admin interface shows it; money in credits. */
 export interface AccountView {
@@ -93,6 +95,8 @@ export interface Admin {
   revokeKey(id: string): Promise<void>;
   /** Paid requests that have ended, the newest first. */
   requests(filter: RequestFilter, page: PageRequest): Promise<Page<RequestView>>;
+  /** Tasks, the newest first. */
+  tasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskView>>;
   /** Whether the books are right: what is new since the last audit, or everything when `full`. */
   audit(full: boolean): Promise<AuditReport>;
 }
@@ -110,7 +114,7 @@ export interface AdminParts {
 /** Admin use cases over the store and the one writer. */
 export function createAdmin({ database, writer, keys, audit, clock, random }: AdminParts): Admin {
   const account = async (id: string): Promise<AccountView> => {
-    const row = await asked(
+    const row = await readStore(
       database
         .selectFrom("accounts")
         .select(["id", "name", "balance", "held"])
@@ -121,15 +125,18 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     return accountView(row);
   };
   const key = async (id: string): Promise<KeyView> => {
-    const row = await asked(database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst());
+    const row = await readStore(
+      database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
     if (row === undefined) throw notFound("key", id);
     return keyView(row);
   };
 
   return {
     account,
-    audit: (full) => asked(audit.run(full)),
-    requests: (filter, page) => asked(listRequests(database, filter, page)),
+    audit: (full) => readStore(audit.run(full)),
+    requests: (filter, page) => readStore(listRequests(database, filter, page)),
+    tasks: (filter, page) => readStore(listTasks(database, filter, page)),
 
     async createAccount(name) {
       const id = newId("acct", random);
@@ -138,7 +145,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async accounts({ after, limit }) {
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("accounts")
           .select(["seq", "id", "name", "balance", "held"])
@@ -177,7 +184,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
 
     async ledger(accountId, { after, limit }) {
       await account(accountId);
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("ledger")
           .selectAll()
@@ -218,7 +225,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async keys({ after, limit }) {
-      const rows = await asked(
+      const rows = await readStore(
         database
           .selectFrom("keys")
           .selectAll()
@@ -253,19 +260,6 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
       keys.forget();
     },
   };
-}
-
-/** A store that cannot be asked now is not the caller's fault, and may be asked again. */
-async function asked<Rows>(rows: Promise<Rows>): Promise<Rows> {
-  try {
-    return await rows;
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("overloaded_error", "The store cannot be read now. Try again shortly.", {
-      cause,
-      retryAfterSec: 2,
-    });
-  }
 }
 
 function accountView(row: {

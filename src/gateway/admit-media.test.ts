@@ -20,7 +20,7 @@ function modelOf(facts: Facts): Model {
 
 function count(model: Model, images: readonly ImageInput[], more: Partial<Demand> = {}) {
   const media = images.length === 0 ? {} : { image: images.length };
-  return mediaTokens(model, { media, images, mediaBytes: 0, ...more } as Demand);
+  return mediaTokens(model, { media, images, mediaBytes: 0, ...more });
 }
 
 const sized = (width: number, height: number, detail?: string): ImageInput => ({

@@ -17,7 +17,10 @@ const USUAL_SIZE = { width: 1_024, height: 1_024 };
 const PIXELS_PER_TOKEN = 750;
 
 /** Counts the media of a request by the data of `model`. */
-export function mediaTokens(model: Model, demand: Demand): MediaTokens {
+export function mediaTokens(
+  model: Model,
+  demand: Pick<Demand, "media" | "mediaBytes" | "images">,
+): MediaTokens {
   let ceiling = 0;
   for (const [kind, count] of Object.entries(demand.media) as [Modality, number][]) {
     if (kind !== "image") ceiling += (model.mediaTokenCeiling[kind] ?? 0) * count;

@@ -1,10 +1,9 @@
 import type { Caller } from "../core/caller.ts";
 import type { Clock } from "../core/clock.ts";
-import { GatewayError, withHeaders } from "../core/errors.ts";
+import { type ErrorKind, GatewayError, withHeaders } from "../core/errors.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
-import type { Limiter, LimitRefusal, Pass } from "../limits/limiter.ts";
+import type { Limiter, LimitRefusal, Pass, UsedTokens } from "../limits/limiter.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
-import type { Admission } from "./admit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
 /** What a request of a key with limits has until it ends. */
@@ -17,35 +16,29 @@ export interface KeyPass {
 /** A request that its key's limits are asked about. */
 export interface LimitedCall {
   readonly caller: Caller;
-  readonly protocol: RelayProtocol;
+  /** The headers by which its clients see how their key stands. */
+  readonly format: Pick<RelayProtocol, "limitHeaders">;
   readonly record: RequestRecord;
+  /** What a refusal is; a 429 unless the endpoint knows none. */
+  readonly refusedAs?: "rate_limit_error" | "overloaded_error";
 }
 
-/** Output to reckon with for each choice while a request runs; most answers are shorter. */
-const GUESSED_OUTPUT = 1_024;
-
 /**
- * Counts a request against the limits of its key; `undefined` for a key without any. Throws a 429 that says which
- * limit it was and when to come again.
+ * Counts a request against the limits of its key, with a guess at its tokens; `undefined` for a key without any. Throws
+ * a 429, or a 503, that says which limit it was and when to come again.
  */
 export function passKeyLimits(
   { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
-  { caller: { keyId, limits }, protocol, record }: LimitedCall,
-  { expectedInput, choices, mostOutput }: Admission,
+  { caller: { keyId, limits }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,
+  guess: UsedTokens,
 ): KeyPass | undefined {
   if (limits === undefined) return undefined;
-  const decision = limiter.admit({
-    keyId,
-    limits,
-    inputTokens: expectedInput,
-    outputTokens: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices),
-  });
+  const decision = limiter.admit({ keyId, limits, inputTokens: guess.input, outputTokens: guess.output });
   const headers = (): Readonly<Record<string, string>> =>
-    protocol.limitHeaders(limiter.stateOf(keyId, limits), clock.nowMs());
+    format.limitHeaders(limiter.stateOf(keyId, limits), clock.nowMs());
   if (decision.ok) return { pass: decision, headers };
   record.note({ limit: WORDS[decision.limit].name });
-  const error = rateLimitError(decision, limits, expectedInput);
-  throw withHeaders(error, headers());
+  throw withHeaders(limitError(refusedAs, decision, limits, guess.input), headers());
 }
 
 const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly unit: string }>> = {
@@ -54,7 +47,8 @@ const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly 
   concurrency: { name: "concurrency", unit: "requests at once" },
 };
 
-function rateLimitError(
+function limitError(
+  kind: ErrorKind,
   { limit, retryAfterMs }: LimitRefusal,
   limits: KeyLimits,
   expectedInput: number,
@@ -63,12 +57,12 @@ function rateLimitError(
   const most = `This key is limited to ${limits[limit]} ${unit} (${name}).`;
   if (retryAfterMs === null)
     return new GatewayError(
-      "rate_limit_error",
+      kind,
       `${most} The input of this request alone is about ${expectedInput} tokens, so waiting does not help: send less, or have the limit raised.`,
       { headers: { "x-should-retry": "false" } },
     );
   const retryAfterSec = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return new GatewayError("rate_limit_error", `${most} Try again in ${retryAfterSec} s.`, {
+  return new GatewayError(kind, `${most} Try again in ${retryAfterSec} s.`, {
     retryAfterSec,
     headers: { "retry-after-ms": String(retryAfterMs) },
   });

@@ -22,7 +22,7 @@ export interface CallServices {
   readonly failpoint: Failpoint;
   readonly timeouts: Timeouts;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
-  readonly live: Set<PaidCall>;
+  readonly live: Set<Pick<PaidCall, "abort">>;
 }
 
 /** The reason of an abort that the client caused by leaving. */

@@ -1,8 +1,7 @@
 import { GatewayError, toGatewayError, withHeaders } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import type { Caller } from "../core/caller.ts";
-import type { HoldRefusal } from "../ledger/commands.ts";
-import type { Limiter, Pass } from "../limits/limiter.ts";
+import type { Limiter, Pass, UsedTokens } from "../limits/limiter.ts";
 import type {
   RelayProtocol,
   RelayRequest,
@@ -14,6 +13,7 @@ import type { Provider } from "../providers/provider.ts";
 import { costOf } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { admit, type Admission, type Offer } from "./admit.ts";
+import { holdRefusalError } from "./hold-refusal.ts";
 import { passKeyLimits } from "./key-limits.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
@@ -62,7 +62,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   const { target } = admission;
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const asked = admission.protocol.upstreamBody(request, target);
-  const limited = passKeyLimits(services, input, admission);
+  const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
   const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
   const { answerHeaders } = admission.provider;
   if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
@@ -73,6 +73,13 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   } catch (error) {
     throw withHeaders(toGatewayError(error), headers());
   }
+}
+
+/** Output to reckon with for each choice while a request runs; most answers are shorter. */
+const GUESSED_OUTPUT = 1_024;
+
+function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedTokens {
+  return { input: expectedInput, output: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices) };
 }
 
 /** A request that nothing speaks against but what it costs. */
@@ -163,24 +170,7 @@ async function holdFor(
     expectedCost: costOf({ ...NO_USAGE, input: admission.expectedInput }, admission.snapshot),
   });
   if (typeof hold !== "string") return hold;
-  throw refusalOf(hold);
-}
-
-function refusalOf(refusal: HoldRefusal): GatewayError {
-  switch (refusal) {
-    case "insufficient_credits":
-      return new GatewayError(
-        "insufficient_credits",
-        "The account has not enough free credit for the most this request can cost. Add credit, or ask for fewer output tokens.",
-      );
-    case "budget_exceeded":
-      return new GatewayError(
-        "insufficient_credits",
-        "The budget of this key has not enough left for the most this request can cost. Raise it, or ask for fewer output tokens.",
-      );
-    case "key_not_live":
-      return new GatewayError("auth_error", "The API key is missing or not valid.");
-  }
+  throw holdRefusalError(hold, "fewer output tokens");
 }
 
 async function relayPlain(

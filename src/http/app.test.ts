@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { LogFields } from "../core/log.ts";
 import { systemRandom } from "../core/random.ts";
 import { createApp } from "./app.ts";
@@ -21,6 +22,7 @@ function open(more: Partial<EdgeServices> = {}) {
       return key === KEY ? CALLER : undefined;
     },
     isAdminToken: (token: string) => token === ADMIN,
+    openAsset: () => Promise.reject(new GatewayError("permission_error", "No.")),
     ready: async () => {},
     publicUrl: () => "http://gateway",
     version: "1",
@@ -132,8 +134,8 @@ describe("credentials", () => {
   test("public routes ask nobody", async () => {
     const { send, asked } = open();
     for (const { method, path } of ROUTES.filter(({ access }) => access === "public")) {
-      // A path that names a model finds none here.
-      const status = path.includes(":") ? 404 : 200;
+      // A path that names a model finds none here, and no URL of a file is signed.
+      const status = path.startsWith("/assets/") ? 403 : path.includes(":") ? 404 : 200;
       expect((await send(samplePath(path), { method: method.toUpperCase() })).status).toBe(status);
     }
     expect(asked).toEqual([]);

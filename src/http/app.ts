@@ -46,7 +46,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     const record = openRequestRecord(log, clock, {
       requestId,
       method: request.method,
-      path: redact(pathOf(request.url)).slice(0, MAX_LOGGED_PATH),
+      path: loggedPath(request.url),
     });
     let streams = false;
     let response: Response;
@@ -104,12 +104,17 @@ function createRouter(routes: readonly Route[]): Router {
       dispatch.at(route);
       const params = route.readPath?.(path, request.method);
       if (params === undefined) continue;
-      if (request.method.toLowerCase() !== route.method) throw notAllowed(route.method.toUpperCase());
+      if (methodOf(request) !== route.method) throw notAllowed(route.method.toUpperCase());
       return dispatch.run(route, params);
     }
     dispatch.at(undefined);
     return router.fetch(request, dispatch);
   };
+}
+
+/** Asking for the head of an answer is asking for it; the server leaves the body out. */
+function methodOf({ method }: Request): string {
+  return method === "HEAD" ? "get" : method.toLowerCase();
 }
 
 function notAllowed(allow: string): GatewayError {
@@ -169,6 +174,15 @@ function pathOf(url: string): string {
   if (start === -1) return "/";
   const query = url.indexOf("?", start);
   return url.slice(start, query === -1 ? undefined : query);
+}
+
+/** The path with what looks like a secret blotted out, segment by segment: ids of tasks are to be found in the log. */
+function loggedPath(url: string): string {
+  return pathOf(url)
+    .split("/")
+    .map((segment) => redact(segment))
+    .join("/")
+    .slice(0, MAX_LOGGED_PATH);
 }
 
 function errorOf(error: unknown, note: RouteContext["note"], signal: AbortSignal): GatewayError {

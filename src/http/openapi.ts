@@ -19,6 +19,7 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
   400: "Invalid request, blocked by moderation, or input too large",
   401: "Invalid or missing credential",
   402: "Not enough credits",
+  403: "The signature of the URL is not valid, or not any more",
   404: "Not found",
   409: "Conflict with the present state",
   429: "Rate limit exceeded",
@@ -43,7 +44,7 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
       description: "A self-hosted model gateway: one HTTP API in front of many providers.",
     },
     servers: [{ url: publicUrl }],
-    tags: ["language", "models", "admin", "service"].map((name) => ({ name })),
+    tags: ["language", "images", "videos", "models", "admin", "service"].map((name) => ({ name })),
     paths,
     components: {
       schemas: { Error: ErrorSchema },
@@ -89,7 +90,13 @@ function operation(route: Route, path: string): object {
 function goodAnswer(answer: Route["answers"][number]): object {
   const stream = answer.stream === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
   const text = answer.text === undefined ? {} : { [answer.text]: { schema: { type: "string" } } };
-  const content = { ...(answer.schema === undefined ? {} : json(answer.schema)), ...text, ...stream };
+  const files = Object.fromEntries((answer.files ?? []).map((type) => [type, {}]));
+  const content = {
+    ...files,
+    ...(answer.schema === undefined ? {} : json(answer.schema)),
+    ...text,
+    ...stream,
+  };
   return {
     description: answer.description,
     headers: REQUEST_ID,

@@ -15,9 +15,14 @@ export function respondJson(
   });
 }
 
-/** A JSON answer whose bytes are ready. */
-export function respondBytes(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(body as Uint8Array<ArrayBuffer>, {
+/** A JSON answer whose bytes, or whose text, are ready. */
+export function respondBytes(
+  body: Uint8Array | string,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Response {
+  return new Response(body as Uint8Array<ArrayBuffer> | string, {
+    status,
     headers: { "content-type": "application/json", ...headers },
   });
 }

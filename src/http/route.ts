@@ -1,6 +1,8 @@
 import type { TSchema } from "typebox";
+import type { OpenAsset } from "../assets/assets.ts";
 import type { LogFields } from "../core/log.ts";
 import type { Admin } from "../gateway/admin.ts";
+import type { MediaServices } from "../gateway/media-task.ts";
 import type { RelayServices } from "../gateway/relay.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
 import type { Caller } from "../core/caller.ts";
@@ -9,6 +11,9 @@ import type { RelayProtocol } from "../protocols/protocol.ts";
 /** What routes use; built once by the composition root. */
 export interface EdgeServices {
   readonly relay: RelayServices;
+  readonly media: MediaServices;
+  /** The file that a signed URL names; throws `permission_error` for every other URL. */
+  readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
   /** The caller that a key belongs to; `undefined` for any text that is not a live key. */
   readonly authenticate: (key: string) => Promise<Caller | undefined>;
@@ -45,6 +50,8 @@ export interface RouteAnswer {
   readonly schema?: TSchema;
   /** The media type of an answer that is text and no JSON. */
   readonly text?: string;
+  /** The media types of an answer that is a file. */
+  readonly files?: readonly string[];
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: true;
 }
@@ -63,7 +70,7 @@ export interface Route {
   readonly isAlias?: true;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
-  readonly tag: "language" | "models" | "admin" | "service";
+  readonly tag: "language" | "images" | "videos" | "models" | "admin" | "service";
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly answers: Readonly<Record<number, RouteAnswer>>;
@@ -72,4 +79,10 @@ export interface Route {
   /** Error statuses beside 401 (where a credential is asked for), 404 of the path and 500. */
   readonly errors: readonly number[];
   handle(context: RouteContext): Promise<Response> | Response;
+}
+
+/** Who asks, on a route with access `key`. */
+export function callerOf({ caller }: RouteContext): Caller {
+  if (caller === undefined) throw new Error("The route was reached without a caller.");
+  return caller;
 }

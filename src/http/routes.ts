@@ -1,25 +1,33 @@
 import type { Route } from "./route.ts";
+import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
+import { tasksRoute } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
+import { imageRoutes } from "./routes/images.ts";
 import { messagesRoutes } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
+import { videoRoutes } from "./routes/videos.ts";
 
 /** The one route table: the router and the OpenAPI description are both made of it. */
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
   ...messagesRoutes,
+  ...imageRoutes,
+  ...videoRoutes,
   ...modelRoutes,
   ...docsRoutes,
+  assetRoute,
   ...accountRoutes,
   ...keyRoutes,
   requestsRoute,
+  tasksRoute,
   auditRoute,
   ...serviceRoutes(() => ROUTES),
 ];

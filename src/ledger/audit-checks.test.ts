@@ -3,8 +3,17 @@ import { describeOnEngines } from "../../test/gateway/engines.ts";
 import { openBooks } from "../../test/ledger/books.ts";
 import type { Check } from "./audit-checks.ts";
 
+interface Fault {
+  readonly name: string;
+  readonly statement: string;
+  readonly id: string;
+  readonly onlyFull: boolean;
+  /** When it is looked at. */
+  readonly nowMs?: number;
+}
+
 /** Rows as a fault of ours, or somebody with the store's password, might leave them. */
-const faults = [
+const faults: readonly Fault[] = [
   {
     name: "a hold that ended without the row of its request",
     statement: "delete from requests where outcome = 'refused'",
@@ -36,14 +45,91 @@ const faults = [
     statement: `insert into requests (id, account_id, key_id, hold_id, model, outcome, charge, price_version, attempts,
         admitted_at_ms, held_at_ms, ended_at_ms, settled_at_ms)
       select 'another', account_id, key_id, hold_id, model, outcome, charge, price_version, attempts, 1, 1, 1, 1
-      from requests where charge > 0`,
+      from requests where id like '%req-settled'`,
     id: "I12",
+    onlyFull: false,
+  },
+  {
+    name: "a task whose client is told another charge than the ledger has",
+    statement: "update tasks set charge = charge + 1 where state = 'completed'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a second hold that was charged for a task",
+    statement: `update holds set task_id = (select id from tasks where state = 'completed')
+      where end_reason = 'completed' and task_id is null`,
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits for a hold that is not there",
+    statement: "update tasks set hold_id = 'another' where state = 'pending'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "an open hold of a task that is not there",
+    statement: "update holds set task_id = 'another' where state = 'held' and id like '%runs%'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a task that ended without a request",
+    statement: `insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, state, terms, warnings,
+        timeout_sec, deadline_ms, created_at_ms, ended_at_ms)
+      select 'another', kind, account_id, key_id, 'another', 'another', model, 'cancelled', terms, warnings, 1, 1, 1, 1
+      from tasks where state = 'cancelled'`,
+    id: "I4",
+    onlyFull: true,
+  },
+  {
+    name: "a task that nobody ended when its time was over",
+    statement: "update tasks set deadline_ms = -600000 where state = 'pending'",
+    id: "I5",
+    onlyFull: false,
+  },
+  {
+    name: "a task that nobody took when its owner had died",
+    statement: "update tasks set lease_until_ms = 1 where state = 'running'",
+    nowMs: 600_002,
+    id: "I5",
+    onlyFull: false,
+  },
+  {
+    name: "a task that runs and was never begun",
+    statement: "update tasks set started_at_ms = null where state = 'running'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits and was begun",
+    statement: "update tasks set epoch = 1, started_at_ms = 1, provider = 'p' where state = 'pending'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that completed and was never claimed",
+    statement: "update tasks set epoch = 0, started_at_ms = null, provider = null where state = 'completed'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "what a task was asked that has ended",
+    statement: "insert into task_payloads (task_id, sealed) select id, 'x' from tasks where state = 'failed'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits and does not know for what",
+    statement: "delete from task_payloads where task_id in (select id from tasks where state = 'pending')",
+    id: "I6",
     onlyFull: false,
   },
 ];
 
 describeOnEngines("an audit sees", (engine) => {
-  for (const { name, statement, id, onlyFull } of faults) {
+  for (const { name, statement, id, onlyFull, nowMs = 3 } of faults) {
     test(name, async () => {
       const { books, begin, close } = await openBooks(engine);
       try {
@@ -56,9 +142,15 @@ describeOnEngines("an audit sees", (engine) => {
           books.voided("voided"),
           books.hold("abandoned", 10n),
           books.voided("abandoned", { outcome: "process_died" }),
+          ...["waits", "runs", "completed", "failed", "cancelled"].map((task) => books.submit(task, 10n)),
         );
+        await books.apply(
+          ...["runs", "completed", "failed"].map((task) => books.claim(task, { leaseMs: 3_600_000 })),
+          books.cancel("cancelled"),
+        );
+        await books.apply(books.finish("completed", 6n), books.fail("failed", { unfinished: true }));
         const wrong = async (full: boolean): Promise<readonly string[]> =>
-          (await books.store.auditor({ full, nowMs: 3 })).checks
+          (await books.store.auditor({ full, nowMs })).checks
             .filter(({ ok }: Check) => !ok)
             .map((one) => one.id);
         expect([await wrong(false), await wrong(true)]).toEqual([[], []]);

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../db/schema.ts";
+import { taskFaults } from "./audit-tasks.ts";
 import { ABANDONED, type AuditMark } from "./commands.ts";
 
 /** An invariant of the books, and whether it holds. */
@@ -34,6 +35,7 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
   const requests = await requestFaults(tx, marks);
   const overdue = await overdueHolds(tx, nowMs);
   const strays = full ? await strayRows(tx) : [];
+  const tasks = await taskFaults(tx, { requests: newRequests(marks), full, nowMs });
   const checks = [
     check(
       "I1",
@@ -60,9 +62,21 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
     ),
     check(
       "I4",
-      entries.repeated,
-      "no request was charged twice",
-      "the request has more than one charge, or another hold's",
+      [...entries.repeated, ...tasks.charges],
+      "no request and no task was charged twice, and a task only when it completed",
+      "the request has more than one charge, or another hold's; or the task and its hold have not ended alike",
+    ),
+    check(
+      "I5",
+      tasks.left,
+      "every task whose time was over has ended, and every one that runs is somebody's",
+      "the task should have ended, or its owner is dead and nobody took it",
+    ),
+    check(
+      "I6",
+      tasks.strays,
+      "every task has come the ways that tasks go",
+      "the task's state is not one that it could have come to",
     ),
     check(
       "I8",
@@ -234,7 +248,7 @@ async function strayRows(tx: Database): Promise<readonly string[]> {
 
 async function overdueHolds(tx: Database, nowMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from holds where state = 'held' and expires_at_ms < ${BigInt(nowMs - OVERDUE_MS)}
+    select id from holds where state = 'held' and task_id is null and expires_at_ms < ${BigInt(nowMs - OVERDUE_MS)}
     limit 1000`.execute(tx);
   return rows.map((row) => row.id);
 }

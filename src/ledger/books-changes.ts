@@ -1,5 +1,7 @@
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../core/credits.ts";
-import type { AccountState, BooksState, KeyState } from "./books-state.ts";
+import { isEnded, type TaskErrorType, type TaskKind, type TaskState } from "../core/task.ts";
+import type { AnswerTo, MoneyCommand } from "./commands.ts";
+import type { AccountState, BooksState, KeyState, TaskRow } from "./books-state.ts";
 
 /** What a batch changes, ready to be written as a whole. */
 export interface Changes {
@@ -11,6 +13,9 @@ export interface Changes {
   readonly endedHolds: Map<string, HoldEnding>;
   readonly entries: NewEntry[];
   readonly requests: NewRequest[];
+  /** Tasks that the batch makes, as they stand at its end. */
+  readonly newTasks: Map<string, NewTask>;
+  readonly changedTasks: Map<string, ChangedTask>;
 }
 
 /** By how much an account changes. */
@@ -54,7 +59,39 @@ export interface NewHold {
   readonly priceVersion: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+  readonly task: string | null;
   readonly ending: HoldEnding | null;
+}
+
+export interface NewTask {
+  readonly row: TaskRow;
+  readonly kind: TaskKind;
+  readonly requestId: string;
+  readonly model: string;
+  readonly terms: string;
+  /** JSON array of sentences. */
+  readonly warnings: string;
+  readonly timeoutSec: number;
+  readonly createdAtMs: number;
+  readonly readyAtMs: number;
+  /** Absent once it has ended: nothing is kept of what it was asked. */
+  readonly payload?: string;
+  readonly ending: TaskEnding | null;
+}
+
+/** A task that stood before. */
+export interface ChangedTask {
+  /** As it was read: it is changed only while it is still so. */
+  readonly before: { readonly state: TaskState; readonly epoch: number };
+  readonly row: TaskRow;
+  readonly ending: TaskEnding | null;
+}
+
+/** What is said of a task once it has ended. */
+export interface TaskEnding {
+  readonly result: string | null;
+  readonly errorType: TaskErrorType | null;
+  readonly errorMessage: string | null;
 }
 
 export interface NewEntry {
@@ -100,26 +137,46 @@ export function noChanges(): Changes {
     endedHolds: new Map(),
     entries: [],
     requests: [],
+    newTasks: new Map(),
+    changedTasks: new Map(),
   };
+}
+
+/** Whether there is anything to write. */
+export function hasChanges({ accounts, newTasks, changedTasks }: Changes): boolean {
+  // Whatever moves credit changes an account, be it by nothing.
+  return accounts.size > 0 || newTasks.size > 0 || changedTasks.size > 0;
+}
+
+/** What a command comes to. */
+export interface Decided<C extends MoneyCommand> {
+  readonly answer: AnswerTo<C>;
+  /** Absent when nothing changes. */
+  readonly effect?: Effect;
 }
 
 /** What one command does, all of it or nothing. */
 export interface Effect {
-  readonly account: AccountChange;
+  readonly account?: AccountChange;
   readonly key?: KeyChange;
   readonly prices?: NewPrices;
   readonly newHold?: NewHold;
   readonly ending?: HoldEnding;
   readonly entries?: readonly NewEntry[];
   readonly request?: NewRequest;
+  readonly newTask?: NewTask;
+  /** A task as it stands after the command, and what is said of it where the command ends it. */
+  readonly task?: { readonly row: TaskRow; readonly ending?: TaskEnding };
 }
 
 /** Takes an effect into the state, for the commands after it, and into what is to be written. Throws before it changes anything. */
 export function apply(state: BooksState, changes: Changes, effect: Effect): void {
-  const account = moved(state, effect);
+  const account = effect.account === undefined ? undefined : moved(state, effect.account);
   const key = effect.key === undefined ? undefined : spent(state, effect.key);
-  state.accounts.set(account.id, account);
-  addAccount(changes, effect.account);
+  if (account !== undefined && effect.account !== undefined) {
+    state.accounts.set(account.id, account);
+    addAccount(changes, effect.account);
+  }
   if (key !== undefined && effect.key !== undefined) {
     state.keys.set(key.id, key);
     addKey(changes, effect.key);
@@ -132,9 +189,14 @@ export function apply(state: BooksState, changes: Changes, effect: Effect): void
     changes.entries.push(entry);
   }
   if (effect.request !== undefined) changes.requests.push(effect.request);
+  if (effect.newTask !== undefined) {
+    count(state, undefined, effect.newTask.row);
+    changes.newTasks.set(effect.newTask.row.id, effect.newTask);
+  }
+  if (effect.task !== undefined) changeTask(state, changes, effect.task);
 }
 
-function moved(state: BooksState, { account: { id, balance, held } }: Effect): AccountState {
+function moved(state: BooksState, { id, balance, held }: AccountChange): AccountState {
   const before = state.accounts.get(id);
   if (before === undefined) throw new Error(`The account ${id} is not there.`);
   const after = { ...before, balance: before.balance + balance, held: before.held + held };
@@ -176,4 +238,37 @@ function endHold(state: BooksState, changes: Changes, ending: HoldEnding): void 
   const made = changes.newHolds.get(ending.id);
   if (made === undefined) changes.endedHolds.set(ending.id, ending);
   else changes.newHolds.set(ending.id, { ...made, ending });
+}
+
+function changeTask(state: BooksState, changes: Changes, { row, ending }: NonNullable<Effect["task"]>): void {
+  const read = state.tasks.get(row.id);
+  if (read === undefined) throw new Error(`The task ${row.id} is not there.`);
+  count(state, read, row);
+  const made = changes.newTasks.get(row.id);
+  if (made !== undefined) {
+    const { payload, ...rest } = made;
+    const kept = isEnded(row.state) || payload === undefined ? {} : { payload };
+    changes.newTasks.set(row.id, { ...rest, ...kept, row, ending: ending ?? made.ending });
+    return;
+  }
+  const changed = changes.changedTasks.get(row.id);
+  changes.changedTasks.set(row.id, {
+    before: changed?.before ?? { state: read.state, epoch: read.epoch },
+    row,
+    ending: ending ?? changed?.ending ?? null,
+  });
+}
+
+/** Puts a task into the state, and into the counts of those that wait and run, as far as anybody asks for them. */
+function count({ tasks, pending, running }: BooksState, before: TaskRow | undefined, row: TaskRow): void {
+  if (before?.state === "pending") add(pending, before.account, -1);
+  if (row.state === "pending") add(pending, row.account, 1);
+  if (before?.state === "running") add(running, before.provider, -1);
+  if (row.state === "running") add(running, row.provider, 1);
+  tasks.set(row.id, row);
+}
+
+function add(counts: Map<string, number>, name: string | null, by: number): void {
+  const known = name === null ? undefined : counts.get(name);
+  if (name !== null && known !== undefined) counts.set(name, known + by);
 }

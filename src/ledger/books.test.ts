@@ -7,6 +7,7 @@ import {
   type BooksState,
   type HoldState,
   type KeyState,
+  noState,
   referencesOf,
 } from "./books-state.ts";
 import type { MoneyCommand } from "./commands.ts";
@@ -43,8 +44,10 @@ function state(more: {
     settled: null,
     endReason: null,
     createdAtMs: 1,
+    task: null,
   };
   return {
+    ...noState(),
     accounts: new Map([["a", account]]),
     keys: new Map([["k", { ...key, ...more.key }]]),
     holds: new Map([["h", { ...made, ...more.hold }]]),

@@ -1,7 +1,10 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { UsageFlag } from "../core/usage.ts";
+import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 import type { TaskAnswers, TaskCommand } from "./task-commands.ts";
+
+export type { Attempt, ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 
 /**
  * Everything that may happen to accounts, keys and money. Plain data: it can be queued, grouped, sent to a thread
@@ -21,6 +24,7 @@ export type RecordCommand =
   | Remember
   | Heartbeat
   | Leave
+  | ForgetTasks
   | MarkAudited
   | Ping;
 
@@ -34,38 +38,6 @@ export interface Grant {
   readonly reason: string;
   readonly requestId: string;
   readonly nowMs: number;
-}
-
-/** Sets credit aside for one request. */
-export interface HoldCredit {
-  readonly kind: "hold";
-  readonly hold: string;
-  readonly account: string;
-  readonly key: string;
-  readonly requestId: string;
-  readonly boot: string;
-  readonly model: string;
-  /** What is held in any case. */
-  readonly amount: MicroCredits;
-  /** Room for output that the caller did not bound: as much as the balance allows, within these limits. */
-  readonly elastic?: ElasticOutput;
-  /** What the operator is taken to have lost when this process dies before the hold has ended. */
-  readonly expectedCost: MicroCredits;
-  readonly priceVersion: string;
-  /** The rules of `priceVersion` as JSON, stored once. */
-  readonly priceRules: string;
-  readonly nowMs: number;
-  readonly expiresAtMs: number;
-}
-
-/**
- * An output bound to be chosen by what may be spent: at most `maxTokens`, at most what half of that pays, at least
- * `floorTokens` (or the hold is refused).
- */
-export interface ElasticOutput {
-  readonly tokenPrice: MicroCredits;
-  readonly maxTokens: number;
-  readonly floorTokens: number;
 }
 
 /** Ends a hold by charging what was used. */
@@ -84,10 +56,10 @@ export interface Void extends HoldEnd {
 
 /**
  * Outcomes of holds that were given up before their request could settle: the process died, the hold's time was over,
- * or the charge could not be written and the client was told an error. The expected cost is booked as the operator's
- * loss, until a late settlement tells it exactly.
+ * the charge could not be written and the client was told an error, or a task failed that a provider may have worked on
+ * for nothing. The expected cost is booked as the operator's loss, until a late settlement tells it exactly.
  */
-export const ABANDONED = ["process_died", "expired", "unwritten"] as const;
+export const ABANDONED = ["process_died", "expired", "unwritten", "unfinished_upstream"] as const;
 export type Abandonment = (typeof ABANDONED)[number];
 
 interface HoldEnd {
@@ -99,26 +71,6 @@ interface HoldEnd {
   /** What is told of the request; unknown of one whose process died. */
   readonly timeline?: RequestTimeline;
   readonly nowMs: number;
-}
-
-/** When a request passed each point, and whom it was sent to. Times in milliseconds. */
-export interface RequestTimeline {
-  readonly provider: string;
-  readonly admittedAtMs: number;
-  readonly heldAtMs: number;
-  /** When the first byte of the provider's answer came; null when none did. */
-  readonly firstByteAtMs: number | null;
-  readonly endedAtMs: number;
-  readonly attempts: readonly Attempt[];
-}
-
-/** One call to a provider. */
-export interface Attempt {
-  readonly provider: string;
-  readonly upstream_id: string;
-  readonly sent_at_ms: number;
-  /** The provider's status; null when it gave none. */
-  readonly status: number | null;
 }
 
 /** Opens an account with nothing on it. */
@@ -188,6 +140,12 @@ export interface Leave {
   readonly deadAtMs?: number;
 }
 
+/** Deletes tasks that ended before then and whose files are not kept any more, so many at a time. */
+export interface ForgetTasks {
+  readonly kind: "forget_tasks";
+  readonly beforeMs: number;
+}
+
 /** Writes down how far the audit has come. */
 export interface MarkAudited {
   readonly kind: "mark_audited";
@@ -230,12 +188,10 @@ export interface Answers extends TaskAnswers {
   remember: { readonly ok: true; readonly value: string };
   heartbeat: { readonly ok: true };
   leave: { readonly ok: true };
+  forget_tasks: { readonly ok: true };
   mark_audited: { readonly ok: true };
   ping: { readonly ok: true };
 }
-
-/** Why no credit was set aside: the account or the key has too little left, or the key may not be used any more. */
-export type HoldRefusal = "insufficient_credits" | "budget_exceeded" | "key_not_live";
 
 /** The answer to one command. */
 export type AnswerTo<C extends Command> = Answers[C["kind"]];

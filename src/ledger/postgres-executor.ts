@@ -2,16 +2,12 @@ import type pg from "pg";
 import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
 import { connectWriter, postgresCompiler } from "../db/postgres.ts";
 import { decide } from "./books.ts";
+import { hasChanges } from "./books-changes.ts";
 import { referencesOf } from "./books-state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "./commands.ts";
-import {
-  type LoadedRow,
-  loadStatement,
-  lockStatement,
-  saveStatement,
-  stateOf,
-  type Statement,
-} from "./postgres-store.ts";
+import type { Statement } from "./postgres-statement.ts";
+import { type LoadedRow, loadStatement, lockStatement, saveStatement, stateOf } from "./postgres-store.ts";
+import { lockProvidersStatement, payloadStatements } from "./postgres-tasks.ts";
 import { recordAnswer, recordStatement } from "./records.ts";
 import type { Executor } from "./writer.ts";
 
@@ -89,24 +85,25 @@ async function transaction(
     const references = referencesOf(money);
     const isMoney = money.length > 0;
     const begun = client.query("begin isolation level read committed");
+    const providers = lockProvidersStatement(references);
+    const bounded = providers === undefined ? undefined : send(client, providers);
     const locked = isMoney ? send(client, lockStatement(references)) : undefined;
     const recorded = records.map((command) => record(client, command));
     const loaded = isMoney ? send<LoadedRow>(client, loadStatement(references)) : undefined;
-    await all([begun, locked, ...recorded, loaded]);
+    await all([begun, bounded, locked, ...recorded, loaded]);
     for (const [i, command] of records.entries()) {
       const { rows } = (await recorded[i]) as pg.QueryResult<Record<string, unknown>>;
       outcomes.set(command, { answer: recordAnswer(command, rows) });
     }
-    let save: Statement | undefined;
+    const saves: Statement[] = [];
     if (loaded !== undefined) {
       const { rows } = await loaded;
       const { outcomes: decided, changes } = decide(stateOf(rows[0] as LoadedRow), money);
       money.forEach((command, i) => outcomes.set(command, decided[i] as Outcome));
-      // Without a change of an account nothing was decided that has to be written.
-      if (changes.accounts.size > 0) save = saveStatement(changes);
+      if (hasChanges(changes)) saves.push(saveStatement(changes), ...payloadStatements(changes));
     }
     failpoint("writer.before_commit");
-    const results = await all([...(save === undefined ? [] : [send(client, save)]), client.query("commit")]);
+    const results = await all([...saves.map((save) => send(client, save)), client.query("commit")]);
     // A commit after a statement that failed is a rollback, and says so.
     if (results.at(-1)?.command !== "COMMIT") throw new Error("The transaction was rolled back.");
     failpoint("writer.after_commit");

@@ -4,7 +4,9 @@ import { connectWriter, openUnhurried } from "../db/postgres.ts";
 import { type Database, sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
 import { noChanges } from "./books-changes.ts";
-import { loadStatement, lockStatement, saveStatement, type Statement } from "./postgres-store.ts";
+import { referencesOf, type TaskRow } from "./books-state.ts";
+import type { Statement } from "./postgres-statement.ts";
+import { loadStatement, lockStatement, saveStatement } from "./postgres-store.ts";
 
 describeOnPostgres("the statements of the books", () => {
   let database: Database;
@@ -30,22 +32,44 @@ describeOnPostgres("the statements of the books", () => {
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   };
 
-  const none = new Set<string>();
-  const references = { accounts: none, keys: none, holds: none, causes: none };
+  const references = referencesOf([]);
+  const tasks = new Set(["t"]);
+  const row = { id: "t", state: "failed", epoch: 1 } as TaskRow;
+  const changedTasks = new Map([
+    ["t", { before: { state: "running", epoch: 1 } as const, row, ending: null }],
+  ]);
   const cases = [
     { statement: lockStatement(references), lookedUp: ["accounts_id_key"] },
     {
       statement: loadStatement(references),
       lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "ledger_cause_key"],
     },
+    {
+      statement: loadStatement({ ...references, tasks }),
+      lookedUp: [
+        "accounts_id_key",
+        "keys_id_key",
+        "holds_pkey",
+        "ledger_cause_key",
+        "tasks_id_key",
+        "tasks_pending",
+        "tasks_running",
+      ],
+    },
     { statement: saveStatement(noChanges()), lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey"] },
+    {
+      statement: saveStatement({ ...noChanges(), changedTasks }),
+      lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "tasks_id_key", "task_payloads_pkey"],
+    },
   ];
   for (const { statement, lookedUp } of cases) {
     test(`${statement.name} finds its rows by their keys, even with a plan from when there were none`, async () => {
       const plan = await keptPlan(statement);
       expect(plan).not.toContain("Seq Scan");
       // A scan of an index without a condition reads all of the table.
-      const scans = Array.from(plan.matchAll(/Index Scan (?:using|on) (\w+)[^\n]*\n\s*(Index Cond)?/g));
+      const scans = Array.from(
+        plan.matchAll(/Index (?:Only )?Scan (?:using|on) (\w+)[^\n]*\n\s*(Index Cond)?/g),
+      );
       expect(new Set(scans.map(([, index, condition]) => `${index}, ${condition}`))).toEqual(
         new Set(lookedUp.map((index) => `${index}, Index Cond`)),
       );

@@ -1,12 +1,16 @@
 import type { Changes, HoldEnding, NewHold } from "./books-changes.ts";
-import { type BooksState, type HoldState, type References } from "./books-state.ts";
-
-/** A statement of the PostgreSQL client: text, name under which the server keeps it, values. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
+import { type BooksState, type HoldState, noState, type References } from "./books-state.ts";
+import { columns, type Statement, toJson } from "./postgres-statement.ts";
+import {
+  COUNT_TASKS,
+  LOAD_TASKS,
+  type LoadedTasks,
+  SAVE_TASKS,
+  savedTasks,
+  TASK_COLUMNS,
+  taskReferences,
+  tasksOf,
+} from "./postgres-tasks.ts";
 
 /**
  * Locks the accounts of a batch, in the order of their ids, so that two writers never wait for each other in a circle.
@@ -24,15 +28,14 @@ export function lockStatement({ accounts }: References): Statement {
  * Reads what a batch refers to, once its accounts are locked. Both in one would not do: a statement sees the rows that
  * stood when it began, not those that were made while it waited for the locks.
  */
-export function loadStatement({ accounts, keys, holds, causes }: References): Statement {
-  return {
-    name: "books-load",
-    text: LOAD,
-    values: [[...accounts], [...keys], [...holds], [...causes]],
-  };
+export function loadStatement(references: References): Statement {
+  const { accounts, keys, holds, causes } = references;
+  const values = [[...accounts], [...keys], [...holds], [...causes]];
+  if (references.tasks.size === 0) return { name: "books-load", text: LOAD, values };
+  return { name: "books-load-tasks", text: LOAD_ALL, values: [...values, ...taskReferences(references)] };
 }
 
-const LOAD = `with
+const LOADED = `
   a as materialized (
     select id, status, balance, held from accounts where id = any($1::text[])),
   k as materialized (
@@ -40,18 +43,22 @@ const LOAD = `with
     where id = any($2::text[])),
   h as materialized (
     select id, account_id, key_id, request_id, model, price_version, amount, expected_cost, state, settled,
-      end_reason, created_at_ms
+      end_reason, created_at_ms, task_id
     from holds where id = any($3::text[])),
   e as materialized (
-    select cause, account_id, amount, balance_after from ledger where cause = any($4::text[]))
-select
+    select cause, account_id, amount, balance_after from ledger where cause = any($4::text[]))`;
+
+const COLUMNS = `
   (select coalesce(json_agg(a), '[]') from a) as accounts,
   (select coalesce(json_agg(k), '[]') from k) as keys,
   (select coalesce(json_agg(h), '[]') from h) as holds,
   (select coalesce(json_agg(e), '[]') from e) as entries`;
 
+const LOAD = `with ${LOADED} select ${COLUMNS}`;
+const LOAD_ALL = `with ${LOADED}, ${LOAD_TASKS} select ${COLUMNS}, ${TASK_COLUMNS}`;
+
 /** What the load statement gives: one row of JSON, whose numbers are all below 2^53. */
-export interface LoadedRow {
+export interface LoadedRow extends Partial<LoadedTasks> {
   readonly accounts: readonly { id: string; status: string; balance: number; held: number }[];
   readonly keys: readonly {
     id: string;
@@ -75,6 +82,7 @@ export interface LoadedRow {
     settled: number | null;
     end_reason: string | null;
     created_at_ms: number;
+    task_id: string | null;
   }[];
   readonly entries: readonly { cause: string; account_id: string; amount: number; balance_after: number }[];
 }
@@ -82,6 +90,8 @@ export interface LoadedRow {
 /** The state of the books as it was read. */
 export function stateOf(row: LoadedRow): BooksState {
   return {
+    ...noState(),
+    ...tasksOf(row),
     accounts: new Map(
       row.accounts.map(({ id, status, balance, held }) => [
         id,
@@ -118,6 +128,7 @@ export function stateOf(row: LoadedRow): BooksState {
           settled: hold.settled === null ? null : BigInt(hold.settled),
           endReason: hold.end_reason,
           createdAtMs: hold.created_at_ms,
+          task: hold.task_id,
         },
       ]),
     ),
@@ -143,31 +154,30 @@ export function saveStatement(changes: Changes): Statement {
   const accounts = [...changes.accounts.values()];
   const keys = [...changes.keys.values()];
   const ended = [...changes.endedHolds.values()];
-  return {
-    name: "books-save",
-    text: SAVE,
-    values: [
-      toJson([...changes.prices.values()]),
-      toJson([...changes.newHolds.values()].map(holdRow)),
-      toJson(changes.entries),
-      toJson(changes.requests),
-      ...columns(accounts, ["id", "balance", "held"]),
-      ...columns(keys, ["id", "spent", "held"]),
-      ...columns(ended, ["id", "state", "settled", "endReason", "endedAtMs"]),
-      accounts.length + keys.length + ended.length,
-    ],
-  };
+  const values = [
+    toJson([...changes.prices.values()]),
+    toJson([...changes.newHolds.values()].map(holdRow)),
+    toJson(changes.entries),
+    toJson(changes.requests),
+    ...columns(accounts, ["id", "balance", "held"]),
+    ...columns(keys, ["id", "spent", "held"]),
+    ...columns(ended, ["id", "state", "settled", "endReason", "endedAtMs"]),
+    accounts.length + keys.length + ended.length + changes.changedTasks.size,
+  ];
+  if (changes.newTasks.size + changes.changedTasks.size === 0)
+    return { name: "books-save", text: SAVE, values };
+  return { name: "books-save-tasks", text: SAVE_ALL, values: [...values, ...savedTasks(changes)] };
 }
 
-const SAVE = `with
+const SAVED = `
   p as (insert into price_versions (version, model, rules, created_at_ms)
     select * from json_to_recordset($1::json) as t(version text, model text, rules text, "createdAtMs" bigint)
     on conflict do nothing),
   n as (insert into holds (id, account_id, key_id, request_id, boot_id, model, amount, expected_cost, price_version,
-      created_at_ms, expires_at_ms, state, settled, end_reason, ended_at_ms)
+      created_at_ms, expires_at_ms, task_id, state, settled, end_reason, ended_at_ms)
     select * from json_to_recordset($2::json) as t(id text, account text, key text, "requestId" text, boot text,
       model text, amount bigint, "expectedCost" bigint, "priceVersion" text, "createdAtMs" bigint,
-      "expiresAtMs" bigint, state text, settled bigint, "endReason" text, "endedAtMs" bigint)),
+      "expiresAtMs" bigint, task text, state text, settled bigint, "endReason" text, "endedAtMs" bigint)),
   l as (insert into ledger (cause, account_id, key_id, counter, amount, balance_after, kind, request_id, reason,
       created_at_ms)
     select * from json_to_recordset($3::json) as t(cause text, account text, key text, counter text, amount bigint,
@@ -186,14 +196,13 @@ const SAVE = `with
     where keys.id = t.id returning 1),
   h as (update holds set state = t.state, settled = t.settled, end_reason = t.reason, ended_at_ms = t.at
     from unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::bigint[]) as t(id, state, settled, reason, at)
-    where holds.id = t.id and holds.ended_at_ms is null returning 1)
-select 1 / (case when (select count(*) from a) + (select count(*) from k) + (select count(*) from h) = $16::bigint
-  then 1 else 0 end) as written`;
+    where holds.id = t.id and holds.ended_at_ms is null returning 1)`;
 
-/** One array for each of the members, in the order of the rows. */
-function columns<Row>(rows: readonly Row[], members: readonly (keyof Row)[]): unknown[][] {
-  return members.map((member) => rows.map((row) => row[member]));
-}
+const COUNTED = "(select count(*) from a) + (select count(*) from k) + (select count(*) from h)";
+
+const SAVE = `with ${SAVED} select 1 / (case when ${COUNTED} = $16::bigint then 1 else 0 end) as written`;
+const SAVE_ALL = `with ${SAVED}, ${SAVE_TASKS}
+select 1 / (case when ${COUNTED} + ${COUNT_TASKS} = $16::bigint then 1 else 0 end) as written`;
 
 function holdRow({ ending, ...made }: NewHold): object {
   const ended: Partial<HoldEnding> = ending ?? {};
@@ -204,10 +213,4 @@ function holdRow({ ending, ...made }: NewHold): object {
     endReason: ended.endReason ?? null,
     endedAtMs: ended.endedAtMs ?? null,
   };
-}
-
-/** Rows as JSON, amounts as decimal text: PostgreSQL reads both alike, and no digit is lost on the way. */
-function toJson(rows: readonly object[]): string {
-  if (rows.length === 0) return "[]";
-  return JSON.stringify(rows, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }

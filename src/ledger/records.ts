@@ -2,7 +2,15 @@ import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
-import type { AnswerTo, ChangeKey, Heartbeat, IssueKey, MarkAudited, RecordCommand } from "./commands.ts";
+import type {
+  AnswerTo,
+  ChangeKey,
+  ForgetTasks,
+  Heartbeat,
+  IssueKey,
+  MarkAudited,
+  RecordCommand,
+} from "./commands.ts";
 
 /** The one statement that a record command is, for the engine that `build` compiles for. */
 export function recordStatement(build: Database, engine: Engine, command: RecordCommand): CompiledQuery {
@@ -55,6 +63,8 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         ? left.compile()
         : left.where("lease_until_ms", "<", storeTime(engine, command.deadAtMs)).compile();
     }
+    case "forget_tasks":
+      return forgetTasks(engine, command).compile(build);
     case "mark_audited":
       return markAudited(engine, command).compile(build);
     case "ping":
@@ -180,6 +190,17 @@ function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown
     on conflict (subject_id) do update set ledger_seq = excluded.ledger_seq, amount = excluded.amount,
       request_seq = excluded.request_seq, checked_at_ms = excluded.checked_at_ms
     where excluded.ledger_seq >= audit_marks.ledger_seq and excluded.request_seq >= audit_marks.request_seq`;
+}
+
+/** Tasks of one command at most, so that nobody waits long for it. */
+const MAX_FORGOTTEN = 1_000;
+
+/** The oldest first. A task that somebody is about to change is left for another time: nobody is waited for. */
+function forgetTasks(engine: Engine, { beforeMs }: ForgetTasks): RawBuilder<unknown> {
+  const unlocked = engine === "postgres" ? sql`for update skip locked` : sql``;
+  return sql`delete from tasks where seq in (select seq from tasks
+    where ended_at_ms < ${BigInt(beforeMs)} and files_until_ms is null
+    order by ended_at_ms limit ${sql.lit(MAX_FORGOTTEN)} ${unlocked})`;
 }
 
 /** A value whose type PostgreSQL would not know where it is null. */

@@ -34,6 +34,7 @@ describeOnEngines("a hold", (engine) => {
       ended_at_ms: null,
       end_reason: null,
       settled: null,
+      task_id: null,
     });
     expect(await books.row("price_versions", "version", "version-7")).toMatchObject({
       model: "model-7",

@@ -88,6 +88,21 @@ describeOnEngines("a sweeper", (engine) => {
     });
   });
 
+  test("leaves holds of tasks, whose process may die and whose time may pass", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      await books.apply(
+        books.submit("waits", 10n, { boot: "dead", expiresAtMs: Date.now() - 60_000 }),
+        books.submit("runs", 10n, { boot: "dead", expiresAtMs: Date.now() + 3_600_000 }),
+        books.claim("runs", { boot: "dead" }),
+      );
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      expect(await sweeper.sweep()).toBe(0);
+      expect(await books.account()).toEqual({ balance: 1_000n, held: 20n });
+      await sweeper.close();
+    });
+  });
+
   test("ends more holds than it looks at in one go", async () => {
     await onBooks(async ({ books, sweeperOf }) => {
       const orphans = Array.from({ length: 1_003 }, (_, i) =>

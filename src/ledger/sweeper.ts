@@ -122,6 +122,8 @@ async function findAbandoned({
     .select(["id as hold", "account_id as account", "key_id as key"])
     .select((hold) => hold("expires_at_ms", "<", now).as("expired"))
     .where("state", "=", "held")
+    // Those of tasks end with their task, which outlives its process.
+    .where("task_id", "is", null)
     .where((hold) =>
       hold.or([
         hold("expires_at_ms", "<", now),

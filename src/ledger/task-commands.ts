@@ -1,7 +1,7 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { TaskErrorType, TaskKind } from "../core/task.ts";
 import type { UsageFlag } from "../core/usage.ts";
-import type { HoldCredit, HoldRefusal, RequestTimeline } from "./commands.ts";
+import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 
 /**
  * Everything that may happen to a task. Each moves the task and its money together: who reads `completed` reads what
@@ -31,6 +31,8 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
   readonly deadlineMs: number;
+  /** It is not to be begun before then; absent: at once. */
+  readonly readyAtMs?: number;
   /** Pending tasks that the account may have, this one included. */
   readonly maxPending: number;
 }
@@ -49,7 +51,8 @@ interface OfRun extends OfTask {
 
 /**
  * Takes a task for this process: a pending one, or a running one whose owner has not renewed its lease by the store's
- * clock, or any owner but this process where `alone`. Not once the deadline has come.
+ * clock, or any owner but this process where `alone`. Not once the deadline has come. How far the task had come (its
+ * job, its attempts) is to be read after the claim: until then its owner before may have gone on with it.
  */
 export interface ClaimTask extends OfTask {
   readonly kind: "claim";

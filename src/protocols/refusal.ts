@@ -55,7 +55,7 @@ function refusalError(said: Said, context: ErrorContext, retryAfter: string | nu
     case "invalid_request_error":
     case "input_too_large":
     case "content_moderation":
-      return new GatewayError(meaning, clean(said.message, meaning, context), {
+      return new GatewayError(meaning, shownMessage(said.message, meaning, context), {
         cause,
         ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
@@ -254,8 +254,11 @@ const GENERIC: Readonly<Record<"invalid_request_error" | "input_too_large" | "co
 
 const KEY_LIKE = /\b(sk|pk|api|key|gsk|xai)[-_][A-Za-z0-9_*-]{6,}|Bearer\s|[A-Za-z0-9+/]{64,}/;
 
-/** The provider's sentence, where it can be shown: without our secrets, without anything that looks like a key. */
-function clean(message: string, kind: keyof typeof GENERIC, context: ErrorContext): string {
+/**
+ * The provider's sentence for the client, where it can be shown: without our secrets, without anything that looks like a
+ * key, at most 500 characters. Else one of ours.
+ */
+export function shownMessage(message: string, kind: keyof typeof GENERIC, context: ErrorContext): string {
   const secret = context.secrets.some((text) => text.length >= 8 && message.includes(text.slice(0, 8)));
   if (message === "" || secret || KEY_LIKE.test(message)) return GENERIC[kind];
   // oxlint-disable-next-line no-control-regex -- control characters of a provider's text stay out of ours

@@ -3,8 +3,7 @@ import type { Usage } from "../core/usage.ts";
 
 /**
  * How a provider makes pictures or films: a form of its own, turned into ours. An adapter knows nothing of money, of
- * tasks or of files. What its provider does is told by return values; it throws only the signal's reason, or a
- * `GatewayError` of kind `upstream_error` from `send` and `load`.
+ * tasks or of files. What its provider does is told by return values; it throws only what `send` and `load` reject with.
  */
 export interface MediaAdapter<Request extends MediaRequest> {
   /** Starts the work, once. */
@@ -66,10 +65,17 @@ export interface MediaRefusal {
     | "operator_fault"
     /** It takes no work now and surely has not begun: the same can be sent again after a while. */
     | "busy"
-    /** It tried and failed, or something went wrong that nobody can name. */
-    | "failed";
-  /** What the provider said, for the client where it is to blame and for the log; may be empty. */
+    /** It tried, and came to nothing. */
+    | "failed"
+    /**
+     * Its answer does not say what became of the request: a failure of its server, no job, nothing that can be read.
+     * What was to be begun may have been; what is under way goes on.
+     */
+    | "unclear";
+  /** What the provider said, for the client where it is to blame; may be empty. It may quote the prompt: never logged. */
   readonly message: string;
+  /** The provider's word for it, for the log: a code or a status. */
+  readonly code?: string;
   /** After how long it may be tried again, where the provider says so. */
   readonly retryAfterMs?: number;
 }
@@ -84,9 +90,15 @@ export interface MediaCall {
   readonly reference: string;
   /** Headers of the client that this provider is told. */
   readonly clientHeaders: HeaderRecord;
-  /** One call to the provider, with its credential: `path` under its address for media, or a whole URL there. */
+  /**
+   * One call to the provider, with its credential: `path` under its address for media, or a whole URL there. Rejects
+   * with the signal's reason, or with an `upstream_error` or `timeout_error` when no whole answer came.
+   */
   send(request: MediaHttpRequest): Promise<MediaHttpAnswer>;
-  /** The bytes behind an input of the request, fetched under guard when it is a URL. */
+  /**
+   * The bytes behind an input of the request, fetched under guard when it is a URL. Rejects with the signal's reason, or
+   * with an error that is meant for the client.
+   */
   load(input: string, kind: "image" | "audio" | "video"): Promise<LoadedMedia>;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import type { ProtocolId } from "../core/model.ts";
+import type { TaskKind } from "../core/task.ts";
 import type { ChatDialect } from "../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../runtime/fetch.ts";
 import type { MediaAdapters } from "./media.ts";
@@ -38,6 +39,16 @@ export interface MediaProvider {
   readonly transport?: Transport;
   readonly clientHeaders?: readonly string[];
   readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** So long a task stays pending at least, in milliseconds, so that this state can be seen; absent: not at all. */
+  readonly minPendingMs?: number;
+  /**
+   * Looks at the headers of the client that go along, before credit is held. Throws a `GatewayError` for what it does
+   * not take of such work. A `pendingMs` of its answer stands in for `minPendingMs`.
+   */
+  readonly admit?: (
+    kind: TaskKind,
+    clientHeaders: Readonly<Record<string, string>>,
+  ) => { readonly pendingMs?: number };
 }
 
 /**

@@ -17,7 +17,7 @@ describe("sealed text", () => {
   });
 
   test("may be as large as a request", () => {
-    const text = `${JSON.stringify({ image: "é𝄞".repeat(4_000_000) })}`;
+    const text = JSON.stringify({ image: "é𝄞".repeat(4_000_000) });
     expect(cipher.open(cipher.seal(text)) === text).toBe(true);
   });
 

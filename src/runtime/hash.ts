@@ -29,3 +29,9 @@ export function contentHash(content: string | Uint8Array): string {
 export function checksum(content: string | Uint8Array): number {
   return Bun.hash.crc32(content);
 }
+
+/** SHA-256 of bytes that come in pieces; `digest` ends it, in hex. */
+export function createContentHash(): { update(piece: Uint8Array): void; digest(): string } {
+  const hash = new Bun.CryptoHasher("sha256");
+  return { update: (piece) => void hash.update(piece), digest: () => hash.digest("hex") };
+}

@@ -1,8 +1,20 @@
 import type { MicroCredits } from "../core/credits.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Failpoint } from "../core/failpoint.ts";
+import { newId } from "../core/ids.ts";
 import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
+import type { Random } from "../core/random.ts";
 import type { Task, TaskKind } from "../core/task.ts";
+import type { Database } from "../db/schema.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
+import type { CancelTask, SubmitTask } from "../ledger/task-commands.ts";
+import { createRulesText } from "../ledger/written-text.ts";
+import type { Writer } from "../ledger/writer.ts";
+import type { Cipher } from "../runtime/cipher.ts";
+import type { Endings } from "./endings.ts";
+import type { Engine } from "./engine.ts";
+import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */
 export interface Tasks {
@@ -38,4 +50,199 @@ export interface TaskSubmission {
   readonly payload: unknown;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
+  /** So long it stays pending at least; absent: no longer than it must. */
+  readonly minPendingMs?: number;
+}
+
+/** What tasks are made of. */
+export interface TasksParts {
+  readonly database: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly failpoint: Failpoint;
+  /** Names this run of the process. */
+  readonly bootId: string;
+  readonly cipher: Cipher;
+  readonly endings: Endings;
+  /** Who runs them: told of what is new, and of runs that nobody waits for any more. */
+  readonly engine: Pick<Engine, "wake" | "stop">;
+  /** Tasks that an account may have waiting. */
+  readonly maxPending: () => number;
+}
+
+const ID_PREFIX = { image: "img", video: "vid" } as const;
+
+/** A hold outlives its task's deadline by what the task's end may have to wait for the store. */
+const END_MS = 10 * 60 * 1000;
+
+/** How long the store is left alone before it is asked again. */
+const RETRY_MS = 1_000;
+
+/** Tasks over the one writer. */
+export function createTasks(parts: TasksParts): Tasks {
+  const { writer, clock, random, failpoint, endings, engine } = parts;
+  const rulesText = createRulesText();
+  const giveUp = createGivingUp(parts);
+
+  const submitCommand = (submission: TaskSubmission): SubmitTask => {
+    const { kind, snapshot, timeoutSec } = submission;
+    const nowMs = clock.nowMs();
+    const deadlineMs = nowMs + timeoutSec * 1000;
+    return {
+      kind: "submit",
+      task: newId(ID_PREFIX[kind], random),
+      taskKind: kind,
+      hold: newId("hold", random),
+      account: submission.accountId,
+      key: submission.keyId,
+      requestId: submission.requestId,
+      boot: parts.bootId,
+      amount: submission.amount,
+      expectedCost: submission.expectedCost,
+      priceVersion: snapshot.version,
+      priceRules: rulesText(snapshot),
+      model: submission.model.id,
+      payload: parts.cipher.seal(JSON.stringify(submission.payload)),
+      terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts }),
+      warnings: submission.warnings,
+      timeoutSec,
+      deadlineMs,
+      readyAtMs: nowMs + (submission.minPendingMs ?? 0),
+      maxPending: parts.maxPending(),
+      nowMs,
+      expiresAtMs: deadlineMs + END_MS,
+    };
+  };
+
+  const find: Tasks["find"] = async (kind, id, accountId) => {
+    const row = await rowsOf(parts.database, kind, id, accountId).select(TASK_COLUMNS).executeTakeFirst();
+    return row === undefined ? undefined : taskOf(row, clock.nowMs());
+  };
+
+  return {
+    find,
+
+    async submit(submission) {
+      const command = submitCommand(submission);
+      const { task, hold, account, key, nowMs } = command;
+      failpoint("task.before_submit");
+      const answer = await writer.submit(command).catch((error: unknown) => {
+        // Its client is told that it failed: nobody waits for it, and nobody shall pay.
+        void giveUp(async () => ({ kind: "cancel", task, hold, account, key, nowMs }));
+        throw error;
+      });
+      failpoint("task.after_submit");
+      if (!answer.ok) return answer.reason;
+      engine.wake(submission.minPendingMs);
+      const { kind, timeoutSec, warnings } = submission;
+      return pendingTask({
+        id: task,
+        kind,
+        accountId: account,
+        model: command.model,
+        timeoutSec,
+        warnings,
+        createdAtMs: nowMs,
+      });
+    },
+
+    async cancel(kind, id, accountId) {
+      const row = await rowsOf(parts.database, kind, id, accountId)
+        .select(["state", "key_id", "hold_id"])
+        .executeTakeFirst();
+      if (row === undefined) return "unknown_task";
+      // A task never goes back: what has begun or ended needs no command to be found so.
+      if (row.state === "cancelled") return "cancelled";
+      if (row.state !== "pending") return row.state === "running" ? "started" : "ended";
+      failpoint("task.before_cancel");
+      const answer = await writer.submit({
+        kind: "cancel",
+        task: id,
+        hold: row.hold_id,
+        account: accountId,
+        key: row.key_id,
+        nowMs: clock.nowMs(),
+      });
+      if (!answer.ok) return answer.reason;
+      endings.ended(id);
+      return "cancelled";
+    },
+
+    async ended(task, signal) {
+      await endings.wait(task.id, signal);
+      for (;;) {
+        const now = await find(task.kind, task.id, task.accountId).catch(() => undefined);
+        if (now !== undefined) return now;
+        signal.throwIfAborted();
+        await new Promise<void>((resolve) => clock.setTimer(RETRY_MS, resolve));
+      }
+    },
+
+    abandon({ kind, id, accountId }) {
+      const nowMs = clock.nowMs();
+      return giveUp(async () => {
+        const row = await rowsOf(parts.database, kind, id, accountId)
+          .select(["key_id", "hold_id"])
+          .executeTakeFirst();
+        if (row === undefined) return undefined;
+        const { key_id: key, hold_id: hold } = row;
+        return { kind: "cancel", task: id, hold, account: accountId, key, nowMs };
+      });
+    },
+  };
+}
+
+/** The row of this task of this account, if it is there. */
+function rowsOf(database: Database, kind: TaskKind, id: string, accountId: string) {
+  return database
+    .selectFrom("tasks")
+    .where("id", "=", id)
+    .where("account_id", "=", accountId)
+    .where("kind", "=", kind);
+}
+
+/** Tells what is to be sent to cancel a task, or that there is no such task. Rejects while the store is away. */
+type Cancelling = () => Promise<CancelTask | undefined>;
+
+interface Abandoned {
+  readonly cancelling: Cancelling;
+  readonly tried: () => void;
+}
+
+/**
+ * Cancels tasks that nobody waits for, or stops them where they run in this process, however long the store is away;
+ * resolves once it was tried. One is asked after at a time, so that a store that was away is not met by all at once.
+ */
+function createGivingUp({ writer, clock, endings, engine }: TasksParts) {
+  const waiting: Abandoned[] = [];
+  let busy = false;
+
+  const giveUp = async (cancelling: Cancelling): Promise<void> => {
+    const command = await cancelling();
+    if (command === undefined) return;
+    const answer = await writer.submit(command);
+    if (answer.ok) endings.ended(command.task);
+    else if (answer.reason === "started") engine.stop(command.task, "client_gone");
+  };
+
+  const giveNext = async (): Promise<void> => {
+    const abandoned = waiting.shift();
+    busy = abandoned !== undefined;
+    if (abandoned === undefined) return;
+    try {
+      await giveUp(abandoned.cancelling);
+      void giveNext();
+    } catch {
+      waiting.push(abandoned);
+      clock.setTimer(RETRY_MS, () => void giveNext());
+    }
+    abandoned.tried();
+  };
+
+  return (cancelling: Cancelling): Promise<void> =>
+    new Promise((tried) => {
+      waiting.push({ cancelling, tried });
+      if (!busy) void giveNext();
+    });
 }

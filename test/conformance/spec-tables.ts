@@ -44,6 +44,9 @@ export function describeTable(
   });
 }
 
+/** Errors share a status, and transitions a state: there a row is told by its first two columns. */
+const TWO_NAMES: ReadonlySet<string> = new Set(["HTTP status", "From"]);
+
 /** The tables that stand under a heading, down to the next one of any level. */
 export function tablesUnder(document: string, heading: string): SpecTable[] {
   const lines = document.split("\n");
@@ -60,8 +63,7 @@ export function tablesUnder(document: string, heading: string): SpecTable[] {
       tables.push({ header: cells, rows: [] });
       inTable = true;
     } else if (!cells.every((cell) => /^-+$/.test(cell))) {
-      // Errors share a status: there the type tells rows apart.
-      const named = tables.at(-1)?.header[0] === "HTTP status" ? cells.slice(0, 2) : cells.slice(0, 1);
+      const named = TWO_NAMES.has(tables.at(-1)?.header[0] ?? "") ? cells.slice(0, 2) : cells.slice(0, 1);
       tables.at(-1)?.rows.push(named.join(" "));
     }
   }

@@ -16,6 +16,7 @@ import type {
 import type { Outcome } from "../../src/ledger/commands.ts";
 import { openStore, type Store } from "../../src/ledger/store.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
+import { type TaskCommands, taskCommandsFor } from "./task-commands.ts";
 
 /** How a property test runs: the seed is printed by fast-check when it fails. */
 export const RUNS = {
@@ -24,7 +25,7 @@ export const RUNS = {
 };
 
 /** Books on one engine; each test has names of its own in them. */
-export interface TestBooks extends Commands {
+export interface TestBooks extends Commands, TaskCommands {
   readonly store: Store;
   readonly place: TestPlace["place"];
   /** `name` as it stands in the store, apart from that of other tests. */
@@ -100,6 +101,7 @@ export async function openBooks(
   const apply = (...batch: readonly Command[]): Promise<readonly Outcome[]> => store.executor.execute(batch);
   const books: TestBooks = {
     ...commands,
+    ...taskCommandsFor(id),
     ...readsOf(store.database, id),
     store,
     place: place.place,
@@ -233,7 +235,7 @@ export async function auditBooks(database: Database): Promise<void> {
   expect(rows).toEqual([]);
 }
 
-/** Rows that break an invariant (I1 to I4 of balances, holds, keys and requests), with the name of what they break. */
+/** Rows that break an invariant (I1 to I6 of balances, holds, keys, requests and tasks), with the name of what they break. */
 const AUDIT = `
   select 'balance is the sum of entries' as rule, id from accounts
     where balance <> (select coalesce(sum(amount), 0) from ledger where account_id = accounts.id)
@@ -264,4 +266,22 @@ const AUDIT = `
   select 'an ended hold has one request', h.id from holds h left join requests r on r.hold_id = h.id
     where (h.state = 'held') = (r.id is not null)
       or r.charge <> coalesce(h.settled, 0) or r.id <> h.request_id or r.outcome <> h.end_reason
-      or r.account_id <> h.account_id or r.key_id <> h.key_id`;
+      or r.account_id <> h.account_id or r.key_id <> h.key_id
+  union all
+  select 'a task and its hold end together', t.id from tasks t left join holds h on h.id = t.hold_id
+    where h.id is null or h.task_id <> t.id or h.task_id is null
+      or h.account_id <> t.account_id or h.key_id <> t.key_id or h.request_id <> t.request_id or h.model <> t.model
+      or h.state <> case t.state when 'completed' then 'settled' when 'failed' then 'voided'
+        when 'cancelled' then 'voided' else 'held' end
+      or h.ended_at_ms <> t.ended_at_ms or coalesce(t.charge, -1) <> coalesce(h.settled, -1)
+  union all
+  select 'an open hold has its task', h.id from holds h left join tasks t on t.id = h.task_id and t.hold_id = h.id
+    where h.task_id is not null and h.state = 'held' and t.id is null
+  union all
+  select 'what was asked is kept until the end', t.id from tasks t left join task_payloads p on p.task_id = t.id
+    where (t.ended_at_ms is null) <> (p.task_id is not null)
+  union all
+  select 'a task has come its way', id from tasks
+    where (epoch > 0) <> (started_at_ms is not null) or (epoch > 0) <> (provider is not null)
+      or (epoch = 0 and (job is not null or attempts > 0)) or (state in ('pending', 'cancelled') and epoch > 0)
+      or (state in ('running', 'completed') and epoch = 0)`;

@@ -11,7 +11,7 @@ import type {
 } from "../../src/ledger/commands.ts";
 
 /** Outcomes of holds that were given up before their request could settle. */
-const GIVEN_UP = new Set(["process_died", "expired", "unwritten"]);
+const GIVEN_UP = new Set(["process_died", "expired", "unwritten", "unfinished_upstream"]);
 
 /** An account of the model. */
 export interface ModelAccount {

@@ -1,6 +1,6 @@
 import { decide } from "../../src/ledger/books.ts";
 import type { Changes, NewEntry } from "../../src/ledger/books-changes.ts";
-import { type BooksState, referencesOf } from "../../src/ledger/books-state.ts";
+import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/books-state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
 import { recordAnswer } from "../../src/ledger/records.ts";
 import type { BooksText } from "./check-books.ts";
@@ -14,7 +14,7 @@ export interface MemoryBooks {
 
 /** Empty books. */
 export function createMemoryBooks(): MemoryBooks {
-  const rows: BooksState = { accounts: new Map(), keys: new Map(), holds: new Map(), entries: new Map() };
+  const rows = noState();
   const ledger: NewEntry[] = [];
   return {
     apply(commands) {
@@ -33,12 +33,19 @@ export function createMemoryBooks(): MemoryBooks {
 
 /** Only what a store would read: a reference that is missing there is missing here. */
 function readReferenced(rows: BooksState, money: Parameters<typeof referencesOf>[0]): BooksState {
-  const { accounts, keys, holds, causes } = referencesOf(money);
+  const references = referencesOf(money);
+  const tasks = [...rows.tasks.values()];
+  const count = (names: ReadonlySet<string>, isCounted: (task: TaskRow, name: string) => boolean) =>
+    new Map([...names].map((name) => [name, tasks.filter((task) => isCounted(task, name)).length]));
   return {
-    accounts: pick(rows.accounts, accounts),
-    keys: pick(rows.keys, keys),
-    holds: pick(rows.holds, holds),
-    entries: pick(rows.entries, causes),
+    accounts: pick(rows.accounts, references.accounts),
+    keys: pick(rows.keys, references.keys),
+    holds: pick(rows.holds, references.holds),
+    entries: pick(rows.entries, references.causes),
+    tasks: pick(rows.tasks, references.tasks),
+    pending: count(references.pendingOf, (task, of) => task.state === "pending" && task.account === of),
+    running: count(references.runningAt, (task, at) => task.state === "running" && task.provider === at),
+    storeMs: null,
   };
 }
 
@@ -89,6 +96,16 @@ function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
     if (rows.entries.has(entry.cause)) throw new Error(`The entry ${entry.cause} is written twice.`);
     rows.entries.set(entry.cause, entry);
     ledger.push(entry);
+  }
+  for (const { row } of changes.newTasks.values()) {
+    if (rows.tasks.has(row.id)) throw new Error(`The task ${row.id} is made twice.`);
+    rows.tasks.set(row.id, row);
+  }
+  for (const { before, row } of changes.changedTasks.values()) {
+    const found = rows.tasks.get(row.id);
+    if (found?.state !== before.state || found.epoch !== before.epoch)
+      throw new Error(`The task ${row.id} is not as it was.`);
+    rows.tasks.set(row.id, row);
   }
 }
 

@@ -14,6 +14,7 @@ export type ParameterFacts = Pick<
   | "thinking"
   | "sampling"
   | "chatLimits"
+  | "media"
 >;
 
 /** A field of a request, or one inside another when its name has a dot. */
@@ -22,6 +23,8 @@ export interface Parameter {
   readonly schema: JsonSchema;
   /** What it does, as a sentence without its full stop. */
   readonly does: string;
+  /** Values that are taken beside those of `schema`: other spellings of the same. */
+  readonly also?: JsonSchema;
   readonly required?: true;
 }
 

@@ -28,6 +28,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     charge ${integer} check (charge >= 0),
     files_until_ms ${integer},
     created_at_ms ${integer} not null,
+    ready_at_ms ${integer} not null default 0,
     started_at_ms ${integer},
     ended_at_ms ${integer},
     check ((state in ('completed', 'failed', 'cancelled')) = (ended_at_ms is not null)),
@@ -38,7 +39,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     check ((state = 'failed') = (error_type is not null))
   ) ${table}`,
   `create index tasks_of_account on tasks (account_id, seq)`,
-  `create index tasks_pending on tasks (account_id, kind, model, seq) where state = 'pending'`,
+  `create index tasks_pending on tasks (account_id, kind, model, ready_at_ms, seq) where state = 'pending'`,
   `create index tasks_running on tasks (provider, account_id) where state = 'running'`,
   `create index tasks_due on tasks (deadline_ms) where ended_at_ms is null`,
   `create index tasks_ended on tasks (ended_at_ms) where ended_at_ms is not null`,

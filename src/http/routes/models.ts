@@ -4,8 +4,7 @@ import { CATEGORIES } from "../../core/model.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
 import { respondJson } from "../respond.ts";
-import type { Route, RouteContext } from "../route.ts";
-import type { Caller } from "../../core/caller.ts";
+import { callerOf, type Route } from "../route.ts";
 
 const routes: readonly Route[] = [
   {
@@ -61,9 +60,4 @@ export const modelRoutes: readonly Route[] = [...routes, ...routes.map(aliasOf)]
 
 function aliasOf(route: Route): Route {
   return { ...route, path: route.path.replace("/api/v1/", "/api/v1/v1/"), isAlias: true };
-}
-
-function callerOf({ caller }: RouteContext): Caller {
-  if (caller === undefined) throw new Error("The route was reached without a caller.");
-  return caller;
 }

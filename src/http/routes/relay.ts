@@ -1,7 +1,7 @@
 import { relay } from "../../gateway/relay.ts";
 import type { RelayProtocol, WireRequest } from "../../protocols/protocol.ts";
 import { respondBytes, respondStream, warningHeader } from "../respond.ts";
-import type { RouteContext } from "../route.ts";
+import { callerOf, type RouteContext } from "../route.ts";
 
 /** Error statuses of every endpoint of a language format. */
 export const RELAY_ERRORS: readonly number[] = [400, 402, 429, 502, 503, 504];
@@ -12,8 +12,8 @@ export async function handleRelay(
   protocol: RelayProtocol,
   address?: WireRequest["address"],
 ): Promise<Response> {
-  const { services, record, request, caller } = context;
-  if (caller === undefined) throw new Error("The route was reached without a caller.");
+  const { services, record, request } = context;
+  const caller = callerOf(context);
   const body = await context.readBody();
   context.keepOpen();
   let streams = false;

@@ -1,9 +1,12 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
+import { dashscopeImages } from "./images.ts";
+import { dashscopeVideos } from "./videos.ts";
 
 /**
- * Alibaba's DashScope in its compatible mode:
- * https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference.
+ * Alibaba's DashScope: language models in its compatible mode
+ * (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), pictures and films in its own form, which is
+ * served beside it.
  */
 export const dashscope: ProviderDefinition = {
   id: "dashscope",
@@ -36,5 +39,10 @@ export const dashscope: ProviderDefinition = {
         thinking: { toggle: "enable_thinking", budget: "thinking_budget" },
       },
     },
+  },
+  media: {
+    baseUrl: (address) => address.replace(/\/compatible-mode\/v1$/, "/api/v1"),
+    headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+    adapters: { image: dashscopeImages, video: dashscopeVideos },
   },
 };

@@ -1,11 +1,34 @@
 import type { Clock } from "../../core/clock.ts";
-import { encodePng } from "./picture.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { imageSizeOf } from "../../core/image-size.ts";
+import type { ImageRequest, MediaRequest } from "../../core/media.ts";
+import { contentHash } from "../../runtime/hash.ts";
+import type { MediaAdapter, MediaCall, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
 import type { MediaProvider } from "../provider.ts";
+import { Refusal } from "./ask.ts";
+import { wait } from "../../core/clock.ts";
+import { filmSize, pictureSize } from "./media-sizes.ts";
+import { filmUsage, pictureUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
-import { ORDERS_HEADER } from "./orders.ts";
+import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
+import { filmOrder, pictureOrder } from "./picture-order.ts";
+import { openStudio } from "./studio.ts";
 
-/** The sandbox's maker of pictures and films: within this process, and after a while of its own clock. */
+/** So long a task waits before it is begun, unless its request orders otherwise. */
+const PENDING_MS = 1_000;
+
+/** So long the work on it takes. */
+const RUNNING_MS = 2_000;
+
+/** How often it is asked after by default. */
+const POLL_MS = 500;
+
+/**
+ * The sandbox's maker of pictures and films: within this process, on a thread that is there while it has work. A job's
+ * name says all that is to be known of it, so it outlives the process: when it is done and what chance is seeded with.
+ */
 export function createSandboxMedia(clock: Clock): MediaProvider {
+  const studio = openStudio(clock);
   return {
     id: SANDBOX,
     baseUrl: "http://sandbox.invalid",
@@ -13,20 +36,135 @@ export function createSandboxMedia(clock: Clock): MediaProvider {
     secrets: [],
     clientHeaders: [ORDERS_HEADER],
     answerHeaders: { "x-switchyard-provider": SANDBOX },
+    minPendingMs: PENDING_MS,
+    admit: (kind, clientHeaders) => admitOrders(clientHeaders[ORDERS_HEADER], kind),
     adapters: {
-      image: {
-        async create() {
-          return { state: "working", job: `sandbox.${clock.nowMs() + 2_000}`, pollAfterMs: 500 };
-        },
-        async poll(job, { n, size = { width: 256, height: 256 } }) {
-          if (clock.nowMs() < Number(job.split(".")[1])) return { state: "working", job, pollAfterMs: 500 };
-          const picture = encodePng(size.width, size.height, [
-            [200, 40, 40],
-            [40, 40, 200],
-          ]);
-          return { state: "done", outputs: Array.from({ length: n }, () => ({ bytes: picture })) };
-        },
-      },
+      image: adapterOf(clock, async (request, call, seed) => {
+        const size = pictureSize(request);
+        const count = deliveredOf(ordersOf(request, call), request);
+        const outputs = [];
+        for (let i = 0; i < count; i += 1)
+          outputs.push({
+            bytes: await studio.draw(
+              pictureOrder(request, { size, seed, index: i, count, model: call.model }),
+              call.signal,
+            ),
+          });
+        return { state: "done", outputs, usage: pictureUsage(call.model, request, size, count) };
+      }),
+      video: adapterOf(clock, async (request, call, seed) => {
+        const frame = request.firstFrame === undefined ? undefined : imageSizeOf(request.firstFrame);
+        const size = filmSize(request, frame);
+        const bytes = await studio.film(filmOrder(request, { size, seed, model: call.model }), call.signal);
+        return { state: "done", outputs: [{ bytes }], usage: filmUsage(call.model, request, size) };
+      }),
     },
   };
+}
+
+/** Pictures of a partial failure are one less than were asked for, unless it is ordered how many come. */
+function deliveredOf({ fail, images }: TaskOrders, { n, midjourney }: ImageRequest): number {
+  const asked = midjourney === undefined ? n : MIDJOURNEY_PICTURES;
+  return fail === "partial" ? Math.min(asked, images ?? asked - 1) : asked;
+}
+
+/** Midjourney makes four, whatever is asked for. */
+const MIDJOURNEY_PICTURES = 4;
+
+function adapterOf<Request extends MediaRequest>(
+  clock: Clock,
+  make: (request: Request, call: MediaCall, seed: string) => Promise<MediaDone>,
+): MediaAdapter<Request> {
+  return {
+    create: (request, call) =>
+      inWords(async () => {
+        const { fail, delayMs, runningMs = RUNNING_MS } = ordersOf(request, call);
+        if (delayMs > 0) await wait(clock, delayMs, call.signal);
+        if (fail === "overloaded" || fail === "rate_limit")
+          return refused("busy", "The sandbox was told to be overloaded.");
+        const seed = contentHash(call.reference).slice(0, 16);
+        const job = nameOf({ seed, doneAtMs: clock.nowMs() + runningMs });
+        return { state: "working", job, pollAfterMs: Math.min(POLL_MS, runningMs) };
+      }),
+    poll: (name, request, call) =>
+      inWords(async () => {
+        const job = readName(name);
+        if (job === undefined) return { state: "unknown_job" };
+        const leftMs = job.doneAtMs - clock.nowMs();
+        const { fail } = ordersOf(request, call);
+        if (leftMs > 0) return { state: "working", job: name, pollAfterMs: Math.min(POLL_MS, leftMs) };
+        if (fail === "timeout") return { state: "working", job: name, pollAfterMs: POLL_MS };
+        return failed(fail) ?? make(request, call, request.seed?.toString() ?? job.seed);
+      }),
+    // It keeps nothing, so a job whose name was lost is none: the work can be begun again.
+    find: async () => undefined,
+  };
+}
+
+/** What the sandbox refuses by throwing, as an adapter tells it. */
+async function inWords(step: () => Promise<MediaStep>): Promise<MediaStep> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return refused("invalid_request", error.message);
+  }
+}
+
+/** How work ends that was ordered to fail once it was done. */
+function failed(fail: TaskOrders["fail"]): MediaStep | undefined {
+  switch (fail) {
+    case "moderation":
+      return refused("moderation", "Blocked by content filtering policy: the sandbox was told to.");
+    case "failed":
+      return refused("failed", "The sandbox was told to fail.");
+    case "vanish":
+      return { state: "unknown_job" };
+    default:
+      return undefined;
+  }
+}
+
+function refused(reason: MediaRefusal["reason"], message: string): MediaStep {
+  return { state: "refused", refusal: { reason, message } };
+}
+
+interface Job {
+  /** What chance is seeded with where the request has no seed. */
+  readonly seed: string;
+  readonly doneAtMs: number;
+}
+
+function nameOf({ seed, doneAtMs }: Job): string {
+  return `sandbox.${doneAtMs}.${seed}`;
+}
+
+function readName(name: string): Job | undefined {
+  const [, doneAtMs, seed] = /^sandbox\.(\d+)\.([0-9a-f]+)$/.exec(name) ?? [];
+  return doneAtMs === undefined || seed === undefined ? undefined : { seed, doneAtMs: Number(doneAtMs) };
+}
+
+function ordersOf({ kind }: MediaRequest, { clientHeaders }: MediaCall): TaskOrders {
+  return readTaskOrders(clientHeaders[ORDERS_HEADER], kind);
+}
+
+function admitOrders(
+  header: string | undefined,
+  kind: MediaRequest["kind"],
+): { readonly pendingMs?: number } {
+  const { fail, pendingMs } = readAdmittedOrders(header, kind);
+  if (fail === "rate_limit")
+    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
+      retryAfterSec: 1,
+    });
+  return pendingMs === undefined ? {} : { pendingMs };
+}
+
+function readAdmittedOrders(header: string | undefined, kind: MediaRequest["kind"]): TaskOrders {
+  try {
+    return readTaskOrders(header, kind);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new GatewayError("invalid_request_error", error.message, { param: ORDERS_HEADER, cause: error });
+  }
 }

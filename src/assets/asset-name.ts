@@ -1,0 +1,50 @@
+import type { ResultFile } from "../core/task.ts";
+import { type Content, MEDIA_TYPES } from "./content.ts";
+
+/** Where a file is kept: its task, and its name among the files of the task. */
+export interface AssetName {
+  readonly taskId: string;
+  readonly name: string;
+}
+
+/** Ids of tasks, as `newId` makes them. */
+const TASK_ID = /^(?:img|vid)_[0-9a-f]{32}$/;
+
+/** The first 128 bits of the content's SHA-256, and what it is. */
+const NAME = /^[0-9a-f]{32}\.(png|jpg|webp|mp4)$/;
+
+/** Whether `text` is the id of a task. Nothing else becomes part of a path. */
+export function isTaskId(text: string): boolean {
+  return TASK_ID.test(text);
+}
+
+/** Whether `text` is a name that a file was stored by. */
+export function isAssetName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** The media type of a file with this name. Throws for text that is none. */
+export function mediaTypeOf(name: string): string {
+  const extension = NAME.exec(name)?.[1];
+  const known = Object.entries(MEDIA_TYPES).find(([each]) => each === extension);
+  if (known === undefined) throw new Error("This is no name of a result file.");
+  return known[1];
+}
+
+/** What is told of a file with this content. */
+export function resultFileOf(content: Content, bytes: number, sha256: string): ResultFile {
+  const name = `${sha256.slice(0, 32)}.${content.extension}`;
+  return { name, mediaType: content.mediaType, bytes, sha256 };
+}
+
+/** The path of a file's URL, from the base of all URLs. */
+export function pathOf({ taskId, name }: AssetName): string {
+  return `/assets/${taskId}/${name}`;
+}
+
+/** The file whose path this is, letter by letter; `undefined` for any other path. */
+export function readPath(path: string): AssetName | undefined {
+  const [empty, assets, taskId = "", name = "", ...more] = path.split("/");
+  const isOurs = empty === "" && assets === "assets" && more.length === 0;
+  return isOurs && isTaskId(taskId) && isAssetName(name) ? { taskId, name } : undefined;
+}

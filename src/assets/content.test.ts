@@ -1,0 +1,174 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  concat,
+  FILE_TYPE,
+  JPEG_FILE,
+  LOSSLESS_WEBP_FILE,
+  mp4Box,
+  mp4File,
+  pngChunk,
+  pngFile,
+  PROGRESSIVE_JPEG_FILE,
+  WEBP_FILE,
+} from "../../test/assets/media-files.ts";
+import { contentOf, MAX_FILE_BYTES } from "./content.ts";
+
+const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1") };
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+const latin1 = (value: string): Uint8Array => new Uint8Array(Buffer.from(value, "latin1"));
+
+const WHOLE: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
+  ["a PNG picture", pngFile(), "image", "png"],
+  ["a PNG picture with data in two chunks", twoChunks(), "image", "png"],
+  ["a JPEG picture", JPEG_FILE, "image", "jpg"],
+  ["a JPEG picture in several scans", PROGRESSIVE_JPEG_FILE, "image", "jpg"],
+  ["a JPEG picture with bytes behind its end", concat([JPEG_FILE, text("more")]), "image", "jpg"],
+  ["a WebP picture", WEBP_FILE, "image", "webp"],
+  ["a WebP picture without loss", LOSSLESS_WEBP_FILE, "image", "webp"],
+  ["an MP4 film", mp4File(), "video", "mp4"],
+  ["an MP4 film whose data comes first", dataFirst(), "video", "mp4"],
+  ["an MP4 film whose data has a long length", longData(), "video", "mp4"],
+  ["an MP4 film whose data goes to the end", openData(), "video", "mp4"],
+];
+
+describe("a whole file is known by its bytes", () => {
+  for (const [name, bytes, kind, extension] of WHOLE) {
+    test(name, () => expect(contentOf(bytes, kind)).toMatchObject({ extension }));
+  }
+
+  test("also where they are a part of others", () => {
+    for (const [, bytes, kind, extension] of WHOLE) {
+      const within = concat([text("xyz"), bytes, text("xyz")]).subarray(3, 3 + bytes.length);
+      expect(contentOf(within, kind)).toMatchObject({ extension });
+    }
+  });
+});
+
+describe("a file that was cut anywhere is refused", () => {
+  const cuttable = WHOLE.filter(([name]) => !/behind its end|to the end/.test(name));
+  for (const [name, bytes, kind] of cuttable) {
+    test(name, () => {
+      for (let length = 0; length < bytes.length; length += 1)
+        expect(contentOf(bytes.subarray(0, length), kind)).toHaveProperty("notStored");
+    });
+  }
+});
+
+test("a PNG picture with any bit changed is refused: each chunk has a checksum", () => {
+  const bytes = pngFile();
+  fc.assert(
+    fc.property(fc.nat(bytes.length - 1), fc.nat(7), (at, bit) => {
+      const changed = bytes.slice();
+      changed[at] = (changed[at] ?? 0) ^ (1 << bit);
+      expect(contentOf(changed, "image")).toHaveProperty("notStored");
+    }),
+    { ...seeded, numRuns: 500 },
+  );
+});
+
+test("no bytes of any kind make it throw or take long", () => {
+  const heads = WHOLE.map(([, bytes]) => bytes);
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...heads),
+      fc.nat(700),
+      fc.uint8Array({ maxLength: 300 }),
+      fc.constantFrom("image" as const, "video" as const),
+      (head, at, junk, kind) => {
+        const bytes = concat([head.subarray(0, at), junk, head.subarray(at)]);
+        const found = contentOf(bytes, kind);
+        expect("notStored" in found || found.mediaType.startsWith(kind)).toBe(true);
+      },
+    ),
+    { ...seeded, numRuns: 2_000 },
+  );
+});
+
+describe("what is refused is named", () => {
+  const bmff = (brand: string): Uint8Array => mp4Box("ftyp", latin1(`${brand}\u0000\u0000\u0000\u0000`));
+  const cases: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
+    ["nothing", new Uint8Array(), "image", "The file is empty."],
+    ["a page", text("<!DOCTYPE html><html><script>x()</script>"), "image", "an HTML or XML page, not a PNG"],
+    ["a page behind white space", text("\ufeff \n<html>"), "video", "an HTML or XML page, not an MP4 film"],
+    ["a drawing", text('<svg xmlns="x"><script/></svg>'), "image", "an SVG drawing"],
+    ["a drawing with a head", text('<?xml version="1.0"?>\n<!-- a --><svg>'), "image", "an SVG drawing"],
+    ["an error", text('{"error":{"message":"sk-secret"}}'), "image", "JSON text"],
+    ["a GIF", text("GIF89a\u0001\u0000"), "image", "a GIF picture"],
+    ["a BMP", text("BM123456"), "image", "a BMP picture"],
+    ["a PDF", text("%PDF-1.7"), "image", "a PDF document"],
+    ["a WebM film", latin1("\u001aE\u00df\u00a3webm"), "video", "a WebM or Matroska film"],
+    ["an AVIF picture", bmff("avif"), "image", "a QuickTime, HEIC or AVIF file"],
+    ["a QuickTime film", bmff("qt  "), "video", "a QuickTime, HEIC or AVIF file"],
+    ["noise", new Uint8Array(100).fill(3), "image", "of no known kind"],
+    ["a picture for a film", pngFile(), "video", "a PNG picture, not an MP4 film"],
+    ["a film for a picture", mp4File(), "image", "an MP4 film, not a PNG, JPEG or WebP picture"],
+    ["a picture of one pixel", pngFile(1, 1), "image", "a single pixel"],
+    ["a picture without width", pngFile(0, 9), "image", "without a size"],
+    ["a PNG without data", pngWith(pngChunk("IEND", new Uint8Array())), "image", "cut off or broken"],
+    ["a PNG without an end", pngFile().subarray(0, -12), "image", "cut off or broken"],
+    ["a JPEG without a frame", latin1("\u00ff\u00d8\u00ff\u00d9"), "image", "cut off or broken"],
+    ["a sound", mp4File({ handler: "soun" }), "video", "cut off or broken"],
+    ["a film without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],
+    ["a film without a head", concat([FILE_TYPE, mp4Box("mdat", new Uint8Array(9))]), "video", "cut off"],
+    [
+      "a film with a broken box",
+      concat([mp4File(), text("\u0000\u0000\u0000\u0007free")]),
+      "video",
+      "cut off",
+    ],
+    [
+      "a picture that is too large",
+      concat([pngFile(), new Uint8Array(MAX_FILE_BYTES.image)]),
+      "image",
+      "at most 52428800 are kept",
+    ],
+  ];
+  for (const [name, bytes, kind, words] of cases) {
+    test(name, () => {
+      const found = contentOf(bytes, kind);
+      expect("notStored" in found ? found.notStored : found).toContain(words);
+      expect(JSON.stringify(found)).not.toContain("sk-secret");
+    });
+  }
+});
+
+test("a picture of one pixel in height is a picture", () => {
+  expect(contentOf(pngFile(1, 2), "image")).toMatchObject({ mediaType: "image/png" });
+});
+
+function pngWith(...chunks: readonly Uint8Array[]): Uint8Array {
+  return concat([pngFile().subarray(0, 33), ...chunks]);
+}
+
+function twoChunks(): Uint8Array {
+  const png = pngFile();
+  const data = png.subarray(41, -16);
+  return pngWith(
+    pngChunk("tEXt", text("C\u0000x")),
+    pngChunk("IDAT", data.subarray(0, 5)),
+    pngChunk("IDAT", data.subarray(5)),
+    pngChunk("IEND", new Uint8Array()),
+  );
+}
+
+/** An MP4 file's boxes in the other order. */
+function dataFirst(): Uint8Array {
+  const film = mp4File();
+  return concat([FILE_TYPE, film.subarray(-1_008), film.subarray(FILE_TYPE.length, -1_008)]);
+}
+
+function longData(): Uint8Array {
+  const film = mp4File();
+  const long = Buffer.alloc(16);
+  long.writeUInt32BE(1, 0);
+  long.write("mdat", 4, "latin1");
+  long.writeBigUInt64BE(1_016n, 8);
+  return concat([film.subarray(0, -1_008), long, film.subarray(-1_000)]);
+}
+
+function openData(): Uint8Array {
+  const film = mp4File();
+  film.fill(0, film.length - 1_008, film.length - 1_004);
+  return film;
+}

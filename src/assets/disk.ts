@@ -1,0 +1,201 @@
+import { constants, type Stats } from "node:fs";
+import { lstat, open, readdir, rm, rmdir, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Random } from "../core/random.ts";
+import { fileSlice } from "../runtime/file.ts";
+import type { Assets, AssetUrls } from "./assets.ts";
+import {
+  type AssetName,
+  isAssetName,
+  isTaskId,
+  mediaTypeOf,
+  pathOf,
+  readPath,
+  resultFileOf,
+} from "./asset-name.ts";
+import { contentOf } from "./content.ts";
+import { createPlace, isMissing } from "./disk-write.ts";
+import { createUrlSigner } from "./signed-url.ts";
+
+/** What files in a folder are kept with. */
+export interface DiskAssetsParts {
+  /** All of it is ours; made when it is missing. Processes that share a store of tasks must share it. */
+  readonly folder: string;
+  /** Base of the URLs that are handed out. */
+  readonly publicUrl: () => string;
+  /** What URLs are signed under, the same in all those processes. */
+  readonly signingSecret: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Tasks whose files one sweep looks at. */
+  readonly tasksPerSweep?: number;
+}
+
+/** What is younger may be of a task that is just ending. */
+const ORPHAN_MS = 60 * 60 * 1000;
+
+/**
+ * Files in a folder of this machine: `<task>/<name>`, readable by this user alone, reached by URLs that are signed here.
+ * Rejects with one sentence when the folder cannot be written.
+ */
+export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & AssetUrls> {
+  const { folder, publicUrl, signingSecret, clock, random, tasksPerSweep = 1_000 } = parts;
+  const place = createPlace(folder, random);
+  await place.prove();
+  const signer = createUrlSigner(signingSecret, clock);
+  const sweep = createSweep(folder, tasksPerSweep, clock);
+  return {
+    async store(taskId, bytes, kind) {
+      checkTaskId(taskId);
+      const content = contentOf(bytes, kind);
+      if ("notStored" in content) return content;
+      try {
+        return await place.write(taskId, bytes, (sha256) => resultFileOf(content, bytes.length, sha256));
+      } catch (cause) {
+        throw new GatewayError("overloaded_error", "Results cannot be stored at the moment.", {
+          cause,
+          retryAfterSec: 10,
+        });
+      }
+    },
+
+    urlOf(taskId, { name }) {
+      const path = pathOf({ taskId, name });
+      if (readPath(path) === undefined) throw new Error("This is no result file of a task.");
+      return `${publicUrl()}${path}?${signer.sign(path)}`;
+    },
+
+    async read(taskId, name) {
+      checkTaskId(taskId);
+      if (!isAssetName(name)) return undefined;
+      const file = await openForReading(folder, { taskId, name });
+      if (file === undefined) return undefined;
+      try {
+        return new Uint8Array(await file.readFile());
+      } finally {
+        await file.close();
+      }
+    },
+
+    async open(path, query) {
+      const asset = readPath(path);
+      const goodForSec = signer.check(path, query);
+      if (asset === undefined || goodForSec === undefined) return undefined;
+      const file = await openForReading(folder, asset);
+      if (file === undefined) return undefined;
+      const { size } = await file.stat();
+      await file.close();
+      return {
+        ...asset,
+        mediaType: mediaTypeOf(asset.name),
+        bytes: size,
+        goodForSec,
+        slice: (start, end) => fileSlice(join(folder, asset.taskId, asset.name), start, end),
+      };
+    },
+
+    async remove(taskId) {
+      checkTaskId(taskId);
+      await rm(join(folder, taskId), { recursive: true, force: true });
+    },
+
+    sweep,
+  };
+}
+
+/** Ids come from our own store: another text is a fault of ours, and must not become a path. */
+function checkTaskId(taskId: string): void {
+  if (!isTaskId(taskId)) throw new Error("This is no id of a task.");
+}
+
+/** The file, opened as itself: whatever else has its name, such as a link to elsewhere, is as if it were missing. */
+async function openForReading(folder: string, { taskId, name }: AssetName): Promise<FileHandle | undefined> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: FileHandle | undefined;
+  try {
+    if ((await look(join(folder, taskId)))?.isDirectory() !== true) return undefined;
+    file = await open(join(folder, taskId, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if ((await file.stat()).isFile()) return file;
+  } catch (error) {
+    await file?.close();
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  await file.close();
+  return undefined;
+}
+
+/** Goes round all tasks' folders in the order of their names, a bounded number at a time. */
+function createSweep(folder: string, tasksPerSweep: number, clock: Clock): Assets["sweep"] {
+  let after = "";
+  return async (isNamed) => {
+    const tasks = (await readdir(folder)).filter(isTaskId).sort();
+    const next = tasks.filter((task) => task > after).slice(0, tasksPerSweep);
+    let removed = 0;
+    for (const taskId of next) {
+      removed += await sweepTask(folder, taskId, clock.nowMs() - ORPHAN_MS, isNamed);
+      after = taskId;
+    }
+    if (next.length < tasksPerSweep) after = "";
+    return removed;
+  };
+}
+
+async function sweepTask(
+  folder: string,
+  taskId: string,
+  beforeMs: number,
+  isNamed: (taskId: string, name: string) => Promise<boolean>,
+): Promise<number> {
+  const place = join(folder, taskId);
+  const isOld = async (path: string): Promise<boolean> => {
+    const found = await look(path);
+    return found !== undefined && found.mtimeMs < beforeMs;
+  };
+  let removed = 0;
+  let left = 0;
+  for (const name of await namesIn(place)) {
+    // What has no name of a file was being written when its process died.
+    const isOrphan =
+      (await isOld(join(place, name))) && !(isAssetName(name) && (await isNamed(taskId, name)));
+    if (isOrphan) {
+      await rm(join(place, name), { recursive: true, force: true });
+      removed += 1;
+    } else left += 1;
+  }
+  if (left === 0 && (removed > 0 || (await isOld(place)))) await removeEmpty(place);
+  return removed;
+}
+
+/** What is at `path` itself, a link too; `undefined` when there is nothing. */
+async function look(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What is in a folder; a link to one is not gone through. */
+async function namesIn(place: string): Promise<readonly string[]> {
+  if ((await look(place))?.isDirectory() !== true) return [];
+  try {
+    return await readdir(place);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** A folder that has come to hold something meanwhile stays. */
+async function removeEmpty(place: string): Promise<void> {
+  try {
+    await rmdir(place);
+  } catch (error) {
+    if (!isMissing(error) && !(error instanceof Error && "code" in error && error.code === "ENOTEMPTY"))
+      throw error;
+  }
+}

@@ -1,0 +1,37 @@
+/** A data URI taken apart. */
+export interface DataUri {
+  /** As it is written, in lower case and without parameters; may be empty. */
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Whether `text` says of itself that it is a data URI. */
+export function isDataUri(text: string): boolean {
+  return text.slice(0, 5).toLowerCase() === "data:";
+}
+
+/** How many bytes a data URI of base64 holds at the most, told by its length. */
+export function dataUriBytes(text: string): number {
+  return Math.floor(((text.length - text.indexOf(",") - 1) * 3) / 4);
+}
+
+/**
+ * The bytes of a data URI in plain base64: the letters of RFC 4648, padded, nothing between them. `undefined` for any
+ * other.
+ */
+export function readDataUri(text: string): DataUri | undefined {
+  const comma = text.indexOf(",");
+  const head = text.slice(0, comma === -1 ? 0 : comma).toLowerCase();
+  if (!head.startsWith("data:") || !head.endsWith(";base64")) return undefined;
+  const base64 = text.slice(comma + 1);
+  // The decoder would step over white space.
+  if (base64.length % 4 !== 0 || /\s/.test(base64)) return undefined;
+  try {
+    return {
+      mediaType: head.slice(5).split(";")[0]?.trim() ?? "",
+      bytes: Uint8Array.fromBase64(base64, { alphabet: "base64", lastChunkHandling: "strict" }),
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,79 @@
+import type { MediaRequest } from "./media.ts";
+import type { PriceFacts } from "./price.ts";
+import type { Checker } from "./schema.ts";
+
+/** What is known of a model of pictures or films beside what is known of any model. */
+export interface MediaFacts {
+  /** The fields of the interface that it takes, beside those that the gateway sees to, and how it narrows them. */
+  readonly parameters: Readonly<Record<string, ParameterLimits>>;
+  /** The defaults of the fields that it takes. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** Checks the fields of a request that the model takes, as it narrows them; those it does not take are left out. */
+  readonly checker: Checker<unknown>;
+  /** Output tokens of a picture, or of a second of film; the first rule that holds counts. None: not sold by tokens. */
+  readonly outputTokens: readonly TokenRule[];
+  /** The most output tokens of one call beside its pictures: thoughts and text. */
+  readonly textTokens: number;
+  /** How many pictures each job makes, where that cannot be asked for. */
+  readonly picturesPerJob?: number;
+  /** Whether the prompt is a command line, in which switches can be set. */
+  readonly promptSwitches: boolean;
+  /** The most seconds of reference films that are charged for. */
+  readonly inputVideoSec: number;
+  /** The most references of all kinds in one request. */
+  readonly mostReferences?: number;
+  /** The longest film that it makes from references. */
+  readonly mostSecWithReferences?: number;
+  /** Whether several shots come of an expanded prompt only, except with references. */
+  readonly multiShotExpands: boolean;
+  /** Whether the prompt can be expanded where there are reference pictures or films. */
+  readonly expandsWithReferences: boolean;
+  /** Whether a reference sound can stand beside reference pictures and films, must, or cannot. */
+  readonly audioBesideReferences: "may" | "must" | "never";
+}
+
+/** How a model narrows a field of the interface. */
+export interface ParameterLimits {
+  /** Of the interface's values those that it knows; absent: all. */
+  readonly values?: readonly string[];
+  /** Its own default, where the interface's is no value of it. */
+  readonly default?: string;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  /** Of each medium that stands in the request itself. */
+  readonly maxBytes?: number;
+  /** Media come by link: the provider takes no data URI. */
+  readonly linksOnly: boolean;
+  readonly required: boolean;
+}
+
+/** A count of tokens, and for what it holds; what is absent is not asked. */
+export interface TokenRule {
+  readonly resolution?: readonly string[];
+  readonly size?: readonly string[];
+  readonly quality?: readonly string[];
+  readonly tokens: number;
+}
+
+/** What of a request its price can depend on. */
+export function priceFacts(request: MediaRequest): PriceFacts {
+  if (request.kind === "video")
+    return { resolution: request.resolution, hasVideo: request.referenceVideos.length > 0 };
+  const { imageSize, size, quality } = request;
+  return {
+    ...(imageSize === undefined ? {} : { resolution: imageSize }),
+    ...(size === undefined ? {} : { size: `${size.width}*${size.height}` }),
+    ...(quality === undefined ? {} : { quality }),
+  };
+}
+
+/** The tokens that a picture or a second of film comes to; 0 where the model's data has none. */
+export function tokensFor(rules: readonly TokenRule[], facts: PriceFacts): number {
+  const holds = (words: readonly string[] | undefined, asked: string | undefined): boolean =>
+    words === undefined || (asked !== undefined && words.includes(asked));
+  const rule = rules.find(
+    ({ resolution, size, quality }) =>
+      holds(resolution, facts.resolution) && holds(size, facts.size) && holds(quality, facts.quality),
+  );
+  return rule?.tokens ?? 0;
+}

@@ -1,0 +1,126 @@
+/** An address as numbers: its groups from left to right, 4 of 8 bits or 8 of 16. */
+type Groups = readonly number[];
+
+/** A range of addresses: those that begin with the first `bits` bits of `groups`. */
+interface Range {
+  readonly groups: Groups;
+  readonly bits: number;
+}
+
+/**
+ * IPv4 that no server of the public Internet has, by IANA's registry of special-purpose addresses, and what clouds
+ * keep for themselves.
+ */
+const NOT_PUBLIC_V4: readonly Range[] = [
+  "0.0.0.0/8", // this network
+  "10.0.0.0/8", // private
+  "100.64.0.0/10", // shared by customers of a carrier; the metadata of some clouds
+  "127.0.0.0/8", // this host
+  "168.63.129.16/32", // Azure's own server, as every machine there sees it
+  "169.254.0.0/16", // link-local; the metadata of most clouds
+  "172.16.0.0/12", // private
+  "192.0.0.0/24", // protocol assignments; the metadata of some clouds
+  "192.0.2.0/24", // documentation
+  "192.31.196.0/24", // AS112, which answers for private names
+  "192.52.193.0/24", // multicast relays
+  "192.88.99.0/24", // relays to IPv6, given up
+  "192.168.0.0/16", // private
+  "192.175.48.0/24", // AS112
+  "198.18.0.0/15", // benchmarks
+  "198.51.100.0/24", // documentation
+  "203.0.113.0/24", // documentation
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, and broadcast at its end
+].map(range);
+
+/** Of IPv6 only this is given out for global unicast; all else (mapped, NAT64, unique local, multicast …) is not public. */
+const GLOBAL_UNICAST = range("2000::/3");
+
+/** What is special within it. */
+const NOT_PUBLIC_V6: readonly Range[] = [
+  "2001::/23", // protocol assignments: Teredo, benchmarks, ORCHID, relays
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4: any IPv4 address, private ones too
+  "2620:4f:8000::/48", // AS112
+  "3ffe::/16", // a test network, given up
+  "3fff::/20", // documentation
+].map(range);
+
+/** Whether `text` is an IP address in its plain form, without brackets: four decimal numbers, or groups of hex. */
+export function isAddress(text: string): boolean {
+  return readAddress(text) !== undefined;
+}
+
+/**
+ * Whether `text` is the address of a server that anybody on the Internet could reach. What is no address in its plain
+ * form, and an IPv6 address that carries an IPv4 one in it, is not.
+ */
+export function isPublicAddress(text: string): boolean {
+  const groups = readAddress(text);
+  if (groups === undefined) return false;
+  if (groups.length === 4) return !NOT_PUBLIC_V4.some((found) => isIn(groups, found));
+  return isIn(groups, GLOBAL_UNICAST) && !NOT_PUBLIC_V6.some((found) => isIn(groups, found));
+}
+
+/** Ends of names that mean something within a house only, by RFC 6761, 6762 and 8375, and ICANN's reservation. */
+const HOUSE_NAMES = ["localhost", "localdomain", "local", "internal", "intranet", "private"];
+const HOUSE_ENDS = [...HOUSE_NAMES, "corp", "home", "lan", "home.arpa"].map((name) => `.${name}`);
+
+/**
+ * Whether a host's name, in lower case and ASCII as a URL's `hostname` has it, can be one of the public Internet: at
+ * least two labels, and none of the ends that only a house knows. A dot at the end changes nothing.
+ */
+export function isPublicName(hostname: string): boolean {
+  const name = hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
+  if (name.length > 253 || !/^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}$/.test(name)) return false;
+  return !isAddress(name) && !HOUSE_ENDS.some((end) => name.endsWith(end) || name === end.slice(1));
+}
+
+function readAddress(text: string): Groups | undefined {
+  return text.includes(":") ? readV6(text) : readV4(text);
+}
+
+function readV4(text: string): Groups | undefined {
+  const parts = text.split(".");
+  // A leading zero would be octal to some.
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined;
+  const groups = parts.map(Number);
+  return groups.every((group) => group <= 255) ? groups : undefined;
+}
+
+function readV6(text: string): Groups | undefined {
+  const halves = text.split("::");
+  if (halves.length > 2 || (halves.length === 2 && halves[0]?.includes(".") === true)) return undefined;
+  const [left, right] = halves.map(readGroups);
+  if (left === undefined) return undefined;
+  if (halves.length === 1) return left.length === 8 ? left : undefined;
+  if (right === undefined || left.length + right.length > 7) return undefined;
+  return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
+}
+
+/** Groups of hex, the last two perhaps as an IPv4 address. */
+function readGroups(text: string): Groups | undefined {
+  if (text === "") return [];
+  const parts = text.split(":");
+  const tail = parts.at(-1)?.includes(".") === true ? readV4(parts.pop() ?? "") : [];
+  if (tail === undefined || !parts.every((part) => /^[0-9a-f]{1,4}$/i.test(part))) return undefined;
+  const [a = 0, b = 0, c = 0, d = 0] = tail;
+  const groups = parts.map((part) => Number.parseInt(part, 16));
+  return tail.length === 0 ? groups : [...groups, a * 256 + b, c * 256 + d];
+}
+
+function range(text: string): Range {
+  const [address = "", bits] = text.split("/");
+  const groups = readAddress(address);
+  if (groups === undefined) throw new Error(`${text} is no range of addresses.`);
+  return { groups, bits: Number(bits) };
+}
+
+function isIn(groups: Groups, { groups: start, bits }: Range): boolean {
+  const width = groups.length === 4 ? 8 : 16;
+  if (groups.length !== start.length) return false;
+  return groups.every((group, i) => {
+    const free = Math.min(width, Math.max(0, (i + 1) * width - bits));
+    return group >> free === (start[i] ?? 0) >> free;
+  });
+}

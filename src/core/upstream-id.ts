@@ -1,0 +1,19 @@
+import type { MediaRequest } from "./media.ts";
+
+/**
+ * What a provider calls the model for this request. Some have a name for each way to ask; the part that differs then
+ * stands in braces, as `first|second|third`: from text alone, from pictures (those to change, or the frames of a film),
+ * from references. Where fewer are named the last of them is meant for the rest.
+ */
+export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {
+  return upstreamId.replace(/\{([^{}]*)\}/g, (_, ways: string) => {
+    const names = ways.split("|");
+    return names[Math.min(wayOf(request), names.length - 1)] ?? "";
+  });
+}
+
+function wayOf(request: MediaRequest): 0 | 1 | 2 {
+  if (request.kind === "image") return request.images.length > 0 ? 1 : 0;
+  if (request.firstFrame !== undefined || request.lastFrame !== undefined) return 1;
+  return request.referenceImages.length > 0 || request.referenceVideos.length > 0 ? 2 : 0;
+}

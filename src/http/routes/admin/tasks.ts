@@ -1,0 +1,104 @@
+import { Type } from "typebox";
+import { GatewayError } from "../../../core/errors.ts";
+import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
+import type { TaskFilter } from "../../../gateway/admin-tasks.ts";
+import { respondJson } from "../../respond.ts";
+import type { Route } from "../../route.ts";
+import { pageOf } from "./body.ts";
+import { PAGE_QUERY, pageSchema } from "./schemas.ts";
+
+const Seconds = Type.Number({ description: "Unix time in seconds, to the millisecond" });
+const NullableSeconds = Type.Union([Seconds, Type.Null()]);
+
+const TaskSchema = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.Enum([...TASK_KINDS]),
+    status: Type.Enum([...TASK_STATES]),
+    account_id: Type.String(),
+    key_id: Type.String(),
+    request_id: Type.String({ description: "Of the request that submitted it, as in x-request-id" }),
+    model: Type.String(),
+    provider: Type.Union([Type.String(), Type.Null()], { description: "Null until it was begun" }),
+    job: Type.Union([Type.String(), Type.Null()], { description: "What the provider calls it" }),
+    attempts: Type.Integer({ description: "How often the provider was about to be sent it" }),
+    credit: Type.Union([Type.Number(), Type.Null()], {
+      description: "What was charged; null unless it has completed",
+    }),
+    error: Type.Union([
+      Type.Object({ type: Type.Enum([...TASK_ERRORS]), message: Type.String() }),
+      Type.Null(),
+    ]),
+    warnings: Type.Array(Type.String()),
+    timeout: Type.Integer({ description: "Seconds" }),
+    created_at: Seconds,
+    started_at: NullableSeconds,
+    ended_at: NullableSeconds,
+    files_until: Type.Union([Seconds, Type.Null()], { description: "Null when no files are kept" }),
+  },
+  { title: "Task" },
+);
+
+const TEXTS = ["id", "account_id", "key_id", "model", "provider"] as const;
+const MAX_SEC = 253_402_300_799;
+
+/** Tasks and how they stand. */
+export const tasksRoute: Route = {
+  method: "get",
+  path: "/admin/v1/tasks",
+  access: "admin",
+  summary: "Tasks of pictures and films, newest first",
+  tag: "admin",
+  query: {
+    ...PAGE_QUERY,
+    ...Object.fromEntries(TEXTS.map((name) => [name, Type.String()])),
+    kind: Type.Enum([...TASK_KINDS]),
+    status: Type.Enum([...TASK_STATES]),
+    from: Type.Number({ description: "Created then or later; Unix time in seconds" }),
+    to: Type.Number({ description: "Created before then" }),
+  },
+  answers: { 200: { description: "A page", schema: pageSchema(TaskSchema) } },
+  errors: [400, 503],
+  handle: async ({ services, query }) =>
+    respondJson(await services.admin.tasks(filterOf(query), pageOf(query))),
+};
+
+function filterOf(query: URLSearchParams): TaskFilter {
+  const filter: { -readonly [Name in keyof TaskFilter]: TaskFilter[Name] } = {};
+  for (const name of TEXTS) {
+    const value = query.get(name);
+    if (value !== null) filter[name] = value;
+  }
+  const kind = wordOf(query, "kind", TASK_KINDS);
+  if (kind !== undefined) filter.kind = kind;
+  const status = wordOf(query, "status", TASK_STATES);
+  if (status !== undefined) filter.status = status;
+  const fromMs = timeOf(query, "from");
+  if (fromMs !== undefined) filter.fromMs = fromMs;
+  const toMs = timeOf(query, "to");
+  if (toMs !== undefined) filter.toMs = toMs;
+  return filter;
+}
+
+function wordOf<Word extends string>(
+  query: URLSearchParams,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  const word = words.find((one) => one === value);
+  if (word !== undefined) return word;
+  throw new GatewayError("invalid_request_error", `${name} must be one of ${words.join(", ")}.`, {
+    param: name,
+  });
+}
+
+/** A time of the query in milliseconds. */
+function timeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const seconds = /^\d{1,12}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
+  if (seconds <= MAX_SEC) return Math.round(seconds * 1000);
+  throw new GatewayError("invalid_request_error", `${name} must be a Unix time in seconds.`, { param: name });
+}

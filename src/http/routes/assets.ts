@@ -1,0 +1,106 @@
+import { Type } from "typebox";
+import { readRange } from "../byte-range.ts";
+import type { OpenAsset } from "../../assets/assets.ts";
+import { withHeaders, toGatewayError } from "../../core/errors.ts";
+import type { Route, RouteContext } from "../route.ts";
+
+/** Files that tasks made, for whoever has a URL that was signed for them. */
+export const assetRoute: Route = {
+  method: "get",
+  path: "/assets/:task_id/:name",
+  // Whatever is below the folder is answered alike, so that a wrong URL says nothing.
+  readPath: (path) => (path.startsWith("/assets/") ? { path } : undefined),
+  access: "public",
+  summary: "A file that a task made, by the signed URL that the task's answer has",
+  tag: "service",
+  query: {
+    expires: Type.String({ description: "In seconds since the epoch" }),
+    signature: Type.String(),
+  },
+  answers: {
+    200: { description: "The file", files: ["image/png", "image/jpeg", "image/webp", "video/mp4"] },
+    206: { description: "The part of it that `Range` asks for", files: ["image/*", "video/mp4"] },
+    304: { description: "The client has it already" },
+    416: { description: "The file has nothing of the part that `Range` asks for" },
+  },
+  errors: [403, 503],
+  async handle(context) {
+    const { services, request, params } = context;
+    try {
+      const file = await services.openAsset(params.path ?? "", queryOf(request.url));
+      return respondFile(context, file);
+    } catch (error) {
+      // Scripts in a page may read why.
+      throw withHeaders(toGatewayError(error), FOR_PAGES);
+    }
+  },
+};
+
+/** As it was sent. */
+function queryOf(url: string): string {
+  const at = url.indexOf("?");
+  return at === -1 ? "" : url.slice(at + 1);
+}
+
+/**
+ * Files are shown in the pages of applications, on other origins: the URL alone is what gives the right to read, no
+ * cookie or credential does, so any page that has it may.
+ */
+const FOR_PAGES = {
+  "access-control-allow-origin": "*",
+  "cross-origin-resource-policy": "cross-origin",
+  "referrer-policy": "no-referrer",
+};
+
+/** The whole file, the part that was asked for, or word that the client has it already. */
+function respondFile({ request }: RouteContext, file: OpenAsset): Response {
+  const { bytes } = file;
+  const etag = `"${file.name.slice(0, file.name.indexOf("."))}"`;
+  const headers = new Headers({ ...headersOf(file), etag });
+  if (isKnown(request.headers.get("if-none-match"), etag))
+    return new Response(null, { status: 304, headers });
+  headers.set("content-type", file.mediaType);
+  const isHead = request.method === "HEAD";
+  const range = isHead ? undefined : rangeOf(request.headers, etag, bytes);
+  if (range === "none") {
+    headers.delete("content-type");
+    headers.set("content-range", `bytes */${bytes}`);
+    return new Response(null, { status: 416, headers });
+  }
+  const { start, end } = range ?? { start: 0, end: bytes };
+  headers.set("content-length", String(end - start));
+  if (range !== undefined) headers.set("content-range", `bytes ${start}-${end - 1}/${bytes}`);
+  return new Response(isHead ? null : file.slice(start, end), {
+    status: range === undefined ? 200 : 206,
+    headers,
+  });
+}
+
+/** A part is asked for only of the very file that the client has the rest of; dates of files are not told here. */
+function rangeOf(headers: Headers, etag: string, bytes: number): ReturnType<typeof readRange> {
+  const only = headers.get("if-range");
+  return only === null || only.trim() === etag ? readRange(headers.get("range"), bytes) : undefined;
+}
+
+function isKnown(header: string | null, etag: string): boolean {
+  const tags = header?.split(",") ?? [];
+  return tags.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+}
+
+/**
+ * The content is a provider's: it is shown as the picture or film that it was checked to be and as nothing else, and
+ * nothing in it may run. It never changes, and may be kept for as long as its URL is good.
+ */
+function headersOf({ taskId, name, goodForSec }: OpenAsset): Record<string, string> {
+  return {
+    ...FOR_PAGES,
+    "accept-ranges": "bytes",
+    "access-control-expose-headers": "accept-ranges, content-length, content-range, etag, x-request-id",
+    "cache-control": `private, max-age=${goodForSec}, immutable`,
+    "content-disposition": `inline; filename="${taskId}-${name.slice(0, 8)}${name.slice(name.indexOf("."))}"`,
+    // A browser that shows the file by itself makes a page around it.
+    "content-security-policy":
+      "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+  };
+}

@@ -1,0 +1,45 @@
+import { cancelImageTask, generateImage, readImageTask } from "../../gateway/image.ts";
+import {
+  CancelledImageSchema,
+  ImageResultSchema,
+  ImageTaskSchema,
+} from "../../protocols/images/answer-schema.ts";
+import type { Route } from "../route.ts";
+import { handleMedia, handleTask } from "./media.ts";
+
+/** `POST /api/v1/images/generations`, and its tasks. */
+export const imageRoutes: readonly Route[] = [
+  {
+    method: "post",
+    path: "/api/v1/images/generations",
+    access: "key",
+    summary: "Make pictures: at once, or with `async` as a task to be polled",
+    tag: "images",
+    answers: {
+      200: { description: "The pictures, with their cost in `credit`", schema: ImageResultSchema },
+      202: { description: "With `async`: the task, which is pending", schema: ImageTaskSchema },
+    },
+    errors: [400, 402, 429, 502, 503, 504],
+    handle: (context) => handleMedia(context, generateImage),
+  },
+  {
+    method: "get",
+    path: "/api/v1/images/generations/:id",
+    access: "key",
+    summary: "A task of pictures, to be polled every 2 to 5 seconds",
+    tag: "images",
+    answers: { 200: { description: "The task as it stands", schema: ImageTaskSchema } },
+    errors: [404],
+    handle: (context) => handleTask(context, "image", readImageTask),
+  },
+  {
+    method: "post",
+    path: "/api/v1/images/generations/:id/cancel",
+    access: "key",
+    summary: "Cancel a task of pictures while it is pending",
+    tag: "images",
+    answers: { 200: { description: "It is cancelled, now or before", schema: CancelledImageSchema } },
+    errors: [404, 409],
+    handle: (context) => handleTask(context, "image", cancelImageTask),
+  },
+];

@@ -1,0 +1,52 @@
+import type { Assets } from "./assets/assets.ts";
+import type { Clock } from "./core/clock.ts";
+import type { Failpoint } from "./core/failpoint.ts";
+import type { Log } from "./core/log.ts";
+import type { Random } from "./core/random.ts";
+import { taskProvider } from "./gateway/task-provider.ts";
+import type { Offers } from "./offers.ts";
+import type { Books } from "./open-books.ts";
+import { createEndings } from "./tasks/endings.ts";
+import { createEngine, type Engine } from "./tasks/engine.ts";
+import type { ProviderOf } from "./tasks/queue.ts";
+import type { TaskRunner } from "./tasks/runner.ts";
+import { createTasks, type Tasks } from "./tasks/tasks.ts";
+
+/** Tasks, and the engine that runs them; it stands still until it is started. */
+export interface OpenTasks {
+  readonly tasks: Tasks;
+  readonly engine: Engine;
+}
+
+/** What tasks are opened with. */
+export interface OpenTasksParts {
+  readonly books: Books;
+  readonly offers: Offers;
+  readonly assets: Assets;
+  readonly runner: TaskRunner;
+  readonly failpoint: Failpoint;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** How often the store is asked after tasks that requests of this process wait for. */
+const POLL_MS = 500;
+
+/** Puts tasks together over the books. */
+export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTasks {
+  const { bootId, database, writer, cipher } = books;
+  const settings = () => offers.current().settings.tasks;
+  const providerOf: ProviderOf = (kind, model) => {
+    const { offer } = offers.current();
+    const found = taskProvider(offer, kind, model);
+    if (found === undefined) return undefined;
+    const { runningAt, runningPerProvider } = settings();
+    return { provider: found.name, limit: runningAt[found.provider.id] ?? runningPerProvider };
+  };
+  const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
+  const shared = { ...parts, bootId, database, writer, cipher, endings };
+  const engine = createEngine({ ...shared, storeEngine: books.engine, settings, providerOf });
+  const tasks = createTasks({ ...shared, engine, maxPending: () => settings().pendingPerAccount });
+  return { tasks, engine };
+}

@@ -1,0 +1,30 @@
+import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
+import { readInput, readLink } from "../media-inputs.ts";
+import { type MediaBody, readMediaBody } from "../media-request.ts";
+import { readRequestJson } from "../request-json.ts";
+import { IMAGE_FORM } from "./schema.ts";
+
+/** Whether a value has the fields of a request for pictures, each in the spelling that the interface lists. */
+export function isImageFields(value: unknown): value is ImageFields {
+  return IMAGE_FORM.checker.accepts(value);
+}
+
+/**
+ * Reads a request for pictures. Its fields are those of the interface, in the spelling that the interface lists, and its
+ * pictures are links or data URIs of a format that is taken. Throws a 400 that names the field at fault.
+ */
+export function readImageBody(bytes: Uint8Array): MediaBody<ImageFields> {
+  const { fields, warnings } = readMediaBody(readRequestJson(bytes), IMAGE_FORM);
+  const { image, mask, sref, ...others } = fields;
+  return {
+    fields: {
+      ...others,
+      ...(image === undefined
+        ? {}
+        : { image: image.map((item, i) => readInput(item, "image", `image[${i}]`)) }),
+      ...(mask === undefined ? {} : { mask: readInput(mask, "image", "mask") }),
+      ...(sref === undefined ? {} : { sref: readLink(sref, "sref") }),
+    },
+    warnings,
+  };
+}

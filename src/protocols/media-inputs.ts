@@ -1,0 +1,122 @@
+import { GatewayError } from "../core/errors.ts";
+import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/image-size.ts";
+import { invalid } from "./request-json.ts";
+
+/** Kinds of media that a request for pictures or films can bring. */
+export type InputKind = "image" | "audio" | "video";
+
+/** Longer links are none that anybody was given. */
+const MAX_LINK = 8_192;
+
+/** Pixels of a picture that is given; more than any vendor takes, and less than would fill a decoder's memory. */
+const MAX_PIXELS = 50_000_000;
+
+/** `base64` stands for the first bytes of the files that are taken. */
+const SIGNATURES = [
+  { mediaType: "image/png", base64: "iVBORw0KGgo" },
+  { mediaType: "image/jpeg", base64: "/9j/" },
+  { mediaType: "image/gif", base64: "R0lGODdh" },
+  { mediaType: "image/gif", base64: "R0lGODlh" },
+  { mediaType: "image/webp", base64: "UklGR" },
+] as const;
+
+/**
+ * Checks a medium of a request: a link (http, https) or a data URI, and of pictures also base64 alone. Pictures in the
+ * request itself must be what their bytes say, which then is their media type. Gives it as a link or a data URI; throws
+ * a 400 that names `path`.
+ */
+export function readInput(value: string, kind: InputKind, path: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(value.slice(0, 32))?.[1]?.toLowerCase();
+  if (scheme === "http" || scheme === "https") return checkedLink(value, path);
+  if (scheme === "data") return readDataUri(value, kind, path);
+  if (scheme !== undefined || kind !== "image") throw invalid(`${path} must be ${FORMS[kind]}.`, path);
+  return readPicture(value, path);
+}
+
+/** Checks a medium that must be a link: its provider fetches it. */
+export function readLink(value: string, path: string): string {
+  if (!/^https?:/i.test(value)) throw invalid(`${path} must be a link (http, https).`, path);
+  return checkedLink(value, path);
+}
+
+/** Whether a medium stands in the request itself. */
+export function isInline(input: string): boolean {
+  return /^data:/i.test(input);
+}
+
+/** Bytes of a medium that stands in the request itself, as `readInput` gave it; 0 for a link. */
+export function inlineBytes(input: string): number {
+  if (!isInline(input)) return 0;
+  const data = input.length - input.indexOf(",") - 1;
+  const padding = input.endsWith("==") ? 2 : input.endsWith("=") ? 1 : 0;
+  return Math.floor((data * 3) / 4) - padding;
+}
+
+/** The size of a picture, where it stands in the request itself. */
+export function inlineSize(input: string): ImageSize | undefined {
+  return isInline(input) ? imageSizeOf(input) : undefined;
+}
+
+/** Whether a picture, where it stands in the request itself, is a PNG with transparency; `true` for a link. */
+export function mayBeTransparentPng(input: string): boolean {
+  if (!isInline(input)) return true;
+  if (!input.startsWith("data:image/png;")) return false;
+  // The colour type stands at byte 25 of every PNG: 4 and 6 have an alpha channel. A palette (3) may have one.
+  const header = atob(input.slice(input.indexOf(",") + 1).slice(0, 36));
+  return [3, 4, 6].includes(header.charCodeAt(25));
+}
+
+const FORMS: Readonly<Record<InputKind, string>> = {
+  image: "a link (http, https), a data URI of a picture, or base64",
+  audio: "a link (http, https) or a data URI of a sound",
+  video: "a link (http, https) or a data URI of a film",
+};
+
+/** What is passed on to be fetched: whole, without credentials, and nothing in it that another reader could part. */
+function checkedLink(value: string, path: string): string {
+  if (value.length > MAX_LINK) throw invalid(`${path} is longer than ${MAX_LINK} characters.`, path);
+  // oxlint-disable-next-line no-control-regex
+  if (/[\s\\\u0000-\u001f\u007f]/.test(value) || !/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value))
+    throw invalid(`${path} is not a valid URL.`, path);
+  const { username, password } = new URL(value);
+  if (username !== "" || password !== "") throw invalid(`${path} must not have credentials in it.`, path);
+  return value;
+}
+
+function readDataUri(value: string, kind: InputKind, path: string): string {
+  const comma = value.indexOf(",");
+  const head = /^data:([a-z]+\/[a-z0-9.+-]+)((?:;[^;,]*)*);base64$/i.exec(
+    value.slice(0, Math.min(comma, 1_024)),
+  );
+  const mediaType = head?.[1]?.toLowerCase();
+  if (comma === -1 || mediaType === undefined)
+    throw invalid(`${path} must be a data URI with a media type and base64 data.`, path);
+  if (!mediaType.startsWith(`${kind}/`))
+    throw invalid(`${path} must be ${FORMS[kind]}: its media type says otherwise.`, path);
+  const data = value.slice(comma + 1);
+  if (kind === "image") return readPicture(data, path);
+  return `data:${mediaType};base64,${checkedBase64(data, path)}`;
+}
+
+function readPicture(text: string, path: string): string {
+  const found = SIGNATURES.find(({ base64 }) => text.startsWith(base64));
+  const data = found === undefined ? text : checkedBase64(text, path);
+  const size = found === undefined ? undefined : rawImageSizeOf(data);
+  if (found === undefined || size === undefined)
+    throw invalid(`${path} must be ${FORMS.image}, of a PNG, JPEG, WebP or GIF file.`, path);
+  if (size.width * size.height > MAX_PIXELS)
+    throw new GatewayError(
+      "input_too_large",
+      `${path} has ${size.width} by ${size.height} pixels: ${MAX_PIXELS} in all are the most.`,
+      { param: path },
+    );
+  return `data:${found.mediaType};base64,${data}`;
+}
+
+/** Line breaks, which some encoders put in, go; anything else that is no base64 is refused. */
+function checkedBase64(text: string, path: string): string {
+  const data = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, "") : text;
+  if (data === "" || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
+    throw invalid(`${path} is not valid base64.`, path);
+  return data;
+}

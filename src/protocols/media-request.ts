@@ -1,0 +1,73 @@
+import type { JsonObject } from "../core/json-value.ts";
+import { type Checker, faultSentence } from "../core/schema.ts";
+import { invalid, type RequestJson, withoutNulls } from "./request-json.ts";
+import { printable } from "./rewrite.ts";
+
+/** A body whose fields are of the interface, and what of it was left out. */
+export interface MediaBody<Fields> {
+  readonly fields: Fields;
+  readonly warnings: readonly string[];
+}
+
+/** How the bodies of an endpoint are read. */
+export interface BodyForm<Fields> {
+  readonly checker: Checker<Fields>;
+  readonly names: ReadonlySet<string>;
+  /** What the endpoint makes, in the plural. */
+  readonly makes: string;
+  /** The one spelling of a value that the interface lists; anything that is none stays as it is. */
+  readonly spell: (name: string, value: unknown, raw: string) => unknown;
+}
+
+const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
+
+/**
+ * Reads a body: within the limits of any request, no key twice, every field of the type and range that the interface
+ * has for all models. Fields that nobody knows are left out, with a warning. Throws a 400 that names the field.
+ */
+export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>): MediaBody<Fields> {
+  const given = withoutNulls(json.value, REQUIRED);
+  refuseStreams(given, form.makes);
+  const fields: JsonObject = {};
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    if (form.names.has(name)) fields[name] = form.spell(name, value, rawText(json, name));
+    else if (!STREAM_FIELDS.has(name))
+      warnings.push(`${printable(name)} was left out: it is not a field of requests for ${form.makes}`);
+  }
+  if (!form.checker.accepts(fields)) {
+    const fault = form.checker.faultOf(fields);
+    throw invalid(faultSentence(fault), fault.path);
+  }
+  refuseOddText(fields, "");
+  return { fields, warnings };
+}
+
+/** Fields by which clients ask for a stream; false and none say what is the case anyway. */
+const STREAM_FIELDS: ReadonlySet<string> = new Set(["stream", "partial_images"]);
+
+function refuseStreams({ stream = false, partial_images = 0 }: JsonObject, makes: string): void {
+  if (stream !== false) throw invalid(`stream must be false: ${makes} are not streamed.`, "stream");
+  if (partial_images !== 0)
+    throw invalid(`partial_images must be 0: ${makes} are not streamed.`, "partial_images");
+}
+
+/** The bytes of a member, as far as a number needs them. */
+function rawText({ bytes, byName }: RequestJson, name: string): string {
+  const at = byName.get(name);
+  if (at === undefined) return "";
+  return new TextDecoder().decode(bytes.subarray(at.valueStart, Math.min(at.valueEnd, at.valueStart + 32)));
+}
+
+/** Text that no store keeps as it is: a NUL, or half of a surrogate pair. */
+function refuseOddText(value: unknown, path: string): void {
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw invalid(`${path} must not have a NUL in it.`, path);
+    if (!value.isWellFormed()) throw invalid(`${path} must be whole Unicode characters.`, path);
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => refuseOddText(item, `${path}[${i}]`));
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, member] of Object.entries(value))
+      refuseOddText(member, path === "" ? name : `${path}.${name}`);
+  }
+}

@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import type { MediaHttpAnswer, MediaRefusal } from "./media.ts";
+
+/** What a provider said in a refusal, in whatever shape it says it. */
+export interface SaidRefusal {
+  readonly code?: string;
+  readonly message: string;
+  /** What the provider's own code means; absent where its status has to say it. */
+  readonly reason?: MediaRefusal["reason"] | undefined;
+}
+
+/** The refusal that an answer of any media provider is: by its own code where that is known, else by its status. */
+export function refusalOf(answer: MediaHttpAnswer, said: SaidRefusal): MediaRefusal {
+  const reason = said.reason ?? reasonOf(answer.status);
+  const retryAfterMs = retryAfter(answer);
+  return {
+    reason,
+    message: said.message,
+    code: said.code ?? `${answer.status}`,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+function reasonOf(status: number): MediaRefusal["reason"] {
+  if (status >= 300 && status < 400) return "operator_fault";
+  switch (status) {
+    case 400:
+    case 422:
+      return "invalid_request";
+    case 401:
+    case 402:
+    case 403:
+    case 404:
+    case 405:
+    case 407:
+      return "operator_fault";
+    case 413:
+      return "input_too_large";
+    case 429:
+    case 503:
+    case 529:
+      return "busy";
+    case 451:
+      return "moderation";
+    default:
+      return "unclear";
+  }
+}
+
+/** Seconds; a date, or anything else, is not heeded. */
+function retryAfter(answer: MediaHttpAnswer): number | undefined {
+  const text = answer.header("retry-after");
+  return text !== null && /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1_000 : undefined;
+}
+
+/** Whether the answer is a good one. */
+export function isGood({ status }: MediaHttpAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** A member of a value that may be anything, when it is an object. */
+export function objectAt(value: unknown, name: string): JsonObject {
+  const member = isJsonObject(value) ? value[name] : undefined;
+  return isJsonObject(member) ? member : {};
+}
+
+/** A member that is a text, and not an empty one. */
+export function textAt(value: JsonObject, name: string): string | undefined {
+  const member = value[name];
+  return typeof member === "string" && member !== "" ? member : undefined;
+}

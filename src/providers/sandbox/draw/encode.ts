@@ -1,0 +1,19 @@
+import type { ImageFormat } from "../../../core/media.ts";
+import type { Canvas } from "./canvas.ts";
+import { encodePng } from "./png.ts";
+
+const QUALITY = 88;
+
+/** The picture as a file. What is not PNG is loaded when it is first needed. */
+export async function encodePicture(canvas: Canvas, format: ImageFormat): Promise<Uint8Array> {
+  if (format === "png") return encodePng(canvas);
+  const { width, height, pixels } = canvas;
+  const image = { width, height, data: new Uint8ClampedArray(pixels.buffer), colorSpace: "srgb" } as const;
+  if (format === "jpeg") {
+    const { default: encode } = await import("@jsquash/jpeg/encode.js");
+    return new Uint8Array(await encode(image, { quality: QUALITY, progressive: false }));
+  }
+  const { default: encode } = await import("@jsquash/webp/encode.js");
+  // The quickest method: what is drawn here gets hardly smaller by the slower ones.
+  return new Uint8Array(await encode(image, { quality: QUALITY, method: 0 }));
+}

@@ -1,0 +1,136 @@
+import type { ImageFormat, ImageRequest, MediaInput, PixelSize, VideoRequest } from "../../core/media.ts";
+
+/** A word and its value, as they are shown: `quality`, `high`. */
+export type Fact = readonly [label: string, value: string];
+
+/** A picture to be drawn. Plain data, so that it can go to a thread. */
+export interface PictureOrder {
+  readonly size: PixelSize;
+  readonly format: ImageFormat;
+  /** What chance is seeded with. */
+  readonly seed: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly facts: readonly Fact[];
+  /** Which of how many, from 1; absent where that says nothing. */
+  readonly ofMany?: readonly [number, number];
+  readonly references: readonly Reference[];
+  readonly mask?: MediaInput;
+}
+
+/** A film to be made. */
+export interface FilmOrder {
+  readonly size: PixelSize;
+  readonly durationSec: number;
+  readonly seed: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly facts: readonly Fact[];
+  readonly references: readonly Reference[];
+}
+
+/** What was given to go by. */
+export interface Reference {
+  /** What it is: `image 1`, `first frame`. */
+  readonly label: string;
+  readonly kind: "image" | "audio" | "video";
+  readonly input: MediaInput;
+}
+
+/** What is the model's and the attempt's of an order. */
+interface Making {
+  readonly size: PixelSize;
+  readonly seed: string;
+  readonly model: string;
+}
+
+/** The `index`th picture of a request. */
+export function pictureOrder(
+  request: ImageRequest,
+  { size, seed, model, index, count }: Making & { readonly index: number; readonly count: number },
+): PictureOrder {
+  const { prompt, images, mask, outputFormat = "png", midjourney } = request;
+  const style = midjourney?.sref;
+  return {
+    size,
+    format: outputFormat,
+    seed: `${seed}/${index}`,
+    model,
+    prompt,
+    facts: pictureFacts(request, size),
+    ...(count > 1 ? { ofMany: [index + 1, count] } : {}),
+    references: [
+      ...numbered("image", "image", images),
+      ...(style === undefined ? [] : [{ label: "style", kind: "image", input: style } as const]),
+    ],
+    ...(mask === undefined ? {} : { mask }),
+  };
+}
+
+function pictureFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
+  const { imageSize, aspectRatio, seed, quality, background, outputFormat, midjourney } = request;
+  return present([
+    ["size", `${size.width} × ${size.height}`],
+    ["image size", imageSize],
+    ["aspect ratio", aspectRatio],
+    ["seed", seed?.toString() ?? "random"],
+    ["quality", quality],
+    ["background", background],
+    ["format", outputFormat],
+    ["version", midjourney?.version],
+    ["niji", midjourney?.niji],
+    ["stylize", midjourney?.stylize.toString()],
+    ["chaos", midjourney?.chaos.toString()],
+    ["weird", midjourney?.weird.toString()],
+  ]);
+}
+
+/** The film of a request. */
+export function filmOrder(request: VideoRequest, { size, seed, model }: Making): FilmOrder {
+  const { prompt, durationSec, firstFrame, lastFrame } = request;
+  const frame = (label: string, input: MediaInput | undefined): readonly Reference[] =>
+    input === undefined ? [] : [{ label, kind: "image", input }];
+  return {
+    size,
+    durationSec,
+    seed,
+    model,
+    prompt,
+    facts: filmFacts(request, size),
+    references: [
+      ...frame("first frame", firstFrame),
+      ...frame("last frame", lastFrame),
+      ...numbered("image", "image", request.referenceImages),
+      ...numbered("video", "video", request.referenceVideos),
+      ...numbered("audio", "audio", request.referenceAudios),
+    ],
+  };
+}
+
+function filmFacts(request: VideoRequest, size: PixelSize): readonly Fact[] {
+  const { durationSec, resolution, aspectRatio, seed, shotType, negativePrompt, expandPrompt } = request;
+  return present([
+    ["size", `${size.width} × ${size.height}`],
+    ["duration", `${durationSec} s`],
+    ["resolution", resolution],
+    ["aspect ratio", aspectRatio],
+    ["seed", seed?.toString() ?? "random"],
+    ["shot type", shotType],
+    ["prompt expansion", expandPrompt === undefined ? undefined : expandPrompt ? "on" : "off"],
+    ["without", negativePrompt],
+  ]);
+}
+
+function numbered(
+  label: string,
+  kind: Reference["kind"],
+  inputs: readonly MediaInput[],
+): readonly Reference[] {
+  return inputs.map((input, i) => ({ label: `${label} ${i + 1}`, kind, input }));
+}
+
+function present(facts: readonly (readonly [string, string | undefined])[]): readonly Fact[] {
+  return facts.flatMap(([label, value]) =>
+    value === undefined || value === "" ? [] : [[label, value] as const],
+  );
+}

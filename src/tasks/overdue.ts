@@ -1,0 +1,103 @@
+import type { Clock } from "../core/clock.ts";
+import type { Failpoint } from "../core/failpoint.ts";
+import { describeError, type Log } from "../core/log.ts";
+import type { Engine as StoreEngine } from "../db/engine.ts";
+import type { Database } from "../db/schema.ts";
+import type { FailTask } from "../ledger/task-commands.ts";
+import type { Writer } from "../ledger/writer.ts";
+import type { Endings } from "./endings.ts";
+import { isLeft } from "./queue-reads.ts";
+import { createRounds } from "./rounds.ts";
+import { timeoutFailure } from "./run-end.ts";
+
+/** Ends tasks whose deadline has come and which nobody runs. */
+export interface Overdue {
+  /** Ends what is overdue now, and goes on doing so. Never rejects. */
+  start(): Promise<void>;
+  /** Resolves when nothing of it is under way. */
+  close(): Promise<void>;
+}
+
+/** What it is made of. */
+export interface OverdueParts {
+  readonly database: Database;
+  readonly storeEngine: StoreEngine;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+  readonly bootId: string;
+  readonly endings: Endings;
+  /** Whether the task runs here: its run ends it then. */
+  readonly isRunning: (taskId: string) => boolean;
+}
+
+/** How often it is looked for tasks whose deadline has come. */
+const ROUND_MS = 2_000;
+
+/** Tasks that are ended at a time. */
+const MAX_TASKS = 100;
+
+/** Overdue tasks are ended at the epoch that they were seen at: whoever has taken one meanwhile goes on with it. */
+export function createOverdue(parts: OverdueParts): Overdue {
+  const { writer, clock, log, failpoint, endings } = parts;
+  let closed = false;
+
+  const sweep = async (): Promise<void> => {
+    for (;;) {
+      const found = await findOverdue(parts);
+      if (found.length === 0 || closed) return;
+      failpoint("task.sweeping");
+      const answers = await Promise.all(found.map((command) => writer.submit(command)));
+      found.forEach(({ task }, i) => {
+        if (answers[i]?.ok === true) endings.ended(task);
+      });
+      log.info("tasks whose deadline had come were ended", { tasks: found.length });
+      if (found.length < MAX_TASKS || !answers.some(({ ok }) => ok)) return;
+    }
+  };
+  const round = (): Promise<void> =>
+    sweep().catch((error: unknown) =>
+      log.error("overdue tasks could not be ended", { error: describeError(error) }),
+    );
+  const rounds = createRounds(clock, ROUND_MS, round);
+
+  return {
+    async start() {
+      await round();
+      rounds.start();
+    },
+    close() {
+      closed = true;
+      return rounds.close();
+    },
+  };
+}
+
+/** Tasks to be failed, the longest overdue first. */
+async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
+  const { database, storeEngine, bootId, clock, isRunning } = parts;
+  const nowMs = clock.nowMs();
+  const rows = await database
+    .selectFrom("tasks")
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "timeout_sec"])
+    .where("ended_at_ms", "is", null)
+    .where("deadline_ms", "<=", BigInt(nowMs))
+    .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, nowMs })]))
+    .orderBy("deadline_ms")
+    .limit(MAX_TASKS)
+    .execute();
+  return rows
+    .filter(({ id }) => !isRunning(id))
+    .map((row) => ({
+      kind: "fail",
+      task: row.id,
+      hold: row.hold_id,
+      account: row.account_id,
+      key: row.key_id,
+      epoch: Number(row.epoch),
+      ...timeoutFailure(Number(row.timeout_sec)),
+      unfinished: row.attempts > 0n,
+      nowMs,
+    }));
+}

@@ -1,0 +1,207 @@
+import { type RawBuilder, type Selectable, sql } from "kysely";
+import type { TaskKind } from "../core/task.ts";
+import type { Engine as StoreEngine } from "../db/engine.ts";
+import type { Database, TasksTable } from "../db/schema.ts";
+import { storeTime } from "../ledger/records.ts";
+import type { Busy } from "./fair-order.ts";
+
+/** A task that can be taken, as it was seen. */
+export interface QueuedTask {
+  readonly id: string;
+  readonly kind: TaskKind;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly holdId: string;
+  readonly requestId: string;
+  readonly model: string;
+  readonly epoch: number;
+  readonly timeoutSec: number;
+  readonly createdAtMs: number;
+  readonly readyAtMs: number;
+  readonly deadlineMs: number;
+}
+
+/** A task and its place among all that were ever submitted. */
+export interface Placed {
+  readonly seq: bigint;
+  readonly task: QueuedTask;
+}
+
+const COLUMNS = [
+  "tasks.seq",
+  "tasks.id",
+  "tasks.kind",
+  "tasks.account_id",
+  "tasks.key_id",
+  "tasks.hold_id",
+  "tasks.request_id",
+  "tasks.model",
+  "tasks.epoch",
+  "tasks.provider",
+  "tasks.timeout_sec",
+  "tasks.created_at_ms",
+  "tasks.ready_at_ms",
+  "tasks.deadline_ms",
+  "tasks.seq",
+] as const;
+
+type Column = (typeof COLUMNS)[number] extends `tasks.${infer Name}` ? Name : never;
+
+// As a constant in the text of the statement: an index of some rows is only used where the statement itself names them.
+const PENDING = sql.lit("pending" as const);
+const RUNNING = sql.lit("running" as const);
+
+/**
+ * The first pending task of each line, at most of so many lines, from the line behind that of `after`. The index is
+ * entered once for each line: what stands behind the first costs nothing.
+ */
+export async function findHeads(
+  database: Database,
+  after: Placed | undefined,
+  maxLines: number,
+): Promise<readonly Placed[]> {
+  const rows = await database
+    .withRecursive("heads(seq, place)", (query) =>
+      query
+        .selectFrom((from) => {
+          const first = from
+            .selectFrom("tasks")
+            .select("seq")
+            .where("state", "=", PENDING)
+            .orderBy("account_id")
+            .orderBy("kind")
+            .orderBy("model")
+            .orderBy("ready_at_ms")
+            .orderBy("seq")
+            .limit(1);
+          if (after === undefined) return first.as("first");
+          const { accountId, kind, model } = after.task;
+          return first
+            .where(sql<boolean>`(account_id, kind, model) > (${accountId}, ${kind}, ${model})`)
+            .as("first");
+        })
+        .select(["first.seq", sql<number>`1`.as("place")])
+        .unionAll(
+          query
+            .selectFrom("heads")
+            .innerJoin("tasks as head", "head.seq", "heads.seq")
+            .select((select) => [
+              select
+                .selectFrom("tasks as next")
+                .select("next.seq")
+                .where("next.state", "=", PENDING)
+                .where(
+                  sql<boolean>`(next.account_id, next.kind, next.model) > (head.account_id, head.kind, head.model)`,
+                )
+                .orderBy("next.account_id")
+                .orderBy("next.kind")
+                .orderBy("next.model")
+                .orderBy("next.ready_at_ms")
+                .orderBy("next.seq")
+                .limit(1)
+                .$asScalar()
+                .as("seq"),
+              sql<number>`heads.place + 1`.as("place"),
+            ])
+            .where("heads.place", "<", maxLines),
+        ),
+    )
+    .selectFrom("heads")
+    .innerJoin("tasks", "tasks.seq", "heads.seq")
+    .select(COLUMNS)
+    .orderBy("heads.place")
+    .execute();
+  return rows.map(placed);
+}
+
+/** What stands in a line behind its `head` and may be begun at `nowMs`, at most `limit` tasks. */
+export async function readLine(
+  database: Database,
+  { seq, task: { accountId, kind, model, readyAtMs } }: Placed,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+): Promise<Placed[]> {
+  const rows = await database
+    .selectFrom("tasks")
+    .select(COLUMNS)
+    .where("state", "=", PENDING)
+    .where("account_id", "=", accountId)
+    .where("kind", "=", kind)
+    .where("model", "=", model)
+    .where(sql<boolean>`(ready_at_ms, seq) > (${BigInt(readyAtMs)}, ${seq})`)
+    .where("ready_at_ms", "<=", BigInt(nowMs))
+    .orderBy("ready_at_ms")
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map(placed);
+}
+
+/** How many tasks of each account each provider runs, over all processes. */
+export async function countRunning(database: Database): Promise<readonly Busy[]> {
+  const rows = await database
+    .selectFrom("tasks")
+    .select(["provider", "account_id"])
+    .select((row) => row.fn.countAll<bigint>().as("tasks"))
+    .where("state", "=", RUNNING)
+    .groupBy(["provider", "account_id"])
+    .execute();
+  return rows.map(({ provider, account_id: accountId, tasks }) => ({
+    accountId,
+    provider: provider ?? "",
+    tasks: Number(tasks),
+  }));
+}
+
+/** By what a process that asks knows which running tasks have been left behind. */
+export interface LeaseView {
+  readonly storeEngine: StoreEngine;
+  readonly bootId: string;
+  readonly nowMs: number;
+}
+
+/** Running tasks that their process has left behind and whose deadline has not come, at most `limit`. */
+export async function findOrphans(
+  database: Database,
+  view: LeaseView,
+  limit: number,
+): Promise<readonly { readonly task: QueuedTask; readonly provider: string }[]> {
+  const rows = await database
+    .selectFrom("tasks")
+    .select(COLUMNS)
+    .where("state", "=", RUNNING)
+    .where(isLeft(view))
+    .where("deadline_ms", ">", BigInt(view.nowMs))
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ task: placed(row).task, provider: row.provider ?? "" }));
+}
+
+/**
+ * Whether a running task has been left behind: its lease has run out by the store's clock. A store that belongs to one
+ * process alone knows at once: any other owner is dead.
+ */
+export function isLeft({ storeEngine, bootId, nowMs }: LeaseView): RawBuilder<boolean> {
+  const isOver = sql<boolean>`lease_until_ms < ${storeTime(storeEngine, nowMs)}`;
+  return storeEngine === "sqlite" ? sql<boolean>`(${isOver} or owner <> ${bootId})` : isOver;
+}
+
+function placed(row: Pick<Selectable<TasksTable>, Column>): Placed {
+  return {
+    seq: row.seq,
+    task: {
+      id: row.id,
+      kind: row.kind,
+      accountId: row.account_id,
+      keyId: row.key_id,
+      holdId: row.hold_id,
+      requestId: row.request_id,
+      model: row.model,
+      epoch: Number(row.epoch),
+      timeoutSec: Number(row.timeout_sec),
+      createdAtMs: Number(row.created_at_ms),
+      readyAtMs: Number(row.ready_at_ms),
+      deadlineMs: Number(row.deadline_ms),
+    },
+  };
+}

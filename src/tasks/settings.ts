@@ -1,0 +1,76 @@
+import { type Static, Type } from "typebox";
+
+/** What the operator sets of tasks. */
+export interface TaskSettings {
+  /** Tasks that an account may have waiting. */
+  readonly pendingPerAccount: number;
+  /** Tasks that a provider runs at a time, over all processes, */
+  readonly runningPerProvider: number;
+  /** unless it stands here with a number of its own. */
+  readonly runningAt: Readonly<Record<string, number>>;
+  /** Tasks that this process runs at a time. */
+  readonly runningPerProcess: number;
+  /** A running task that its process has not been heard of for so long is taken over by another. */
+  readonly leaseMs: number;
+  /** How long the files of a result are kept. */
+  readonly filesMs: number;
+  /** How long an ended task is kept. */
+  readonly endedMs: number;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const DEFAULT_TASK_SETTINGS: TaskSettings = {
+  pendingPerAccount: 1_000,
+  runningPerProvider: 20,
+  runningAt: {},
+  runningPerProcess: 64,
+  leaseMs: 30_000,
+  filesMs: DAY_MS,
+  endedMs: 30 * DAY_MS,
+};
+
+const Count = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
+
+/** The section `tasks` of the settings file. */
+export const TaskSection = Type.Object(
+  {
+    pending_per_account: Count(1_000_000),
+    running_per_provider: Count(10_000),
+    running_at: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 1, maximum: 10_000 }))),
+    running_per_process: Count(10_000),
+    lease_seconds: Type.Optional(Type.Number({ minimum: 3, maximum: 3_600 })),
+    result_hours: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 24 * 365 })),
+    kept_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 3_650 })),
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * What a section comes to. `names` are those of providers that may stand in it. Throws a sentence that begins with
+ * `path` where it cannot be used.
+ */
+export function readTaskSection(
+  path: string,
+  data: Static<typeof TaskSection>,
+  names: readonly string[],
+): TaskSettings {
+  const otherwise = DEFAULT_TASK_SETTINGS;
+  const ms = (value: number | undefined, unitMs: number): number | undefined =>
+    value === undefined ? undefined : Math.round(value * unitMs);
+  const unknown = Object.keys(data.running_at ?? {}).find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new Error(
+      `${path}.running_at names ${unknown}, which makes no pictures or films: use ${names.join(", ")}.`,
+    );
+  return {
+    pendingPerAccount: data.pending_per_account ?? otherwise.pendingPerAccount,
+    runningPerProvider: data.running_per_provider ?? otherwise.runningPerProvider,
+    runningAt: data.running_at ?? otherwise.runningAt,
+    runningPerProcess: data.running_per_process ?? otherwise.runningPerProcess,
+    leaseMs: ms(data.lease_seconds, 1_000) ?? otherwise.leaseMs,
+    filesMs: ms(data.result_hours, HOUR_MS) ?? otherwise.filesMs,
+    endedMs: ms(data.kept_days, DAY_MS) ?? otherwise.endedMs,
+  };
+}

@@ -1,0 +1,156 @@
+import { buildModel, createCatalog } from "../../src/catalog/catalog.ts";
+import type { ModelFacts } from "../../src/catalog/schema.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { Hold } from "../../src/core/hold.ts";
+import type { Log } from "../../src/core/log.ts";
+import type { ImageRequest, MediaRequest, VideoRequest } from "../../src/core/media.ts";
+import type { Model } from "../../src/core/model.ts";
+import type { PriceFacts } from "../../src/core/price.ts";
+import type { ResultFile } from "../../src/core/task.ts";
+import type { Offer } from "../../src/gateway/admit.ts";
+import type { MediaProvider } from "../../src/providers/provider.ts";
+import { type TaskRun, TaskStop } from "../../src/tasks/runner.ts";
+import type { LogLine } from "./gateway.ts";
+
+/** The least that is asked for. */
+export const PICTURE: ImageRequest = { kind: "image", prompt: "A red kite.", n: 1, images: [] };
+export const FILM: VideoRequest = {
+  kind: "video",
+  prompt: "A kite takes off.",
+  durationSec: 5,
+  resolution: "720p",
+  aspectRatio: "16:9",
+  referenceImages: [],
+  referenceVideos: [],
+  referenceAudios: [],
+};
+
+/** A model of pictures or films at one provider, by prices as a file has them. */
+export function mediaModel(
+  category: "image" | "video",
+  facts: Partial<ModelFacts> & Pick<ModelFacts, "prices">,
+  routes: Model["routes"] = [{ provider: "double", upstreamId: "double-1" }],
+): Model {
+  return buildModel(`test/${category}`, category, facts, { supportedProtocols: [], routes });
+}
+
+/** What is offered where `providers` serve `models`, each by its id. */
+export function mediaOffer(models: readonly Model[], providers: readonly MediaProvider[]): Offer {
+  return {
+    catalog: createCatalog(models),
+    providers: new Map(),
+    mediaProviders: new Map(providers.map((provider) => [provider.id, provider])),
+  };
+}
+
+/** One run of a task in memory: what is durable of it is kept, so that the next run can go on. */
+export interface TestRun extends TaskRun {
+  /** What was made durable, in order. */
+  readonly steps: readonly string[];
+  stop(reason: TaskStop["reason"]): void;
+  /** The same task in the hands of another process. */
+  next(): TestRun;
+}
+
+export interface TestRunOptions {
+  readonly clock: Clock;
+  readonly model: Model;
+  readonly request: MediaRequest;
+  readonly timeoutSec?: number;
+  /** What is held. */
+  readonly amount?: bigint;
+  readonly facts?: PriceFacts;
+  readonly clientHeaders?: Readonly<Record<string, string>>;
+  readonly base64?: boolean;
+  readonly provider?: string;
+}
+
+/** A run of a task that nobody has begun. */
+export function createTestRun(options: TestRunOptions): TestRun {
+  const { clock, model, request, timeoutSec = 600 } = options;
+  const createdAtMs = clock.nowMs();
+  const hold = {
+    id: "hold_00112233445566778899aabbccddeeff",
+    accountId: "acct_00112233445566778899aabbccddeeff",
+    keyId: "key_00112233445566778899aabbccddeeff",
+    amount: options.amount ?? 10_000_000_000n,
+    snapshot: {
+      version: model.priceVersion,
+      prices: model.prices,
+      pricedAtMs: createdAtMs,
+      ...(options.facts === undefined ? {} : { facts: options.facts }),
+    },
+  } as unknown as Hold;
+  const kept: { job: string | null; attempts: number } = { job: null, attempts: 0 };
+  const { clientHeaders = {}, base64, provider = model.routes[0]?.provider ?? "" } = options;
+  const open = (): TestRun => {
+    const steps: string[] = [];
+    const stopping = new AbortController();
+    const keep = async (step: string, change: () => void): Promise<void> => {
+      stopping.signal.throwIfAborted();
+      await Promise.resolve();
+      change();
+      steps.push(step);
+    };
+    return {
+      id: request.kind === "image" ? `img_${"0".repeat(32)}` : `vid_${"0".repeat(32)}`,
+      kind: request.kind,
+      accountId: hold.accountId,
+      requestId: "req_00112233445566778899aabbccddeeff",
+      model: model.id,
+      provider,
+      hold,
+      payload: JSON.parse(
+        JSON.stringify({ request, clientHeaders, ...(base64 === undefined ? {} : { base64 }) }),
+      ),
+      job: kept.job,
+      attempts: kept.attempts,
+      createdAtMs,
+      deadlineMs: createdAtMs + timeoutSec * 1_000,
+      signal: stopping.signal,
+      beginAttempt: () => keep("attempt", () => void (kept.attempts += 1)),
+      noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),
+      steps,
+      stop: (reason) => stopping.abort(new TaskStop(reason)),
+      next: open,
+    };
+  };
+  return open();
+}
+
+/** A store of files in memory, which takes what begins like a picture or a film. */
+export interface TestFiles {
+  store(
+    taskId: string,
+    bytes: Uint8Array,
+    kind: "image" | "video",
+  ): Promise<ResultFile | { notStored: string }>;
+  readonly stored: readonly ResultFile[];
+}
+
+export function createTestFiles(): TestFiles {
+  const stored: ResultFile[] = [];
+  return {
+    stored,
+    async store(_taskId, bytes, kind) {
+      const head = String.fromCharCode(...bytes.subarray(0, 8));
+      const found = head.startsWith("\u0089PNG") ? "image" : head.endsWith("ftyp") ? "video" : "page";
+      if (found !== kind) return { notStored: "The file is not what was asked for." };
+      const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+      const [mediaType, ending] = kind === "image" ? ["image/png", "png"] : ["video/mp4", "mp4"];
+      const file = { name: `${sha256.slice(0, 16)}.${ending}`, mediaType, bytes: bytes.length, sha256 };
+      stored.push(file);
+      return file;
+    },
+  };
+}
+
+/** A log that keeps its lines. */
+export function keepingLog(): Log & { readonly lines: readonly LogLine[] } {
+  const lines: LogLine[] = [];
+  const at =
+    (level: LogLine["level"]): Log["info"] =>
+    (message, fields = {}) =>
+      void lines.push({ level, message, ...fields });
+  return { lines, info: at("info"), warn: at("warn"), error: at("error") };
+}

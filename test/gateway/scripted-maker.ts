@@ -1,0 +1,76 @@
+import type { Clock } from "../../src/core/clock.ts";
+import type { MediaRequest } from "../../src/core/media.ts";
+import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
+import type { MediaProvider } from "../../src/providers/provider.ts";
+
+/** What a scripted provider does when it is called: answers, throws, or never answers. */
+export type Act<T> = T | Error | "never";
+
+/** What it does call by call; the last act is repeated. What is absent it cannot be asked. */
+export interface MakerScript {
+  readonly create: readonly Act<MediaStep>[];
+  readonly poll?: readonly Act<MediaStep>[];
+  readonly find?: readonly Act<string | undefined>[];
+  readonly cancel?: readonly Act<undefined>[];
+}
+
+/** A maker of pictures and films without a network, that does as it is told and remembers its calls. */
+export interface ScriptedMaker {
+  readonly provider: MediaProvider;
+  /** `create <number of the attempt>`, `poll <job>`, `find <number>`, `cancel <job>`, in order. */
+  readonly calls: readonly string[];
+  /** When each of them came, in milliseconds since the first. */
+  readonly timesMs: readonly number[];
+}
+
+export function createScriptedMaker(script: MakerScript, clock: Clock): ScriptedMaker {
+  const calls: string[] = [];
+  const timesMs: number[] = [];
+  let firstMs: number | undefined;
+  const did: Record<string, number> = {};
+  const act = async <T>(kind: keyof MakerScript, name: string, call: MediaCall): Promise<T> => {
+    calls.push(`${kind} ${name}`);
+    firstMs ??= clock.nowMs();
+    timesMs.push(clock.nowMs() - firstMs);
+    call.signal.throwIfAborted();
+    const acts = (script[kind] ?? []) as readonly Act<T>[];
+    const nth = did[kind] ?? 0;
+    did[kind] = nth + 1;
+    const next = acts[Math.min(nth, acts.length - 1)];
+    if (next instanceof Error) throw next;
+    if (next === "never")
+      return new Promise<T>((_, reject) => {
+        call.signal.addEventListener("abort", () => reject(call.signal.reason as Error), { once: true });
+      });
+    return next as T;
+  };
+  const attempt = ({ reference }: MediaCall): string => reference.split(".")[1] ?? "";
+  const adapter: MediaAdapter<MediaRequest> = {
+    create: (_request, call) => act("create", attempt(call), call),
+    ...(script.poll === undefined ? {} : { poll: (job, _request, call) => act("poll", job, call) }),
+    ...(script.find === undefined ? {} : { find: (call) => act("find", attempt(call), call) }),
+    ...(script.cancel === undefined ? {} : { cancel: (job, call) => act("cancel", job, call) }),
+  };
+  const provider: MediaProvider = {
+    id: "double",
+    baseUrl: "http://double.invalid/api",
+    headers: { authorization: "Bearer sk-double-secret-1" },
+    secrets: ["sk-double-secret-1"],
+    adapters: { image: adapter, video: adapter },
+  };
+  return { provider, calls, timesMs };
+}
+
+/** A refusal for `reason`. */
+export function refused(reason: MediaRefusal["reason"], more: Partial<MediaRefusal> = {}): MediaStep {
+  return { state: "refused", refusal: { reason, message: "", code: "Code", ...more } };
+}
+
+/** The provider has it. */
+export const working = (job = "job-1", pollAfterMs?: number): MediaStep => ({
+  state: "working",
+  job,
+  ...(pollAfterMs === undefined ? {} : { pollAfterMs }),
+});
+
+export const unknownJob: MediaStep = { state: "unknown_job" };

@@ -1,0 +1,321 @@
+import { expect } from "bun:test";
+import { type Clock, systemClock, type Timer } from "../../src/core/clock.ts";
+import type { MicroCredits } from "../../src/core/credits.ts";
+import { type Failpoint, noFailpoint } from "../../src/core/failpoint.ts";
+import type { Log, LogFields } from "../../src/core/log.ts";
+import type { Model } from "../../src/core/model.ts";
+import { systemRandom } from "../../src/core/random.ts";
+import type { Task, TaskState } from "../../src/core/task.ts";
+import { NO_USAGE } from "../../src/core/usage.ts";
+import type { Assets } from "../../src/assets/assets.ts";
+import type { Command } from "../../src/ledger/commands.ts";
+import { openStore, type Store } from "../../src/ledger/store.ts";
+import { createWriter, type Writer } from "../../src/ledger/writer.ts";
+import { createCipher } from "../../src/runtime/cipher.ts";
+import { createEndings } from "../../src/tasks/endings.ts";
+import { createEngine, type Engine } from "../../src/tasks/engine.ts";
+import type { ProviderOf } from "../../src/tasks/queue.ts";
+import type { TaskOutcome, TaskRun, TaskRunner } from "../../src/tasks/runner.ts";
+import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "../../src/tasks/settings.ts";
+import { createTasks, type Tasks, type TaskSubmission } from "../../src/tasks/tasks.ts";
+import type { TestEngine } from "../gateway/engines.ts";
+import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
+import { auditBooks, executeAt } from "../ledger/books.ts";
+
+/** One store with accounts that have credit, and processes over it that run tasks. */
+export interface Station {
+  readonly store: Store;
+  /** All processes go by it; leases go by the server's where there is one. */
+  readonly clock: FakeClock;
+  /** A process that has not started its engine yet. */
+  process(options?: ProcessOptions): TestProcess;
+  /** The task's row as it stands. */
+  row(id: string): Promise<Readonly<Record<string, unknown>>>;
+  /** How many tasks stand in each state. */
+  counts(): Promise<Readonly<Partial<Record<TaskState, number>>>>;
+  /** What the account has. */
+  account(id?: string): Promise<{ readonly balance: bigint; readonly held: bigint }>;
+  /** Runs a statement past the writer. */
+  execute(statement: string): Promise<void>;
+  /** The lease of a running task has run out by the store's clock. */
+  endLease(id: string): Promise<void>;
+  /** Fails unless every sum of the books is right. */
+  audit(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  readonly runner?: TaskRunner;
+  readonly settings?: Partial<TaskSettings>;
+  readonly providerOf?: ProviderOf;
+  readonly assets?: Partial<Assets>;
+  readonly failpoint?: Failpoint;
+}
+
+/** A process that runs tasks, as far as this folder knows of it. */
+export interface TestProcess {
+  readonly bootId: string;
+  readonly tasks: Tasks;
+  readonly engine: Engine;
+  readonly logs: readonly string[];
+  /** Tasks that this process was given to run, by id, the last run of each. */
+  readonly runs: ReadonlyMap<string, TestRun>;
+  /** Whether the writer of this process reaches the store. */
+  reach(isReachable: boolean): void;
+  /** Commands that the store has been sent, whether it was reached or not. */
+  readonly sent: Command[];
+  /** Submits a task of an account. */
+  submit(more?: Partial<TaskSubmission>): Promise<Task>;
+  /** Ends the process as a power cut does: no timer fires any more, nothing is written. */
+  kill(): void;
+  close(): Promise<void>;
+}
+
+/** A run that a test ends by hand. */
+export interface TestRun {
+  readonly run: TaskRun;
+  end(outcome: TaskOutcome): void;
+  break(error: Error): void;
+}
+
+export const ACCOUNTS = ["a", "b", "c"] as const;
+export const CREDIT = 1_000_000n;
+export const PICTURE = { id: "m/picture" } as Model;
+export const FILM = { id: "m/film" } as Model;
+
+/** An outcome that a test's runner may come to. */
+export function completed(used: MicroCredits = 5n): TaskOutcome {
+  return {
+    kind: "completed",
+    result: {
+      createdSec: 1,
+      files: [{ name: "f.png", mediaType: "image/png", bytes: 3, sha256: "00" }],
+    },
+    used,
+    usage: { ...NO_USAGE, images: 1 },
+    flags: [],
+    timeline: {
+      provider: "p",
+      admittedAtMs: 1,
+      heldAtMs: 1,
+      firstByteAtMs: 2,
+      endedAtMs: 3,
+      attempts: [],
+    },
+  };
+}
+
+export const RELEASED: TaskOutcome = { kind: "released" };
+
+/** Waits for what happens by itself, without time: until `holds` does, or the test fails. */
+export async function until(holds: () => boolean | Promise<boolean>, what = "it"): Promise<void> {
+  const startedMs = systemClock.nowMs();
+  while (!(await holds())) {
+    if (systemClock.nowMs() - startedMs > 10_000) throw new Error(`${what} did not come about`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Opens books with the accounts `a`, `b` and `c` and their keys `key-a` and so on. */
+export async function openStation(on: TestEngine, clock = createFakeClock()): Promise<Station> {
+  const place = await on.newPlace();
+  const open = (): Promise<Store> =>
+    openStore({
+      place: place.place,
+      failpoint: noFailpoint,
+      writerFailpoint: undefined,
+      kill: () => expect.unreachable(),
+    });
+  const store = await open();
+  const log = createTestLog([]);
+  const writer = createWriter(store.executor, log, systemClock);
+  for (const account of ACCOUNTS) await openAccount(writer, account);
+  const processes: TestProcess[] = [];
+  const opened: Store[] = [];
+  let boots = 0;
+
+  return {
+    store,
+    clock,
+    process(options = {}) {
+      boots += 1;
+      const made = createProcess({ store, writer, clock, bootId: `boot_${boots}` }, options);
+      processes.push(made);
+      return made;
+    },
+    async row(id) {
+      const row = await store.database
+        .selectFrom("tasks")
+        .selectAll()
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow();
+      return row;
+    },
+    async counts() {
+      const rows = await store.database
+        .selectFrom("tasks")
+        .select("state")
+        .select((row) => row.fn.countAll<bigint>().as("tasks"))
+        .groupBy("state")
+        .execute();
+      return Object.fromEntries(rows.map(({ state, tasks }) => [state, Number(tasks)]));
+    },
+    account: (id = "a") =>
+      store.database
+        .selectFrom("accounts")
+        .select(["balance", "held"])
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow(),
+    execute: (statement) => executeAt(place.place, statement),
+    endLease: (id) => executeAt(place.place, `update tasks set lease_until_ms = 1 where id = '${id}'`),
+    audit: () => auditBooks(store.database),
+    async close() {
+      for (const each of processes) await each.close();
+      await writer.close();
+      for (const each of [store, ...opened]) await each.database.destroy();
+      await place.remove();
+    },
+  };
+}
+
+async function openAccount(writer: Writer, account: string): Promise<void> {
+  const nowMs = 1;
+  await writer.submit({ kind: "create_account", account, name: account, nowMs });
+  await writer.submit({
+    kind: "issue_key",
+    key: `key-${account}`,
+    account,
+    name: account,
+    hash: `hash-${account}`,
+    hint: "sk-…",
+    models: null,
+    budget: null,
+    expiresAtMs: null,
+    nowMs,
+  });
+  await writer.submit({
+    kind: "grant",
+    cause: `grant-${account}`,
+    account,
+    amount: CREDIT,
+    reason: "test",
+    requestId: "req",
+    nowMs,
+  });
+}
+
+interface Shared {
+  readonly store: Store;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bootId: string;
+}
+
+function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
+  const { store, bootId } = shared;
+  let isAlive = true;
+  let isReachable = true;
+  const sent: Command[] = [];
+  const logs: string[] = [];
+  const runs = new Map<string, TestRun>();
+  const clock = mortal(shared.clock, () => isAlive);
+  const writer: Writer = {
+    async submit(command) {
+      sent.push(command);
+      if (!isAlive) return new Promise(() => {});
+      if (!isReachable) throw new Error("the store is away");
+      const answer = await shared.writer.submit(command);
+      return isAlive ? answer : new Promise(() => {});
+    },
+    close: () => Promise.resolve(),
+  };
+  const cipher = createCipher("secret");
+  const endings = createEndings({ database: store.database, clock, pollMs: 500 });
+  const failpoint = options.failpoint ?? noFailpoint;
+  const byHand: TaskRunner = (run) =>
+    new Promise((resolve, reject) => runs.set(run.id, { run, end: resolve, break: reject }));
+  const engine = createEngine({
+    database: store.database,
+    storeEngine: store.engine,
+    writer,
+    clock,
+    log: createTestLog(logs),
+    failpoint,
+    bootId,
+    cipher,
+    endings,
+    runner: options.runner ?? byHand,
+    settings: () => ({ ...DEFAULT_TASK_SETTINGS, ...options.settings }),
+    assets: { remove: () => Promise.resolve(), sweep: () => Promise.resolve(0), ...options.assets },
+    providerOf: options.providerOf ?? (() => ({ provider: "p", limit: 20 })),
+  });
+  const tasks = createTasks({
+    database: store.database,
+    writer,
+    clock,
+    random: systemRandom,
+    failpoint,
+    bootId,
+    cipher,
+    endings,
+    engine,
+    maxPending: () => options.settings?.pendingPerAccount ?? 1_000,
+  });
+  const kill = (): void => void (isAlive = false);
+  let requests = 0;
+
+  return {
+    bootId,
+    tasks,
+    engine,
+    logs,
+    runs,
+    sent,
+    kill,
+    reach: (reachable) => void (isReachable = reachable),
+    async submit(more = {}) {
+      requests += 1;
+      const { accountId = "a" } = more;
+      const task = await tasks.submit({
+        kind: "image",
+        accountId,
+        keyId: `key-${accountId}`,
+        requestId: `req-${bootId}-${requests}`,
+        model: PICTURE,
+        snapshot: { version: "v", prices: {}, pricedAtMs: clock.nowMs() },
+        amount: 10n,
+        expectedCost: 2n,
+        payload: { prompt: "a cat" },
+        warnings: [],
+        timeoutSec: 600,
+        ...more,
+      });
+      if (typeof task === "string") throw new Error(task);
+      return task;
+    },
+    async close() {
+      if (!isAlive) return;
+      isReachable = true;
+      for (const { end } of runs.values()) end(RELEASED);
+      await engine.close();
+      kill();
+    },
+  };
+}
+
+/** The clock of a process: its timers are forgotten with it. */
+function mortal(clock: Clock, isAlive: () => boolean): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    setTimer: (delayMs, run): Timer =>
+      clock.setTimer(delayMs, () => {
+        if (isAlive()) run();
+      }),
+  };
+}
+
+function createTestLog(lines: string[]): Log {
+  const add = (message: string, fields: LogFields = {}): void =>
+    void lines.push(`${message}${fields.error === undefined ? "" : `: ${fields.error}`}`);
+  return { info: add, warn: add, error: add };
+}

@@ -1,0 +1,78 @@
+import { createCanvas } from "../../../src/providers/sandbox/draw/canvas.ts";
+import { encodePng } from "../../../src/providers/sandbox/draw/png.ts";
+import type { Answer } from "../answer.ts";
+import { joinBytes } from "../bytes.ts";
+import { endlessBody, finAt, redirectTo, stallAt } from "../faults.ts";
+
+/** What stands behind the URL of a result. */
+export type FileKind =
+  | "picture"
+  | "film"
+  /** A page that says that the link has expired, with a good status. */
+  | "page"
+  | "missing"
+  /** The connection closes amid the file. */
+  | "cut"
+  /** It declares its true length, and what it has is the first half of a picture. */
+  | "half"
+  | "pixel"
+  /** Nothing comes after the first half. */
+  | "stall"
+  | "endless"
+  | "redirect_to_private";
+
+/** A whole PNG, of one grey; no two of different sizes are the same. */
+export function testPicture(width = 64, height = 48): Uint8Array {
+  return encodePng(createCanvas({ width, height }));
+}
+
+/** The least that is an MP4: a film of no frames with a track of pictures. It is no file to look at. */
+export function testFilm(seconds = 5): Uint8Array {
+  const head = new Uint8Array(100);
+  const view = new DataView(head.buffer);
+  view.setUint32(12, 1_000);
+  view.setUint32(16, seconds * 1_000);
+  const handler = new Uint8Array(24);
+  handler.set(new TextEncoder().encode("vide"), 8);
+  const track = box("trak", box("mdia", box("hdlr", handler)));
+  return joinBytes([
+    box("ftyp", new TextEncoder().encode("isom\0\0\0\0isommp42")),
+    box("moov", joinBytes([box("mvhd", head), track])),
+    box("mdat", new Uint8Array(32)),
+  ]);
+}
+
+function box(type: string, content: Uint8Array): Uint8Array {
+  const head = new Uint8Array(8);
+  new DataView(head.buffer).setUint32(0, content.length + 8);
+  head.set(new TextEncoder().encode(type), 4);
+  return joinBytes([head, content]);
+}
+
+/** The answer of a file server to who asks for a file of this kind. */
+export function fileAnswer(kind: FileKind, seed: number): Answer {
+  const png = testPicture(64 + seed, 48);
+  const picture: Answer = { status: 200, headers: [["content-type", "image/png"]], body: png };
+  switch (kind) {
+    case "picture":
+      return picture;
+    case "film":
+      return { status: 200, headers: [["content-type", "video/mp4"]], body: testFilm() };
+    case "page":
+      return { status: 200, headers: [["content-type", "text/html"]], body: "<html>expired</html>" };
+    case "missing":
+      return { status: 404, headers: [["content-type", "application/xml"]], body: "<Error/>" };
+    case "cut":
+      return finAt(picture, Math.floor(png.length / 2));
+    case "half":
+      return { ...picture, body: png.subarray(0, Math.floor(png.length / 2)) };
+    case "pixel":
+      return { ...picture, body: testPicture(1, 1) };
+    case "stall":
+      return stallAt(picture, Math.floor(png.length / 2));
+    case "endless":
+      return endlessBody(picture, new Uint8Array(1024 * 1024));
+    case "redirect_to_private":
+      return redirectTo("http://169.254.169.254/latest/meta-data");
+  }
+}

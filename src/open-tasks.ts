@@ -3,13 +3,14 @@ import type { Clock } from "./core/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import type { Log } from "./core/log.ts";
 import type { Random } from "./core/random.ts";
+import { createGuardedFetch } from "./gateway/guarded-fetch.ts";
+import { createMediaRunner } from "./gateway/media-job.ts";
 import { taskProvider } from "./gateway/task-provider.ts";
 import type { Offers } from "./offers.ts";
 import type { Books } from "./open-books.ts";
 import { createEndings } from "./tasks/endings.ts";
 import { createEngine, type Engine } from "./tasks/engine.ts";
 import type { ProviderOf } from "./tasks/queue.ts";
-import type { TaskRunner } from "./tasks/runner.ts";
 import { createTasks, type Tasks } from "./tasks/tasks.ts";
 
 /** Tasks, and the engine that runs them; it stands still until it is started. */
@@ -23,7 +24,6 @@ export interface OpenTasksParts {
   readonly books: Books;
   readonly offers: Offers;
   readonly assets: Assets;
-  readonly runner: TaskRunner;
   readonly failpoint: Failpoint;
   readonly clock: Clock;
   readonly random: Random;
@@ -44,9 +44,16 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
     const { runningAt, runningPerProvider } = settings();
     return { provider: found.name, limit: runningAt[found.provider.id] ?? runningPerProvider };
   };
+  const fetch = createGuardedFetch({
+    allowedHosts: () => offers.current().settings.outbound.allowedHosts,
+    plainHttp: () => offers.current().settings.outbound.plainHttp,
+    clock: parts.clock,
+    log: parts.log,
+  });
+  const runner = createMediaRunner({ ...parts, offer: () => offers.current().offer, fetch });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const shared = { ...parts, bootId, database, writer, cipher, endings };
-  const engine = createEngine({ ...shared, storeEngine: books.engine, settings, providerOf });
+  const engine = createEngine({ ...shared, runner, storeEngine: books.engine, settings, providerOf });
   const tasks = createTasks({ ...shared, engine, maxPending: () => settings().pendingPerAccount });
   return { tasks, engine };
 }

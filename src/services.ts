@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import type { Assets } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
-import type { Assets } from "./assets/assets.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
@@ -12,17 +12,14 @@ import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/admit.ts";
-import type { PaidCall } from "./gateway/paid-call.ts";
+import type { Waiting } from "./gateway/media-task.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
-import type { Exceptions } from "./gateway/fetch-target.ts";
-import { createGuardedFetch } from "./gateway/guarded-fetch.ts";
-import { createMediaRunner } from "./gateway/media-job.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
-import { openTasks, type OpenTasks, type OpenTasksParts } from "./open-tasks.ts";
+import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 
 /** What a gateway is built from; a test passes its own. */
@@ -54,11 +51,11 @@ export interface Services {
   reload(): void;
   /** Tells where the gateway listens, once it does. */
   listensAt(url: string): void;
-  /** From here on `readyz` says no. */
+  /** From here on `readyz` says no, and no task is begun. */
   drain(): void;
   /** Ends every call under way, each with an end that says so and with its charge. */
   endCalls(): void;
-  /** Waits for the ledger and lets go of the home folder. */
+  /** Gives up tasks that run, for the next process to go on with; waits for the ledger and lets go of the home folder. */
   close(): Promise<void>;
 }
 
@@ -95,11 +92,10 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const token = await adminTokenOf(config, books);
 
   let draining = false;
-  const live = new Set<Pick<PaidCall, "abort">>();
-  const limiter = createLimiter(clock);
+  const { tasks, engine } = openTasks({ books, offers, assets, failpoint, clock, random, log });
+  const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
-  const { tasks, engine } = openTaskWork(parts, { books, offers, assets, failpoint });
-  await engine.start();
+  const shared = { clock, live, limiter: createLimiter(clock), offer };
   const app = createApp({
     routes: ROUTES,
     clock,
@@ -112,17 +108,14 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: { tasks, assets, limiter, clock, live, offer },
+      media: { ...shared, tasks, assets },
       relay: {
+        ...shared,
         ledger: books.ledger,
-        clock,
         failpoint,
-        live,
         get timeouts() {
           return offers.current().settings.timeouts;
         },
-        offer,
-        limiter,
       },
       async ready() {
         if (draining) throw new Error("The gateway is shutting down.");
@@ -131,6 +124,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
   });
 
+  await engine.start();
   return {
     app,
     admin,
@@ -139,7 +133,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     firstAccount: installation.firstAccount,
     shown: installation.shown,
     offer,
-    reload: () => offers.reload(),
+    reload() {
+      offers.reload();
+      // Tasks may wait for what is served from now on.
+      engine.wake();
+    },
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
@@ -159,24 +157,6 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
 async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }: Books) {
   if (adminToken === undefined) return installation.adminToken();
   return { text: undefined, hash: tokenHash(adminToken) };
-}
-
-/** Tasks, and the engine with the work that it is to do. */
-function openTaskWork(
-  { clock, random, log }: ServiceParts,
-  shared: Pick<OpenTasksParts, "books" | "offers" | "assets" | "failpoint">,
-): OpenTasks {
-  const { offers, assets, failpoint } = shared;
-  const exceptions = (): Exceptions => offers.current().settings.outbound;
-  const fetch = createGuardedFetch({
-    allowedHosts: () => exceptions().allowedHosts,
-    plainHttp: () => exceptions().plainHttp,
-    clock,
-    log,
-  });
-  const offer = (): Offer => offers.current().offer;
-  const runner = createMediaRunner({ offer, assets, fetch, clock, random, failpoint, log });
-  return openTasks({ ...shared, runner, clock, random, log });
 }
 
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */

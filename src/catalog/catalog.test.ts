@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { dearestPrice, TOKEN_BUCKETS } from "../core/price.ts";
+import type { Category, Model } from "../core/model.ts";
+import { dearestPrice, type PriceBucket, TOKEN_BUCKETS } from "../core/price.ts";
 import { createCatalog, loadModelFiles, publicModel } from "./catalog.ts";
 import { readPrices } from "./prices.ts";
 
@@ -12,6 +13,23 @@ const GOOD = {
   supported_protocols: ["compat_chat_completions"],
   prices: { input: 1, output: 2 },
   routes: [{ provider: "openai", upstream_id: "m" }],
+};
+
+/** What must have a price of its own or its parent's, by category. */
+const BUCKETS: Readonly<Partial<Record<Category, (model: Model) => readonly PriceBucket[]>>> = {
+  language: ({ inputModalities, outputModalities }) => [
+    "input",
+    "cache_read",
+    "cache_write_1h",
+    "output",
+    "reasoning",
+    ...(inputModalities.includes("audio") ? (["audio_input"] as const) : []),
+    ...(outputModalities.includes("audio") ? (["audio_output"] as const) : []),
+    ...(outputModalities.includes("image") ? (["image_output"] as const) : []),
+  ],
+  image: ({ prices }) =>
+    prices.image !== undefined ? ["image"] : ["input", "image_input", "image_output", "cache_read"],
+  video: ({ prices }) => (prices.second !== undefined ? ["second"] : ["output"]),
 };
 
 let folder: string | undefined;
@@ -35,13 +53,10 @@ describe("every model file of the house", () => {
   for (const model of models) {
     test(`${model.uniqueId} has prices for all it can take and give, and is shown whole`, () => {
       const snapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: 0 };
-      for (const bucket of ["input", "cache_read", "cache_write_1h", "output", "reasoning"] as const) {
+      for (const bucket of BUCKETS[model.category]?.(model) ?? [])
         expect(dearestPrice(snapshot, bucket, model.totalContext ?? 1_000_000)).toBeGreaterThan(0n);
-      }
-      if (model.inputModalities.includes("audio")) expect(model.prices.audio_input).toBeDefined();
-      if (model.outputModalities.includes("audio")) expect(model.prices.audio_output).toBeDefined();
-      if (model.outputModalities.includes("image")) expect(model.prices.image_output).toBeDefined();
-      expect(model.id).toMatch(/^[a-z0-9-]+\/[a-z0-9.-]+$/);
+      expect(model.media === undefined).toBe(model.category === "language");
+      expect(model.id).toMatch(/^[a-z0-9-]+\/[a-z0-9.-]+(\/edit)?$/);
       const shown = publicModel(model, "http://x");
       expect(shown.unique_id).toBe(`${model.category}/${model.id}`);
       expect(JSON.stringify(shown)).not.toContain("upstream");

@@ -45,6 +45,8 @@ export function loadModelFiles(folder: string): Model[] {
       const [category, ...rest] = name.replace(/\.json$/, "").split("/");
       if (!CATEGORIES.includes(category as Category)) throw new Error(`"${category}" is no category`);
       const { supported_protocols, routes, ...facts } = data;
+      if ((category === "image" || category === "video") && facts.media === undefined)
+        throw new Error(`media is missing: every ${category} model has it`);
       return buildModel(rest.join("/"), category as Category, facts, {
         supportedProtocols: supported_protocols,
         routes: routes.map((route) => ({ provider: route.provider, upstreamId: route.upstream_id })),
@@ -69,7 +71,7 @@ export function buildModel(
   reach: { readonly supportedProtocols: readonly ProtocolId[]; readonly routes: readonly Route[] },
 ): Model {
   const { prices, version } = readPrices(facts.prices, category);
-  const media = readMedia(id, category, facts.media);
+  const media = facts.media === undefined ? undefined : readMedia(id, category, facts.media);
   const model: Omit<Model, "parameterSchema"> = {
     id,
     uniqueId: `${category}/${id}`,

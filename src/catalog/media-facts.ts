@@ -14,16 +14,9 @@ import type { Parameter } from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
 /** What is known of a model of pictures or films, as its file says it. Throws a sentence when that cannot be. */
-export function readMedia(
-  id: string,
-  category: Category,
-  data: MediaData | undefined,
-): MediaFacts | undefined {
-  if (category !== "image" && category !== "video") {
-    if (data !== undefined) throw new Error(`media is only of models of category image or video`);
-    return undefined;
-  }
-  if (data === undefined) throw new Error(`media is missing: every ${category} model has it`);
+export function readMedia(id: string, category: Category, data: MediaData): MediaFacts {
+  if (category !== "image" && category !== "video")
+    throw new Error("media is only of models of category image or video");
   const table = category === "image" ? IMAGE_TABLE : VIDEO_TABLE;
   const parameters = Object.fromEntries(
     Object.entries(data.parameters).map(([name, limits]) => [name, readLimits(table, name, limits)]),

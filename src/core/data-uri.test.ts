@@ -27,6 +27,7 @@ describe("a data URI", () => {
     "data:image/png;base64,aGl=",
     "data:image/png;base64,a-_=",
     "data:image/png;base64,aG k",
+    "data:image/png;base64,aG    k=",
     "data:image/png;base64,aG\nk=",
     "data:image/png;base64,aGk%3D",
     "data:image/png;base64,aGk=aGk=",

@@ -25,7 +25,7 @@ export function readDataUri(text: string): DataUri | undefined {
   if (!head.startsWith("data:") || !head.endsWith(";base64")) return undefined;
   const base64 = text.slice(comma + 1);
   // The decoder would step over white space.
-  if (base64.length % 4 !== 0 || /\s/.test(base64)) return undefined;
+  if (/\s/.test(base64)) return undefined;
   try {
     return {
       mediaType: head.slice(5).split(";")[0]?.trim() ?? "",

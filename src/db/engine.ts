@@ -19,9 +19,13 @@ export interface SchemaWords {
   readonly protectTasks: readonly string[];
 }
 
-/** A change of state that is none of the ways a task can go. */
+/**
+ * A change of state that is none of the ways a task can go. One that is claimed and completed in one transaction is
+ * written once: it has gone two ways, and its epoch has gone up.
+ */
 const NO_WAY = `not ((old.state = 'pending' and new.state in ('running', 'failed', 'cancelled'))
-  or (old.state = 'running' and new.state in ('completed', 'failed')))`;
+  or (old.state = 'running' and new.state in ('completed', 'failed'))
+  or (old.state = 'pending' and new.state = 'completed' and new.epoch > old.epoch))`;
 
 /** The words of each engine. */
 export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {

@@ -90,8 +90,8 @@ const MEASURED = [
 
 describe("OpenAI's models of the catalogue, beside published measurements", () => {
   const models = loadModelFiles(join(import.meta.dir, "../../models")).filter(
-    ({ vendor, inputModalities }) => {
-      return vendor === "openai" && inputModalities.includes("image");
+    ({ category, vendor, inputModalities }) => {
+      return category === "language" && vendor === "openai" && inputModalities.includes("image");
     },
   );
   test("there are some", () => expect(models.length).toBeGreaterThan(0));

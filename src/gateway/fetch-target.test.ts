@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { hostEntryOf, readRedirect, readTarget, Refusal } from "./fetch-target.ts";
+import { readRedirect, readTarget, Refusal } from "./fetch-target.ts";
 
 const NONE = { allowedHosts: [], plainHttp: false };
 const HTTP = { allowedHosts: [], plainHttp: true };
@@ -296,19 +296,6 @@ describe("an exception", () => {
         expect([url, reasonOf(() => readTarget(url, exceptions))]).toEqual([url, expect.any(String)]);
     });
   }
-
-  test("is made of an address of a provider", () => {
-    const cases = {
-      "https://api.example/v1": "api.example:443",
-      "http://127.0.0.1:11434/v1": "127.0.0.1:11434",
-      "http://h/": "h:80",
-      "http://[::1]/": "[::1]:80",
-    };
-    for (const [url, entry] of Object.entries(cases)) {
-      expect(hostEntryOf(url)).toBe(entry);
-      expect(readTarget(url, { allowedHosts: [entry], plainHttp: false }).isException).toBe(true);
-    }
-  });
 });
 
 describe("a redirect", () => {

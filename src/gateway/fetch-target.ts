@@ -43,7 +43,6 @@ export function readTarget(text: string, exceptions: Exceptions): Target {
   const [, , authority = ""] = text.length > MAX_URL ? [] : (PLAIN_URL.exec(text) ?? []);
   if (authority === "" || !URL.canParse(text)) throw new Refusal("it is no plain http(s) URL");
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "") throw new Refusal("it carries credentials", url.hostname);
   const bare = url.hostname.replace(/^\[|\]$/g, "");
   const address = isAddress(bare) ? bare : undefined;
   // 0x7f.1 and the like: an address is written as an address, whatever else a URL's reader takes for one.
@@ -78,12 +77,6 @@ function checkTarget(target: Target, { plainHttp }: Exceptions): Target {
 /** Whether text is an exception as `allowedHosts` takes them. */
 export function isHostEntry(text: string): boolean {
   return readEntry(text) !== undefined;
-}
-
-/** The host and port of a URL, as an entry of `allowedHosts`. */
-export function hostEntryOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
-  return `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;
 }
 
 function isAllowed(url: URL, entries: readonly string[]): boolean {

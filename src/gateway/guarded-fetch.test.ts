@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { type Answer, answerOf, openInternet } from "../../test/outbound/internet.ts";
+import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { LogFields } from "../core/log.ts";
 import { createGuardedFetch, type GuardedFetchOptions, type GuardedFetchParts } from "./guarded-fetch.ts";
@@ -294,6 +295,19 @@ describe("a redirect", () => {
     ]);
   });
 
+  test("is not kept open while the next is asked, whatever it still has to say", async () => {
+    internet.answer = ({ target, socket }) => {
+      if (target === "/") socket.write("HTTP/1.1 302 x\r\nlocation: /next\r\n\r\nmore, and never an end");
+      return undefined;
+    };
+    const stop = new AbortController();
+    const file = outcomeOf(open().get("https://a.example/", { signal: stop.signal }));
+    for (let i = 0; (internet.asked.length < 2 || internet.open() > 1) && i < 400; i += 1) await Bun.sleep(5);
+    expect([internet.asked.length, internet.open()]).toEqual([2, 1]);
+    stop.abort(new Error("enough"));
+    expect(await file).toBe("enough");
+  });
+
   test("sets no cookie for the next", async () => {
     internet.answer = ({ target }) =>
       target === "/" ? answerOf(302, { location: "/2", "set-cookie": "a=b" }, "") : answerOf(200, {}, "end");
@@ -451,6 +465,24 @@ describe("time", () => {
     await closed();
   });
 
+  test("that is over is waited for no longer", async () => {
+    const clock = createFakeClock();
+    const pending = new Set<number>();
+    let next = 0;
+    const counted: Clock = {
+      nowMs: clock.nowMs,
+      setTimer(delayMs, run) {
+        const id = (next += 1);
+        pending.add(id);
+        const timer = clock.setTimer(delayMs, run);
+        return { cancel: () => void (pending.delete(id) && timer.cancel()) };
+      },
+    };
+    expect(await outcomeOf(open({ clock: counted }).get("https://a.example/"))).toBe("a file");
+    await refusalOf(open({ clock: counted }).get("https://nowhere.example/"));
+    expect([next, pending.size]).toEqual([5, 0]);
+  });
+
   test("is that of the whole over redirects", async () => {
     const { get, clock } = open();
     internet.answer = ({ target }) => (target === "/" ? redirect("/next") : undefined);
@@ -476,6 +508,7 @@ describe("time", () => {
   test("has not begun where the signal was aborted before", async () => {
     const signal = AbortSignal.abort(new Error("over"));
     expect(await outcomeOf(open().get("https://a.example/", { signal }))).toBe("over");
+    expect(internet.resolved).toEqual([]);
     expect(internet.connections()).toBe(0);
   });
 });

@@ -137,7 +137,6 @@ async function ask(target: Target, headers: Readonly<Record<string, string>>, wa
         }),
       );
     } catch (error) {
-      if (way.stop.aborted) throw error;
       failure = error;
     }
   }

@@ -276,6 +276,7 @@ describe("a task that was left behind", () => {
     const first = begin();
     await clock.advance(0);
     run.stop("shutdown");
+    await clock.advance(3_000);
     expect(told(await first)).toBe("released");
     const second = run.next();
     const again = begin(second);
@@ -318,6 +319,7 @@ describe("a task that was left behind", () => {
       const first = begin();
       await clock.advance(0);
       run.stop("shutdown");
+      await clock.advance(3_000);
       await first;
       expect(told(await outcome(run.next()))).toBe("1 for 350000000");
       expect(maker.calls.slice(1)).toEqual([...calls]);
@@ -455,6 +457,7 @@ describe("a run that is to stop", () => {
     const running = it.begin();
     await it.clock.advance(afterMs);
     it.run.stop(reason);
+    await it.clock.advance(3_000);
     const end = await running;
     return { ...it, end };
   }
@@ -493,6 +496,30 @@ describe("a run that is to stop", () => {
   test("amid its sending may be at work; while its provider takes no work it is not", async () => {
     expect(told((await stopped({ create: ["never"] }, "deadline")).end)).toBe("timeout_error, unfinished");
     expect(told((await stopped({ create: [refused("busy")] }, "deadline", 500)).end)).toBe("timeout_error");
+  });
+
+  for (const reason of ["shutdown", "deadline"] as const) {
+    test(`amid its sending, because of ${reason}, still learns the name of its job`, async () => {
+      const it = scene({ create: ["later"], poll: [working()], cancel: [undefined] });
+      const running = it.begin();
+      await it.clock.advance(0);
+      it.run.stop(reason);
+      await it.clock.advance(1_000);
+      it.maker.answer(working());
+      expect(told(await running)).toBe(reason === "shutdown" ? "released" : "timeout_error, unfinished");
+      expect(it.run.steps).toEqual(["attempt", "job job-1"]);
+      await it.clock.advance(0);
+      expect(it.maker.calls.slice(1)).toEqual(reason === "shutdown" ? [] : ["cancel job-1"]);
+    });
+  }
+
+  test("by a shutdown amid a sending that makes it all, still takes what comes soon", async () => {
+    const it = scene({ create: ["later"] }, { behind: () => testPicture() });
+    const running = it.begin();
+    await it.clock.advance(0);
+    it.run.stop("shutdown");
+    it.maker.answer(done([{ url: "https://files.invalid/a" }]));
+    expect(told(await running)).toBe("1 for 350000000");
   });
 
   test("by the store's word that another has it is released", async () => {

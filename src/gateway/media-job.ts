@@ -5,7 +5,7 @@ import { describeError, type Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Random } from "../core/random.ts";
 import type { TaskFailure } from "../core/task.ts";
-import { NO_USAGE } from "../core/usage.ts";
+import { upstreamIdFor } from "../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../providers/media.ts";
 import type { MediaProvider } from "../providers/provider.ts";
@@ -22,6 +22,7 @@ import {
 } from "./media-course.ts";
 import { failureOf, noResult } from "./media-failure.ts";
 import { loadInput } from "./media-input.ts";
+import type { MediaModel } from "./media-model.ts";
 import { keepOutputs } from "./media-outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./media-payload.ts";
 import { chargeFor } from "./media-usage.ts";
@@ -41,6 +42,12 @@ export interface MediaRunnerParts {
 
 /** How long one request to a provider may take: one that begins the work, which may do it all; any other. */
 const LIMIT_MS = { begin: 300_000, ask: 30_000 } as const;
+
+/**
+ * How long a run that is to stop still waits for the name of a job, or for a result that was sent once: without it
+ * nobody could tell what became of the work. Shorter than what the engine leaves a run for its end.
+ */
+const GRACE_MS = 2_500;
 
 /** A provider that is told to stop is told so at most this often, and has this long each time. */
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
@@ -72,7 +79,7 @@ interface Job {
   readonly parts: MediaRunnerParts;
   readonly run: TaskRun;
   readonly payload: MediaPayload;
-  readonly model: Model;
+  readonly model: MediaModel;
   readonly provider: MediaProvider;
   readonly upstreamId: string;
   readonly adapter: BoundAdapter;
@@ -84,11 +91,14 @@ interface Job {
 function openJob(parts: MediaRunnerParts, run: TaskRun): Job | undefined {
   const payload = readMediaPayload(run.payload);
   const offer = parts.offer();
-  const model = offer.catalog.byId(run.model).find(({ category }) => category === run.kind);
-  const upstreamId = model?.routes.find((route) => route.provider === run.provider)?.upstreamId;
+  const isOfRun = (found: Model): found is MediaModel =>
+    found.category === run.kind && found.media !== undefined;
+  const model = offer.catalog.byId(run.model).find(isOfRun);
+  const route = model?.routes.find((found) => found.provider === run.provider);
   const provider = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || upstreamId === undefined || provider === undefined)
+  if (payload === undefined || model === undefined || route === undefined || provider === undefined)
     return undefined;
+  const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
   const adapter = adapterFor(provider, payload);
   if (adapter === undefined) return undefined;
   const progress = {
@@ -176,8 +186,27 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
         if (sent !== undefined) job.attempts[at] = { ...sent, status };
       },
     },
-    { reference: `${run.id}.${attempt}`, limitMs, signal: signal ?? run.signal },
+    {
+      reference: `${run.id}.${attempt}`,
+      limitMs,
+      signal: signal ?? (isAttempt ? lateSignal(job) : run.signal),
+    },
   );
+}
+
+/** Ends what should not be lost a while after the run is told to stop; at once where nothing could come of it. */
+function lateSignal({ run, adapter, parts }: Job): AbortSignal {
+  const late = new AbortController();
+  const onStop = (): void => {
+    const reason: unknown = run.signal.reason;
+    const why = reason instanceof TaskStop ? reason.reason : "lost";
+    const isWanted = why === "shutdown" || (why !== "lost" && adapter.poll !== undefined);
+    if (isWanted) parts.clock.setTimer(GRACE_MS, () => late.abort(reason));
+    else late.abort(reason);
+  };
+  if (run.signal.aborted) onStop();
+  else run.signal.addEventListener("abort", onStop, { once: true });
+  return late.signal;
 }
 
 /** Takes the outputs over and says what they cost. */
@@ -186,8 +215,10 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { clock, random, failpoint, assets, fetch } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
+  // Outputs of a job can be had again by its name.
+  const signal = job.progress.job === null ? lateSignal(job) : run.signal;
   const files = await keepOutputs(
-    { run, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
+    { run, signal, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
     outputs,
   );
   if (files.length === 0) {
@@ -198,14 +229,13 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { request, base64 } = payload;
   const { snapshot } = run.hold;
   const charge = chargeFor({
+    model: job.model,
     request,
     snapshot,
     most: run.hold.amount,
     reported: usage,
     given: outputs.length,
     kept: files.length,
-    estimate: NO_USAGE,
-    mostSeconds: Infinity,
   });
   return {
     kind: "completed",

@@ -10,7 +10,9 @@ import { grown, jittered } from "./media-waits.ts";
 
 /** What the outputs of one run are taken over with. */
 export interface OutputParts {
-  readonly run: TaskRun;
+  readonly run: Pick<TaskRun, "id" | "kind">;
+  /** Ends the taking over, for a reason of the run. */
+  readonly signal: AbortSignal;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
   /** Hosts of the provider itself, which need not be public where the provider is not. */
@@ -34,7 +36,7 @@ const LIMITS = {
 
 /**
  * Takes a provider's outputs into our own store, in their order. One that cannot be had, or is not what was asked for, is
- * left out. Rejects with the reason of the run's signal.
+ * left out. Rejects with the signal's reason.
  */
 export async function keepOutputs(
   parts: OutputParts,
@@ -45,9 +47,9 @@ export async function keepOutputs(
 }
 
 async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<ResultFile | undefined> {
-  const { run, assets, clock, random, failpoint, onTrouble } = parts;
+  const { run, signal, assets, clock, random, failpoint, onTrouble } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    if (tries > 1) await wait(clock, jittered(grown(1_000, tries - 2, 8_000), random), run.signal);
+    if (tries > 1) await wait(clock, jittered(grown(1_000, tries - 2, 8_000), random), signal);
     try {
       const file = await assets.store(run.id, await bytesOf(parts, output), run.kind);
       if (!("notStored" in file)) {
@@ -59,7 +61,7 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<Resu
       if ("bytes" in output) return undefined;
     } catch (error) {
       if (error instanceof TaskStop) throw error;
-      run.signal.throwIfAborted();
+      signal.throwIfAborted();
       onTrouble("an output could not be kept", error);
     }
   }
@@ -68,11 +70,11 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<Resu
 
 async function bytesOf(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
   if ("bytes" in output) return output.bytes;
-  const { run, ownHosts } = parts;
+  const { run, signal, ownHosts } = parts;
   parts.failpoint("task.downloading");
   const { bytes } = await parts.fetch(output.url, {
     ...LIMITS[run.kind],
-    signal: run.signal,
+    signal,
     allowedHosts: ownHosts,
     ...(output.headers === undefined ? {} : { headers: output.headers }),
   });

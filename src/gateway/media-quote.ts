@@ -71,10 +71,14 @@ function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
   };
 }
 
-/** Films that are given may be charged for as those that are made. */
-function mostOfVideo({ media }: MediaModel, request: VideoRequest): Usage {
-  const seconds = request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
-  const tokens = withMargin(seconds * tokensFor(media.outputTokens, priceFacts(request)));
+/** The most seconds of a film that are charged: those that were given may count as those that are made. */
+export function mostSecondsOf({ media }: MediaModel, request: VideoRequest): number {
+  return request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
+}
+
+function mostOfVideo(model: MediaModel, request: VideoRequest): Usage {
+  const seconds = mostSecondsOf(model, request);
+  const tokens = withMargin(seconds * tokensFor(model.media.outputTokens, priceFacts(request)));
   return { ...NO_USAGE, output: tokens, seconds };
 }
 

@@ -48,8 +48,9 @@ const provider = (id: string, clientHeaders: readonly string[]) => ({
   clientHeaders,
   answerHeaders: { "x-answered-by": id },
 });
+const MODEL = { id: "v/m", category: "image", routes: [{ provider: "one" }, { provider: "two" }] };
 const OFFER = {
-  catalog: { models: [], byId: () => [{ category: "image", routes: [{ provider: "one" }] }] },
+  catalog: { models: [], byId: () => [MODEL] },
   providers: new Map(),
   mediaProviders: new Map([
     ["one", provider("one", ["x-one"])],
@@ -59,7 +60,7 @@ const OFFER = {
 } as unknown as Offer;
 
 const ADMISSION = {
-  model: { id: "v/m", routes: [{ provider: "one" }, { provider: "two" }] },
+  model: MODEL,
   request: { kind: "image", prompt: "p" },
   warnings: ["w"],
   snapshot: { version: "1", prices: [], pricedAtMs: 1 },

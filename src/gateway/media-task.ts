@@ -14,6 +14,7 @@ import { holdRefusalError } from "./hold-refusal.ts";
 import { passKeyLimits } from "./key-limits.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { readStore } from "./store-read.ts";
+import { taskProvider } from "./task-provider.ts";
 
 /** What the use cases of pictures and films need. */
 export interface MediaServices {
@@ -103,6 +104,7 @@ export async function submitTask(
   const { kind, admission, offer } = admitted;
   const { model, warnings } = admission;
   record.note({ model: model.id });
+  const told = askProvider(admitted, input.headers);
   const limited = passKeyLimits(
     services,
     { caller, record, format: chatCompletions, refusedAs: KINDS[kind].limitedAs },
@@ -110,10 +112,10 @@ export async function submitTask(
   );
   const headers = (provider?: string | null): Readonly<Record<string, string>> => ({
     ...limited?.headers(),
-    ...providerHeaders(offer, model, provider),
+    ...providerHeaders(offer, kind, model.id, provider),
   });
   try {
-    const { status, body, task } = await answer(await queue(services, input, admitted));
+    const { status, body, task } = await answer(await queue(services, input, admitted, told));
     limited?.pass.end(usedTokens(task));
     return { status, body, warnings, headers: headers(task.provider) };
   } catch (error) {
@@ -124,8 +126,9 @@ export async function submitTask(
 
 async function queue(
   { tasks }: MediaServices,
-  { caller, record, headers }: MediaInput,
-  { kind, admission, offer, base64 }: AdmittedTask,
+  { caller, record }: MediaInput,
+  { kind, admission, base64 }: AdmittedTask,
+  { clientHeaders, minPendingMs }: Told,
 ): Promise<Task> {
   const { model, request, warnings, snapshot, amount, expectedCost, timeoutSec } = admission;
   const task = await tasks.submit({
@@ -137,13 +140,10 @@ async function queue(
     snapshot,
     amount,
     expectedCost,
-    payload: {
-      request,
-      clientHeaders: toldHeaders(offer, model, headers),
-      ...(base64 === true ? { base64 } : {}),
-    },
+    payload: { request, clientHeaders, ...(base64 === true ? { base64 } : {}) },
     warnings,
     timeoutSec,
+    ...(minPendingMs === undefined ? {} : { minPendingMs }),
   });
   if (typeof task !== "string") {
     record.note({ task: task.id });
@@ -154,6 +154,20 @@ async function queue(
   throw tooMany(
     "The account has as many tasks waiting as it may have. Wait until some of them have begun, or cancel some.",
   );
+}
+
+/** What providers are told of a request beside itself, and how long its task is to stay pending at least. */
+interface Told {
+  readonly clientHeaders: Readonly<Record<string, string>>;
+  readonly minPendingMs: number | undefined;
+}
+
+/** Lets the provider that is asked first look at the client's headers. Throws what it does not take of them. */
+function askProvider({ kind, admission: { model }, offer }: AdmittedTask, headers: Headers): Told {
+  const clientHeaders = toldHeaders(offer, model, headers);
+  const provider = taskProvider(offer, kind, model.id)?.provider;
+  const { pendingMs = provider?.minPendingMs } = provider?.admit?.(kind, clientHeaders) ?? {};
+  return { clientHeaders, minPendingMs: pendingMs };
 }
 
 /** The client's own headers that a provider of the model is to be told: which of them it will be is not known yet. */
@@ -170,12 +184,13 @@ function toldHeaders({ mediaProviders }: Offer, model: Model, headers: Headers):
 
 /** Headers that say where a task's result comes from: from who works on it, else from who is asked first. */
 function providerHeaders(
-  { mediaProviders }: Offer,
-  model: Model | undefined,
-  provider?: string | null,
+  offer: Offer,
+  kind: TaskKind,
+  model: string,
+  provider: string | null = null,
 ): Readonly<Record<string, string>> {
-  const id = provider ?? model?.routes[0]?.provider;
-  return (id === undefined ? undefined : mediaProviders.get(id)?.answerHeaders) ?? {};
+  const name = provider ?? taskProvider(offer, kind, model)?.name;
+  return (name === undefined ? undefined : offer.mediaProviders.get(name)?.answerHeaders) ?? {};
 }
 
 function usedTokens({ result }: Task): UsedTokens {
@@ -242,9 +257,7 @@ export async function findTask(
   const task = await readStore(services.tasks.find(kind, id, caller.accountId));
   if (task === undefined) throw noTask();
   record.note({ task: task.id });
-  const offer = services.offer();
-  const model = offer.catalog.byId(task.model).find(({ category }) => category === kind);
-  return { task, headers: providerHeaders(offer, model, task.provider) };
+  return { task, headers: providerHeaders(services.offer(), kind, task.model, task.provider) };
 }
 
 /** Cancels a task that waits. Throws a 404 as `findTask` does, and a 409 once it has begun. */

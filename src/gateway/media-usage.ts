@@ -11,9 +11,12 @@ import {
   type UsageFlag,
 } from "../core/usage.ts";
 import { openUsageCounts } from "../protocols/usage-counts.ts";
+import type { MediaModel } from "./media-model.ts";
+import { usageOfOutputs } from "./media-quote.ts";
 
 /** What a provider delivered, and what is known of its count. */
 export interface Delivery {
+  readonly model: MediaModel;
   readonly request: MediaRequest;
   readonly snapshot: PriceSnapshot;
   /** What was held: the most that was agreed to. */
@@ -24,10 +27,6 @@ export interface Delivery {
   readonly given: number;
   /** Those of them that the client gets; at least one. */
   readonly kept: number;
-  /** What one output uses by the data of the model, where it is sold by tokens and nobody counted. */
-  readonly estimate: TokenUsage;
-  /** The most seconds that can be billed: those of the film, and of films that it was given. */
-  readonly mostSeconds: number;
 }
 
 /** What is charged for a delivery. */
@@ -72,8 +71,8 @@ function isSoldByTokens({ prices }: PriceSnapshot, kind: MediaRequest["kind"]): 
 
 /** Whole seconds of all films that were delivered. */
 function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
-  const { request, reported, given, kept, mostSeconds } = delivery;
-  const asked = request.kind === "video" ? request.durationSec * kept : 0;
+  const { reported, given, kept } = delivery;
+  const { asked, most } = secondsAsked(delivery);
   const told = reported?.seconds;
   if (told === undefined) return asked;
   if (!Number.isFinite(told) || told <= 0) {
@@ -81,19 +80,26 @@ function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
     return asked;
   }
   const billed = Math.ceil(share(told, kept, given));
-  if (billed <= mostSeconds * kept) return billed;
-  flags.add("clamped");
-  return mostSeconds * kept;
+  if (billed > most) flags.add("clamped");
+  return Math.min(billed, most);
+}
+
+/** Seconds of film that were asked for, and with them those that may be billed of films that were given. */
+function secondsAsked({ model, request, kept }: Delivery): { readonly asked: number; readonly most: number } {
+  if (request.kind === "image") return { asked: 0, most: 0 };
+  const { durationSec, referenceVideos } = request;
+  const given = referenceVideos.length > 0 ? model.media.inputVideoSec : 0;
+  return { asked: durationSec * kept, most: (durationSec + given) * kept };
 }
 
 function tokensOf(delivery: Delivery, flags: Set<UsageFlag>): TokenUsage {
-  const { reported, given, kept, estimate } = delivery;
+  const { model, request, reported, given, kept } = delivery;
   const counts = openUsageCounts();
   const told = reported === undefined ? NO_USAGE : mapTokens(reported, (count) => counts.count(count));
   for (const flag of counts.flags) flags.add(flag);
   if (outputTokens(told) === 0) {
     flags.add("estimated");
-    return mapTokens(estimate, (count, isInput) => (isInput ? count : count * kept));
+    return usageOfOutputs(model, request, kept);
   }
   if (kept >= given) return told;
   // The provider counted outputs that the client does not get.

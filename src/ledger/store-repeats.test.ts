@@ -74,6 +74,92 @@ const REPEATS: readonly Repeat[] = [
     before: (books) => [books.hold("x", 60n)],
     command: (books) => books.voided("x", { outcome: "expired" }),
   },
+  {
+    name: "a task's submission",
+    command: (books) => books.submit("x", 60n, { maxPending: 1 }),
+    between: (books) => [books.hold("z", 40n), { kind: "revoke_key", key: books.id("k"), nowMs: 3 }],
+  },
+  {
+    name: "the submission of a task that was claimed meanwhile",
+    command: (books) => books.submit("x", 60n),
+    between: (books) => [books.claim("x"), books.attempt("x", 1)],
+  },
+  {
+    name: "the submission of a task that was cancelled meanwhile",
+    command: (books) => books.submit("x", 60n),
+    between: (books) => [books.cancel("x")],
+  },
+  {
+    name: "a claim",
+    before: (books) => [books.submit("x", 60n)],
+    command: (books) => books.claim("x", { providerLimit: 1 }),
+    between: (books) => [books.attempt("x", 1), books.noteJob("x", "j"), books.renew("x", 900_000)],
+  },
+  {
+    name: "a claim of what another had",
+    before: (books) => [books.submit("x", 60n), books.claim("x", { boot: "dead" }), books.release("x")],
+    command: (books) => books.claim("x", { seenEpoch: 1 }),
+    between: (books) => [books.attempt("x", 1, { epoch: 2 })],
+  },
+  {
+    name: "an attempt",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.attempt("x", 1),
+    between: (books) => [books.noteJob("x", "j"), books.attempt("x", 2)],
+  },
+  {
+    name: "a provider's name for a task",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.noteJob("x", "j"),
+    between: (books) => [books.attempt("x", 1)],
+  },
+  {
+    // One that says more than the last is no repetition on PostgreSQL, whose clock has gone on.
+    name: "a renewal of what lasts longer already",
+    before: (books) => [books.submit("x", 60n), books.claim("x", { leaseMs: 900_000 })],
+    command: (books) => books.renew("x", 1),
+  },
+  {
+    name: "a task's release",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.release("x"),
+  },
+  {
+    name: "a task's completion",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.finish("x", 70n),
+    between: (books) => [books.grant("y", 500n), books.forgetFiles("x")],
+  },
+  {
+    name: "a task's completion above everything there is",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.finish("x", 700n),
+    between: (books) => [books.grant("y", 500n)],
+  },
+  {
+    name: "a task's failure",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.fail("x", { unfinished: true }),
+    between: (books) => [books.hold("z", 100n)],
+  },
+  {
+    name: "the failure of a task that waited",
+    before: (books) => [books.submit("x", 60n)],
+    command: (books) => books.fail("x", { epoch: 0, type: "timeout_error" }),
+  },
+  {
+    name: "a task's cancellation",
+    before: (books) => [books.submit("x", 60n)],
+    command: (books) => books.cancel("x"),
+    between: (books) => [books.hold("z", 100n)],
+  },
+  {
+    name: "a task's files forgotten",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.forgetFiles("x"),
+    between: (books) => [books.attempt("x", 1)],
+  },
+  { name: "old tasks forgotten", command: () => ({ kind: "forget_tasks", beforeMs: 1 }) },
   { name: "an account", command: (books) => books.createAccount("x") },
   {
     name: "a key",
@@ -112,6 +198,8 @@ describeOnEngines("a repeated command is answered alike and changes nothing:", (
       "ledger",
       "requests",
       "processes",
+      "tasks",
+      "task_payloads",
     ] as const;
     const rows = await Promise.all(
       [...tables, "installation" as const].map((table) =>

@@ -19,13 +19,14 @@ describeOnEngines("a task", (engine) => {
   };
   const ofAnswers = (outcomes: readonly Outcome[]): readonly unknown[] =>
     outcomes.map((outcome) => ("answer" in outcome ? outcome.answer : outcome.failure));
+  const told = (command: Command): Promise<unknown> => books.run(command);
   const no = (reason: string): object => ({ ok: false, reason });
   const LOST = no("lost");
 
   describe("that is submitted", () => {
     test("waits, with its credit set aside and what it was asked", async () => {
       const submitted = books.submit("x", 60n, { warnings: ["A sentence."], expectedCost: 9n, nowMs: 7 });
-      expect(await books.run(submitted)).toEqual({ ok: true, amount: 60n });
+      expect(await told(submitted)).toEqual({ ok: true, amount: 60n });
       expect(await task("x")).toEqual({
         seq: expect.any(BigInt),
         id: books.id("x"),
@@ -72,17 +73,13 @@ describeOnEngines("a task", (engine) => {
     });
 
     test("is not there when its credit is not", async () => {
-      expect<unknown>(await books.run(books.submit("x", 101n))).toEqual(no("insufficient_credits"));
+      expect(await told(books.submit("x", 101n))).toEqual(no("insufficient_credits"));
       await books.run({ kind: "change_key", key: books.id("k"), budget: 10n });
-      expect<unknown>(await books.run(books.submit("x", 11n))).toEqual(no("budget_exceeded"));
-      expect<unknown>(await books.run(books.submit("x", 5n, { key: books.id("?") }))).toEqual(
-        no("key_not_live"),
-      );
-      expect<unknown>(await books.run(books.submit("x", 5n, { account: books.id("?") }))).toEqual(
-        no("key_not_live"),
-      );
+      expect(await told(books.submit("x", 11n))).toEqual(no("budget_exceeded"));
+      expect(await told(books.submit("x", 5n, { key: books.id("?") }))).toEqual(no("key_not_live"));
+      expect(await told(books.submit("x", 5n, { account: books.id("?") }))).toEqual(no("key_not_live"));
       await books.run({ kind: "revoke_key", key: books.id("k"), nowMs: 1 });
-      expect<unknown>(await books.run(books.submit("x", 5n))).toEqual(no("key_not_live"));
+      expect(await told(books.submit("x", 5n))).toEqual(no("key_not_live"));
       expect([await idsIn("tasks"), await idsIn("task_payloads")]).toEqual([[], []]);
       expect(await books.account()).toEqual({ balance: 100n, held: 0n });
       await books.audit();
@@ -92,16 +89,14 @@ describeOnEngines("a task", (engine) => {
       const submit = (name: string) => books.submit(name, 1n, { maxPending: 3 });
       const one = await books.apply(submit("x1"), submit("x2"), submit("x3"), submit("x4"));
       expect(ofAnswers(one).slice(2)).toEqual([{ ok: true, amount: 1n }, no("too_many_pending")]);
-      expect<unknown>(await books.run(submit("x5"))).toEqual(no("too_many_pending"));
+      expect(await told(submit("x5"))).toEqual(no("too_many_pending"));
       // Whoever has no credit either is told to wait, not to pay.
-      expect<unknown>(await books.run(books.submit("x5", 500n, { maxPending: 3 }))).toEqual(
-        no("too_many_pending"),
-      );
+      expect(await told(books.submit("x5", 500n, { maxPending: 3 }))).toEqual(no("too_many_pending"));
       // What was claimed or ended does not wait any more; another account's never counted.
       await books.apply(books.createAccount("b"), books.issueKey("kb", { account: books.id("b") }));
       await books.run(books.grant("gb", 9n, { account: books.id("b") }));
       const theirs = { account: books.id("b"), key: books.id("kb") };
-      expect(await books.run({ ...submit("y1"), ...theirs })).toMatchObject({ ok: true });
+      expect(await told({ ...submit("y1"), ...theirs })).toMatchObject({ ok: true });
       const two = await books.apply(
         books.cancel("x1"),
         books.claim("x2"),
@@ -162,7 +157,7 @@ describeOnEngines("a task", (engine) => {
 
     test("runs, for its owner, as long as the lease lasts by the store's clock", async () => {
       const before = storeTime(50);
-      expect(await books.run(books.claim("x", { nowMs: 50, leaseMs: 9_000 }))).toEqual({
+      expect(await told(books.claim("x", { nowMs: 50, leaseMs: 9_000 }))).toEqual({
         ok: true,
         epoch: 1,
       });
@@ -188,14 +183,14 @@ describeOnEngines("a task", (engine) => {
       await books.run(books.claim("x", { nowMs: 4, leaseMs: 600_000 }));
       const again = (more: Partial<ClaimTask>): ClaimTask =>
         books.claim("x", { seenEpoch: 1, boot: "b2", nowMs: 3, ...more });
-      expect(await books.run(again({}))).toEqual(no("taken"));
+      expect(await told(again({}))).toEqual(no("taken"));
       // It is the epoch that was seen, or none.
-      for (const seenEpoch of [0, 2, 7]) expect(await books.run(again({ seenEpoch }))).toEqual(no("taken"));
+      for (const seenEpoch of [0, 2, 7]) expect(await told(again({ seenEpoch }))).toEqual(no("taken"));
       await books.run(books.noteJob("x", "job-1"));
       await books.run(books.attempt("x", 1));
       await books.execute(`update tasks set lease_until_ms = 2 where id = '${books.id("x")}'`);
-      for (const seenEpoch of [0, 2]) expect(await books.run(again({ seenEpoch }))).toEqual(no("taken"));
-      expect(await books.run(again({ provider: books.id("p2") }))).toEqual({ ok: true, epoch: 2 });
+      for (const seenEpoch of [0, 2]) expect(await told(again({ seenEpoch }))).toEqual(no("taken"));
+      expect(await told(again({ provider: books.id("p2") }))).toEqual({ ok: true, epoch: 2 });
       expect(await task("x")).toMatchObject({
         state: "running",
         epoch: 2n,
@@ -212,36 +207,36 @@ describeOnEngines("a task", (engine) => {
     test("is another's at once when nobody else shares the store, but not its own", async () => {
       await books.run(books.claim("x", { nowMs: 5, leaseMs: 600_000 }));
       const again = { seenEpoch: 1, alone: true, nowMs: 5 } as const;
-      expect(await books.run(books.claim("x", again))).toEqual(no("taken"));
-      expect(await books.run(books.claim("x", { ...again, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
+      expect(await told(books.claim("x", again))).toEqual(no("taken"));
+      expect(await told(books.claim("x", { ...again, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
       await books.audit();
     });
 
     test("is anybody's at once when it was given up", async () => {
       await books.run(books.claim("x", { nowMs: 5, leaseMs: 600_000 }));
-      expect(await books.run(books.release("x"))).toEqual({ ok: true });
+      expect(await told(books.release("x"))).toEqual({ ok: true });
       expect(await task("x")).toMatchObject({ state: "running", owner: "b1", lease_until_ms: 0n });
-      expect(await books.run(books.renew("x", 600_000))).toEqual(LOST);
-      expect(await books.run(books.claim("x", { seenEpoch: 1, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
-      expect(await books.run(books.release("x"))).toEqual(LOST);
+      expect(await told(books.renew("x", 600_000))).toEqual(LOST);
+      expect(await told(books.claim("x", { seenEpoch: 1, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
+      expect(await told(books.release("x"))).toEqual(LOST);
       await books.audit();
     });
 
     test("comes too late at its deadline, and not before", async () => {
       for (const nowMs of [DEADLINE_MS, DEADLINE_MS + 1])
-        expect(await books.run(books.claim("x", { nowMs }))).toEqual(no("deadline"));
+        expect(await told(books.claim("x", { nowMs }))).toEqual(no("deadline"));
       expect(await task("x")).toMatchObject({ state: "pending", epoch: 0n });
-      expect(await books.run(books.claim("x", { nowMs: DEADLINE_MS - 1 }))).toEqual({ ok: true, epoch: 1 });
+      expect(await told(books.claim("x", { nowMs: DEADLINE_MS - 1 }))).toEqual({ ok: true, epoch: 1 });
     });
 
     test("has ended for good once it has, and one that never was has too", async () => {
-      expect(await books.run(books.claim("nobody"))).toEqual(no("ended"));
+      expect(await told(books.claim("nobody"))).toEqual(no("ended"));
       await books.run(books.cancel("x"));
-      expect(await books.run(books.claim("x"))).toEqual(no("ended"));
+      expect(await told(books.claim("x"))).toEqual(no("ended"));
       await books.run(books.submit("y", 5n));
       await books.apply(books.claim("y"));
       await books.apply(books.finish("y", 1n));
-      expect(await books.run(books.claim("y", { seenEpoch: 1 }))).toEqual(no("ended"));
+      expect(await told(books.claim("y", { seenEpoch: 1 }))).toEqual(no("ended"));
       await books.audit();
     });
 
@@ -257,15 +252,15 @@ describeOnEngines("a task", (engine) => {
         books.claim("z", { ...theirs, ...two }),
       );
       expect(ofAnswers(one)).toEqual([{ ok: true, epoch: 1 }, { ok: true, epoch: 1 }, no("full")]);
-      expect(await books.run(books.claim("w", two))).toEqual(no("full"));
+      expect(await told(books.claim("w", two))).toEqual(no("full"));
       // Another provider's are counted by themselves.
-      expect(await books.run(books.claim("w", { ...two, provider: books.id("p2") }))).toEqual({
+      expect(await told(books.claim("w", { ...two, provider: books.id("p2") }))).toEqual({
         ok: true,
         epoch: 1,
       });
       // One that is taken over counts once, and not against itself.
       await books.run(books.release("x"));
-      expect(await books.run(books.claim("x", { seenEpoch: 1, boot: "b2", ...two }))).toEqual({
+      expect(await told(books.claim("x", { seenEpoch: 1, boot: "b2", ...two }))).toEqual({
         ok: true,
         epoch: 2,
       });
@@ -291,11 +286,11 @@ describeOnEngines("a task", (engine) => {
     beforeEach(async () => void (await books.apply(books.claim("x"))));
 
     test("writes down its attempts and its job before they happen", async () => {
-      expect(await books.run(books.attempt("x", 1))).toEqual({ ok: true });
-      expect(await books.run(books.noteJob("x", "job-1"))).toEqual({ ok: true });
+      expect(await told(books.attempt("x", 1))).toEqual({ ok: true });
+      expect(await told(books.noteJob("x", "job-1"))).toEqual({ ok: true });
       expect(await task("x")).toMatchObject({ attempts: 1n, job: "job-1" });
-      expect(await books.run(books.attempt("x", 2))).toEqual({ ok: true });
-      expect(await books.run(books.noteJob("x", "job-2"))).toEqual({ ok: true });
+      expect(await told(books.attempt("x", 2))).toEqual({ ok: true });
+      expect(await told(books.noteJob("x", "job-2"))).toEqual({ ok: true });
       expect(await task("x")).toMatchObject({ attempts: 2n, job: "job-2", state: "running", epoch: 1n });
       expect(await books.apply(books.attempt("x", 4))).toEqual([
         { failure: `The task ${books.id("x")} had 2 attempts, not 3.` },
@@ -306,7 +301,7 @@ describeOnEngines("a task", (engine) => {
     test("lengthens its lease, and never shortens it", async () => {
       await books.run(books.renew("x", 600_000, { nowMs: 1_000 }));
       const lease = Number((await task("x")).lease_until_ms);
-      expect(await books.run(books.renew("x", 1, { nowMs: 1_000 }))).toEqual({ ok: true });
+      expect(await told(books.renew("x", 1, { nowMs: 1_000 }))).toEqual({ ok: true });
       expect(Number((await task("x")).lease_until_ms)).toBe(lease);
       if (engine.name === "sqlite") expect(lease).toBe(601_000);
       else expect(Math.abs(lease - Date.now() - 600_000)).toBeLessThan(60_000);
@@ -328,7 +323,7 @@ describeOnEngines("a task", (engine) => {
         nowMs: 70,
         filesUntilMs: 99,
       });
-      expect(await books.run(finish)).toEqual({ ok: true, charged: 50n });
+      expect(await told(finish)).toEqual({ ok: true, charged: 50n });
       expect(await task("x")).toMatchObject({
         state: "completed",
         epoch: 1n,
@@ -367,7 +362,7 @@ describeOnEngines("a task", (engine) => {
     });
 
     test("is charged above its hold from what is free, and the rest is the operator's loss", async () => {
-      expect(await books.run(books.finish("x", 130n))).toEqual({ ok: true, charged: 100n });
+      expect(await told(books.finish("x", 130n))).toEqual({ ok: true, charged: 100n });
       expect(await request("x")).toMatchObject({ charge: 100n, flags: '["above_hold"]' });
       expect(await books.entries("x-hold")).toMatchObject([
         { amount: -100n, kind: "settle" },
@@ -379,7 +374,7 @@ describeOnEngines("a task", (engine) => {
 
     test("does not complete at its deadline or after, and can only fail then", async () => {
       for (const nowMs of [DEADLINE_MS, DEADLINE_MS + 5])
-        expect(await books.run(books.finish("x", 5n, { nowMs }))).toEqual(no("deadline"));
+        expect(await told(books.finish("x", 5n, { nowMs }))).toEqual(no("deadline"));
       expect(await task("x")).toMatchObject({ state: "running" });
       expect(
         await books.run(books.fail("x", { type: "timeout_error", unfinished: true, nowMs: DEADLINE_MS })),
@@ -414,7 +409,7 @@ describeOnEngines("a task", (engine) => {
     });
 
     test("fails with its expected cost as the operator's loss where a provider may have worked for nothing", async () => {
-      expect(await books.run(books.fail("x", { type: "timeout_error", unfinished: true }))).toEqual({
+      expect(await told(books.fail("x", { type: "timeout_error", unfinished: true }))).toEqual({
         ok: true,
       });
       expect(await task("x")).toMatchObject({ state: "failed", error_type: "timeout_error" });
@@ -440,12 +435,12 @@ describeOnEngines("a task", (engine) => {
         books.finish("x", 5n),
         books.fail("x"),
       ];
-      for (const command of late) expect(await books.run(command)).toEqual(LOST);
+      for (const command of late) expect(await told(command)).toEqual(LOST);
       expect(ofAnswers(await books.apply(...late))).toEqual(late.map(() => LOST));
       expect(await task("x")).toEqual(before);
       expect(await books.account()).toEqual({ balance: 100n, held: 60n });
-      expect(await books.run(books.finish("x", 5n, { epoch: 2 }))).toEqual({ ok: true, charged: 5n });
-      for (const command of late) expect(await books.run(command)).toEqual(LOST);
+      expect(await told(books.finish("x", 5n, { epoch: 2 }))).toEqual({ ok: true, charged: 5n });
+      for (const command of late) expect(await told(command)).toEqual(LOST);
       await books.audit();
     });
 
@@ -468,7 +463,7 @@ describeOnEngines("a task", (engine) => {
           books.renew(name, 1),
           books.release(name),
         ])
-          expect(await books.run(command)).toEqual(LOST);
+          expect(await told(command)).toEqual(LOST);
       await books.audit();
     });
 
@@ -482,8 +477,8 @@ describeOnEngines("a task", (engine) => {
         books.finish(name, 1n),
         books.fail(name),
       ])
-        expect(await books.run(command)).toEqual(LOST);
-      expect(await books.run(books.forgetFiles(name))).toEqual({ ok: true });
+        expect(await told(command)).toEqual(LOST);
+      expect(await told(books.forgetFiles(name))).toEqual({ ok: true });
     });
   });
 
@@ -491,7 +486,7 @@ describeOnEngines("a task", (engine) => {
     beforeEach(async () => void (await books.apply(books.submit("x", 60n, { expectedCost: 20n }))));
 
     test("is cancelled, its credit given back, and stays so", async () => {
-      expect(await books.run(books.cancel("x", { nowMs: 9 }))).toEqual({ ok: true });
+      expect(await told(books.cancel("x", { nowMs: 9 }))).toEqual({ ok: true });
       expect(await task("x")).toMatchObject({
         state: "cancelled",
         ended_at_ms: 9n,
@@ -503,31 +498,31 @@ describeOnEngines("a task", (engine) => {
       expect(await idsIn("task_payloads")).toEqual([]);
       expect(await books.account()).toEqual({ balance: 100n, held: 0n });
       const after = await task("x");
-      expect(await books.run(books.cancel("x", { nowMs: 10 }))).toEqual({ ok: true });
+      expect(await told(books.cancel("x", { nowMs: 10 }))).toEqual({ ok: true });
       expect(await task("x")).toEqual(after);
       await books.audit();
     });
 
     test("is not cancelled by another account, nor one that is not there", async () => {
       await books.run(books.createAccount("b"));
-      expect(await books.run(books.cancel("x", { account: books.id("b") }))).toEqual(no("unknown_task"));
-      expect(await books.run(books.cancel("nobody"))).toEqual(no("unknown_task"));
+      expect(await told(books.cancel("x", { account: books.id("b") }))).toEqual(no("unknown_task"));
+      expect(await told(books.cancel("nobody"))).toEqual(no("unknown_task"));
       expect(await task("x")).toMatchObject({ state: "pending" });
     });
 
     test("is not cancelled once it runs, nor once it has ended otherwise", async () => {
       await books.run(books.claim("x"));
-      expect(await books.run(books.cancel("x"))).toEqual(no("started"));
+      expect(await told(books.cancel("x"))).toEqual(no("started"));
       const running = await task("x");
-      expect(await books.run(books.cancel("x"))).toEqual(no("started"));
+      expect(await told(books.cancel("x"))).toEqual(no("started"));
       expect(await task("x")).toEqual(running);
       await books.run(books.finish("x", 4n));
       const completed = await task("x");
-      expect(await books.run(books.cancel("x"))).toEqual(no("ended"));
+      expect(await told(books.cancel("x"))).toEqual(no("ended"));
       expect(await task("x")).toEqual(completed);
       await books.run(books.submit("y", 5n));
       await books.run(books.fail("y", { epoch: 0 }));
-      expect(await books.run(books.cancel("y"))).toEqual(no("ended"));
+      expect(await told(books.cancel("y"))).toEqual(no("ended"));
       expect(await books.account()).toEqual({ balance: 96n, held: 0n });
       await books.audit();
     });
@@ -536,8 +531,8 @@ describeOnEngines("a task", (engine) => {
       const late = books.fail("x", { epoch: 0, type: "timeout_error", nowMs: DEADLINE_MS });
       await books.run(books.submit("y", 5n));
       await books.run(books.claim("y"));
-      expect(await books.run(late)).toEqual({ ok: true });
-      expect(await books.run({ ...late, task: books.id("y"), hold: books.id("y-hold") })).toEqual(LOST);
+      expect(await told(late)).toEqual({ ok: true });
+      expect(await told({ ...late, task: books.id("y"), hold: books.id("y-hold") })).toEqual(LOST);
       expect(await task("x")).toMatchObject({ state: "failed", epoch: 0n, started_at_ms: null });
       expect(await task("y")).toMatchObject({ state: "running" });
       expect(await books.account()).toEqual({ balance: 100n, held: 5n });
@@ -553,7 +548,7 @@ describeOnEngines("a task", (engine) => {
           books.release("x", { epoch }),
           books.finish("x", 1n, { epoch }),
         ])
-          expect(await books.run(command)).toEqual(LOST);
+          expect(await told(command)).toEqual(LOST);
       expect(await task("x")).toMatchObject({ state: "pending", attempts: 0n, job: null });
     });
   });
@@ -666,10 +661,10 @@ describeOnEngines("a task", (engine) => {
       await books.run(books.claim("x"));
       await books.run(books.finish("x", 20n));
       const before = await task("x");
-      expect(await books.run(books.forgetFiles("x"))).toEqual({ ok: true });
+      expect(await told(books.forgetFiles("x"))).toEqual({ ok: true });
       expect(await task("x")).toEqual({ ...before, files_until_ms: null });
-      expect(await books.run(books.forgetFiles("x"))).toEqual({ ok: true });
-      expect(await books.run(books.forgetFiles("y"))).toEqual({ ok: true });
+      expect(await told(books.forgetFiles("x"))).toEqual({ ok: true });
+      expect(await told(books.forgetFiles("y"))).toEqual({ ok: true });
       expect(await task("y")).toMatchObject({ state: "pending" });
       await books.audit();
     });
@@ -686,15 +681,15 @@ describeOnEngines("a task", (engine) => {
         books.cancel("recent", { nowMs: 11 }),
         books.forgetFiles("forgotten"),
       );
-      expect(await books.run({ kind: "forget_tasks", beforeMs: 11 })).toEqual({ ok: true });
+      expect(await told({ kind: "forget_tasks", beforeMs: 11 })).toEqual({ ok: true });
       const left = ["kept", "recent", "pending", "running"].map(books.id);
       expect((await idsIn("tasks")).toSorted()).toEqual(left.toSorted());
-      expect(await books.run({ kind: "forget_tasks", beforeMs: 11 })).toEqual({ ok: true });
+      expect(await told({ kind: "forget_tasks", beforeMs: 11 })).toEqual({ ok: true });
       expect(await hold("forgotten")).toMatchObject({ state: "settled", task_id: books.id("forgotten") });
       expect(await request("failed")).toMatchObject({ outcome: "generation_error" });
       // To whoever comes back to it, it has ended.
-      expect(await books.run(books.claim("failed", { seenEpoch: 1 }))).toEqual(no("ended"));
-      expect(await books.run(books.cancel("cancelled"))).toEqual(no("unknown_task"));
+      expect(await told(books.claim("failed", { seenEpoch: 1 }))).toEqual(no("ended"));
+      expect(await told(books.cancel("cancelled"))).toEqual(no("unknown_task"));
       await books.audit();
     });
 

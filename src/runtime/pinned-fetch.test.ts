@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { type AddressInfo, createServer } from "node:net";
 import { type Certificate, createAuthority } from "../../test/outbound/certificates.ts";
 import { createPinnedFetch } from "./pinned-fetch.ts";
 
@@ -23,7 +24,11 @@ const servers: { readonly port: number | undefined; stop(): unknown }[] = [];
 
 function listen(hostname: string, isSecure: boolean): number {
   const { address, ...named } = certificates;
-  const shown = Object.entries(named).map(([serverName, certificate]) => ({ ...certificate, serverName }));
+  const shown = Object.entries(named).map(([serverName, certificate]) => ({
+    serverName,
+    cert: certificate.cert,
+    key: certificate.key,
+  }));
   const server = Bun.serve({
     hostname,
     port: 0,
@@ -134,6 +139,39 @@ describe("a pinned fetch", () => {
     for (const host of ["a.example", "b.example", "a.example"])
       expect(await codeOf(ask(`https://${host}:${secure}/`))).toBe(200);
     expect(await codeOf(ask(`https://c.example:${secure}/`))).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
+  });
+
+  describe("begins TLS", () => {
+    /** The first bytes that a server is sent for a URL. */
+    async function helloFor(host: string): Promise<string> {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const server = createServer((socket) => {
+        socket
+          .on("error", () => {})
+          .once("data", (bytes) => {
+            resolve(bytes.toString("latin1"));
+            socket.destroy();
+          });
+      });
+      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+      const { port } = server.address() as AddressInfo;
+      await ask(`https://${host}:${port}/secret-path`).catch(() => {});
+      server.close();
+      return await promise;
+    }
+
+    test("with the name, without the dot at its end", async () => {
+      for (const host of ["a.example", "a.example."]) {
+        const hello = await helloFor(host);
+        // The length of the name stands before it.
+        expect(hello).toContain("\u0000\u0009a.example");
+        expect(hello).not.toContain("a.example.");
+      }
+    });
+
+    test("without a name where there is only an address", async () => {
+      expect(await helloFor("127.0.0.1")).not.toContain("127.0.0.1");
+    });
   });
 
   test("follows no redirect", async () => {

@@ -1,4 +1,5 @@
 import type { Assets } from "../assets/assets.ts";
+import type { Timer } from "../core/clock.ts";
 import { describeError } from "../core/log.ts";
 import { createOverdue } from "./overdue.ts";
 import { createQueue, type Picked, type ProviderOf } from "./queue.ts";
@@ -136,8 +137,10 @@ export function createEngine(parts: EngineParts): Engine {
     async close() {
       isDraining = true;
       for (const run of runs.values()) run.stop("shutdown");
-      const inTime = new Promise<void>((resolve) => clock.setTimer(CLOSE_MS, resolve));
-      await Promise.race([Promise.all(working), inTime]);
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
+      await Promise.race([Promise.all(working), late]);
+      timer?.cancel();
       gone.abort();
       await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
     },

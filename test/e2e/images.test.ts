@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { imageSizeOf } from "../../src/core/image-size.ts";
+import { createFakeClock } from "../gateway/fake-clock.ts";
 import type { Json } from "../gateway/gateway.ts";
-import { AT_ONCE, RUNNING, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
+import { AT_ONCE, passTime, RUNNING, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
 // Pictures over a real socket, made by the sandbox.
 
@@ -59,11 +60,10 @@ describe("a plain request", () => {
   });
 
   const failures = [
-    ["moderation", 400, "content_moderation", null],
-    ["failed", 502, "upstream_error", null],
-    ["overloaded", 503, "overloaded_error", "10"],
+    ["moderation", 400, "content_moderation"],
+    ["failed", 502, "upstream_error"],
   ] as const;
-  for (const [order, status, type, retryAfter] of failures) {
+  for (const [order, status, type] of failures) {
     test(`that the sandbox is told to answer with ${order} is ${status} ${type} and costs nothing`, async () => {
       const { headers, accountId } = await station.issue(10_000);
       const response = await station.post("image", PLAIN, {
@@ -72,10 +72,33 @@ describe("a plain request", () => {
       });
       const json = (await response.json()) as Json;
       expect([response.status, json.error?.type]).toEqual([status, type]);
-      expect(response.headers.get("retry-after")).toBe(retryAfter);
+      expect(response.headers.get("retry-after")).toBeNull();
       expect(json.error.message).toMatch(/\S/);
       const { json: account } = await station.gateway.admin("GET", `/accounts/${accountId}`);
       expect([account.balance, account.held]).toEqual([10_000, 0]);
+    });
+  }
+
+  for (const [order, status, type, retryAfter] of [
+    ["overloaded", 503, "overloaded_error", "10"],
+    ["timeout", 504, "timeout_error", null],
+  ] as const) {
+    test(`whose provider is ${order} until its time is over is ${status} ${type}, and costs nothing`, async () => {
+      const clock = createFakeClock();
+      const late = await startTaskStation({ clock });
+      try {
+        let answered: Response | undefined;
+        const orders = { "x-sandbox": `pending_ms=0; fail=${order}` };
+        void late.post("image", { ...PLAIN, timeout: 30 }, orders).then((response) => (answered = response));
+        await passTime(clock, 60, () => answered !== undefined);
+        const json = (await answered?.json()) as Json;
+        expect([answered?.status, json.error.type]).toEqual([status, type]);
+        expect(answered?.headers.get("retry-after")).toBe(retryAfter);
+        const { balance, held } = await late.gateway.account();
+        expect([balance, held]).toEqual([1_000_000, 0]);
+      } finally {
+        await late.gateway.close();
+      }
     });
   }
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import { PublicModelSchema } from "../../src/catalog/schema.ts";
+import type { Model } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
-import { type Json, startGateway } from "../gateway/gateway.ts";
+import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // The catalogue as its readers see it: the list, one model, and the pages, from a gateway whose providers are all live.
 
@@ -24,10 +25,19 @@ const list = async (key?: string): Promise<Json[]> => {
   return body.data;
 };
 
-const files = loadModelFiles("models");
+const all = loadModelFiles("models");
+const files = all.filter(({ category }) => category === "language");
 const ID = "openai/gpt-5.6-luna";
 
 describe("the catalogue as data", () => {
+  const categories = { language: 13, image: 5, video: 3 } as const;
+  for (const [category, count] of Object.entries(categories)) {
+    test(`${count} models are of category ${category}`, () =>
+      expect(all.filter((file) => file.category === category).length).toBe(count));
+  }
+  test("one id stands in two categories", () =>
+    expect([all.length, new Set(all.map(({ id }) => id)).size]).toEqual([21, 20]));
+
   const counts = { compat_chat_completions: 13, compat_messages: 3, compat_generate_content: 2 } as const;
   for (const [protocol, count] of Object.entries(counts)) {
     test(`${count} models are of ${protocol}`, () =>
@@ -41,9 +51,11 @@ const model = compileSchema(PublicModelSchema);
 
 describe("the list", () => {
   test("has every enabled model, each row whole, in one order", async () => {
-    const rows = await list();
+    const every = await list();
+    expect(await list()).toEqual(every);
+    const rows = every.filter((row) => row.category === "language");
     expect(rows.map((row) => row.id)).toEqual(files.map(({ id }) => id));
-    expect(await list()).toEqual(rows);
+    expect(every.slice(0, rows.length)).toEqual(rows);
     for (const row of rows) {
       expect(model.accepts(row) ? "" : `${row.id}: ${model.faultOf(row).path}`).toBe("");
       expect(Object.keys(row)).toEqual(Object.keys(PublicModelSchema.properties));
@@ -205,8 +217,8 @@ describe("a model's page by its path", () => {
   test("the index leads to every page", async () => {
     const index = await (await fetch(`${catalogue.gateway.url}/llms.txt`)).text();
     const links = [...index.matchAll(/\]\((\S+)\)/g)].map(([, link = ""]) => link);
-    for (const { id } of await list())
-      expect(links).toContain(`${catalogue.gateway.url}/docs/language/${id}/llms.txt`);
+    for (const { unique_id } of await list())
+      expect(links).toContain(`${catalogue.gateway.url}/docs/${unique_id}/llms.txt`);
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
   });
 });
@@ -234,6 +246,71 @@ test("a model is shown in its vendor's format and in chat completions, on its pa
     await native.close();
   }
 });
+
+describe("models of pictures and films, of a gateway that serves all in its sandbox", () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+  const ask = async (path: string): Promise<{ readonly status: number; readonly json: Json }> => {
+    const response = await fetch(`${gateway.url}${path}`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+    });
+    return { status: response.status, json: await response.json() };
+  };
+  const media = async (): Promise<Json[]> =>
+    (await ask("/api/v1/models")).json.data.filter((row: Json) => row.category !== "language");
+
+  test("stand behind those of text, in the order of the catalogue", async () => {
+    const { data } = (await ask("/api/v1/models")).json;
+    expect(data.map((row: Json) => row.unique_id)).toEqual(served(gateway).map(({ uniqueId }) => uniqueId));
+    expect(data.slice(0, files.length).map((row: Json) => row.category)).not.toContain("image");
+  });
+
+  test("have every field of a model, no format, and a schema of their parameters", async () => {
+    const rows = await media();
+    expect(rows.length).toBeGreaterThan(4);
+    for (const row of rows) {
+      expect(model.accepts(row) ? "" : `${row.id}: ${model.faultOf(row).path}`).toBe("");
+      expect(row.supported_protocols).toEqual([]);
+      expect(row.output_modalities).toEqual([row.category]);
+      expect(row.parameter_schema).toMatchObject({ type: "object" });
+      expect(Object.keys(row.parameter_schema.properties)).toContain("prompt");
+      expect(row.parameter_schema["x-ignored"]).not.toContain("prompt");
+    }
+  });
+
+  test("are found by id and category, the one of three segments too", async () => {
+    for (const row of await media()) {
+      for (const id of [row.id, encodeURIComponent(row.id)]) {
+        const { status, json } = await ask(`/api/v1/models/${id}?category=${row.category}`);
+        expect([status, json]).toEqual([200, row]);
+      }
+      expect((await fetch(row.documentation_url)).status).toBe(200);
+    }
+    const edit = "openai/gpt-image-2/edit";
+    expect((await ask(`/api/v1/models/${edit}`)).json.unique_id).toBe(`image/${edit}`);
+    expect((await fetch(`${gateway.url}/docs/image/${edit}/llms.txt`)).status).toBe(200);
+  });
+
+  test("an id in two categories is the one of text unless the category says otherwise", async () => {
+    const id = "google/gemini-3-pro-image";
+    const unique = async (query: string): Promise<string> =>
+      (await ask(`/api/v1/models/${id}${query}`)).json.unique_id;
+    expect(await unique("")).toBe(`language/${id}`);
+    expect(await unique("?category=language")).toBe(`language/${id}`);
+    expect(await unique("?category=image")).toBe(`image/${id}`);
+    expect((await ask(`/api/v1/models/${id}?category=video`)).status).toBe(404);
+  });
+});
+
+/** The models that a gateway without a provider serves: those that its sandbox has a maker for. */
+function served({ services }: TestGateway): readonly Model[] {
+  return all.filter(({ uniqueId }) =>
+    services.offer().catalog.models.some((enabled) => enabled.uniqueId === uniqueId),
+  );
+}
 
 test("a model whose providers are all away is not shown, and has no page", async () => {
   const gateway = await startGateway({ environment: { SWITCHYARD_SANDBOX: "off" } });

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../src/core/clock.ts";
-import { createChance } from "../../src/providers/sandbox/chance.ts";
-import { drawPicture } from "../../src/providers/sandbox/picture.ts";
+import { createCanvas } from "../../src/providers/sandbox/draw/canvas.ts";
+import { encodePng } from "../../src/providers/sandbox/draw/png.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // What tests of the sandbox share: models with their prices, a schema, and what an answer begins with.
@@ -23,7 +23,7 @@ export const CITY = {
 };
 
 /** A small picture, in base64. */
-export const PICTURE = drawPicture("1:1", createChance("picture"));
+export const PICTURE = encodePng(createCanvas({ width: 96, height: 96 })).toBase64();
 /** The smallest document, in base64. */
 export const PDF = btoa("%PDF-1.4\n%%EOF\n");
 

@@ -127,7 +127,7 @@ describe("generateContent by Google's SDK", () => {
     });
     const first = await chat.sendMessage({ message: "Draw a boat." });
     const picture = first.candidates![0]!.content!.parts!.find((part) => part.inlineData !== undefined)!;
-    expect(rawImageSizeOf(picture.inlineData!.data!)).toEqual({ width: 96, height: 54 });
+    expect(rawImageSizeOf(picture.inlineData!.data!)).toEqual({ width: 256, height: 144 });
     expect(picture.thoughtSignature).toBeString();
     expect((await chat.sendMessage({ message: "Make it blue." })).text).toMatch(SAYS_SO);
   });
@@ -139,7 +139,7 @@ describe("generateContent by Google's SDK", () => {
       parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
     const [picture, ...others] = parts.filter(({ inlineData }) => inlineData !== undefined);
     expect(others).toEqual([]);
-    expect(rawImageSizeOf(picture!.inlineData!.data!)).toEqual({ width: 96, height: 96 });
+    expect(rawImageSizeOf(picture!.inlineData!.data!)).toEqual({ width: 256, height: 256 });
     expect(picture!.thoughtSignature).toBeString();
     const next = await chat.sendMessage({ message: "Make it blue." });
     expect(next.candidates![0]!.content!.parts![0]!.text).toMatch(SAYS_SO);

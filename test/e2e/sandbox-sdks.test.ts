@@ -180,7 +180,7 @@ describe("chat completions by the openai SDK", () => {
     const [{ message }] = answer.choices;
     const { url } = message.images[0].image_url;
     expect(url).toMatch(/^data:image\/png;thought_signature=[\w-]+;base64,/);
-    expect(rawImageSizeOf(url.slice(url.indexOf(",") + 1))).toEqual({ width: 96, height: 96 });
+    expect(rawImageSizeOf(url.slice(url.indexOf(",") + 1))).toEqual({ width: 256, height: 256 });
     // A picture of 1K; the translated usage does not name it.
     const image = 1_120;
     const { prompt_tokens: input, completion_tokens: output } = answer.usage;

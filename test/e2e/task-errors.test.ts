@@ -28,6 +28,7 @@ const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LINK = "https://example.com/a.png";
 const LONG = "x".repeat(1_000_000);
+const TOO_LARGE = "input_too_large";
 
 async function ask(name: Name, body: object | string): Promise<Response> {
   const [kind, model] = MODELS[name];
@@ -80,6 +81,8 @@ interface Row {
   readonly bad?: readonly unknown[];
   /** What else the request has. */
   readonly with?: object;
+  /** What the refusal is, where it is no `invalid_request_error`. */
+  readonly type?: string;
 }
 
 const ROWS: readonly Row[] = [
@@ -142,8 +145,24 @@ const ROWS: readonly Row[] = [
     bad: ["16/9", "1:9", 1, "16:9 "],
   },
   { row: 115, name: "wan", field: "aspect_ratio", good: ["9:16"], bad: ["16/9", "1:1", "4:3"] },
-  { row: 116, name: "qwen", field: "prompt", bad: [undefined, "", 5, null, LONG, ["x"]] },
-  { row: 116, name: "wan", field: "prompt", bad: [undefined, "", 5, null, LONG] },
+  { row: 116, name: "qwen", field: "prompt", bad: [undefined, "", 5, null, ["x"], "a\0b", "\ud800"] },
+  { row: 116, name: "wan", field: "prompt", bad: [undefined, "", 5, null, "a\0b"] },
+  {
+    row: 116,
+    name: "qwen",
+    field: "prompt",
+    good: ["x".repeat(800)],
+    bad: ["x".repeat(801), LONG],
+    type: TOO_LARGE,
+  },
+  {
+    row: 116,
+    name: "wan",
+    field: "prompt",
+    good: ["x".repeat(1_500)],
+    bad: ["x".repeat(1_501), LONG],
+    type: TOO_LARGE,
+  },
   {
     row: 117,
     name: "qwen",
@@ -191,10 +210,11 @@ const ROWS: readonly Row[] = [
   { row: 124, name: "gemini", field: "size", good: ["2048*2048"], bad: ["512*512"] },
   { row: 124, name: "midjourney", field: "mask", bad: [LINK] },
   { row: 124, name: "gpt", field: "image", good: [[]], bad: [[PIXEL]] },
-  { row: 125, name: "wan", field: "negative_prompt", good: ["blur"], bad: [LONG, 5, ["x"]] },
+  { row: 125, name: "wan", field: "negative_prompt", good: ["blur"], bad: [5, ["x"]] },
+  { row: 125, name: "wan", field: "negative_prompt", bad: [LONG], type: TOO_LARGE },
 ];
 
-for (const { row, name, field, good = [], bad = [], with: more = {} } of ROWS) {
+for (const { row, name, field, good = [], bad = [], with: more = {}, type } of ROWS) {
   describe(`${row}: ${field} of ${MODELS[name][1]}`, () => {
     for (const value of good) {
       test(`may be ${shown(value)}`, async () => {
@@ -202,7 +222,7 @@ for (const { row, name, field, good = [], bad = [], with: more = {} } of ROWS) {
       });
     }
     for (const value of bad)
-      test(`is refused as ${shown(value)}`, () => refused(name, { ...more, [field]: value }, field));
+      test(`is refused as ${shown(value)}`, () => refused(name, { ...more, [field]: value }, field, type));
   });
 }
 

@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import type { FakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway, type TestGatewayOptions } from "../gateway/gateway.ts";
 
 // Tasks on the sandbox, over a real socket.
@@ -44,6 +45,16 @@ export interface TaskStation {
     credits: number,
     limits?: object,
   ): Promise<{ readonly accountId: string; readonly headers: HeaderRecord }>;
+}
+
+/** Moves time on, a second at a time, for as long as sockets and threads need to keep up, until `isOver`. */
+export async function passTime(clock: FakeClock, seconds: number, isOver: () => boolean): Promise<number> {
+  for (let passed = 0; passed < seconds; passed += 1) {
+    if (isOver()) return passed;
+    await Bun.sleep(10);
+    await clock.advance(1_000);
+  }
+  throw new Error(`It is not over after ${seconds} seconds.`);
 }
 
 /** Starts a gateway without any provider. */

@@ -1,4 +1,5 @@
 import { buildModel, createCatalog } from "../../src/catalog/catalog.ts";
+import type { MediaData } from "../../src/catalog/media-schema.ts";
 import type { ModelFacts } from "../../src/catalog/schema.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Hold } from "../../src/core/hold.ts";
@@ -28,10 +29,11 @@ export const FILM: VideoRequest = {
 /** A model of pictures or films at one provider, by prices as a file has them. */
 export function mediaModel(
   category: "image" | "video",
-  facts: Partial<ModelFacts> & Pick<ModelFacts, "prices">,
+  facts: Partial<ModelFacts> & Pick<ModelFacts, "prices"> & { readonly media?: MediaData },
   routes: Model["routes"] = [{ provider: "double", upstreamId: "double-1" }],
 ): Model {
-  return buildModel(`test/${category}`, category, facts, { supportedProtocols: [], routes });
+  const media = { parameters: { prompt: {} } };
+  return buildModel(`test/${category}`, category, { media, ...facts }, { supportedProtocols: [], routes });
 }
 
 /** What is offered where `providers` serve `models`, each by its id. */
@@ -87,7 +89,6 @@ export function createTestRun(options: TestRunOptions): TestRun {
     const steps: string[] = [];
     const stopping = new AbortController();
     const keep = async (step: string, change: () => void): Promise<void> => {
-      stopping.signal.throwIfAborted();
       await Promise.resolve();
       change();
       steps.push(step);
@@ -108,7 +109,10 @@ export function createTestRun(options: TestRunOptions): TestRun {
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
-      beginAttempt: () => keep("attempt", () => void (kept.attempts += 1)),
+      async beginAttempt() {
+        stopping.signal.throwIfAborted();
+        await keep("attempt", () => void (kept.attempts += 1));
+      },
       noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),
       steps,
       stop: (reason) => stopping.abort(new TaskStop(reason)),

@@ -3,8 +3,8 @@ import type { MediaRequest } from "../../src/core/media.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 
-/** What a scripted provider does when it is called: answers, throws, or never answers. */
-export type Act<T> = T | Error | "never";
+/** What a scripted provider does when it is called: answers, throws, never answers, or when the test says so. */
+export type Act<T> = T | Error | "never" | "later";
 
 /** What it does call by call; the last act is repeated. What is absent it cannot be asked. */
 export interface MakerScript {
@@ -21,12 +21,15 @@ export interface ScriptedMaker {
   readonly calls: readonly string[];
   /** When each of them came, in milliseconds since the first. */
   readonly timesMs: readonly number[];
+  /** Answers the call that waits for it. */
+  answer(step: MediaStep): void;
 }
 
 export function createScriptedMaker(script: MakerScript, clock: Clock): ScriptedMaker {
   const calls: string[] = [];
   const timesMs: number[] = [];
   let firstMs: number | undefined;
+  let answerLater: ((step: MediaStep) => void) | undefined;
   const did: Record<string, number> = {};
   const act = async <T>(kind: keyof MakerScript, name: string, call: MediaCall): Promise<T> => {
     calls.push(`${kind} ${name}`);
@@ -38,8 +41,9 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
     did[kind] = nth + 1;
     const next = acts[Math.min(nth, acts.length - 1)];
     if (next instanceof Error) throw next;
-    if (next === "never")
-      return new Promise<T>((_, reject) => {
+    if (next === "never" || next === "later")
+      return new Promise<T>((resolve, reject) => {
+        if (next === "later") answerLater = (step) => resolve(step as T);
         call.signal.addEventListener("abort", () => reject(call.signal.reason as Error), { once: true });
       });
     return next as T;
@@ -58,7 +62,7 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
     secrets: ["sk-double-secret-1"],
     adapters: { image: adapter, video: adapter },
   };
-  return { provider, calls, timesMs };
+  return { provider, calls, timesMs, answer: (step) => answerLater?.(step) };
 }
 
 /** A refusal for `reason`. */

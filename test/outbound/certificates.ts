@@ -56,7 +56,7 @@ export function createAuthority(): Authority {
       const extension = sequence(oid("551d11"), tagged(0x04, sequence(...alternatives)));
       return {
         cert: make(subject, pair.publicKey, extension, valid),
-        key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+        key: pair.privateKey.export({ type: "pkcs8", format: "pem" }),
       };
     },
   };

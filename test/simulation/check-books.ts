@@ -1,4 +1,5 @@
 import type { LedgerModel } from "./ledger-model.ts";
+import type { ModelTask } from "./task-model.ts";
 
 /** Asks the store; integers may come as numbers, as `bigint` or as text. */
 export type Ask = (
@@ -39,6 +40,21 @@ const RULES: Readonly<Record<string, string>> = {
     (select count(*) from requests where hold_id = holds.id) <> case when state = 'held' then 0 else 1 end`,
   "I4 a request's charge is its hold's": `select r.id from requests r join holds h on h.id = r.hold_id
     where r.charge <> coalesce(h.settled, 0) or r.id <> h.request_id or r.account_id <> h.account_id`,
+  "I4 a task completed exactly if its hold was charged, and has no other": `select id from tasks where not exists
+    (select 1 from holds where holds.id = hold_id and task_id = tasks.id and holds.account_id = tasks.account_id
+      and holds.key_id = tasks.key_id and holds.request_id = tasks.request_id
+      and coalesce(settled, -1) = coalesce(charge, -1)
+      and holds.state = case when tasks.ended_at_ms is null then 'held' when charge is null then 'voided'
+        else 'settled' end)
+    or (state = 'completed') <> (charge is not null)`,
+  "I4 one hold for a task": `select task_id as id from holds where task_id is not null group by task_id having count(*) > 1`,
+  "I4 an open hold of a task has its task": `select id from holds where state = 'held' and task_id is not null
+    and not exists (select 1 from tasks where tasks.id = task_id and ended_at_ms is null)`,
+  "I6 who claimed a task stands there from its first claim on": `select id from tasks
+    where (epoch > 0) <> (started_at_ms is not null) or (epoch > 0) <> (provider is not null)
+      or (state in ('pending', 'cancelled') and epoch > 0) or (state in ('running', 'completed') and epoch = 0)`,
+  "I6 what a task was asked is kept until its end": `select id from tasks
+    where (ended_at_ms is null) <> exists (select 1 from task_payloads where task_id = tasks.id)`,
   "I8 both sides of every entry are known": `select cause as id from ledger where not (
     kind = 'grant' and counter = 'funding' and cause like '%:grant' or
     kind = 'settle' and counter = 'revenue' and amount <= 0 or
@@ -82,10 +98,30 @@ export async function readBooks(ask: Ask): Promise<BooksText> {
         where kind = 'loss' and cause in (holds.id || ':loss', holds.id || ':late'))
       from holds
     union all
+    select 'task ' || id || ' ' || state || ' ' || epoch || ' of ' || coalesce(owner, 'nobody') || ' at '
+      || coalesce(provider, 'none') || ' job ' || coalesce(job, 'none') || ' attempts ' || attempts
+      || case lease_until_ms when 0 then ' given up' else '' end || ' charged ' || coalesce(charge, 0)
+      || case when files_until_ms is null then '' else ' with files' end from tasks
+    union all
     select 'grant ' || cause || ' ' || account_id || ' ' || amount || ' = ' || balance_after from ledger
       where kind = 'grant'`);
   return rows.map(({ line }) => String(line)).toSorted();
 }
+
+/** A task as its line in the text of the books. */
+export function taskLine(task: TaskLine): string {
+  const isGivenUp = task.state === "running" && task.leaseUntilMs === 0;
+  return (
+    `task ${task.id} ${task.state} ${task.epoch} of ${task.owner ?? "nobody"} at ${task.provider ?? "none"}` +
+    ` job ${task.job ?? "none"} attempts ${task.attempts}${isGivenUp ? " given up" : ""}` +
+    ` charged ${task.charge ?? 0n}${task.hasFiles ? " with files" : ""}`
+  );
+}
+
+type TaskLine = Pick<
+  ModelTask,
+  "id" | "state" | "epoch" | "owner" | "provider" | "job" | "attempts" | "charge" | "hasFiles"
+> & { readonly leaseUntilMs: number | null };
 
 /** The same of the model. */
 export function modelBooks(model: LedgerModel): BooksText {
@@ -99,6 +135,7 @@ export function modelBooks(model: LedgerModel): BooksText {
     );
   for (const [id, hold] of model.holds)
     lines.push(`hold ${id} ${hold.amount} ${hold.state} ${hold.charged} lost ${hold.lost}`);
+  for (const task of model.tasks.values()) lines.push(taskLine(task));
   for (const [cause, grant] of model.grants)
     lines.push(`grant ${cause}:grant ${grant.account} ${grant.amount} = ${grant.balanceAfter}`);
   return lines.toSorted();

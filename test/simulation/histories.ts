@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { ABANDONED, type Command, type HoldCredit, type MoneyCommand } from "../../src/ledger/commands.ts";
+import type { SubmitTask } from "../../src/ledger/task-commands.ts";
+import { taskCommandOf, type TaskStep, taskStep } from "./task-histories.ts";
 
 /** What happens next, in small numbers, so that accounts run dry, holds meet their ends and causes repeat. */
 type Step =
@@ -11,7 +13,8 @@ type Step =
   | { readonly do: "hold"; readonly hold: HoldStep }
   | { readonly do: "settle"; readonly at: number; readonly used: "as held" | number }
   | { readonly do: "void"; readonly at: number; readonly outcome: number }
-  | { readonly do: "repeat"; readonly at: number };
+  | { readonly do: "repeat"; readonly at: number }
+  | { readonly do: "task"; readonly step: TaskStep };
 
 interface HoldStep {
   readonly key: number;
@@ -69,6 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("void" as const), at, outcome: fc.nat(4) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("repeat" as const), at }) },
+  { weight: 25, arbitrary: fc.record({ do: fc.constant("task" as const), step: taskStep }) },
 );
 
 /** A history in batches, and names that keep it apart from others in one store. */
@@ -77,7 +81,7 @@ export type Steps = readonly (readonly Step[])[];
 /** Histories in arbitrary batches. */
 export const histories: fc.Arbitrary<Steps> = fc.array(fc.array(step, { minLength: 1, maxLength: 9 }), {
   minLength: 1,
-  maxLength: 14,
+  maxLength: 18,
   size: "max",
 });
 
@@ -101,11 +105,13 @@ function newWorld(name: string) {
   const past: Command[] = [];
   const holds: HoldCredit[] = [];
   const keys: string[] = [];
+  const submitted: SubmitTask[] = [];
   const accountId = (who: number): string => `${name}-acct-${who}`;
   return {
     past,
     holds,
     keys,
+    submitted,
     accountId,
     name,
     remembered(command: Command): Command {
@@ -168,6 +174,8 @@ function commandOf(world: World, next: Step, nowMs: number): Command {
     case "settle":
     case "void":
       return endOf(world, next, nowMs);
+    case "task":
+      return taskCommandOf(world, next.step, nowMs);
     case "repeat":
       // Equal, but not the same object: it was sent by another.
       return { ...(world.past.at(-1 - next.at) ?? world.account(0, nowMs)) };

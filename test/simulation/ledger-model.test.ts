@@ -37,13 +37,20 @@ let commandsDone = 0;
 const seen = new Set<string>();
 
 /** Runs histories against the model: every answer and, after every batch, every row. */
-async function compare(open: () => Subject | Promise<Subject>, numRuns: number, seed = SEED): Promise<void> {
+async function compare(
+  open: () => Subject | Promise<Subject>,
+  numRuns: number,
+  { seed = SEED, hasClock = false } = {},
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(histories, async (steps) => {
       rounds += 1;
       const subject = await open();
-      const model = createLedgerModel();
+      // A server's time goes on whatever the commands say: between two batches, but not within one.
+      let storeMs = 1_000_000;
+      const model = createLedgerModel(hasClock ? () => storeMs : undefined);
       for (const batch of commandsOf(steps, `h${rounds}`)) {
+        storeMs += 1;
         const outcomes = await subject.apply(batch);
         expect(outcomes).toEqual(model.apply(batch));
         expect(await subject.read()).toEqual(modelBooks(model));
@@ -116,7 +123,7 @@ async function compareOnPostgres(seed: number): Promise<void> {
       apply: (commands) => executor.execute(commands),
       read: async () => (await readChecked(ask)).filter(isMine),
     };
-    await compare(() => subject, 25, seed);
+    await compare(() => subject, 25, { seed, hasClock: true });
     await expectAudited(database, "postgres");
   } finally {
     await client.end();
@@ -132,9 +139,28 @@ function wordOf(outcome: Outcome): string {
 }
 
 const ALL_ANSWERS = [
+  "attempt failed",
+  "attempt lost",
+  "attempt ok",
+  "cancel ended",
+  "cancel ok",
+  "cancel started",
+  "cancel unknown_task",
   "change_key ok",
   "change_key unknown_key",
+  "claim deadline",
+  "claim ended",
+  "claim full",
+  "claim ok",
+  "claim taken",
   "create_account ok",
+  "fail lost",
+  "fail ok",
+  "finish deadline",
+  "finish lost",
+  "finish ok",
+  "forget_files ok",
+  "forget_tasks ok",
   "grant below_held",
   "grant ok",
   "grant other_grant",
@@ -146,10 +172,22 @@ const ALL_ANSWERS = [
   "hold ok",
   "issue_key ok",
   "issue_key unknown_account",
+  "note_job lost",
+  "note_job ok",
+  "release lost",
+  "release ok",
+  "renew lost",
+  "renew ok",
   "revoke_key ok",
   "revoke_key unknown_key",
   "settle ok",
   "settle unknown_hold",
+  "submit budget_exceeded",
+  "submit failed",
+  "submit insufficient_credits",
+  "submit key_not_live",
+  "submit ok",
+  "submit too_many_pending",
   "void ok",
   "void settled",
   "void unknown_hold",

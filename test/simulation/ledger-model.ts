@@ -4,11 +4,15 @@ import type {
   Command,
   Grant,
   HoldCredit,
+  HoldRefusal,
   IssueKey,
   Outcome,
   Settle,
   Void,
 } from "../../src/ledger/commands.ts";
+import type { SubmitTask } from "../../src/ledger/task-commands.ts";
+import type { ModelHold } from "./model-hold.ts";
+import { createTaskModel, isOfTask, type ModelTask } from "./task-model.ts";
 
 /** Outcomes of holds that were given up before their request could settle. */
 const GIVEN_UP = new Set(["process_died", "expired", "unwritten", "unfinished_upstream"]);
@@ -29,21 +33,6 @@ export interface ModelKey {
   held: bigint;
 }
 
-/** A hold of the model, and what became of it. */
-export interface ModelHold {
-  readonly account: string;
-  readonly key: string;
-  readonly boot: string;
-  readonly amount: bigint;
-  readonly expectedCost: bigint;
-  state: "held" | "settled" | "voided";
-  charged: bigint;
-  /** What was used and nobody paid for, as far as the books know. */
-  lost: bigint;
-  /** Whether a settlement that came too late has said what was really used. */
-  corrected: boolean;
-}
-
 /**
  * The books as the charging rules describe them, in plain maps: nothing is stored twice, nothing is batched. It is
  * written from the rules and shares no code with the ledger.
@@ -52,6 +41,7 @@ export interface LedgerModel {
   readonly accounts: ReadonlyMap<string, ModelAccount>;
   readonly keys: ReadonlyMap<string, ModelKey>;
   readonly holds: ReadonlyMap<string, ModelHold>;
+  readonly tasks: ReadonlyMap<string, ModelTask>;
   readonly grants: ReadonlyMap<string, ModelGrant>;
   /** Does the commands of one batch: facts first, then money, each in order. */
   apply(commands: readonly Command[]): Outcome[];
@@ -69,8 +59,8 @@ const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
 type Answer = Answers[Command["kind"]];
 
-/** A model of empty books. */
-export function createLedgerModel(): LedgerModel {
+/** A model of empty books; `storeMs` tells the time of the store, where that is not the time of whoever asks. */
+export function createLedgerModel(storeMs?: () => number): LedgerModel {
   const accounts = new Map<string, ModelAccount>();
   const keys = new Map<string, ModelKey>();
   const holds = new Map<string, ModelHold>();
@@ -120,33 +110,45 @@ export function createLedgerModel(): LedgerModel {
     return { free, allowed: key.budget === null ? free : key.budget - key.spent - key.held };
   };
 
-  const hold = (command: HoldCredit): Answer => {
-    const before = holds.get(command.hold);
-    if (before !== undefined) return holdAnswer(command, before.amount);
-    const account = accounts.get(command.account);
-    const key = keys.get(command.key);
-    if (account === undefined || key === undefined || key.account !== command.account || key.revoked)
-      return { ok: false, reason: "key_not_live" };
-    if (key.expiresAtMs !== null && command.nowMs >= key.expiresAtMs)
-      return { ok: false, reason: "key_not_live" };
+  const mayUse = ({ account, key: id, nowMs }: HoldCredit | SubmitTask): boolean => {
+    const key = keys.get(id);
+    if (!accounts.has(account) || key === undefined || key.account !== account || key.revoked) return false;
+    return key.expiresAtMs === null || nowMs < key.expiresAtMs;
+  };
+
+  /** Makes a hold that is not there yet for whoever may use the key. */
+  const reserve = (command: HoldCredit | SubmitTask, task: string | null): ModelHold | HoldRefusal => {
+    const account = accounts.get(command.account)!;
+    const key = keys.get(command.key)!;
     const { free, allowed } = roomOf(account, key);
-    const amount = command.amount + outputRoom(command, smaller(free, allowed));
-    if (amount > free) return { ok: false, reason: "insufficient_credits" };
-    if (amount > allowed) return { ok: false, reason: "budget_exceeded" };
+    const extra = command.kind === "hold" ? outputRoom(command, smaller(free, allowed)) : 0n;
+    const amount = command.amount + extra;
+    if (amount > free) return "insufficient_credits";
+    if (amount > allowed) return "budget_exceeded";
     account.held += amount;
     key.held += amount;
-    holds.set(command.hold, {
+    const made: ModelHold = {
       account: command.account,
       key: command.key,
       boot: command.boot,
       amount,
       expectedCost: smaller(command.expectedCost, amount),
+      task,
       state: "held",
       charged: 0n,
       lost: 0n,
       corrected: false,
-    });
-    return holdAnswer(command, amount);
+    };
+    holds.set(command.hold, made);
+    return made;
+  };
+
+  const hold = (command: HoldCredit): Answer => {
+    const before = holds.get(command.hold);
+    if (before !== undefined) return holdAnswer(command, before.amount);
+    if (!mayUse(command)) return { ok: false, reason: "key_not_live" };
+    const made = reserve(command, null);
+    return typeof made === "string" ? { ok: false, reason: made } : holdAnswer(command, made.amount);
   };
 
   /** Gives the credit of a hold back, before what was used is taken. */
@@ -158,20 +160,32 @@ export function createLedgerModel(): LedgerModel {
     return { account, key };
   };
 
+  const charge = (held: ModelHold, used: bigint): void => {
+    const { account, key } = release(held);
+    const { free, allowed } = roomOf(account, key);
+    // The hold was promised to this request; what is above it needs credit that is free and a budget that allows it.
+    const most = larger(held.amount, smaller(free, allowed));
+    held.state = "settled";
+    held.charged = smaller(used, most);
+    held.lost = used - held.charged;
+    account.balance -= held.charged;
+    key.spent += held.charged;
+  };
+
+  const free = (held: ModelHold, isGivenUp: boolean): void => {
+    release(held);
+    held.state = "voided";
+    // Nobody knows what became of it: the operator bears what it was expected to cost.
+    if (isGivenUp) held.lost = held.expectedCost;
+  };
+
+  const tasks = createTaskModel({ holds, mayUse, reserve, charge, free }, storeMs);
+
   const settle = (command: Settle): Answer => {
     const held = holds.get(command.hold);
     if (held === undefined) return { ok: false, reason: "unknown_hold" };
-    if (held.state === "held") {
-      const { account, key } = release(held);
-      const { free, allowed } = roomOf(account, key);
-      // The hold was promised to this request; what is above it needs credit that is free and a budget that allows it.
-      const most = larger(held.amount, smaller(free, allowed));
-      held.state = "settled";
-      held.charged = smaller(command.used, most);
-      held.lost = command.used - held.charged;
-      account.balance -= held.charged;
-      key.spent += held.charged;
-    } else if (held.state === "voided" && !held.corrected && held.lost !== command.used) {
+    if (held.state === "held") charge(held, command.used);
+    else if (held.state === "voided" && !held.corrected && held.lost !== command.used) {
       // Too late to charge: the operator learns what it really lost, once.
       held.lost = command.used;
       held.corrected = true;
@@ -183,16 +197,12 @@ export function createLedgerModel(): LedgerModel {
     const held = holds.get(command.hold);
     if (held === undefined) return { ok: false, reason: "unknown_hold" };
     if (held.state === "settled") return { ok: false, reason: "settled" };
-    if (held.state === "held") {
-      release(held);
-      held.state = "voided";
-      // Nobody knows what became of it: the operator bears what it was expected to cost.
-      if (GIVEN_UP.has(command.outcome)) held.lost = held.expectedCost;
-    }
+    if (held.state === "held") free(held, GIVEN_UP.has(command.outcome));
     return { ok: true };
   };
 
   const answer = (command: Command): Answer => {
+    if (isOfTask(command)) return tasks.answer(command);
     switch (command.kind) {
       case "create_account":
         if (!accounts.has(command.account)) accounts.set(command.account, { balance: 0n, held: 0n });
@@ -220,23 +230,33 @@ export function createLedgerModel(): LedgerModel {
     }
   };
 
+  const outcome = (command: Command): Outcome => {
+    try {
+      return { answer: answer(command) };
+    } catch (error) {
+      return { failure: (error as Error).message };
+    }
+  };
+
   return {
     accounts,
     keys,
     holds,
+    tasks: tasks.tasks,
     grants,
     apply(commands) {
-      const answers = new Map<number, Answer>();
-      for (const [i, command] of commands.entries())
-        if (!MONEY.has(command.kind)) answers.set(i, answer(command));
-      for (const [i, command] of commands.entries())
-        if (MONEY.has(command.kind)) answers.set(i, answer(command));
-      return commands.map((_, i) => ({ answer: answers.get(i)! }));
+      const outcomes = new Map<number, Outcome>();
+      for (const [i, command] of commands.entries()) if (!isMoney(command)) outcomes.set(i, outcome(command));
+      for (const [i, command] of commands.entries()) if (isMoney(command)) outcomes.set(i, outcome(command));
+      return commands.map((_, i) => outcomes.get(i)!);
     },
   };
 }
 
 const MONEY: ReadonlySet<Command["kind"]> = new Set(["grant", "hold", "settle", "void"]);
+
+const isMoney = (command: Command): boolean =>
+  MONEY.has(command.kind) || (isOfTask(command) && command.kind !== "forget_tasks");
 
 /** Credit for output that the caller did not bound: half of what may be spent, at least the floor, at most the maximum. */
 function outputRoom({ amount, elastic }: HoldCredit, spendable: bigint): bigint {

@@ -3,7 +3,7 @@ import type { Changes, NewEntry } from "../../src/ledger/books-changes.ts";
 import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/books-state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
 import { recordAnswer } from "../../src/ledger/records.ts";
-import type { BooksText } from "./check-books.ts";
+import { type BooksText, taskLine } from "./check-books.ts";
 
 /** Books that `decide` keeps in maps: all that a store does, without a store. */
 export interface MemoryBooks {
@@ -53,8 +53,11 @@ function pick<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Ma
   return new Map([...ids].flatMap((id) => (rows.has(id) ? [[id, rows.get(id)!]] : [])));
 }
 
-function writeDown({ accounts, keys }: BooksState, command: RecordCommand) {
+function writeDown({ accounts, keys, tasks }: BooksState, command: RecordCommand) {
   const found = [{}];
+  if (command.kind === "forget_tasks")
+    for (const { id, endedAtMs, filesUntilMs } of tasks.values())
+      if (endedAtMs !== null && endedAtMs < command.beforeMs && filesUntilMs === null) tasks.delete(id);
   if (command.kind === "create_account" && !accounts.has(command.account))
     accounts.set(command.account, { id: command.account, active: true, balance: 0n, held: 0n });
   if (command.kind === "issue_key") {
@@ -109,7 +112,7 @@ function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
   }
 }
 
-function textOf({ accounts, keys, holds }: BooksState, ledger: readonly NewEntry[]): BooksText {
+function textOf({ accounts, keys, holds, tasks }: BooksState, ledger: readonly NewEntry[]): BooksText {
   const lines: string[] = [];
   for (const { id, balance, held } of accounts.values()) lines.push(`account ${id} ${balance} held ${held}`);
   for (const { id, account, spent, held, budget, revoked } of keys.values())
@@ -125,5 +128,6 @@ function textOf({ accounts, keys, holds }: BooksState, ledger: readonly NewEntry
   }
   for (const { id, amount, state, settled } of holds.values())
     lines.push(`hold ${id} ${amount} ${state} ${settled ?? 0n} lost ${lost.get(id) ?? 0n}`);
+  for (const task of tasks.values()) lines.push(taskLine({ ...task, hasFiles: task.filesUntilMs !== null }));
   return lines.toSorted();
 }

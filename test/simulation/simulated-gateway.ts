@@ -182,7 +182,9 @@ function wordOf(command: Command): string {
     case "leave":
       return `${command.kind} ${command.boot}`;
     default:
-      return command.kind;
+      return "task" in command
+        ? `${command.kind} ${command.task}${"epoch" in command ? ` at ${command.epoch}` : ""}`
+        : command.kind;
   }
 }
 

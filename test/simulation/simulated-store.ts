@@ -16,6 +16,7 @@ export interface SimulatedStore {
   readonly model: LedgerModel;
   /** For the sweepers' reads. */
   readonly database: Database;
+  readonly ask: Ask;
   /** Commits the batch, with `throws` failures of a commit on the way. Throws when the books or an answer are wrong. */
   commit(commands: readonly Command[], throws: number): readonly Outcome[];
   /** The process of this name has died. */
@@ -23,11 +24,17 @@ export interface SimulatedStore {
   /** Checks everything at the end. */
   check(): Promise<void>;
   close(): void;
-  readonly counts: { batches: number; commands: number; abandoned: number; lateSettles: number };
+  readonly counts: Record<
+    "batches" | "commands" | "abandoned" | "lateSettles" | "claims" | "lostRuns" | "ended",
+    number
+  >;
 }
 
 /** How long a process counts as alive after it was heard of. */
 export const LEASE_MS = 30_000;
+
+/** Tasks that a provider may run at a time. */
+export const PROVIDER_LIMIT = 2;
 
 /** As the sweeper asks a server for its time. */
 const SERVER_TIME = "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)";
@@ -55,7 +62,7 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
     model,
     (boot, isLeased) => !dead.has(boot) && (isLeased || engine === "sqlite"),
   );
-  const counts = { batches: 0, commands: 0, abandoned: 0, lateSettles: 0 };
+  const counts = { batches: 0, commands: 0, abandoned: 0, lateSettles: 0, claims: 0, lostRuns: 0, ended: 0 };
   const ask: Ask = (sql) => database.prepare(sql).all();
 
   const count = (commands: readonly Command[]): void => {
@@ -66,10 +73,21 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
         counts.lateSettles += 1;
   };
 
+  const countTasks = (commands: readonly Command[], outcomes: readonly Outcome[]): void => {
+    for (const [i, { kind }] of commands.entries()) {
+      const outcome = outcomes[i]!;
+      if (!("answer" in outcome)) continue;
+      if (kind === "claim" && outcome.answer.ok) counts.claims += 1;
+      if (!outcome.answer.ok && outcome.answer.reason === "lost") counts.lostRuns += 1;
+    }
+    counts.ended = [...model.tasks.values()].filter(({ endedAtMs }) => endedAtMs !== null).length;
+  };
+
   return {
     engine,
     model,
     counts,
+    ask,
     database: kyselyOver(engine === "postgres" ? withServerTime(database, world) : database),
     commit(sent, throws) {
       const commands = sent.map((command) => byStoreTime(command, world.nowMs()));
@@ -88,6 +106,8 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
       if (!Bun.deepEquals(answers, expected))
         throw new Error(`Answered ${textOf(answers)} where the model says ${textOf(expected)}.`);
       for (const command of done) watch.after(command);
+      checkProviders(model);
+      countTasks(commands, outcomes);
       return outcomes;
     },
     died: (boot) => void dead.add(boot),
@@ -110,9 +130,17 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
   };
 }
 
+/** No provider ever runs more than it may, whoever claims for it. */
+function checkProviders({ tasks }: LedgerModel): void {
+  const running = [...tasks.values()].filter(({ state }) => state === "running");
+  for (const [provider, those] of Map.groupBy(running, (task) => task.provider))
+    if (those.length > PROVIDER_LIMIT) throw new Error(`${provider} runs ${those.length} tasks at a time.`);
+}
+
 /** Leases run by the clock of the store. */
 function byStoreTime(command: Command, nowMs: number): Command {
-  if (command.kind === "heartbeat") return { ...command, nowMs };
+  if (command.kind === "heartbeat" || command.kind === "claim" || command.kind === "renew")
+    return { ...command, nowMs };
   return command.kind === "leave" && command.deadAtMs !== undefined
     ? { ...command, deadAtMs: nowMs }
     : command;

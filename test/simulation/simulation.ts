@@ -11,6 +11,16 @@ import {
   startGateway,
 } from "./simulated-gateway.ts";
 import { LEASE_MS, openSimulatedStore, type SimulatedStore } from "./simulated-store.ts";
+import {
+  cancelTask,
+  checkTask,
+  hasOpenTasks,
+  newTask,
+  type SimulatedTask,
+  submitTask,
+  type TaskPlan,
+  workOnTasks,
+} from "./simulated-tasks.ts";
 import { createWorld, type World } from "./world.ts";
 
 /** What one run was, and what was wrong with it. */
@@ -26,6 +36,7 @@ interface Stage {
   readonly faults: Faults;
   readonly gateways: SimulatedGateway[];
   readonly requests: Request[];
+  readonly tasks: SimulatedTask[];
   readonly most: number;
   readonly counts: { kills: number; freezes: number; starts: number; orders: number };
   /** Grants that were acknowledged, by cause. */
@@ -58,6 +69,7 @@ export async function simulate(choices: Choices): Promise<Run> {
     },
     gateways: [],
     requests: [],
+    tasks: [],
     counts: { kills: 0, freezes: 0, starts: 0, orders: 0 },
     granted: new Map(),
   };
@@ -70,6 +82,7 @@ export async function simulate(choices: Choices): Promise<Run> {
     await comeToRest(stage);
     await store.check();
     for (const request of stage.requests) checkRequest(store, request);
+    for (const task of stage.tasks) checkTask(store, task);
     checkOrders(stage);
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);
@@ -80,6 +93,7 @@ export async function simulate(choices: Choices): Promise<Run> {
   const counts = {
     steps: world.stepNumber(),
     requests: stage.requests.length,
+    tasks: stage.tasks.length,
     ...store.counts,
     ...stage.counts,
     ...faults,
@@ -87,7 +101,8 @@ export async function simulate(choices: Choices): Promise<Run> {
   return { failure, trace: world.trace, counts };
 }
 
-function open({ store, gateways, world, faults, most }: Stage): void {
+function open(stage: Stage): void {
+  const { store, world, most } = stage;
   const nowMs = world.nowMs();
   const commands: Command[] = [];
   for (let a = 0; a < ACCOUNTS; a += 1) {
@@ -111,12 +126,20 @@ function open({ store, gateways, world, faults, most }: Stage): void {
       nowMs,
     });
   store.commit(commands, 0);
-  for (let g = 1; g <= most; g += 1) gateways.push(startGateway(world, store, faults, g));
+  for (let g = 1; g <= most; g += 1) start(stage);
+}
+
+/** One more gateway, which also works on tasks. */
+function start({ world, store, faults, gateways, tasks }: Stage): void {
+  const gateway = startGateway(world, store, faults, gateways.length + 1);
+  gateways.push(gateway);
+  const taskOf = (id: string): SimulatedTask => tasks.find((task) => task.id === id)!;
+  void workOnTasks({ world, store, gateway, taskOf });
 }
 
 /** One thing happens: mostly a step of what is under way. */
 async function happen(stage: Stage): Promise<void> {
-  const { world, store, gateways, faults, counts } = stage;
+  const { world, store, gateways, counts } = stage;
   const roll = world.choices.choose(100);
   const living = gateways.filter((gateway) => gateway.alive);
   const ready = living.filter((gateway) => gateway.ready && gateway.frozenUntilMs <= world.nowMs());
@@ -132,9 +155,10 @@ async function happen(stage: Stage): Promise<void> {
     world.note(`${gateway.name} freezes for ${forMs} ms`);
   } else if (roll >= 92 && living.length < stage.most) {
     counts.starts += 1;
-    gateways.push(startGateway(world, store, faults, gateways.length + 1));
+    start(stage);
   } else if (roll >= 89 && ready.length > 0) order(stage, pick(ready));
-  else if (roll >= 74 && ready.length > 0) ask(stage, pick(ready));
+  else if (roll >= 79 && ready.length > 0) ask(stage, pick(ready));
+  else if (roll >= 74 && ready.length > 0) askTask(stage, pick(ready));
   else if (roll >= 71 || !(await world.runOne())) world.passTime();
 }
 
@@ -163,6 +187,41 @@ function ask({ world, requests }: Stage, gateway: SimulatedGateway): void {
   void serve(world, request)
     .catch(() => undefined)
     .finally(() => (gateway.busy -= 1));
+}
+
+/** A client submits a task, or cancels one of those before. */
+function askTask({ world, tasks }: Stage, gateway: SimulatedGateway): void {
+  const { choose } = world.choices;
+  const before = choose(3) === 0 ? tasks.at(-1 - choose(3)) : undefined;
+  gateway.busy += 1;
+  const isDone = (): void => void (gateway.busy -= 1);
+  if (before !== undefined) {
+    world.note(`${before.id} is to be cancelled by ${gateway.name}`);
+    cancelTask(world, gateway, before)
+      .catch(() => undefined)
+      .finally(isDone);
+    return;
+  }
+  const key = choose(KEYS);
+  const amount = BigInt(choose(40));
+  const plan: TaskPlan = {
+    account: `account_${key % ACCOUNTS}`,
+    key: `key_${key}`,
+    amount,
+    expectedCost: BigInt(choose(50)),
+    provider: `provider_${choose(2)}`,
+    timeoutMs: [20_000, 60_000, 200_000][choose(3)]!,
+    acceptMs: [0, 5, 2_000][choose(3)]!,
+    makeMs: [5, 2_000, 15_000, 45_000][choose(4)]!,
+    used: BigInt(choose(3) === 0 ? Number(amount) : choose(60)),
+    end: (["finish", "finish", "finish", "fail", "give up", "never"] as const)[choose(6)]!,
+  };
+  const task = newTask(plan, tasks.length + 1, gateway, world.nowMs());
+  tasks.push(task);
+  world.note(`${task.id} comes to ${gateway.name}: holds ${amount}, is to ${plan.end} at ${plan.used}`);
+  submitTask(world, gateway, task)
+    .catch(() => undefined)
+    .finally(isDone);
 }
 
 /** The operator gives credit, takes some back, changes a budget or revokes a key; tells again what was not heard. */
@@ -217,14 +276,14 @@ async function comeToRest(stage: Stage): Promise<void> {
 const openHolds = ({ model }: SimulatedStore) => [...model.holds].filter(([, { state }]) => state === "held");
 
 /** Goes on until nobody has anything to do, and everything that is done from time to time was done since. */
-async function rest({ world, store, gateways, faults }: Stage): Promise<void> {
+async function rest(stage: Stage): Promise<void> {
+  const { world, store, gateways } = stage;
   let quietUntilMs = Infinity;
   for (let i = 0; i < CALM_STEPS; i += 1) {
     // What one hears at its start may be of the time when things went wrong.
-    if (!gateways.some((gateway) => gateway.alive))
-      gateways.push(startGateway(world, store, faults, gateways.length + 1));
+    if (!gateways.some((gateway) => gateway.alive)) start(stage);
     const living = gateways.filter((gateway) => gateway.alive);
-    const busy = living.some((gateway) => gateway.busy > 0 || !gateway.ready);
+    const busy = hasOpenTasks(store) || living.some((gateway) => gateway.busy > 0 || !gateway.ready);
     if (busy) quietUntilMs = Infinity;
     // Leases run out, ends are tried again, and somebody comes round to sweep.
     else if (quietUntilMs === Infinity) quietUntilMs = lastThaw(world, living) + 3 * LEASE_MS;

@@ -1,3 +1,4 @@
+import { ImageFieldsSchema } from "../../catalog/parameter-tables/images.ts";
 import { cancelImageTask, generateImage, readImageTask } from "../../gateway/image.ts";
 import {
   CancelledImageSchema,
@@ -15,6 +16,7 @@ export const imageRoutes: readonly Route[] = [
     access: "key",
     summary: "Make pictures: at once, or with `async` as a task to be polled",
     tag: "images",
+    body: ImageFieldsSchema,
     answers: {
       200: { description: "The pictures, with their cost in `credit`", schema: ImageResultSchema },
       202: { description: "With `async`: the task, which is pending", schema: ImageTaskSchema },

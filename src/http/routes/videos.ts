@@ -1,3 +1,4 @@
+import { VideoFieldsSchema } from "../../catalog/parameter-tables/videos.ts";
 import { cancelVideoTask, generateVideo, readVideoTask } from "../../gateway/video.ts";
 import { CancelledVideoSchema, VideoTaskSchema } from "../../protocols/videos/answer-schema.ts";
 import type { Route } from "../route.ts";
@@ -11,6 +12,7 @@ export const videoRoutes: readonly Route[] = [
     access: "key",
     summary: "Make a film, as a task to be polled",
     tag: "videos",
+    body: VideoFieldsSchema,
     answers: { 202: { description: "The task, which is pending", schema: VideoTaskSchema } },
     errors: [400, 402, 503],
     handle: (context) => handleMedia(context, generateVideo),

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { inflateSync } from "node:zlib";
 import fc from "fast-check";
 import { rawImageSizeOf } from "../../core/image-size.ts";
 import { createKeyedHash } from "../../runtime/hash.ts";
-import { type Answer, composeAnswer } from "./answer.ts";
+import { type Answer, composeAnswer, drawPictures } from "./answer.ts";
 import { type Ask, Refusal } from "./ask.ts";
-import { createChance } from "./chance.ts";
 import { readOrders } from "./orders.ts";
-import { drawPicture } from "./picture.ts";
+import { makePicture } from "./draw/picture.ts";
 import { createSeal } from "./seal.ts";
 import { fitText, piecesOf, tokensOf } from "./text-pieces.ts";
 
@@ -27,6 +25,7 @@ const ASK: Ask = {
   thinking: "none",
   image: "none",
   inputTokens: 7,
+  pictures: [],
 };
 
 const compose = (ask: Partial<Ask> = {}, tokens?: number): Answer =>
@@ -115,12 +114,21 @@ test("text is cut into pieces that make it up again, and fits what it is given",
   );
 });
 
-test("a picture is a PNG of the asked shape", () => {
-  expect(rawImageSizeOf(drawPicture("16:9", createChance("a")))).toEqual({ width: 96, height: 54 });
-  const bytes = Uint8Array.fromBase64(drawPicture(undefined, createChance("a")));
-  const at = new TextDecoder("latin1").decode(bytes).indexOf("IDAT");
-  const length = new DataView(bytes.buffer).getUint32(at - 4);
-  expect(inflateSync(bytes.slice(at + 4, at + 4 + length)).length).toBe(96 * (1 + 96 * 3));
+test("a picture is small unless it is asked for large, of the asked shape, and costs what the model's does", async () => {
+  const cases = [
+    { ask: {}, size: { width: 256, height: 256 }, tokens: 1_120 },
+    { ask: { aspectRatio: "16:9" }, size: { width: 256, height: 144 }, tokens: 1_120 },
+    { ask: { aspectRatio: "1:99" }, size: { width: 3, height: 256 }, tokens: 1_120 },
+    { ask: { imageSize: "1K" }, size: { width: 1024, height: 1024 }, tokens: 1_120 },
+    { ask: { imageSize: "2K", aspectRatio: "9:16" }, size: { width: 1536, height: 2752 }, tokens: 1_120 },
+    { ask: { imageSize: "4K", aspectRatio: "21:9" }, size: { width: 6336, height: 2688 }, tokens: 2_000 },
+  ] as const;
+  for (const { ask, size, tokens } of cases) {
+    const answer = await drawPictures(compose({ image: "only", ...ask }), makePicture);
+    const [piece] = answer.choices[0]!.pieces;
+    expect(piece?.type === "image" && rawImageSizeOf(piece.data)).toEqual(size);
+    expect(answer.usage).toMatchObject({ image: tokens, text: 0 });
+  }
 });
 
 describe("a signature", () => {

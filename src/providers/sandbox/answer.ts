@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Ask, AskedTool } from "./ask.ts";
 import { type Chance, createChance } from "./chance.ts";
-import { drawPicture } from "./picture.ts";
+import { answerPictureOrder, type PictureOrder } from "./picture-order.ts";
 import { sampleValue } from "./sample.ts";
 import type { Seal } from "./seal.ts";
 import { fitText, tokensOf } from "./text-pieces.ts";
@@ -37,7 +37,15 @@ export type Piece =
   | { readonly type: "thinking"; readonly text: string; readonly shown: boolean; readonly signature: string }
   | { readonly type: "text"; readonly text: string; readonly signature: string }
   | CallPiece
-  | { readonly type: "image"; readonly data: string; readonly signature: string };
+  | ImagePiece;
+
+/** A picture, in base64; empty until it has been drawn. */
+export interface ImagePiece {
+  readonly type: "image";
+  readonly order: PictureOrder;
+  readonly data: string;
+  readonly signature: string;
+}
 
 /** A call of one of the client's tools. */
 export interface CallPiece {
@@ -49,8 +57,8 @@ export interface CallPiece {
   readonly signature: string;
 }
 
-/** What a picture of 1K comes to: https://ai.google.dev/gemini-api/docs/pricing */
-const IMAGE_TOKENS = 1_120;
+/** What a picture comes to by its size: https://ai.google.dev/gemini-api/docs/pricing */
+const IMAGE_TOKENS = { "1K": 1_120, "2K": 1_120, "4K": 2_000 } as const;
 
 /** Calls in one answer at most. */
 const MOST_CALLS = 8;
@@ -66,6 +74,7 @@ export interface AnswerOrders {
 /** The answer to a request: the same for the same seed, within the bound on output, and honest about who gives it. */
 export function composeAnswer(ask: Ask, orders: AnswerOrders, seal: Seal): Answer {
   const choices = Array.from({ length: ask.choices }, (_, i) => composeChoice(ask, orders, seal, i));
+  const costOf = (piece: Piece): number => costOfPiece(piece, ask);
   const pieces = choices.flatMap((choice) => choice.pieces);
   const sum = (count: (piece: Piece) => number): number =>
     pieces.reduce((total, piece) => total + count(piece), 0);
@@ -74,15 +83,29 @@ export function composeAnswer(ask: Ask, orders: AnswerOrders, seal: Seal): Answe
     choices,
     usage: {
       input: ask.inputTokens,
-      text: sum((piece) => (piece.type === "text" || piece.type === "call" ? costOfPiece(piece) : 0)),
-      thinking: sum((piece) => (piece.type === "thinking" ? costOfPiece(piece) : 0)),
-      image: sum((piece) => (piece.type === "image" ? costOfPiece(piece) : 0)),
+      text: sum((piece) => (piece.type === "text" || piece.type === "call" ? costOf(piece) : 0)),
+      thinking: sum((piece) => (piece.type === "thinking" ? costOf(piece) : 0)),
+      image: sum((piece) => (piece.type === "image" ? costOf(piece) : 0)),
     },
   };
 }
 
-function costOfPiece(piece: Piece): number {
-  if (piece.type === "image") return IMAGE_TOKENS;
+/** The answer with its pictures, made by `draw`. */
+export async function drawPictures(
+  answer: Answer,
+  draw: (order: PictureOrder) => Promise<Uint8Array>,
+): Promise<Answer> {
+  const drawn = async (piece: Piece): Promise<Piece> =>
+    piece.type === "image" ? { ...piece, data: (await draw(piece.order)).toBase64() } : piece;
+  const choices = answer.choices.map(async (choice) => ({
+    ...choice,
+    pieces: await Promise.all(choice.pieces.map(drawn)),
+  }));
+  return { ...answer, choices: await Promise.all(choices) };
+}
+
+function costOfPiece(piece: Piece, { imageSize = "1K" }: Ask): number {
+  if (piece.type === "image") return IMAGE_TOKENS[imageSize];
   return piece.type === "call" ? tokensOf(piece.name, JSON.stringify(piece.input)) : tokensOf(piece.text);
 }
 
@@ -98,7 +121,7 @@ function composeChoice(ask: Ask, orders: AnswerOrders, seal: Seal, index: number
   const draft: Draft = { pieces: [], room: ask.maxTokens ?? Infinity };
   const token = (part: string): string => seal.token(`${ask.digest.slice(0, 12)}/${index}/${part}`);
   const add = (piece: Piece): boolean => {
-    const cost = costOfPiece(piece);
+    const cost = costOfPiece(piece, ask);
     if (cost > draft.room) return false;
     draft.room -= cost;
     draft.pieces.push(piece);
@@ -124,8 +147,8 @@ function composeChoice(ask: Ask, orders: AnswerOrders, seal: Seal, index: number
     if (stopSequence !== undefined) return { ...ended("stop"), stopSequence };
   }
   if (ask.image !== "none") {
-    const data = drawPicture(ask.aspectRatio, chance);
-    if (!add({ type: "image", data, signature: token("image") })) return ended("length");
+    const order = answerPictureOrder(ask, index);
+    if (!add({ type: "image", order, data: "", signature: token("image") })) return ended("length");
   }
   return ended("stop");
 }

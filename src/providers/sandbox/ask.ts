@@ -25,8 +25,12 @@ export interface Ask {
   /** Whether thinking comes before the answer, and whether its text is shown. */
   readonly thinking: "none" | "hidden" | "shown";
   readonly image: "none" | "only" | "with_text";
-  /** `16:9`, where one was asked for. */
+  /** Of a picture that the answer has: `16:9`, where one was asked for. */
   readonly aspectRatio?: string;
+  /** How large it is; absent: small, as it goes along in the answer. */
+  readonly imageSize?: "1K" | "2K" | "4K";
+  /** Pictures that came with what the user said last: addresses, or data URIs. */
+  readonly pictures: readonly string[];
   readonly inputTokens: number;
 }
 
@@ -38,6 +42,20 @@ export interface AskedTool {
 
 /** What the caller said of calling tools; an object names the one that is to be called. */
 export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
+
+/** What is said of a picture's shape, as far as it is known. */
+export function readImageShape(
+  aspectRatio: unknown,
+  imageSize: unknown,
+): Pick<Ask, "aspectRatio" | "imageSize"> {
+  const size = IMAGE_SIZES.find((known) => known === imageSize);
+  return {
+    ...(typeof aspectRatio === "string" && aspectRatio !== "" ? { aspectRatio } : {}),
+    ...(size === undefined ? {} : { imageSize: size }),
+  };
+}
+
+const IMAGE_SIZES = ["1K", "2K", "4K"] as const;
 
 /** A refusal as a provider words it; each format puts it in its own shape. */
 export class Refusal extends Error {

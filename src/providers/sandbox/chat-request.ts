@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { type Ask, Refusal, type ToolWish } from "./ask.ts";
+import { type Ask, readImageShape, Refusal, type ToolWish } from "./ask.ts";
 import type { AskContext } from "./format.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
@@ -18,7 +18,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   const maxTokens = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens);
   const form = readForm(objectOf(body.response_format));
   const modalities = textsOf(body.modalities);
-  const aspectRatio = textOf(objectOf(body.image_config).aspect_ratio);
+  const { aspect_ratio: aspectRatio, image_size: imageSize } = objectOf(body.image_config);
   return {
     model: model.id,
     vendor: model.vendor,
@@ -35,7 +35,10 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     choices: numberOf(body.n) ?? 1,
     thinking: readThinking(body.reasoning),
     image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
-    ...(aspectRatio === "" ? {} : { aspectRatio }),
+    ...readImageShape(aspectRatio, imageSize),
+    pictures: objectsOf(lastUser?.content)
+      .map((part) => textOf(objectOf(part.image_url).url))
+      .filter((url) => url !== ""),
     inputTokens: inputTokensOf(model, messages, [body.tools, body.response_format]),
   };
 }

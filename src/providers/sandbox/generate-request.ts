@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import { readSpelling } from "../../protocols/generate-content/spelling.ts";
-import { type Ask, Refusal, type ToolWish } from "./ask.ts";
+import { type Ask, readImageShape, Refusal, type ToolWish } from "./ask.ts";
 import type { AskContext } from "./format.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
@@ -25,7 +25,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
   const form =
     config.responseMimeType === "application/json" || schema !== undefined ? objectOf(schema) : undefined;
   const maxTokens = numberOf(config.maxOutputTokens);
-  const aspectRatio = textOf(objectOf(config.imageConfig).aspectRatio);
+  const { aspectRatio, imageSize } = objectOf(config.imageConfig);
   return {
     model: model.id,
     vendor: model.vendor,
@@ -46,7 +46,8 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     choices: numberOf(config.candidateCount) ?? 1,
     thinking: readThinking(objectOf(config.thinkingConfig)),
     image: readImage(config, context),
-    ...(aspectRatio === "" ? {} : { aspectRatio }),
+    ...readImageShape(aspectRatio, imageSize),
+    pictures: partsOf(asking).flatMap(pictureIn),
     inputTokens: inputTokensOf(
       model,
       body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
@@ -64,6 +65,14 @@ function partsText(turn: JsonObject | undefined): string {
     .map(({ text }) => textOf(text))
     .filter((text) => text !== "")
     .join("\n");
+}
+
+/** The picture that a part holds or names, if it does. */
+function pictureIn({ inlineData, fileData }: JsonObject): readonly string[] {
+  const { mimeType, data } = objectOf(inlineData);
+  if (textOf(mimeType).startsWith("image/")) return [`data:${textOf(mimeType)};base64,${textOf(data)}`];
+  const { mimeType: fileType, fileUri } = objectOf(fileData);
+  return textOf(fileType).startsWith("image/") ? [textOf(fileUri)] : [];
 }
 
 function readThinking({ includeThoughts, thinkingBudget, thinkingLevel }: JsonObject): Ask["thinking"] {

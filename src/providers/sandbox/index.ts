@@ -7,7 +7,7 @@ import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Dialect, MediaProvider, Provider } from "../provider.ts";
-import { composeAnswer } from "./answer.ts";
+import { composeAnswer, drawPictures } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
 import { eventStream } from "./event-stream.ts";
@@ -18,6 +18,7 @@ import { messagesFormat } from "./messages-answer.ts";
 import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
+import { openStudio, type Studio } from "./studio.ts";
 
 /** What the sandbox is made of. */
 export interface SandboxParts {
@@ -85,6 +86,7 @@ export interface Sandbox {
  */
 export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
+  const studio = openStudio(clock);
   const entry = (protocol: ProtocolId): readonly [string, Provider] => [
     entryOf(protocol),
     {
@@ -96,24 +98,26 @@ export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
       dialect: DIALECT,
       clientHeaders: [ORDERS_HEADER],
       answerHeaders: { "x-switchyard-provider": SANDBOX },
-      transport: (url, request) => respond({ clock, seal, modelOf, format: FORMATS[protocol] }, url, request),
+      transport: (url, request) =>
+        respond({ clock, seal, studio, modelOf, format: FORMATS[protocol] }, url, request),
     },
   ];
   return {
     providers: new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry)),
-    mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia(clock)]]),
+    mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia(clock, studio)]]),
   };
 }
 
 interface SandboxServer {
   readonly clock: Clock;
   readonly seal: Seal;
+  readonly studio: Studio;
   readonly modelOf: SandboxParts["modelOf"];
   readonly format: SandboxFormat;
 }
 
 async function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
-  const { clock, seal, format } = sandbox;
+  const { clock, seal, studio, format } = sandbox;
   try {
     const orders = readOrders(request.headers[ORDERS_HEADER]);
     if (orders.delayMs > 0) await wait(clock, orders.delayMs, request.signal);
@@ -123,7 +127,9 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
     const bound = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
     const bounded = bound === Infinity ? ask : { ...ask, maxTokens: bound };
-    const answer = composeAnswer(bounded, orders, seal);
+    const answer = await drawPictures(composeAnswer(bounded, orders, seal), (order) =>
+      studio.draw(order, request.signal),
+    );
     const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };
     if (request.headers.accept === "text/event-stream")
       return respondWith(

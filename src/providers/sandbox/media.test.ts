@@ -5,6 +5,7 @@ import { NO_USAGE } from "../../core/usage.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaStep } from "../media.ts";
 import { createSandboxMedia } from "./media.ts";
+import { openStudio } from "./studio.ts";
 
 const PICTURE: ImageRequest = {
   kind: "image",
@@ -25,7 +26,7 @@ const FILM: VideoRequest = {
 };
 
 const clock = createFakeClock();
-const provider = createSandboxMedia(clock);
+const provider = createSandboxMedia(clock, openStudio(clock));
 
 function call(orders?: string, more: Partial<MediaCall> = {}): MediaCall {
   return {

@@ -12,7 +12,7 @@ import { filmUsage, pictureUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
 import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
 import { filmOrder, pictureOrder } from "./picture-order.ts";
-import { openStudio } from "./studio.ts";
+import type { Studio } from "./studio.ts";
 
 /** So long a task waits before it is begun, unless its request orders otherwise. */
 const PENDING_MS = 1_000;
@@ -27,8 +27,7 @@ const POLL_MS = 500;
  * The sandbox's maker of pictures and films: within this process, on a thread that is there while it has work. A job's
  * name says all that is to be known of it, so it outlives the process: when it is done and what chance is seeded with.
  */
-export function createSandboxMedia(clock: Clock): MediaProvider {
-  const studio = openStudio(clock);
+export function createSandboxMedia(clock: Clock, studio: Studio): MediaProvider {
   return {
     id: SANDBOX,
     baseUrl: "http://sandbox.invalid",

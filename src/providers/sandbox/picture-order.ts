@@ -1,4 +1,6 @@
 import type { ImageFormat, ImageRequest, MediaInput, PixelSize, VideoRequest } from "../../core/media.ts";
+import type { Ask } from "./ask.ts";
+import { geminiSize } from "./media-sizes.ts";
 
 /** A word and its value, as they are shown: `quality`, `high`. */
 export type Fact = readonly [label: string, value: string];
@@ -83,6 +85,40 @@ function pictureFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
     ["chaos", midjourney?.chaos.toString()],
     ["weird", midjourney?.weird.toString()],
   ]);
+}
+
+/** The picture in the `index`th choice of an answer. */
+export function answerPictureOrder(ask: Ask, index: number): PictureOrder {
+  const { model, userText, aspectRatio, imageSize, seed, pictures } = ask;
+  const size = imageSize === undefined ? smallSize(aspectRatio) : geminiSize(aspectRatio ?? "1:1", imageSize);
+  return {
+    size,
+    format: "png",
+    seed: `${seed}/${index}`,
+    model,
+    prompt: userText,
+    facts: present([
+      ["size", `${size.width} × ${size.height}`],
+      ["image size", imageSize],
+      ["aspect ratio", aspectRatio],
+    ]),
+    references: numbered("image", "image", pictures),
+  };
+}
+
+/** The longer side of a picture in an answer, unless a size is asked for: it must not weigh much. */
+const SMALL_SIDE = 256;
+
+/** A square where the aspect ratio says nothing. */
+function smallSize(aspectRatio: string | undefined): PixelSize {
+  const [wide = 1, high = 1] =
+    /^(\d{1,3}):(\d{1,3})$/
+      .exec(aspectRatio ?? "")
+      ?.slice(1)
+      .map(Number) ?? [];
+  const longer = Math.max(wide, high, 1);
+  const side = (part: number): number => Math.max(1, Math.round((SMALL_SIDE * part) / longer));
+  return { width: side(wide), height: side(high) };
 }
 
 /** The film of a request. */

@@ -35,8 +35,7 @@ export function colourAt({ colour, to }: Paint, y: number): Colour {
 
 /** Between two colours. */
 export function mix(from: Colour, to: Colour, share: number): Colour {
-  const between = (a: number, b: number): number => Math.round(a + (b - a) * share);
-  return [between(from[0], to[0]), between(from[1], to[1]), between(from[2], to[2])];
+  return [between(from[0], to[0], share), between(from[1], to[1], share), between(from[2], to[2], share)];
 }
 
 /** A pixel as it lies in memory. */
@@ -44,44 +43,30 @@ export function wordOf([red, green, blue]: Colour): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** Fills a rectangle of whole pixels, as far as it lies on the canvas. */
-export function fillRectangle(
-  canvas: Canvas,
-  { x, y, width, height }: PixelSize & { readonly x: number; readonly y: number },
-  paint: Paint,
-): void {
-  const left = Math.max(0, x);
-  const right = Math.min(canvas.width, x + width);
-  for (let row = Math.max(0, y); row < Math.min(canvas.height, y + height); row += 1)
-    fillSpan(canvas, { row, left, right }, colourAt(paint, row), paint.opacity ?? 1);
-}
-
 /** Pixels of a row from `left` up to `right`, all of them on the canvas. */
-interface Span {
+export interface Span {
   readonly row: number;
   readonly left: number;
   readonly right: number;
 }
 
-function fillSpan(
-  { pixels, words, width }: Canvas,
-  { row, left, right }: Span,
-  colour: Colour,
-  opacity: number,
-): void {
-  if (right <= left) return;
-  if (opacity >= 1) {
-    words.fill(wordOf(colour), row * width + left, row * width + right);
-    return;
-  }
+/** Lays so much of a colour, 0 to 1, over the pixels of a span. */
+export function blendSpan({ pixels, width }: Canvas, span: Span, colour: Colour, share: number): void {
   const [red, green, blue] = colour;
-  for (let at = (row * width + left) * 4; at < (row * width + right) * 4; at += 4) {
-    pixels[at] = blend(pixels[at], red, opacity);
-    pixels[at + 1] = blend(pixels[at + 1], green, opacity);
-    pixels[at + 2] = blend(pixels[at + 2], blue, opacity);
+  const end = (span.row * width + span.right) * 4;
+  for (let at = (span.row * width + span.left) * 4; at < end; at += 4) {
+    pixels[at] = between(pixels[at] as number, red, share);
+    pixels[at + 1] = between(pixels[at + 1] as number, green, share);
+    pixels[at + 2] = between(pixels[at + 2] as number, blue, share);
   }
 }
 
-function blend(under = 0, over: number, opacity: number): number {
-  return Math.round(under + (over - under) * opacity);
+function between(from: number, to: number, share: number): number {
+  return Math.round(from + (to - from) * share);
+}
+
+/** Fills the whole canvas. */
+export function fillCanvas({ width, height, words }: Canvas, paint: Paint): void {
+  for (let row = 0; row < height; row += 1)
+    words.fill(wordOf(colourAt(paint, row)), row * width, (row + 1) * width);
 }

@@ -38,6 +38,7 @@ export function createFilmEncoder(size: PixelSize, fps: number): FilmEncoder {
   const rows = Math.ceil(size.height / BLOCK);
   const planes = newPlanes(columns, rows);
   const before = newPlanes(columns, rows);
+  const [wideNow, wideBefore] = [widened(planes), widened(before)];
   const plain = new Uint8Array(columns * rows);
   const sequence = nal(NAL.sequence, sequenceParameters(size, fps));
   const picture = nal(NAL.picture, pictureParameters());
@@ -56,7 +57,7 @@ export function createFilmEncoder(size: PixelSize, fps: number): FilmEncoder {
       let skipped = 0;
       for (let block = 0; block < columns * rows; block += 1) {
         const place: Place = { planes, column: block % columns, row: Math.floor(block / columns) };
-        if (!isKey && isSame(place, before)) {
+        if (!isKey && isSame(wideNow, wideBefore, place.column, place.row)) {
           skipped += 1;
           continue;
         }
@@ -95,7 +96,7 @@ interface Place {
   readonly row: number;
 }
 
-/** One plane's part of a block. */
+/** One plane's part of a block: `side` rows of it, the first at `from`. */
 interface Square {
   readonly samples: Uint8Array;
   readonly stride: number;
@@ -113,14 +114,26 @@ function squaresOf({ planes: { y, cb, cr, stride }, column, row }: Place): reado
   ];
 }
 
-function isSame(place: Place, before: Planes): boolean {
-  const old = [before.y, before.cb, before.cr];
-  return squaresOf(place).every(({ samples, stride, from, side }, i) => {
-    const earlier = old[i];
-    if (earlier === undefined) return false;
-    for (let y = 0; y < side; y += 1)
-      for (let at = from + y * stride; at < from + y * stride + side; at += 1)
-        if (samples[at] !== earlier[at]) return false;
+/** Planes, four samples at a time: most of a film's work is to see what has not changed. */
+interface WidePlanes {
+  readonly planes: readonly Uint32Array[];
+  readonly stride: number;
+}
+
+function widened({ y, cb, cr, stride }: Planes): WidePlanes {
+  return { planes: [y, cb, cr].map((plane) => new Uint32Array(plane.buffer)), stride };
+}
+
+function isSame(now: WidePlanes, before: WidePlanes, column: number, row: number): boolean {
+  return now.planes.every((plane, i) => {
+    const words = i === 0 ? BLOCK / 4 : BLOCK / 8;
+    const stride = now.stride / (i === 0 ? 4 : 8);
+    const earlier = before.planes[i] ?? plane;
+    const rows = i === 0 ? BLOCK : BLOCK / 2;
+    const from = row * rows * stride + column * words;
+    for (let y = 0; y < rows; y += 1)
+      for (let at = from + y * stride; at < from + y * stride + words; at += 1)
+        if (plane[at] !== earlier[at]) return false;
     return true;
   });
 }

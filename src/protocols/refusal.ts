@@ -2,9 +2,6 @@ import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 
-/** What an error is written with: the model that it names, and texts that it must not hold. */
-type ErrorContext = Pick<AnswerContext, "model" | "secrets">;
-
 /** What a provider said went wrong, whatever the shape it said it in. */
 interface Said {
   readonly status: number;
@@ -17,7 +14,7 @@ interface Said {
 }
 
 /** The error a client is given for an answer with a status that is not 2xx. */
-export function readRefusal(refusal: UpstreamRefusal, context: ErrorContext): GatewayError {
+export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
   const body = unwrapped(parse(refusal.body));
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const status =
@@ -26,7 +23,7 @@ export function readRefusal(refusal: UpstreamRefusal, context: ErrorContext): Ga
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
-export function readErrorObject(error: unknown, context: ErrorContext): GatewayError {
+export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
   return refusalError(readSaid({ error }, statusWithin(error)), context, null);
 }
 
@@ -45,7 +42,7 @@ export function errorWithin(body: JsonObject): unknown {
   return undefined;
 }
 
-function refusalError(said: Said, context: ErrorContext, retryAfter: string | null): GatewayError {
+function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
   const meaning = meaningOf(said);
   // Without the message: it may quote the prompt, and the cause goes to the log.
   const cause = new Error(`upstream ${said.status}: ${said.codes.join(" ")}`);
@@ -258,7 +255,11 @@ const KEY_LIKE = /\b(sk|pk|api|key|gsk|xai)[-_][A-Za-z0-9_*-]{6,}|Bearer\s|[A-Za
  * The provider's sentence for the client, where it can be shown: without our secrets, without anything that looks like a
  * key, at most 500 characters. Else one of ours.
  */
-export function shownMessage(message: string, kind: keyof typeof GENERIC, context: ErrorContext): string {
+export function shownMessage(
+  message: string,
+  kind: keyof typeof GENERIC,
+  context: Pick<AnswerContext, "secrets" | "model">,
+): string {
   const secret = context.secrets.some((text) => text.length >= 8 && message.includes(text.slice(0, 8)));
   if (message === "" || secret || KEY_LIKE.test(message)) return GENERIC[kind];
   // oxlint-disable-next-line no-control-regex -- control characters of a provider's text stay out of ours

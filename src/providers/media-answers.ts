@@ -53,6 +53,21 @@ function retryAfter(answer: MediaHttpAnswer): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1_000 : undefined;
 }
 
+/** A vendor's codes by what they mean; the first pattern that matches counts. */
+export type CodeTable = readonly (readonly [MediaRefusal["reason"], RegExp])[];
+
+/** What a code means; `undefined` where the table has none that matches. */
+export function reasonIn(table: CodeTable, code: string | undefined): MediaRefusal["reason"] | undefined {
+  return code === undefined ? undefined : table.find(([, pattern]) => pattern.test(code))?.[0];
+}
+
+/** Of work that was taken and has ended: what is no fault of the client's came to nothing, and is not asked after again. */
+export function endedWith(refusal: MediaRefusal): MediaRefusal {
+  const { reason, message, code } = refusal;
+  const isOver = reason === "busy" || reason === "unclear";
+  return isOver ? { reason: "failed", message, ...(code === undefined ? {} : { code }) } : refusal;
+}
+
 /** Whether the answer is a good one. */
 export function isGood({ status }: MediaHttpAnswer): boolean {
   return status >= 200 && status < 300;

@@ -1,8 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
-import { jobRefusal, refusalOf, type VendorCodes } from "../media-refusal.ts";
-import type { MediaAdapter, MediaCall, MediaStep } from "../media.ts";
+import {
+  type CodeTable,
+  endedWith,
+  isGood,
+  objectAt,
+  reasonIn,
+  refusalOf,
+  textAt,
+} from "../media-answers.ts";
+import type { MediaAdapter, MediaCall, MediaHttpAnswer, MediaRefusal, MediaStep } from "../media.ts";
 
 /**
  * Seedance, as tasks: created, asked after, deleted while queued. There is no key by which a task could be found
@@ -11,23 +19,22 @@ import type { MediaAdapter, MediaCall, MediaStep } from "../media.ts";
 export const arkVideos: MediaAdapter<VideoRequest> = {
   async create(request, call) {
     const answer = await call.send({ method: "POST", path: TASKS, json: bodyOf(request, call) });
-    if (answer.status !== 200) return { state: "refused", refusal: refusalOf(answer, call, CODES) };
-    const id = isJsonObject(answer.json) ? answer.json.id : undefined;
-    if (typeof id === "string" && id !== "") return { state: "working", job: id, pollAfterMs: FIRST_POLL_MS };
-    return { state: "refused", refusal: { reason: "failed", message: "The task has no id." } };
+    const job = isGood(answer) && isJsonObject(answer.json) ? textAt(answer.json, "id") : undefined;
+    if (job === undefined || !JOB.test(job)) return { state: "refused", refusal: readRefusal(answer) };
+    return { state: "working", job, pollAfterMs: FIRST_POLL_MS };
   },
 
   async poll(job, _request, call) {
-    const answer = await call.send({ method: "GET", path: pathOf(job) });
+    const answer = await call.send({ method: "GET", path: `${TASKS}/${job}` });
     if (answer.status === 404) return { state: "unknown_job" };
-    // A poll that fails says nothing of the job.
-    if (answer.status !== 200 || !isJsonObject(answer.json)) return { state: "working", job };
-    return readTask(job, answer.json, call);
+    if (!isGood(answer) || !isJsonObject(answer.json))
+      return { state: "refused", refusal: readRefusal(answer) };
+    return readTask(job, answer);
   },
 
   /** Takes a queued task out; a running one goes on, and its answer says so. */
   async cancel(job, call) {
-    await call.send({ method: "DELETE", path: pathOf(job) });
+    await call.send({ method: "DELETE", path: `${TASKS}/${job}` });
   },
 };
 
@@ -35,19 +42,36 @@ const TASKS = "/contents/generations/tasks";
 
 const FIRST_POLL_MS = 5_000;
 
-/** What their words mean beside the status; https://docs.byteplus.com/en/docs/ModelArk/1299023 */
-const CODES: VendorCodes = [
-  [/Sensitive|RiskDetection|PolicyViolation|PrivacyInformation/, "moderation"],
-  [/^(AuthenticationError|AccountOverdueError|AccessDenied|OperationDenied|ModelNotOpen)/, "operator_fault"],
+/** It stands in a path. */
+const JOB = /^[\w-]{1,128}$/;
+
+/** https://docs.byteplus.com/en/docs/ModelArk/1299023 */
+const CODES: CodeTable = [
+  ["moderation", /Sensitive|RiskDetection|PolicyViolation|PrivacyInformation/],
   [
-    /^(RateLimitExceeded|ModelAccount\w*RateLimitExceeded|QuotaExceeded|ServerOverloaded|SetLimitExceeded)/,
-    "busy",
+    "operator_fault",
+    /^(AuthenticationError|AccountOverdueError|AccessDenied|OperationDenied|ModelNotOpen|InvalidEndpointOrModel)/,
   ],
-  [/^(MissingParameter|InvalidParameter|InvalidImageURL)/, "invalid_request"],
+  [
+    "busy",
+    /^(RateLimitExceeded|ModelAccount\w*RateLimitExceeded|QuotaExceeded|ServerOverloaded|SetLimitExceeded)/,
+  ],
+  ["invalid_request", /^(MissingParameter|InvalidParameter|InvalidImageURL)/],
+  ["unclear", /^InternalServiceError/],
 ];
 
-function pathOf(job: string): string {
-  return `${TASKS}/${encodeURIComponent(job)}`;
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const { code, message } = said(answer.json);
+  return refusalOf(answer, {
+    ...(code === undefined ? {} : { code }),
+    message,
+    reason: reasonIn(CODES, code),
+  });
+}
+
+function said(body: unknown): { readonly code: string | undefined; readonly message: string } {
+  const error = objectAt(body, "error");
+  return { code: textAt(error, "code")?.slice(0, 100), message: textAt(error, "message") ?? "" };
 }
 
 /** A field that a model does not know is a 400 there; what is not said here has its default. */
@@ -81,15 +105,22 @@ function mediumOf(
   return url === undefined ? [] : [{ type, [type]: { url }, role }];
 }
 
-function readTask(job: string, task: JsonObject, call: MediaCall): MediaStep {
+function readTask(job: string, { json }: MediaHttpAnswer): MediaStep {
+  const task = isJsonObject(json) ? json : {};
   switch (task.status) {
     case "succeeded":
       return readDone(task);
-    case "failed":
-      return { state: "refused", refusal: jobRefusal(task.error, call, CODES) };
+    case "failed": {
+      const { code, message } = said(task);
+      const reason = reasonIn(CODES, code) ?? "failed";
+      return {
+        state: "refused",
+        refusal: endedWith({ reason, message, ...(code === undefined ? {} : { code }) }),
+      };
+    }
     case "cancelled":
     case "expired":
-      return { state: "refused", refusal: { reason: "failed", message: `The task is ${task.status}.` } };
+      return { state: "refused", refusal: { reason: "failed", message: "", code: task.status } };
     default:
       return { state: "working", job };
   }

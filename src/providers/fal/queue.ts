@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { refusalOf } from "../media-refusal.ts";
+import { type CodeTable, endedWith, isGood, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 import type { MediaCall, MediaDone, MediaHttpAnswer, MediaRefusal, MediaStep } from "../media.ts";
 
 /** Reads what a finished request came to, in the form of its model. */
@@ -17,23 +17,23 @@ export async function queueRequest(json: JsonObject, call: MediaCall): Promise<M
     headers: { "x-fal-no-retry": "1" },
     json,
   });
-  if (answer.status !== 200) return { state: "refused", refusal: readRefusal(answer, call) };
-  const status = isJsonObject(answer.json) ? answer.json.status_url : undefined;
-  if (typeof status === "string" && status.endsWith("/status")) return { state: "working", job: status };
-  return failed("The queue gave no address to ask at.");
+  const status = isGood(answer) && isJsonObject(answer.json) ? textAt(answer.json, "status_url") : undefined;
+  return status?.endsWith("/status") === true
+    ? { state: "working", job: status }
+    : { state: "refused", refusal: readRefusal(answer) };
 }
 
 /** Asks after a request, and fetches its result once it is there. */
 export async function pollRequest(job: string, call: MediaCall, read: ReadOutput): Promise<MediaStep> {
   const answer = await call.send({ method: "GET", path: job });
   if (answer.status === 404) return { state: "unknown_job" };
-  const status = isJsonObject(answer.json) ? answer.json.status : undefined;
+  const status = isGood(answer) && isJsonObject(answer.json) ? answer.json.status : undefined;
+  if (status === undefined) return { state: "refused", refusal: readRefusal(answer) };
   if (status !== "COMPLETED") return { state: "working", job };
   const result = await call.send({ method: "GET", path: job.slice(0, -"/status".length) });
-  if (result.status >= 500) return failed(`The result is a ${result.status}.`);
-  if (result.status === 400 && isEarly(result)) return { state: "working", job };
-  if (result.status !== 200) return { state: "refused", refusal: ended(readRefusal(result, call)) };
-  if (!isJsonObject(result.json)) return failed("The result is no object.");
+  if (isEarly(result)) return { state: "working", job };
+  if (!isGood(result) || !isJsonObject(result.json))
+    return { state: "refused", refusal: endedUnless5xx(result) };
   const done = read(result.json);
   return "state" in done ? done : { state: "refused", refusal: done };
 }
@@ -43,31 +43,38 @@ export async function cancelRequest(job: string, call: MediaCall): Promise<void>
   await call.send({ method: "PUT", path: `${job.slice(0, -"/status".length)}/cancel` });
 }
 
-function isEarly({ json }: MediaHttpAnswer): boolean {
-  return isJsonObject(json) && typeof json.detail === "string" && /in progress/i.test(json.detail);
+function isEarly({ status, json }: MediaHttpAnswer): boolean {
+  return status === 400 && isJsonObject(json) && /in progress/i.test(textAt(json, "detail") ?? "");
 }
 
-/** What was begun is not sent again. */
-function ended(refusal: MediaRefusal): MediaRefusal {
-  return refusal.reason === "busy" ? { reason: "failed", message: refusal.message } : refusal;
+/** The result of a request that failed is the refusal; a 502 of their gateway says nothing of it. */
+function endedUnless5xx(result: MediaHttpAnswer): MediaRefusal {
+  const refusal = readRefusal(result);
+  return result.status === 502 || result.status === 503 || result.status === 504
+    ? refusal
+    : endedWith(refusal);
 }
 
 /** A 422 has a list of what is wrong, each with a type. https://docs.fal.ai/errors */
-function readRefusal(answer: MediaHttpAnswer, call: MediaCall): MediaRefusal {
-  const details = isJsonObject(answer.json) && Array.isArray(answer.json.detail) ? answer.json.detail : [];
-  for (const { type, msg } of details.filter(isJsonObject)) {
-    const reason = MEANINGS.find(([types]) => typeof type === "string" && types.test(type))?.[1];
-    if (reason !== undefined) return { reason, message: typeof msg === "string" ? msg : "" };
-  }
-  return refusalOf(answer, call);
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const body = isJsonObject(answer.json) ? answer.json : {};
+  const details = Array.isArray(body.detail) ? body.detail.filter(isJsonObject) : [];
+  const detail =
+    details.find(({ type }) => typeof type === "string" && reasonIn(TYPES, type) !== undefined) ?? details[0];
+  const code = detail === undefined ? undefined : textAt(detail, "type")?.slice(0, 100);
+  return refusalOf(answer, {
+    ...(code === undefined ? {} : { code }),
+    message:
+      (detail === undefined ? undefined : textAt(detail, "msg")) ??
+      textAt(body, "detail") ??
+      textAt(body, "message") ??
+      "",
+    reason: reasonIn(TYPES, code),
+  });
 }
 
-const MEANINGS: readonly (readonly [RegExp, MediaRefusal["reason"]])[] = [
-  [/^(content_policy_violation|no_media_generated)$/, "moderation"],
-  [/too_(large|long)$/, "input_too_large"],
-  [/^(generation_timeout|downstream_service_\w+|internal_server_error)$/, "failed"],
+const TYPES: CodeTable = [
+  ["moderation", /^(content_policy_violation|no_media_generated)$/],
+  ["input_too_large", /too_(large|long)$/],
+  ["unclear", /^(generation_timeout|downstream_service_\w+|internal_server_error)$/],
 ];
-
-function failed(message: string): MediaStep {
-  return { state: "refused", refusal: { reason: "failed", message } };
-}

@@ -2,8 +2,16 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest } from "../../core/media.ts";
 import { addUsage, type Usage } from "../../core/usage.ts";
 import { readUsage } from "../../protocols/generate-content/usage.ts";
-import type { MediaAdapter, MediaCall, MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
-import { refusalOf } from "../media-refusal.ts";
+import type {
+  MediaAdapter,
+  MediaCall,
+  MediaDone,
+  MediaHttpAnswer,
+  MediaOutput,
+  MediaRefusal,
+  MediaStep,
+} from "../media.ts";
+import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
  * Gemini's pictures, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
@@ -40,8 +48,35 @@ async function createOne(
       generationConfig: generationConfig(request),
     },
   });
-  if (answer.status !== 200) return { state: "refused", refusal: refusalOf(answer, call) };
-  return readAnswer(answer.json);
+  return isGood(answer) ? readAnswer(answer) : { state: "refused", refusal: readRefusal(answer) };
+}
+
+/** https://ai.google.dev/gemini-api/docs/troubleshooting */
+const CODES: CodeTable = [
+  [
+    "operator_fault",
+    /^(API_KEY_INVALID|API_KEY_SERVICE_BLOCKED|UNAUTHENTICATED|PERMISSION_DENIED|NOT_FOUND|FAILED_PRECONDITION)$/,
+  ],
+  ["busy", /^(RESOURCE_EXHAUSTED|UNAVAILABLE)$/],
+];
+
+/** A wrong key is a 400 that says so in its details. */
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const error = objectAt(answer.json, "error");
+  const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
+  const words = [...details.map((detail) => textAt(detail, "reason")), textAt(error, "status")];
+  const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? textAt(error, "status");
+  const wait = details
+    .map((detail) => /^(\d{1,6})(\.\d+)?s$/.exec(textAt(detail, "retryDelay") ?? "")?.[1])
+    .find(Boolean);
+  return {
+    ...refusalOf(answer, {
+      ...(code === undefined ? {} : { code: code.slice(0, 100) }),
+      message: textAt(error, "message") ?? "",
+      reason: reasonIn(CODES, code),
+    }),
+    ...(wait === undefined ? {} : { retryAfterMs: (Number(wait) + 1) * 1_000 }),
+  };
 }
 
 function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonObject {
@@ -66,8 +101,9 @@ async function partsOf({ prompt, images }: ImageRequest, call: MediaCall): Promi
   ];
 }
 
-function readAnswer(body: unknown): MediaStep {
-  if (!isJsonObject(body)) return refused("failed", "The answer is no object.");
+function readAnswer(answer: MediaHttpAnswer): MediaStep {
+  const body = answer.json;
+  if (!isJsonObject(body)) return { state: "refused", refusal: readRefusal(answer) };
   const metered = readUsage(body.usageMetadata);
   const feedback = body.promptFeedback;
   if (isJsonObject(feedback) && typeof feedback.blockReason === "string")

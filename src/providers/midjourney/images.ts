@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
-import { refusalOf } from "../media-refusal.ts";
+import { isGood, refusalOf, textAt } from "../media-answers.ts";
 import type {
   MediaAdapter,
   MediaCall,
@@ -21,22 +21,21 @@ export const midjourneyImages: MediaAdapter<ImageRequest> = {
       path: "/mj/submit/imagine",
       json: bodyOf(request, call),
     });
-    if (answer.status !== 200) return { state: "refused", refusal: refusalOf(answer, call) };
     return readSubmitted(answer);
   },
 
   async poll(job, _request, call) {
-    const answer = await call.send({ method: "GET", path: `/mj/task/${encodeURIComponent(job)}/fetch` });
-    if (answer.status === 404 || (answer.status === 200 && answer.bytes.length === 0))
+    const answer = await call.send({ method: "GET", path: `/mj/task/${job}/fetch` });
+    if (answer.status === 404 || (isGood(answer) && answer.bytes.length === 0))
       return { state: "unknown_job" };
-    // A poll that fails says nothing of the job.
-    if (answer.status !== 200 || !isJsonObject(answer.json)) return { state: "working", job };
-    return readTask(job, answer.json);
+    return isGood(answer) && isJsonObject(answer.json)
+      ? readTask(job, answer.json)
+      : { state: "refused", refusal: refusalOf(answer, { message: "" }) };
   },
 
   /** Only newer proxies know this; the job itself is spent. */
   async cancel(job, call) {
-    await call.send({ method: "POST", path: `/mj/task/${encodeURIComponent(job)}/cancel` });
+    await call.send({ method: "POST", path: `/mj/task/${job}/cancel` });
   },
 };
 
@@ -74,16 +73,16 @@ function styleSwitches({ version, niji, stylize, chaos, weird, sref }: Midjourne
 }
 
 /** What the numbers of an answer to a submission mean; it is a 200 whatever they are. */
-function readSubmitted({ json }: MediaHttpAnswer): MediaStep {
-  const { code, result, description } = isJsonObject(json) ? json : {};
-  const message = typeof description === "string" ? description : "";
-  switch (code) {
+function readSubmitted(answer: MediaHttpAnswer): MediaStep {
+  const body = isGood(answer) && isJsonObject(answer.json) ? answer.json : {};
+  const message = textAt(body, "description") ?? "";
+  switch (body.code) {
     case 1:
     case 21:
-    case 22:
-      return typeof result === "string" && result !== ""
-        ? { state: "working", job: result }
-        : refused("failed", "The task has no id.");
+    case 22: {
+      const job = textAt(body, "result");
+      return job !== undefined && JOB.test(job) ? { state: "working", job } : refused("unclear", message);
+    }
     case 3:
     case 23:
       return refused("busy", message);
@@ -92,9 +91,14 @@ function readSubmitted({ json }: MediaHttpAnswer): MediaStep {
     case 4:
       return refused("invalid_request", message);
     default:
-      return refused("failed", message);
+      return typeof body.code === "number"
+        ? refused("failed", message)
+        : { state: "refused", refusal: refusalOf(answer, { message }) };
   }
 }
+
+/** It stands in a path. */
+const JOB = /^[\w-]{1,128}$/;
 
 function readTask(job: string, task: JsonObject): MediaStep {
   switch (task.status) {

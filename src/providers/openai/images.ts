@@ -1,8 +1,15 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest } from "../../core/media.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
-import type { MediaAdapter, MediaCall, MediaOutput, MediaStep } from "../media.ts";
-import { refusalOf } from "../media-refusal.ts";
+import type {
+  MediaAdapter,
+  MediaCall,
+  MediaHttpAnswer,
+  MediaOutput,
+  MediaRefusal,
+  MediaStep,
+} from "../media.ts";
+import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
  * OpenAI's pictures: made at once, while the call waits; there is nothing to ask after and nothing to stop.
@@ -16,8 +23,11 @@ export const openaiImages: MediaAdapter<ImageRequest> = {
       path: edits ? "/images/edits" : "/images/generations",
       json: { ...bodyOf(request, call), ...(edits ? referencesOf(request) : {}) },
     });
-    if (answer.status !== 200) return { state: "refused", refusal: refusalOf(answer, call) };
-    return readImages(answer.json);
+    if (!isGood(answer)) return { state: "refused", refusal: readRefusal(answer) };
+    const body = isJsonObject(answer.json) ? answer.json : {};
+    return Array.isArray(body.data)
+      ? readImages(body.data, body.usage)
+      : { state: "refused", refusal: readRefusal(answer) };
   },
 };
 
@@ -44,10 +54,31 @@ function referencesOf({ images, mask }: ImageRequest): JsonObject {
   };
 }
 
-function readImages(body: unknown): MediaStep {
-  const data = isJsonObject(body) && Array.isArray(body.data) ? body.data.filter(isJsonObject) : [];
-  const usage = isJsonObject(body) ? readUsage(body.usage) : undefined;
-  const outputs = data.flatMap(readImage);
+/** https://platform.openai.com/docs/guides/error-codes */
+const CODES: CodeTable = [
+  ["moderation", /^(moderation_blocked|content_policy_violation|image_generation_user_error)$/],
+  ["input_too_large", /^(string_above_max_length|request_too_large|image_too_large)$/],
+  [
+    "operator_fault",
+    /^(insufficient_quota|billing_\w+|invalid_api_key|model_not_found|account_deactivated|unsupported_country_region_territory)$/,
+  ],
+];
+
+/** Of prompts that are refused without a code; the only sentence that is read. */
+const REJECTED = /^your request was rejected (as a result of|by) (our|the) safety system/i;
+
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const error = objectAt(answer.json, "error");
+  const { message = "" } = { message: textAt(error, "message") };
+  const words = [textAt(error, "code"), textAt(error, "type")];
+  const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? words.find(Boolean);
+  const reason = reasonIn(CODES, code) ?? (REJECTED.test(message) ? "moderation" : undefined);
+  return refusalOf(answer, { ...(code === undefined ? {} : { code: code.slice(0, 100) }), message, reason });
+}
+
+function readImages(data: readonly unknown[], counted: unknown): MediaStep {
+  const usage = readUsage(counted);
+  const outputs = data.filter(isJsonObject).flatMap(readImage);
   return { state: "done", outputs, ...(usage === undefined ? {} : { usage }) };
 }
 

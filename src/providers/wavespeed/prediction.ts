@@ -1,30 +1,41 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { refusalOf } from "../media-refusal.ts";
+import { isGood, objectAt, refusalOf, textAt } from "../media-answers.ts";
 import type { MediaCall, MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
 
 /** Starts a prediction. What is asked differs by model; what is answered does not. */
 export async function createPrediction(json: JsonObject, call: MediaCall): Promise<MediaStep> {
   const answer = await call.send({ method: "POST", path: `/${call.upstreamId}`, json });
-  const data = dataOf(answer);
-  if (answer.status !== 200 || data === undefined)
-    return { state: "refused", refusal: refusalOf(answer, call) };
-  const { id } = data;
-  if (typeof id !== "string" || id === "") return failed("The prediction has no id.");
-  return readPrediction(id, data);
+  const data = objectAt(answer.json, "data");
+  const job = textAt(data, "id");
+  if (!isGood(answer) || job === undefined || !JOB.test(job))
+    return { state: "refused", refusal: readRefusal(answer) };
+  return readPrediction(job, data);
 }
 
 /** Asks after a prediction. There is no way to stop one. */
 export async function pollPrediction(job: string, call: MediaCall): Promise<MediaStep> {
-  const answer = await call.send({ method: "GET", path: `/predictions/${encodeURIComponent(job)}/result` });
+  const answer = await call.send({ method: "GET", path: `/predictions/${job}/result` });
   if (answer.status === 404) return { state: "unknown_job" };
-  const data = dataOf(answer);
-  // A poll that fails says nothing of the job.
-  return data === undefined ? { state: "working", job } : readPrediction(job, data);
+  const data = objectAt(answer.json, "data");
+  if (!isGood(answer) || textAt(data, "status") === undefined)
+    return { state: "refused", refusal: readRefusal(answer) };
+  return readPrediction(job, data);
 }
 
-function dataOf({ status, json }: MediaHttpAnswer): JsonObject | undefined {
-  return status === 200 && isJsonObject(json) && isJsonObject(json.data) ? json.data : undefined;
+/** It stands in a path. */
+const JOB = /^[\w-]{1,128}$/;
+
+/** There are no codes but the status; a sentence tells what was wrong. */
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const message = textAt(isJsonObject(answer.json) ? answer.json : {}, "message") ?? "";
+  return refusalOf(answer, {
+    message,
+    reason: answer.status === 400 && MODERATED.test(message) ? "moderation" : undefined,
+  });
 }
+
+/** Words of sentences that say that something may not be made. */
+const MODERATED = /\b(nsfw|safety|moderation|sensitive content|content policy|prohibited)\b/i;
 
 function readPrediction(
   job: string,
@@ -61,10 +72,5 @@ function outputOf(output: string): MediaOutput[] {
 /** It fails with a sentence and no code. */
 function readFailure(error: unknown): MediaRefusal {
   const message = typeof error === "string" ? error : "";
-  const isModerated = /nsfw|safety|moderation|sensitive|content policy|prohibited/i.test(message);
-  return { reason: isModerated ? "moderation" : "failed", message };
-}
-
-function failed(message: string): MediaStep {
-  return { state: "refused", refusal: { reason: "failed", message } };
+  return { reason: MODERATED.test(message) ? "moderation" : "failed", message };
 }

@@ -24,6 +24,46 @@ function sentenceOf(run: () => unknown): string {
   }
 }
 
+const CREDENTIALS = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "hush" };
+
+describe("a bucket for result files", () => {
+  const read = (url: string, more: Environment = {}) =>
+    readConfig({ ...CREDENTIALS, ASSETS_URL: url, ...more }, "/x").assets;
+
+  test("is read from a URL and the usual variables", () => {
+    const credentials = { accessKeyId: "id", secretAccessKey: "hush" };
+    expect(readConfig({}, "/x").assets).toBeUndefined();
+    expect(read("s3://my-bucket")).toEqual({
+      bucket: "my-bucket",
+      prefix: "",
+      region: "us-east-1",
+      ...credentials,
+    });
+    expect(read("s3://b.c-d/one/two/?region=eu-west-1&endpoint=http%3A%2F%2F127.0.0.1%3A9000/")).toEqual({
+      bucket: "b.c-d",
+      prefix: "one/two/",
+      region: "eu-west-1",
+      endpoint: "http://127.0.0.1:9000",
+      ...credentials,
+    });
+    expect(read("s3://bucket/", { AWS_REGION: "eu-north-1", AWS_SESSION_TOKEN: "t" })).toEqual({
+      bucket: "bucket",
+      prefix: "",
+      region: "eu-north-1",
+      ...credentials,
+      sessionToken: "t",
+    });
+  });
+
+  for (const name of Object.keys(CREDENTIALS)) {
+    test(`needs ${name}`, () => {
+      expect(sentenceOf(() => read("s3://bucket", { [name]: " " }))).toBe(
+        `ASSETS_URL is set, but ${name} is not.`,
+      );
+    });
+  }
+});
+
 describe("a variable at fault is one sentence that names it", () => {
   const cases = [
     { PORT: "x" },
@@ -33,6 +73,23 @@ describe("a variable at fault is one sentence that names it", () => {
     { DATABASE_URL: "mysql://x" },
     { REDIS_URL: "redis://x" },
     { ASSETS_URL: "s3://x" },
+    { ASSETS_URL: "https://bucket.s3.amazonaws.com/" },
+    { ASSETS_URL: "bucket/prefix" },
+    { ASSETS_URL: "s3://" },
+    { ASSETS_URL: "s3://Bucket" },
+    { ASSETS_URL: "s3://bucket:9000/prefix" },
+    { ASSETS_URL: "s3://key:hush@bucket/prefix" },
+    { ASSETS_URL: "s3://bucket/a//b" },
+    { ASSETS_URL: "s3://bucket/a/%2e%2e%2fb" },
+    { ASSETS_URL: "s3://bucket/a b" },
+    { ASSETS_URL: "s3://bucket/.hidden" },
+    { ASSETS_URL: "s3://bucket?region=a&region=b" },
+    { ASSETS_URL: "s3://bucket?region=Mars!" },
+    { ASSETS_URL: "s3://bucket?endpoint=storage:9000" },
+    { ASSETS_URL: "s3://bucket?endpoint=http://storage:9000/path" },
+    { ASSETS_URL: "s3://bucket?endpoint=http://key:hush@storage:9000" },
+    { ASSETS_URL: "s3://bucket?secret=hush" },
+    { ASSETS_URL: "s3://bucket#x" },
     { PUBLIC_URL: "example.com" },
     { PUBLIC_URL: "ftp://example.com" },
     { SWITCHYARD_ADMIN_TOKEN: "short" },
@@ -40,9 +97,10 @@ describe("a variable at fault is one sentence that names it", () => {
   for (const environment of cases) {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     test(`${name}=${value}`, () => {
-      const sentence = sentenceOf(() => readConfig(environment, "/x"));
+      const sentence = sentenceOf(() => readConfig({ ...CREDENTIALS, ...environment }, "/x"));
       expect(sentence).toContain(name);
       expect(sentence).toMatch(/^[A-Z][^\n]*\.$/);
+      expect(sentence).not.toContain("hush");
     });
   }
 

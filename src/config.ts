@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { parse as parseYaml } from "yaml";
+import { readS3Address, type S3Address } from "./assets/s3-address.ts";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
@@ -29,6 +30,8 @@ export interface Config {
   /** Base of the URLs that are handed out, without a slash at the end. */
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
+  /** The bucket that keeps result files; a folder in the home folder does when there is none. */
+  readonly assets: S3Address | undefined;
   /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
   readonly sandbox: SandboxMode;
   readonly settingsFile: string;
@@ -49,10 +52,9 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
   }
-  for (const name of ["REDIS_URL", "ASSETS_URL"]) {
-    if (value(name) !== undefined)
-      throw new Error(`${name} is set, but this version does not know it: unset it.`);
-  }
+  if (value("REDIS_URL") !== undefined)
+    throw new Error("REDIS_URL is set, but this version does not know it: unset it.");
+  const assetsUrl = value("ASSETS_URL");
   const databaseUrl = value("DATABASE_URL");
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\/./.test(databaseUrl)) {
     throw new Error("DATABASE_URL is no URL that begins with postgres://.");
@@ -77,6 +79,7 @@ export function readConfig(environment: Environment, folder: string): Config {
     databaseUrl,
     publicUrl,
     adminToken,
+    assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
     sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
     failpoint: value("SWITCHYARD_FAILPOINT"),

@@ -1,13 +1,14 @@
 import { join } from "node:path";
-import type { Assets } from "./assets/assets.ts";
+import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
+import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
 import { readSettings, type Config, type Environment } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import { describeError, type Log } from "./core/log.ts";
-import type { Model } from "./core/model.ts";
+import type { Category, Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
 import type { Admin } from "./gateway/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
@@ -81,13 +82,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
-  const assets = await openDiskAssets({
-    folder: join(config.home, "assets"),
-    publicUrl,
-    signingSecret: books.secretFor("signed URLs 1"),
-    clock,
-    random,
-  });
+  const assets = await openAssets(parts, books, publicUrl);
   await openSandbox(parts, offers, books, files);
   const token = await adminTokenOf(config, books);
 
@@ -153,6 +148,27 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   };
 }
 
+/** Where result files are kept. Lets go of the books when they cannot be. */
+async function openAssets(
+  { config, clock, random }: ServiceParts,
+  books: Books,
+  publicUrl: () => string,
+): Promise<Assets & AssetUrls> {
+  try {
+    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    return await openDiskAssets({
+      folder: join(config.home, "assets"),
+      publicUrl,
+      signingSecret: books.secretFor("signed URLs 1"),
+      clock,
+      random,
+    });
+  } catch (error) {
+    await books.close();
+    throw error;
+  }
+}
+
 /** The token that was set, else the installation's own; its text only when this start made it. */
 async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }: Books) {
   if (adminToken === undefined) return installation.adminToken();
@@ -174,8 +190,8 @@ async function openSandbox(
     onFailure: (error) =>
       log.error("it could not be noted that a provider is set", { error: describeError(error) }),
   });
-  const modelOf = (id: string): Model | undefined =>
-    files.find((model) => model.id === id && model.category === "language");
+  const modelOf = (id: string, category: Category): Model | undefined =>
+    files.find((model) => model.id === id && model.category === category);
   offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
 }
 

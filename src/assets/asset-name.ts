@@ -37,6 +37,11 @@ export function resultFileOf(content: Content, bytes: number, sha256: string): R
   return { name, mediaType: content.mediaType, bytes, sha256 };
 }
 
+/** What a file is called where it is saved. */
+export function fileNameOf({ taskId, name }: AssetName): string {
+  return `${taskId}-${name.slice(0, 8)}${name.slice(name.indexOf("."))}`;
+}
+
 /** The path of a file's URL, from the base of all URLs. */
 export function pathOf({ taskId, name }: AssetName): string {
   return `/assets/${taskId}/${name}`;

@@ -11,7 +11,10 @@ export interface Assets {
   store(taskId: string, bytes: Uint8Array, kind: "image" | "video"): Promise<ResultFile | NotStored>;
   /** A URL of the file, signed now; for an hour. */
   urlOf(taskId: string, file: ResultFile): string;
-  /** The bytes of a file that was stored; `undefined` when it is not there any more. */
+  /**
+   * The bytes of a file that was stored; `undefined` when it is not there any more. Rejects with an `overloaded_error`
+   * when it cannot be read now.
+   */
   read(taskId: string, name: string): Promise<Uint8Array | undefined>;
   /** Removes all that is kept of a task. */
   remove(taskId: string): Promise<void>;
@@ -27,7 +30,7 @@ export interface Assets {
 export interface AssetUrls {
   /**
    * The file that a URL of `urlOf` names, by its path and query as they were sent; `undefined` for any other URL, for one
-   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself.
+   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself. Rejects with an `overloaded_error` when it cannot be read now.
    */
   open(path: string, query: string): Promise<OpenAsset | undefined>;
 }

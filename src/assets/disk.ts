@@ -2,7 +2,6 @@ import { constants, type Stats } from "node:fs";
 import { lstat, open, readdir, rm, rmdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { GatewayError } from "../core/errors.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
 import type { Assets, AssetUrls } from "./assets.ts";
@@ -16,6 +15,7 @@ import {
   resultFileOf,
 } from "./asset-name.ts";
 import { contentOf } from "./content.ts";
+import { unavailable } from "./unavailable.ts";
 import { createPlace, isMissing } from "./disk-write.ts";
 import { createUrlSigner } from "./signed-url.ts";
 
@@ -54,10 +54,7 @@ export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & A
       try {
         return await place.write(taskId, bytes, (sha256) => resultFileOf(content, bytes.length, sha256));
       } catch (cause) {
-        throw new GatewayError("overloaded_error", "Results cannot be stored at the moment.", {
-          cause,
-          retryAfterSec: 10,
-        });
+        throw unavailable("stored", cause);
       }
     },
 
@@ -70,12 +67,10 @@ export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & A
     async read(taskId, name) {
       checkTaskId(taskId);
       if (!isAssetName(name)) return undefined;
-      const file = await openForReading(folder, { taskId, name });
-      if (file === undefined) return undefined;
       try {
-        return new Uint8Array(await file.readFile());
-      } finally {
-        await file.close();
+        return await readWhole(folder, { taskId, name });
+      } catch (cause) {
+        throw unavailable("read", cause);
       }
     },
 
@@ -83,14 +78,14 @@ export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & A
       const asset = readPath(path);
       const goodForSec = signer.check(path, query);
       if (asset === undefined || goodForSec === undefined) return undefined;
-      const file = await openForReading(folder, asset);
-      if (file === undefined) return undefined;
-      const { size } = await file.stat();
-      await file.close();
+      const bytes = await sizeOf(folder, asset).catch((cause: unknown) => {
+        throw unavailable("read", cause);
+      });
+      if (bytes === undefined) return undefined;
       return {
         ...asset,
         mediaType: mediaTypeOf(asset.name),
-        bytes: size,
+        bytes,
         goodForSec,
         slice: (start, end) => fileSlice(join(folder, asset.taskId, asset.name), start, end),
       };
@@ -108,6 +103,26 @@ export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & A
 /** Ids come from our own store: another text is a fault of ours, and must not become a path. */
 function checkTaskId(taskId: string): void {
   if (!isTaskId(taskId)) throw new Error("This is no id of a task.");
+}
+
+async function readWhole(folder: string, asset: AssetName): Promise<Uint8Array | undefined> {
+  const file = await openForReading(folder, asset);
+  if (file === undefined) return undefined;
+  try {
+    return new Uint8Array(await file.readFile());
+  } finally {
+    await file.close();
+  }
+}
+
+async function sizeOf(folder: string, asset: AssetName): Promise<number | undefined> {
+  const file = await openForReading(folder, asset);
+  if (file === undefined) return undefined;
+  try {
+    return (await file.stat()).size;
+  } finally {
+    await file.close();
+  }
 }
 
 /** The file, opened as itself: whatever else has its name, such as a link to elsewhere, is as if it were missing. */

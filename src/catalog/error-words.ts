@@ -1,7 +1,10 @@
 import { ERRORS, type ErrorKind } from "../core/errors.ts";
+import type { Category } from "../core/model.ts";
+
+type ErrorWords = Readonly<Partial<Record<ErrorKind, string | undefined>>>;
 
 /** What each error means and what to do, for those who call a model. */
-const ERROR_WORDS: Readonly<Partial<Record<ErrorKind, string>>> = {
+const ERROR_WORDS: ErrorWords = {
   invalid_request_error:
     "The request is not valid; the message names the field. Do not send it again as it is",
   content_moderation: "The provider blocked it. Change what is asked",
@@ -18,10 +21,33 @@ const ERROR_WORDS: Readonly<Partial<Record<ErrorKind, string>>> = {
   timeout_error: "The provider did not answer in time",
 };
 
-/** Every error a caller of a model can meet, as a table. */
-export function errorTable(): string {
+const MEDIA_ERROR_WORDS: ErrorWords = {
+  ...ERROR_WORDS,
+  input_too_large: "The prompt or something that is given is too large, or the body has more than 32 MiB",
+  insufficient_credits:
+    "The balance, or the key's budget, does not cover the most that the request can cost. Ask for less, or buy credit",
+  not_found_error: "There is no such task, model or path",
+  conflict_error: "The task has begun or ended, and cannot be cancelled. Trying again does not help",
+  rate_limit_error: "The key's limit, or too many tasks wait. Wait as `Retry-After` says",
+};
+
+const CATEGORY_WORDS: Readonly<Partial<Record<Category, ErrorWords>>> = {
+  image: MEDIA_ERROR_WORDS,
+  video: {
+    ...MEDIA_ERROR_WORDS,
+    invalid_request_error:
+      "The request is not valid; the message names the field. Do not send it again as it is. Or too many tasks wait: then do, later",
+    rate_limit_error: undefined,
+    overloaded_error:
+      "The key's limit, or the provider or the gateway is overloaded. Wait as `Retry-After` says",
+  },
+};
+
+/** Every error that a caller of a model of this category can meet, as a table. */
+export function errorTable(category: Category): string {
+  const told = CATEGORY_WORDS[category] ?? ERROR_WORDS;
   const rows = Object.entries(ERRORS).flatMap(([kind, { status }]) => {
-    const words = Object.entries(ERROR_WORDS).find(([known]) => known === kind)?.[1];
+    const words = Object.entries(told).find(([known]) => known === kind)?.[1];
     return words === undefined ? [] : [`| ${status} | \`${kind}\` | ${words} |`];
   });
   return ["| Status | `error.type` | What it means |", "|---|---|---|", ...rows].join("\n");

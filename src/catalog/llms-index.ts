@@ -2,6 +2,7 @@ import { CATEGORIES, type Category, type Model } from "../core/model.ts";
 import { pageUrl } from "./catalog.ts";
 import { errorTable } from "./error-words.ts";
 import { FORMATS } from "./formats.ts";
+import { MEDIA_WORDS } from "./media-words.ts";
 
 /** Categories as people know them. */
 const CATEGORY_WORDS: Readonly<Record<Category, string>> = {
@@ -18,6 +19,13 @@ export function servicePage(models: readonly Model[], origin: string): string {
     ([id, { name, paths, sdk }]) =>
       `| ${name} (\`${id}\`) | \`POST ${origin}${paths("{model}")[0]?.replace("%7Bmodel%7D", "{model}")}\` | \`${sdk.packageName}\`: \`${sdk.options(origin)}\` |`,
   );
+  const media = (["image", "video"] as const)
+    .filter((kind) => models.some(({ category }) => category === kind))
+    .map((kind) => MEDIA_WORDS[kind])
+    .map(
+      ({ name, path, sdk }) =>
+        `| ${name} | \`POST ${origin}${path}\` | ${sdk === undefined ? "" : `\`openai\`: \`baseURL: "${origin}/api/v1"\``} |`,
+    );
   const lists = CATEGORIES.flatMap((category) => {
     const found = models.filter((model) => model.category === category);
     if (found.length === 0) return [];
@@ -25,10 +33,10 @@ export function servicePage(models: readonly Model[], origin: string): string {
   });
   return `${[
     "# Switchyard",
-    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Language models answer in up to three formats, so that the official SDKs work with another base address and no other change.",
+    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Language models answer in up to three formats, so that the official SDKs work with another base address and no other change; pictures and films are made as tasks.",
     "Choose a model below, read its page (it is complete: parameters, limits, prices, examples, errors), and call it.",
     "## How to call it",
-    ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats].join("\n"),
+    ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media].join("\n"),
     [
       "- The API key (`sk-…`) goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`; never into the URL. Whoever runs this service issues keys.",
       "- Each model says by `supported_protocols` which formats it is served in; a model's name is its id, `<vendor>/<model-name>`.",
@@ -45,7 +53,7 @@ export function servicePage(models: readonly Model[], origin: string): string {
     "## Limits",
     "A request's body is at most 32 MiB. A key can have limits of its own; beyond them the answer is 429 with `Retry-After`. The model's limits are on its page.",
     "## Errors",
-    errorTable(),
+    errorTable("image"),
     'Every error has the body `{"error":{"message":"…","type":"…"}}`, with what the format\'s clients read besides.',
   ].join("\n\n")}\n`;
 }

@@ -9,9 +9,10 @@ import { servicePage } from "./llms-index.ts";
 import { isIgnored, parametersOf } from "./parameters.ts";
 
 const ORIGIN = "https://gateway.example";
-const models = loadModelFiles(join(import.meta.dir, "../../models"));
+const all = loadModelFiles(join(import.meta.dir, "../../models"));
+const models = all.filter(({ category }) => category === "language");
 
-describe("every model's page is whole", () => {
+describe("every language model's page is whole", () => {
   for (const model of models) {
     const page = modelPage(model, ORIGIN);
     const lines = page.split("\n");
@@ -94,13 +95,15 @@ test("a page tells only of the formats that are served now", () => {
 });
 
 test("the index has every model under its category, with the address of its page", () => {
-  const index = servicePage(models, ORIGIN);
+  const index = servicePage(all, ORIGIN);
   expect(index.split("\n")[0]).toBe("# Switchyard");
-  for (const model of models)
+  for (const model of all)
     expect(index).toContain(
-      `- [${model.displayName}](${ORIGIN}/docs/language/${model.id}/llms.txt): \`${model.id}\``,
+      `- [${model.displayName}](${ORIGIN}/docs/${model.uniqueId}/llms.txt): \`${model.id}\``,
     );
-  expect(index).toContain("## Text models");
-  expect(index).not.toContain("## Video models");
+  for (const title of ["Text", "Image", "Video"]) expect(index).toContain(`## ${title} models`);
+  for (const path of ["/images/generations", "/videos"])
+    expect(index).toContain(`\`POST ${ORIGIN}/api/v1${path}\``);
+  expect(servicePage(models, ORIGIN)).not.toMatch(/## Image|## Video|\/images\/|\/videos/);
   expect(servicePage([], ORIGIN)).toContain("None is served now");
 });

@@ -5,16 +5,29 @@ import { NO_USAGE } from "../core/usage.ts";
 import { errorTable } from "./error-words.ts";
 import type { Example } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";
+import { mediaSections } from "./media-page.ts";
 import { MEDIA_PARTS } from "./media-parts.ts";
+import type { MediaPageModel } from "./media-words.ts";
+import { bullets, KEY_WORDS } from "./page-parts.ts";
 import { parameterTable } from "./parameter-words.ts";
 import { grouped, priceNotes, priceTable } from "./price-words.ts";
 
 /** All that is needed to use a model, as Markdown; `origin` is where the service is, without a slash at the end. */
 export function modelPage(model: Model, origin: string): string {
-  const formats = model.supportedProtocols.map((id) => ({ id, format: FORMATS[id] }));
   return `${[
     `# ${model.displayName}`,
     `> \`${model.id}\`${model.summary === "" ? "" : `: ${model.summary}`}`,
+    ...(isMediaPageModel(model) ? mediaSections(model, origin) : languageSections(model, origin)),
+  ].join("\n\n")}\n`;
+}
+
+function isMediaPageModel(model: Model): model is MediaPageModel {
+  return model.media !== undefined && (model.category === "image" || model.category === "video");
+}
+
+function languageSections(model: Model, origin: string): readonly string[] {
+  const formats = model.supportedProtocols.map((id) => ({ id, format: FORMATS[id] }));
+  return [
     ...where(model, formats, origin),
     ...limits(model),
     ...prices(model),
@@ -22,7 +35,7 @@ export function modelPage(model: Model, origin: string): string {
     ...quirks(model, formats),
     ...examples(model, formats, origin),
     ...errors(formats),
-  ].join("\n\n")}\n`;
+  ];
 }
 
 interface Served {
@@ -38,12 +51,7 @@ function where(model: Model, formats: readonly Served[], origin: string): readon
       `  - official SDK \`${sdk.packageName}\`: \`${sdk.options(origin)}\``,
     ].join("\n"),
   );
-  return [
-    "## Where",
-    ...(places.length === 0 ? [] : [places.join("\n")]),
-    "The API key goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`, as the SDKs do; never into the URL. " +
-      `Bodies are JSON. What this service is and which other models it has: ${origin}/llms.txt`,
-  ];
+  return ["## Where", ...(places.length === 0 ? [] : [places.join("\n")]), `${KEY_WORDS} ${origin}/llms.txt`];
 }
 
 /** Media of which nobody knows beforehand what they come to. */
@@ -139,11 +147,7 @@ function shownExample(format: Format, { title, language, code, prints }: Example
 }
 
 function errors(formats: readonly Served[]): readonly string[] {
-  if (formats.length === 0) return ["## Errors", errorTable()];
+  if (formats.length === 0) return ["## Errors", errorTable("language")];
   const bodies = formats.map(({ format }) => `${format.name}: \`${format.errorBody}\``);
-  return ["## Errors", errorTable(), "The body of an error:", bullets(bodies)];
-}
-
-function bullets(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join("\n");
+  return ["## Errors", errorTable("language"), "The body of an error:", bullets(bodies)];
 }

@@ -1,25 +1,56 @@
-import type { JsonSchema, ParameterFacts } from "./parameter-tables/parameter.ts";
-import { type Endpoint, isIgnored, parametersOf } from "./parameters.ts";
+import type { ProtocolId } from "../core/model.ts";
+import { table } from "./page-parts.ts";
+import type { JsonSchema, Parameter, ParameterFacts } from "./parameter-tables/parameter.ts";
+import { isIgnored, type MediaEndpoint, parametersOf } from "./parameters.ts";
 import { grouped } from "./price-words.ts";
 
-/** The parameters of a model in one format, as a table. */
-export function parameterTable(model: ParameterFacts, endpoint: Endpoint): string {
-  const rows = parametersOf(model, endpoint).map(({ name, schema, does, required }) =>
-    [
-      "",
-      `\`${name}\``,
-      typeWords(schema),
-      rangeWords(schema),
-      required === true ? "required" : defaultWords(schema),
-      isIgnored(model, endpoint, name)
-        ? "Ignored by this model: left out, with a `warning` header"
-        : cell(does),
-      "",
-    ]
-      .join(" | ")
-      .trim(),
+/** The parameters of a model at one endpoint, as a table. */
+export function parameterTable(model: ParameterFacts, endpoint: ProtocolId): string {
+  return tableOf(
+    parametersOf(model, endpoint).map((parameter) =>
+      parameterRow(
+        parameter,
+        isIgnored(model, endpoint, parameter.name)
+          ? "Ignored by this model: left out, with a `warning` header"
+          : parameter.does,
+      ),
+    ),
   );
-  return ["| Name | Type | Range | Default | What it does |", "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+/** The parameters that a model of pictures or films takes, as a table; and those that it does not, as text. */
+export function mediaParameterTable(
+  model: ParameterFacts,
+  endpoint: MediaEndpoint,
+): { readonly taken: string; readonly ignored: string } {
+  const all = parametersOf(model, endpoint);
+  const isTaken = ({ name }: Parameter): boolean => !isIgnored(model, endpoint, name);
+  return {
+    taken: tableOf(all.filter(isTaken).map((parameter) => parameterRow(parameter, parameter.does))),
+    ignored: all
+      .filter((parameter) => !isTaken(parameter))
+      .map(({ name, schema }) => `\`${name}\`${shownDefault(schema)}`)
+      .join(", "),
+  };
+}
+
+function shownDefault(schema: JsonSchema): string {
+  const otherwise = defaultWords(schema);
+  return otherwise === "" ? "" : ` (${otherwise})`;
+}
+
+function tableOf(rows: readonly (readonly string[])[]): string {
+  return table(["Name", "Type", "Range", "Default", "What it does"], rows);
+}
+
+function parameterRow({ name, schema, required }: Parameter, does: string): readonly string[] {
+  return [
+    `\`${name}\``,
+    typeWords(schema),
+    rangeWords(schema),
+    required === true ? "required" : defaultWords(schema),
+    cell(does),
+  ];
 }
 
 function typeWords(schema: JsonSchema): string {
@@ -30,7 +61,7 @@ function typeWords(schema: JsonSchema): string {
 }
 
 function rangeWords(schema: JsonSchema): string {
-  const { anyOf, items, enum: values, const: only, minimum, maximum, maxItems } = schema;
+  const { anyOf, items, enum: values, const: only, minimum, maximum, maxItems, maxLength } = schema;
   if (Array.isArray(anyOf)) {
     return anyOf
       .map((one: JsonSchema) => rangeWords(one))
@@ -43,6 +74,7 @@ function rangeWords(schema: JsonSchema): string {
     if (maximum === undefined) return `${shown(minimum)} or more`;
     return `${shown(minimum)} to ${shown(maximum)}`;
   }
+  if (maxLength !== undefined) return `at most ${shown(maxLength)} characters`;
   const inner = isSchema(items) ? rangeWords(items) : "";
   return [maxItems === undefined ? "" : `at most ${shown(maxItems)}`, inner]
     .filter((words) => words !== "")

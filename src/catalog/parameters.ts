@@ -11,7 +11,10 @@ import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 export const MEDIA_ENDPOINTS = { image: "images", video: "videos" } as const;
 
 /** Where a model can be asked: in a format of language models, or at the one endpoint of its kind. */
-export type Endpoint = ProtocolId | (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
+export type Endpoint = ProtocolId | MediaEndpoint;
+
+/** The endpoint of a kind of work. */
+export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
 
 const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
   compat_chat_completions: chatParameters,
@@ -19,7 +22,7 @@ const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Pa
   compat_generate_content: generateContentParameters,
 };
 
-const MEDIA_TABLES: Readonly<Record<Exclude<Endpoint, ProtocolId>, MediaTable>> = {
+const MEDIA_TABLES: Readonly<Record<MediaEndpoint, MediaTable>> = {
   images: IMAGE_TABLE,
   videos: VIDEO_TABLE,
 };

@@ -73,6 +73,21 @@ export function conditionWords(when: PriceCondition): string {
 
 /** What the table does not show: how its rules are read, and what is charged for what has no row. */
 export function priceNotes(prices: Prices, inputs: readonly Modality[]): readonly string[] {
+  const notes = [...conditionNotes(prices)];
+  if (prices.cache_read === undefined) notes.push("Input that comes from a cache costs as other input.");
+  if (prices.output !== undefined && prices.reasoning === undefined)
+    notes.push("Reasoning (thinking) is output and costs as such, whether it is shown or not.");
+  if (inputs.includes("image") && prices.image_input === undefined)
+    notes.push(
+      "Images count in tokens, at the price of input, and so do documents where the model takes them.",
+    );
+  if (prices.output !== undefined && prices.web_search === undefined)
+    notes.push("There is no price for the provider's web search, so it is refused.");
+  return notes;
+}
+
+/** How rules with conditions are read. */
+export function conditionNotes(prices: Prices): readonly string[] {
   const rules = Object.values(prices).flat();
   const has = (test: (when: PriceCondition) => boolean): boolean => rules.some(({ when }) => test(when));
   const notes: string[] = [];
@@ -84,15 +99,6 @@ export function priceNotes(prices: Prices, inputs: readonly Modality[]): readonl
     notes.push(
       "The input that is compared is all of the request: text, media, and what came from the cache.",
     );
-  if (prices.cache_read === undefined) notes.push("Input that comes from a cache costs as other input.");
-  if (prices.output !== undefined && prices.reasoning === undefined)
-    notes.push("Reasoning (thinking) is output and costs as such, whether it is shown or not.");
-  if (inputs.includes("image") && prices.image_input === undefined)
-    notes.push(
-      "Images count in tokens, at the price of input, and so do documents where the model takes them.",
-    );
-  if (prices.output !== undefined && prices.web_search === undefined)
-    notes.push("There is no price for the provider's web search, so it is refused.");
   return notes;
 }
 

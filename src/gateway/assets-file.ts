@@ -3,16 +3,10 @@ import { GatewayError } from "../core/errors.ts";
 
 /**
  * The file that a signed URL names, by its path and query as they were sent. Throws the same `permission_error` for
- * whatever is wrong with a URL, so that nobody learns from it which tasks and files there are; `overloaded_error` when
- * the store cannot be read.
+ * whatever is wrong with a URL, so that nobody learns from it which tasks and files there are.
  */
 export async function openAsset(assets: AssetUrls, path: string, query: string): Promise<OpenAsset> {
-  const file = await assets.open(path, query).catch((cause: unknown) => {
-    throw new GatewayError("overloaded_error", "Results cannot be read at the moment.", {
-      cause,
-      retryAfterSec: 10,
-    });
-  });
+  const file = await assets.open(path, query);
   if (file === undefined) {
     throw new GatewayError(
       "permission_error",

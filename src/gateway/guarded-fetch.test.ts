@@ -451,10 +451,18 @@ describe("time", () => {
   });
 
   test("is that of the whole, however steadily the file comes", async () => {
-    const { get, clock } = open();
+    const head = Promise.withResolvers<void>();
+    const { get, clock } = open({
+      async connect(request) {
+        const response = await internet.connect(request);
+        head.resolve();
+        return response;
+      },
+    });
     internet.answer = ({ socket }) => void socket.write("HTTP/1.1 200 x\r\n\r\nx");
     const reason = refusalOf(get("https://a.example/", { timeoutMs: 20_000 }));
-    await arrived();
+    await head.promise;
+    await Bun.sleep(0);
     for (let sec = 0; sec < 19; sec += 1) {
       internet.asked[0]?.socket.write("x");
       await clock.advance(1_000);

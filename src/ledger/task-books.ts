@@ -105,7 +105,8 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   const task = taskOf(state, command);
   if (task === undefined || isEnded(task.state)) return { answer: { ok: false, reason: "ended" } };
   const epoch = command.seenEpoch + 1;
-  if (task.epoch === epoch && task.owner === command.boot) return { answer: { ok: true, epoch } };
+  if (task.epoch === epoch && task.owner === command.boot && task.provider === command.provider)
+    return { answer: { ok: true, epoch } };
   if (task.epoch !== command.seenEpoch || !isFree(state, task, command))
     return { answer: { ok: false, reason: "taken" } };
   if (command.nowMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };

@@ -43,7 +43,8 @@ export function serve({ hostname, port, maxBodyBytes, handle }: ServeOptions): L
         keepOpen: () => bun.timeout(request, 0),
         limitIdle: () => bun.timeout(request, IDLE_SEC),
       }),
-    error: () => new Response(null, { status: 500 }),
+    // What a handler throws it answers by itself. A file that was removed before its first byte was sent ends here.
+    error: ({ code }) => new Response(null, { status: code === "ENOENT" ? 404 : 500 }),
   });
   return {
     port: server.port ?? port,

@@ -60,7 +60,12 @@ export async function findHeads(
   after: Placed | undefined,
   maxLines: number,
 ): Promise<readonly Placed[]> {
-  const rows = await database
+  return (await headsQuery(database, after, maxLines).execute()).map(placed);
+}
+
+/** The statement of `findHeads`. */
+export function headsQuery(database: Database, after: Placed | undefined, maxLines: number) {
+  return database
     .withRecursive("heads(seq, place)", (query) =>
       query
         .selectFrom((from) => {
@@ -85,42 +90,56 @@ export async function findHeads(
           query
             .selectFrom("heads")
             .innerJoin("tasks as head", "head.seq", "heads.seq")
-            .select((select) => [
-              select
+            .select((select) => {
+              const behind = select
                 .selectFrom("tasks as next")
                 .select("next.seq")
                 .where("next.state", "=", PENDING)
-                .where(
-                  sql<boolean>`(next.account_id, next.kind, next.model) > (head.account_id, head.kind, head.model)`,
-                )
                 .orderBy("next.account_id")
                 .orderBy("next.kind")
                 .orderBy("next.model")
                 .orderBy("next.ready_at_ms")
                 .orderBy("next.seq")
-                .limit(1)
-                .$asScalar()
-                .as("seq"),
-              sql<number>`heads.place + 1`.as("place"),
-            ])
+                .limit(1);
+              const sameAccount = behind.whereRef("next.account_id", "=", "head.account_id");
+              // Each finds its row by the index alone; one comparison of all three columns would not, on SQLite.
+              const seq = select.fn.coalesce(
+                sameAccount
+                  .whereRef("next.kind", "=", "head.kind")
+                  .whereRef("next.model", ">", "head.model")
+                  .$asScalar(),
+                sameAccount.whereRef("next.kind", ">", "head.kind").$asScalar(),
+                behind.whereRef("next.account_id", ">", "head.account_id").$asScalar(),
+              );
+              return [seq.as("seq"), sql<number>`heads.place + 1`.as("place")];
+            })
             .where("heads.place", "<", maxLines),
         ),
     )
     .selectFrom("heads")
     .innerJoin("tasks", "tasks.seq", "heads.seq")
     .select(COLUMNS)
-    .orderBy("heads.place")
-    .execute();
-  return rows.map(placed);
+    .orderBy("heads.place");
 }
 
 /** What stands in a line behind its `head` and may be begun at `nowMs`, at most `limit` tasks. */
-export async function readLine(
+export async function readLine(database: Database, head: Placed, bounds: LineBounds): Promise<Placed[]> {
+  return (await lineQuery(database, head, bounds).execute()).map(placed);
+}
+
+/** Up to when, and how far, a line is read. */
+interface LineBounds {
+  readonly nowMs: number;
+  readonly limit: number;
+}
+
+/** The statement of `readLine`. */
+export function lineQuery(
   database: Database,
   { seq, task: { accountId, kind, model, readyAtMs } }: Placed,
-  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
-): Promise<Placed[]> {
-  const rows = await database
+  { nowMs, limit }: LineBounds,
+) {
+  return database
     .selectFrom("tasks")
     .select(COLUMNS)
     .where("state", "=", PENDING)
@@ -131,9 +150,7 @@ export async function readLine(
     .where("ready_at_ms", "<=", BigInt(nowMs))
     .orderBy("ready_at_ms")
     .orderBy("seq")
-    .limit(limit)
-    .execute();
-  return rows.map(placed);
+    .limit(limit);
 }
 
 /** How many tasks of each account each provider runs, over all processes. */

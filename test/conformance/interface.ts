@@ -4,7 +4,7 @@ import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { goodAnswer } from "./upstream-answers.ts";
 
-/** The interface as a client sees it, with every provider live and answered for by the double. */
+/** The interface as a client sees it, with every provider of language models live and answered for by the double. */
 export interface Interface {
   readonly gateway: TestGateway;
   readonly double: UpstreamDouble;
@@ -47,7 +47,8 @@ export function openInterface(): Interface {
   let gateway: TestGateway;
   beforeAll(async () => {
     double = await startUpstreamDouble();
-    const environment: Record<string, string> = {};
+    // The sandbox has what none of these makes: pictures and films.
+    const environment: Record<string, string> = { SWITCHYARD_SANDBOX: "on" };
     for (const [name, version] of PROVIDERS) {
       environment[`${name}_API_KEY`] = `key-of-${name.toLowerCase()}-0123456789`;
       environment[`${name}_BASE_URL`] = `${double.url}${version}`;

@@ -92,7 +92,8 @@ export async function urlUnlessKilled(gateway: GatewayProcess): Promise<string |
 /** What `exited` says of a process that a signal has ended. */
 export const KILLED = 128;
 
-async function openAccounts(url: string): Promise<Tenant[]> {
+/** Three accounts with a key each, at a gateway that has just come up. */
+export async function openAccounts(url: string, credits = CREDITS): Promise<Tenant[]> {
   const target = { url, adminToken: ADMIN_TOKEN };
   const must = async <Answer>(method: string, path: string, body: unknown): Promise<Answer> => {
     const answer = await admin(target, method, path, body);
@@ -102,7 +103,7 @@ async function openAccounts(url: string): Promise<Tenant[]> {
   const tenants: Tenant[] = [];
   for (const name of ["one", "two", "three"]) {
     const { id } = await must<{ readonly id: string }>("POST", "/accounts", { name });
-    await must("POST", `/accounts/${id}/credits`, { amount: CREDITS, reason: "crash test" });
+    await must("POST", `/accounts/${id}/credits`, { amount: credits, reason: "crash test" });
     const { key } = await must<{ readonly key: string }>("POST", "/keys", { account_id: id, name });
     tenants.push({ account: id, key });
   }

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Clock } from "../../src/core/clock.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { ResultFile } from "../../src/core/task.ts";
 import { mp4File, pngFile } from "../assets/media-files.ts";
+import { describeOnS3, startS3Server } from "../assets/s3-server.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { toText } from "../upstream/bytes.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
@@ -161,7 +163,7 @@ describe("a signed URL", () => {
     const signature = new URL(url).searchParams.get("signature")?.slice("1.".length) ?? "";
     expect(signature.length).toBe(43);
     await fetch(url);
-    expect(gateway.logs.at(-1)).toMatchObject({ path: "/[redacted].png", status: 200 });
+    expect(gateway.logs.at(-1)).toMatchObject({ path: `/assets/${TASK}/${picture.name}`, status: 200 });
     // Where its mark was lost, a signature is a part of the path.
     await fetch(url.replace("?", "%3F"));
     expect(gateway.logs.at(-1)?.status).toBe(403);
@@ -294,4 +296,43 @@ describe("a file that is removed while it is sent", () => {
       expect((await rawGet(target)).status).toBe(403);
     }, 60_000);
   }
+});
+
+describe("a folder of result files that cannot be written", () => {
+  test("is one sentence at the start, and what was opened before is let go of", async () => {
+    const home = mkdtempSync(join(tmpdir(), "switchyard-home-"));
+    writeFileSync(join(home, "assets"), "");
+    const start = () => startGateway({ environment: { SWITCHYARD_HOME: home } });
+    const sentence = await start().then(
+      () => "it started",
+      (error: unknown) => (error instanceof Error ? error.message : ""),
+    );
+    expect(sentence).toBe(
+      `The folder of result files ${join(home, "assets")} cannot be written (EEXIST). Give it to this user, or set ASSETS_URL.`,
+    );
+    rmSync(join(home, "assets"));
+    await (await start()).close();
+    rmSync(home, { recursive: true });
+  });
+});
+
+describeOnS3("result files in a bucket", () => {
+  test("are given out by the store, and not by the gateway", async () => {
+    const server = await startS3Server();
+    const environment = server.environment("a/b");
+    const other = await startGateway({ environment });
+    const file = await other.services.assets.store(TASK, PICTURE, "image");
+    if ("notStored" in file) throw new Error(file.notStored);
+    const signed = other.services.assets.urlOf(TASK, file);
+    expect(signed).toStartWith(`${server.url}/results/a/b/${TASK}/`);
+    const response = await fetch(signed);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "image/png"]);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(PICTURE));
+    for (const path of [`/assets/${TASK}/${file.name}`, targetOf(url)])
+      expect((await fetch(`${other.url}${path}`)).status).toBe(403);
+    expect(existsSync(join(other.home, "assets"))).toBe(false);
+    expect(JSON.stringify(other.logs)).not.toContain(environment.AWS_SECRET_ACCESS_KEY);
+    await other.close();
+    await server.stop();
+  });
 });

@@ -172,7 +172,8 @@ function settingsText(port: number, { fsync = true, settings = {} }: ClusterOpti
  * A port that nobody listens on, from below those that the system hands out: nobody is given it while the server is
  * stopped for a moment.
  */
-async function freePort(): Promise<number> {
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_240, 32_768);
     const isFree = await new Promise<boolean>((resolve) => {

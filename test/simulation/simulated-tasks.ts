@@ -114,9 +114,9 @@ function openTasks({ ask }: SimulatedStore): readonly OpenTask[] {
     id: String(row.id),
     state: String(row.state),
     epoch: Number(row.epoch),
-    owner: row.owner === null ? null : String(row.owner),
+    owner: row.owner as string | null,
     attempts: Number(row.attempts),
-    job: row.job === null ? null : String(row.job),
+    job: row.job as string | null,
     leaseUntilMs: Number(row.lease_until_ms),
     deadlineMs: Number(row.deadline_ms),
   }));

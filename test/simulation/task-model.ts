@@ -122,8 +122,8 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
   const claim = (command: ClaimTask): Answer => {
     const task = tasks.get(command.task);
     if (task === undefined || task.endedAtMs !== null) return no("ended");
-    const isMine = task.owner === command.boot && task.epoch === command.seenEpoch + 1;
-    if (isMine) return { ok: true, epoch: task.epoch };
+    const isMine = task.owner === command.boot && task.provider === command.provider;
+    if (isMine && task.epoch === command.seenEpoch + 1) return { ok: true, epoch: task.epoch };
     if (task.epoch !== command.seenEpoch) return no("taken");
     const nowMs = storeMs?.() ?? command.nowMs;
     const isDead = task.leaseUntilMs <= nowMs || (command.alone && task.owner !== command.boot);

@@ -33,7 +33,7 @@ export const VideoFieldsSchema = Type.Object({
       {
         maxItems: 2,
         description:
-          'Pictures that the film begins and ends with, as links, data URIs or base64, the first frame first; or `{"image_url":"…","frame_type":"first_frame"}`, `last_frame`. Not together with references',
+          'The picture that the film begins with, and the one that it ends with where the model takes two: links, data URIs or base64, or `{"image_url":"…","frame_type":"first_frame"}`, `last_frame`. Not together with references',
       },
     ),
   ),

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { readRange } from "../byte-range.ts";
+import { fileNameOf } from "../../assets/asset-name.ts";
 import type { OpenAsset } from "../../assets/assets.ts";
 import { withHeaders, toGatewayError } from "../../core/errors.ts";
 import type { Route, RouteContext } from "../route.ts";
@@ -91,13 +92,13 @@ function isKnown(header: string | null, etag: string): boolean {
  * The content is a provider's: it is shown as the picture or film that it was checked to be and as nothing else, and
  * nothing in it may run. It never changes, and may be kept for as long as its URL is good.
  */
-function headersOf({ taskId, name, goodForSec }: OpenAsset): Record<string, string> {
+function headersOf(file: OpenAsset): Record<string, string> {
   return {
     ...FOR_PAGES,
     "accept-ranges": "bytes",
     "access-control-expose-headers": "accept-ranges, content-length, content-range, etag, x-request-id",
-    "cache-control": `private, max-age=${goodForSec}, immutable`,
-    "content-disposition": `inline; filename="${taskId}-${name.slice(0, 8)}${name.slice(name.indexOf("."))}"`,
+    "cache-control": `private, max-age=${file.goodForSec}, immutable`,
+    "content-disposition": `inline; filename="${fileNameOf(file)}"`,
     // A browser that shows the file by itself makes a page around it.
     "content-security-policy":
       "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",

@@ -1,7 +1,7 @@
 import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import type { Model, ProtocolId, Route } from "../../core/model.ts";
+import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
@@ -25,8 +25,8 @@ export interface SandboxParts {
   readonly clock: Clock;
   /** A keyed hash of this installation: what it signs, only it can sign. */
   readonly hash: (text: string) => string;
-  /** The models that it stands for, by id. */
-  readonly modelOf: (id: string) => Model | undefined;
+  /** The models that it stands for. */
+  readonly modelOf: (id: string, category: Category) => Model | undefined;
 }
 
 /** It takes what it heeds, and no more: what it would pass over is said to be left out, as by any provider. */
@@ -104,7 +104,7 @@ export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
   ];
   return {
     providers: new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry)),
-    mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia(clock, studio)]]),
+    mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia({ clock, studio, modelOf })]]),
   };
 }
 
@@ -176,7 +176,7 @@ function fail({ fail: failure }: Orders): void {
 function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {
   const inPath = /\/models\/([^?]+):\w+(?:\?|$)/.exec(url)?.[1];
   const id = inPath ?? (typeof body.model === "string" ? body.model : "");
-  const model = modelOf(id);
+  const model = modelOf(id, "language");
   if (model === undefined) throw new Refusal(404, "not_found", "The sandbox has no such model.");
   return model;
 }

@@ -1,12 +1,12 @@
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../core/image-size.ts";
 import type { ImageRequest, MediaRequest } from "../../core/media.ts";
+import type { Category, Model } from "../../core/model.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
 import type { MediaProvider } from "../provider.ts";
 import { Refusal } from "./ask.ts";
-import { wait } from "../../core/clock.ts";
 import { filmSize, pictureSize } from "./media-sizes.ts";
 import { filmUsage, pictureUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
@@ -23,11 +23,18 @@ const RUNNING_MS = 2_000;
 /** How often it is asked after by default. */
 const POLL_MS = 500;
 
+/** What the maker of pictures and films is made of. */
+export interface SandboxMediaParts {
+  readonly clock: Clock;
+  readonly studio: Studio;
+  readonly modelOf: (id: string, category: Category) => Model | undefined;
+}
+
 /**
  * The sandbox's maker of pictures and films: within this process, on a thread that is there while it has work. A job's
  * name says all that is to be known of it, so it outlives the process: when it is done and what chance is seeded with.
  */
-export function createSandboxMedia(clock: Clock, studio: Studio): MediaProvider {
+export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts): MediaProvider {
   return {
     id: SANDBOX,
     baseUrl: "http://sandbox.invalid",
@@ -42,33 +49,36 @@ export function createSandboxMedia(clock: Clock, studio: Studio): MediaProvider 
         const size = pictureSize(request);
         const count = deliveredOf(ordersOf(request, call), request);
         const outputs = [];
-        for (let i = 0; i < count; i += 1)
-          outputs.push({
-            bytes: await studio.draw(
-              pictureOrder(request, { size, seed, index: i, count, model: call.model }),
-              call.signal,
-            ),
-          });
-        return { state: "done", outputs, usage: pictureUsage(call.model, request, size, count) };
+        for (let index = 0; index < count; index += 1) {
+          const order = pictureOrder(request, { size, seed, index, model: call.model });
+          outputs.push({ bytes: await studio.draw(order, call.signal) });
+        }
+        const model = modelOf(call.model, "image");
+        return {
+          state: "done",
+          outputs,
+          ...(model === undefined ? {} : { usage: pictureUsage(model, request, count) }),
+        };
       }),
       video: adapterOf(clock, async (request, call, seed) => {
         const frame = request.firstFrame === undefined ? undefined : imageSizeOf(request.firstFrame);
         const size = filmSize(request, frame);
         const bytes = await studio.film(filmOrder(request, { size, seed, model: call.model }), call.signal);
-        return { state: "done", outputs: [{ bytes }], usage: filmUsage(call.model, request, size) };
+        const model = modelOf(call.model, "video");
+        return {
+          state: "done",
+          outputs: [{ bytes }],
+          ...(model === undefined ? {} : { usage: filmUsage(model, request, size) }),
+        };
       }),
     },
   };
 }
 
 /** Pictures of a partial failure are one less than were asked for, unless it is ordered how many come. */
-function deliveredOf({ fail, images }: TaskOrders, { n, midjourney }: ImageRequest): number {
-  const asked = midjourney === undefined ? n : MIDJOURNEY_PICTURES;
-  return fail === "partial" ? Math.min(asked, images ?? asked - 1) : asked;
+function deliveredOf({ fail, images }: TaskOrders, { n }: ImageRequest): number {
+  return fail === "partial" ? Math.min(n, images ?? n - 1) : n;
 }
-
-/** Midjourney makes four, whatever is asked for. */
-const MIDJOURNEY_PICTURES = 4;
 
 function adapterOf<Request extends MediaRequest>(
   clock: Clock,

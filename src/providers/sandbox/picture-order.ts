@@ -49,7 +49,7 @@ interface Making {
 /** The `index`th picture of a request. */
 export function pictureOrder(
   request: ImageRequest,
-  { size, seed, model, index, count }: Making & { readonly index: number; readonly count: number },
+  { size, seed, model, index }: Making & { readonly index: number },
 ): PictureOrder {
   const { prompt, images, mask, outputFormat = "png", midjourney } = request;
   const style = midjourney?.sref;
@@ -60,7 +60,7 @@ export function pictureOrder(
     model,
     prompt,
     facts: pictureFacts(request, size),
-    ...(count > 1 ? { ofMany: [index + 1, count] } : {}),
+    ...(request.n > 1 ? { ofMany: [index + 1, request.n] } : {}),
     references: [
       ...numbered("image", "image", images),
       ...(style === undefined ? [] : [{ label: "style", kind: "image", input: style } as const]),

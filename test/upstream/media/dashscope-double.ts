@@ -51,6 +51,8 @@ export interface DashscopeDouble {
   readonly accepted: readonly Accepted[];
   /** How the next work goes, in order; then all goes well. */
   script(...scripts: readonly WorkScript[]): void;
+  /** How work goes that no script is left for, by what it asks for. */
+  decide(by: (work: TakenWork) => WorkScript): void;
   /** What becomes of the next requests of a stage, in order; `undefined` for one that goes well. */
   fault(stage: Stage, ...faults: readonly (Fault | undefined)[]): void;
   reset(): void;
@@ -67,6 +69,7 @@ interface State {
   readonly filesUrl: () => string;
   readonly works: Work[];
   readonly scripts: WorkScript[];
+  decide: (work: TakenWork) => WorkScript;
   readonly faults: Record<Stage, (Fault | undefined)[]>;
   served: number;
 }
@@ -80,6 +83,7 @@ export async function startDashscopeDouble(key: string): Promise<DashscopeDouble
     filesUrl: () => files.url,
     works: [],
     scripts: [],
+    decide: () => ({}),
     faults: { pictures: [], film: [], poll: [], cancel: [] },
     served: 0,
   };
@@ -97,12 +101,14 @@ export async function startDashscopeDouble(key: string): Promise<DashscopeDouble
     files,
     accepted: state.works,
     script: (...scripts) => void state.scripts.push(...scripts),
+    decide: (by) => void (state.decide = by),
     fault: (stage, ...faults) => void state.faults[stage].push(...faults),
     reset() {
       upstream.reset();
       files.reset();
       state.works.length = 0;
       state.scripts.length = 0;
+      state.decide = () => ({});
       for (const list of Object.values(state.faults)) list.length = 0;
       serve();
     },
@@ -145,7 +151,7 @@ function refused({ status, code, message }: DashscopeRefusal): Answer {
 }
 
 function accept(state: State, work: TakenWork, request: SeenRequest): Work {
-  const script = state.scripts.shift() ?? {};
+  const script = state.scripts.shift() ?? state.decide(work);
   const job = `double-${state.works.length + 1}-${request.id}`;
   const accepted = { ...work, job, request, script, polls: 0, cancelled: false };
   state.works.push(accepted);

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { JPEG_FILE, mp4File, pngFile } from "../../test/assets/media-files.ts";
+import { describeOnS3, type S3Server, startS3Server } from "../../test/assets/s3-server.ts";
+import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { ResultFile } from "../core/task.ts";
+import { openS3Assets } from "./s3.ts";
+import { readS3Address, type S3Address } from "./s3-address.ts";
+
+const TASK = `img_${"0a".repeat(16)}`;
+const OTHER = `vid_${"0b".repeat(16)}`;
+
+function stored(answer: ResultFile | { readonly notStored: string }): ResultFile {
+  if ("notStored" in answer) throw new Error(answer.notStored);
+  return answer;
+}
+
+/** What a promise that must reject rejects with. */
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "it did not reject",
+    (error: unknown) => error,
+  );
+}
+
+function addressOf(environment: Readonly<Record<string, string>>): S3Address {
+  return readS3Address(environment.ASSETS_URL ?? "", (name) => environment[name]);
+}
+
+describeOnS3("a bucket", () => {
+  let server: S3Server;
+  beforeAll(async () => {
+    server = await startS3Server();
+  });
+  afterAll(() => server.stop());
+
+  const openIn = (prefix: string, clock = systemClock) =>
+    openS3Assets(addressOf(server.environment(prefix)), clock);
+
+  test("keeps files by names made of their content, each once", async () => {
+    const assets = await openIn("kept/here");
+    const film = mp4File({ dataBytes: 12 * 1024 * 1024 });
+    for (const [bytes, kind, mediaType] of [
+      [pngFile(), "image", "image/png"],
+      [JPEG_FILE, "image", "image/jpeg"],
+      [film, "video", "video/mp4"],
+    ] as const) {
+      const file = stored(await assets.store(TASK, bytes, kind));
+      expect(stored(await assets.store(TASK, bytes, kind))).toEqual(file);
+      const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+      expect(file).toMatchObject({ mediaType, bytes: bytes.length, sha256 });
+      expect(Bun.hash((await assets.read(TASK, file.name)) ?? "")).toBe(Bun.hash(bytes));
+      expect(await assets.read(OTHER, file.name)).toBeUndefined();
+      expect(server.keys()).toContain(`kept/here/${TASK}/${file.name}`);
+    }
+    expect(server.keys().filter((key) => key.startsWith("kept/")).length).toBe(3);
+    expect(await assets.store(TASK, new Uint8Array(9), "image")).toHaveProperty("notStored");
+    expect(await assets.read(TASK, "../x")).toBeUndefined();
+  });
+
+  test("gives a file out by URLs of its own, for an hour and to nobody else", async () => {
+    const assets = await openIn("given");
+    const bytes = pngFile();
+    const file = stored(await assets.store(TASK, bytes, "image"));
+    const url = assets.urlOf(TASK, file);
+    expect(url).toStartWith(`${server.url}/results/given/${TASK}/${file.name}?`);
+    expect(new URL(url).searchParams.get("X-Amz-Expires")).toBe("3600");
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    expect(Bun.hash(await response.arrayBuffer())).toBe(Bun.hash(bytes));
+    expect(response.headers.get("content-type")).toBe("image/png");
+    expect(response.headers.get("content-disposition")).toBe(
+      `inline; filename="${TASK}-${file.name.slice(0, 8)}.png"`,
+    );
+    const part = await fetch(url, { headers: { range: "bytes=5-9" } });
+    expect([part.status, (await part.arrayBuffer()).byteLength]).toEqual([206, 5]);
+    for (const wrong of [
+      url.split("?")[0] ?? "",
+      url.replace(/(Signature=)(.)/, (_, name: string, digit: string) => name + (digit === "0" ? "1" : "0")),
+      url.replace("Expires=3600", "Expires=7200"),
+      url.replace("inline", "attachment"),
+      `${url}&x=1`,
+    ])
+      expect([wrong, (await fetch(wrong)).status]).toEqual([wrong, 403]);
+    expect((await fetch(url, { method: "DELETE" })).status).toBe(403);
+    expect(await assets.open(new URL(url).pathname, new URL(url).search.slice(1))).toBeUndefined();
+    await assets.remove(TASK);
+    expect((await fetch(url)).status).toBe(404);
+  });
+
+  test("loses what is removed of a task, and nothing of others", async () => {
+    const assets = await openIn("removed");
+    for (const shade of [1, 2, 3]) await assets.store(TASK, pngFile(9, 9, shade), "image");
+    const file = stored(await assets.store(OTHER, pngFile(), "image"));
+    await assets.remove(TASK);
+    await assets.remove(TASK);
+    expect(server.keys().filter((key) => key.startsWith("removed/"))).toEqual([
+      `removed/${OTHER}/${file.name}`,
+    ]);
+    expect(await failureOf(assets.remove("img_1"))).toMatchObject({ message: "This is no id of a task." });
+  });
+
+  test("is swept of files of an hour that nobody names", async () => {
+    const files = await openIn("swept");
+    const [named, orphan] = await Promise.all(
+      [1, 2].map(async (shade) => stored(await files.store(TASK, pngFile(9, 9, shade), "image")).name),
+    );
+    const isNamed = (task: string, name: string) => Promise.resolve(task === TASK && name === named);
+    expect(await files.sweep(isNamed)).toBe(0);
+    const later = await openIn("swept", createFakeClock(systemClock.nowMs() + 2 * 3_600_000));
+    expect(await later.sweep(isNamed)).toBe(1);
+    expect(server.keys().filter((key) => key.startsWith("swept/"))).toEqual([`swept/${TASK}/${named}`]);
+    expect(orphan).not.toBe(named);
+  });
+
+  test("is swept of nothing that is not ours", async () => {
+    const outer = await openIn("");
+    const inner = await openIn("inner");
+    const file = stored(await inner.store(TASK, pngFile(), "image"));
+    const later = await openIn("", createFakeClock(systemClock.nowMs() + 2 * 3_600_000));
+    await later.sweep(() => Promise.resolve(false));
+    expect(server.keys()).toContain(`inner/${TASK}/${file.name}`);
+    expect(await outer.read(TASK, file.name)).toBeUndefined();
+  });
+
+  for (const [name, change] of [
+    ["whose secret is wrong", { AWS_SECRET_ACCESS_KEY: "wrong-canary" }],
+    ["whose key is unknown", { AWS_ACCESS_KEY_ID: "nobody" }],
+    ["that is not there", { ASSETS_URL: "nonesuch" }],
+    ["of a store that is away", { ASSETS_URL: "away" }],
+  ] as const) {
+    test(`${name} is one sentence when it is opened, without a secret`, async () => {
+      const good = server.environment("x");
+      const odd: Readonly<Record<string, string>> = {
+        nonesuch: good.ASSETS_URL.replace("s3://results", "s3://nonesuch"),
+        away: "s3://results/x?endpoint=http://127.0.0.1:9",
+      };
+      const url = "ASSETS_URL" in change ? odd[change.ASSETS_URL] : good.ASSETS_URL;
+      const address = addressOf({ ...good, ...change, ASSETS_URL: url ?? "" });
+      const failure = await failureOf(openS3Assets(address, systemClock));
+      const sentence = failure instanceof Error ? failure.message : "";
+      expect(sentence).toMatch(
+        /^The bucket of ASSETS_URL cannot be written, listed and cleared \(\w+\)\. .*\.$/,
+      );
+      expect(sentence).not.toContain("canary");
+    });
+  }
+});
+
+describe("a store that fails", () => {
+  /** A store that takes the first requests, which prove it, and then does what a test wants. */
+  async function openOn(answer: () => Response | Promise<Response>) {
+    let proven = false;
+    const seen: string[] = [];
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch(request) {
+        if (proven) {
+          seen.push(`${request.method} ${new URL(request.url).pathname}`);
+          return answer();
+        }
+        return request.method === "GET" ? new Response("<ListBucketResult/>") : new Response();
+      },
+    });
+    const clock = createFakeClock();
+    const address = addressOf({
+      ASSETS_URL: `s3://results/x?endpoint=http://127.0.0.1:${server.port}`,
+      AWS_ACCESS_KEY_ID: "id",
+      AWS_SECRET_ACCESS_KEY: "secret-canary",
+    });
+    const assets = await openS3Assets(address, clock);
+    proven = true;
+    return { assets, clock, seen, stop: () => server.stop(true) };
+  }
+
+  const code = (status: number, word: string) => () =>
+    new Response(`<Error><Code>${word}</Code><Message>No.</Message></Error>`, { status });
+  for (const [name, answer] of [
+    ["is overloaded", code(503, "SlowDown")],
+    ["refuses the write", code(403, "AccessDenied")],
+    ["has lost the bucket", code(404, "NoSuchBucket")],
+    ["answers with a page", () => new Response("<html>", { status: 502 })],
+  ] as const) {
+    test(`because it ${name} has stored nothing, and can be tried again`, async () => {
+      const { assets, stop } = await openOn(answer);
+      const failure = await failureOf(assets.store(TASK, pngFile(), "image"));
+      expect(failure).toBeInstanceOf(GatewayError);
+      expect(failure).toMatchObject({
+        kind: "overloaded_error",
+        message: "Results cannot be stored at the moment.",
+      });
+      expect(await failureOf(assets.read(TASK, `${"ab".repeat(16)}.png`))).toMatchObject({
+        kind: "overloaded_error",
+        message: "Results cannot be read at the moment.",
+      });
+      expect(await failureOf(assets.remove(TASK))).toBeInstanceOf(Error);
+      expect(await failureOf(assets.sweep(() => Promise.resolve(true)))).toBeInstanceOf(Error);
+      await stop();
+    });
+  }
+
+  test("by not answering is left when its time is over", async () => {
+    const { assets, clock, seen, stop } = await openOn(() => new Promise(() => {}));
+    const failure = failureOf(assets.store(TASK, pngFile(), "image"));
+    while (seen.length === 0) await Bun.sleep(5);
+    let over = false;
+    void failure.then(() => (over = true));
+    await clock.advance(29_000);
+    expect(over).toBe(false);
+    await clock.advance(2_000);
+    expect(await failure).toMatchObject({ kind: "overloaded_error", cause: { code: "Timeout" } });
+    await stop();
+  });
+
+  test("to have an object is told from one that fails", async () => {
+    const { assets, stop } = await openOn(code(404, "NoSuchKey"));
+    expect(await assets.read(TASK, `${"ab".repeat(16)}.png`)).toBeUndefined();
+    await stop();
+  });
+});

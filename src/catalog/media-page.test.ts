@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import { mediaModels } from "../../test/gateway/media-offer.ts";
+import { ERRORS } from "../core/errors.ts";
+import { TASK_STATES } from "../core/task.ts";
+import { modelPage } from "./llms-txt.ts";
+import { parametersOf, isIgnored } from "./parameters.ts";
+
+const ORIGIN = "https://gateway.example";
+
+describe("every page of a model of pictures or films is whole", () => {
+  for (const model of mediaModels) {
+    const page = modelPage(model, ORIGIN);
+    const lines = page.split("\n");
+    const endpoint = model.category === "image" ? "images" : "videos";
+    const path = model.category === "image" ? "/api/v1/images/generations" : "/api/v1/videos";
+
+    test(`${model.uniqueId}: name, id and sections stand in their order`, () => {
+      expect(lines.filter((line) => /^##? /.test(line))).toEqual([
+        `# ${model.displayName}`,
+        "## Where",
+        "## Limits",
+        "## Prices",
+        "## Parameters",
+        "## Tasks",
+        "## What to know",
+        "## Examples",
+        "## Errors",
+      ]);
+      expect(lines[2]).toBe(`> \`${model.id}\`: ${model.summary}`);
+      expect(page).not.toMatch(/undefined|null,|NaN|\[object/);
+      for (const call of [
+        `POST ${ORIGIN}${path}`,
+        `GET ${ORIGIN}${path}/{id}`,
+        `POST ${ORIGIN}${path}/{id}/cancel`,
+      ])
+        expect(page).toContain(`\`${call}\``);
+    });
+
+    test(`${model.uniqueId}: a row for each parameter that it takes, and the others by name`, () => {
+      const section = lines.slice(lines.indexOf("## Parameters"), lines.indexOf("## Tasks"));
+      for (const { name, schema, required } of parametersOf(model, endpoint)) {
+        const row = section.find((line) => line.startsWith(`| \`${name}\` |`));
+        if (isIgnored(model, endpoint, name)) {
+          expect(row, name).toBeUndefined();
+          expect(lines.find((line) => line.startsWith("Parameters of other models"))).toContain(
+            `\`${name}\``,
+          );
+          continue;
+        }
+        expect(row?.split(" | ").length, name).toBe(5);
+        if (required === true) expect(row).toContain("| required |");
+        else if (schema.default !== undefined)
+          expect(row).toContain(`| \`${JSON.stringify(schema.default)}\` |`);
+        for (const value of (schema.enum as readonly string[] | undefined) ?? [])
+          expect(row).toContain(`\`${value}\``);
+      }
+    });
+
+    test(`${model.uniqueId}: states, notes, examples, and every error that can be met`, () => {
+      for (const state of TASK_STATES) expect(page).toContain(`| \`${state}\` |`);
+      for (const note of model.notes) expect(page).toContain(`- ${note}`);
+      expect(page).toContain(`${path}/$id/cancel`);
+      const never = ["method_not_allowed", ...(model.category === "video" ? ["rate_limit_error"] : [])];
+      expect(Object.keys(ERRORS).filter((kind) => !page.includes(`| \`${kind}\` |`))).toEqual(never);
+    });
+  }
+});
+
+describe("a page says what a request costs, in credits", () => {
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ["image/alibaba/qwen-image-2.0", ["So a picture costs 350 credits."]],
+    [
+      "image/google/gemini-3-pro-image",
+      ["| 1K | 1,120 | 1,344 |", "| 2K | 1,120 | 1,344 |", "| 4K | 2,000 | 2,400 |"],
+    ],
+    ["image/midjourney/midjourney", ["So a request, whose pictures are 4, costs 1,000 credits."]],
+    ["image/openai/gpt-image-2", ["| 1024*1024 | 58.8 | 526.8 | 2,107.2 | 2,107.2 |"]],
+    ["image/openai/gpt-image-2/edit", ["| 2048*2048 | 119.1 | 1,070.4 | 4,281.6 | 4,281.6 |"]],
+    ["video/alibaba/wan-2.6", ["| 720p | 5,000 | 10,000 | 15,000 |", "| 1080p | 7,500 | 15,000 | 22,500 |"]],
+    ["video/bytedance/seedance-2.0", ["| 480p | 3,515.4 |", "| 720p | 7,560 |", "| 1080p | 18,711 |"]],
+    ["video/bytedance/seedance-2.0-fast", ["| 480p | 2,812.32 |", "| 720p | 6,048 |"]],
+  ];
+  test.each(cases)("%s", (uniqueId, rows) => {
+    const page = modelPage(
+      mediaModels.find((model) => model.uniqueId === uniqueId)!,
+      ORIGIN,
+    );
+    expect(rows.filter((row) => !page.includes(row))).toEqual([]);
+  });
+});

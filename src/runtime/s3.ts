@@ -1,0 +1,121 @@
+import { S3Client } from "bun";
+import type { Clock } from "../core/clock.ts";
+
+/** A bucket of a store that speaks S3, and who asks it. */
+export interface S3Place {
+  readonly bucket: string;
+  readonly region: string;
+  /** Of a store that is not Amazon's, with its scheme; the bucket becomes the first part of the path. */
+  readonly endpoint?: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** An object as a listing tells of it. */
+export interface S3Object {
+  readonly key: string;
+  readonly changedAtMs: number;
+}
+
+/** What is done with a bucket. Everything but `presign` rejects with an `S3Failure`, at the latest when its time is over. */
+export interface S3Bucket {
+  /** Puts an object in one request, so that it is there as a whole or as it was. */
+  put(key: string, bytes: Uint8Array, mediaType: string): Promise<void>;
+  /** The object's bytes; `undefined` when there is none. */
+  get(key: string): Promise<Uint8Array | undefined>;
+  /** Removes an object; one that is not there is removed already. */
+  remove(key: string): Promise<void>;
+  /** Objects in the order of their keys: at most 1,000 of those that begin with `prefix` and come behind `after`. */
+  list(
+    prefix: string,
+    after: string,
+  ): Promise<{ readonly objects: readonly S3Object[]; readonly more: boolean }>;
+  /** A URL that anybody may read the object by, for so long, as a file of this name. */
+  presign(key: string, lifetimeSec: number, fileName: string): string;
+}
+
+/** What a store answered instead, in its own word (`NoSuchBucket`), or `Timeout`. */
+export class S3Failure extends Error {
+  readonly code: string;
+
+  constructor(code: string, cause?: unknown) {
+    super(`The S3 store answered ${code}.`, { cause });
+    this.name = "S3Failure";
+    this.code = code;
+  }
+}
+
+/** Any request may take this long, */
+const REQUEST_MS = 30_000;
+
+/** and one with a file in it a millisecond for so many bytes more: a megabit a second. */
+const BYTES_PER_MS = 128;
+
+/** Opens a bucket by the runtime's client; nothing is sent yet. Nothing is taken from the environment. */
+export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
+  const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = place;
+  const client = new S3Client({
+    bucket,
+    region,
+    endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
+    accessKeyId,
+    secretAccessKey,
+    sessionToken: sessionToken ?? "",
+  });
+  // The client has no time limit of its own and cannot be stopped: it is left behind.
+  const within = async <Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> => {
+    const late = Promise.withResolvers<never>();
+    const timer = clock.setTimer(ms, () => late.reject(new S3Failure("Timeout")));
+    try {
+      return await Promise.race([answer, late.promise]);
+    } catch (error) {
+      throw error instanceof S3Failure ? error : new S3Failure(codeOf(error), error);
+    } finally {
+      timer.cancel();
+    }
+  };
+  return {
+    async put(key, bytes, type) {
+      await within(REQUEST_MS + bytes.length / BYTES_PER_MS, client.write(key, bytes, { type }));
+    },
+
+    async get(key) {
+      try {
+        return await within(REQUEST_MS * 10, client.file(key).bytes());
+      } catch (error) {
+        if (error instanceof S3Failure && error.code === "NoSuchKey") return undefined;
+        throw error;
+      }
+    },
+
+    async remove(key) {
+      await within(REQUEST_MS, client.delete(key));
+    },
+
+    async list(prefix, after) {
+      const startAfter = after === "" ? {} : { startAfter: after };
+      const { contents = [], isTruncated = false } = await within(
+        REQUEST_MS,
+        client.list({ prefix, maxKeys: 1_000, ...startAfter }),
+      );
+      const objects = contents.map(({ key, lastModified = "" }) => ({
+        key,
+        // What has no date counts as just made.
+        changedAtMs: Date.parse(lastModified) || clock.nowMs(),
+      }));
+      return { objects, more: isTruncated };
+    },
+
+    presign: (key, expiresIn, fileName) =>
+      client.presign(key, {
+        method: "GET",
+        expiresIn,
+        contentDisposition: `inline; filename="${fileName}"`,
+      }),
+  };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "nothing";
+}

@@ -1,0 +1,126 @@
+import { afterAll, expect, test } from "bun:test";
+import { describeOnEngines, type TestEngine } from "../../gateway/engines.ts";
+import { seededRandom } from "../../upstream/cuts.ts";
+import { fileAnswer } from "../../upstream/media/result-files.ts";
+import { LONG, SEED } from "../runs.ts";
+import { kill, KILLED, urlUnlessKilled } from "../station.ts";
+import { TASK_POINTS, type TaskPoint } from "./points.ts";
+import { makeOverdue, openTaskStation, readTasks, type TaskStation } from "./station.ts";
+import { verifyTasks } from "./verify.ts";
+import { planTasks, runTask } from "./workload.ts";
+
+// The gateway is killed at every step of a task, and started again on the same store: no task is lost, none is stuck,
+// none is charged twice, and none is sent twice outside the one gap. The provider is a double that counts what it took.
+
+interface Row {
+  readonly point: TaskPoint;
+  readonly engine: string;
+  runs: number;
+  fired: number;
+}
+
+const table: Row[] = [];
+
+afterAll(() => {
+  if (!LONG && process.env.SWITCHYARD_TEST_TABLE !== "1") return;
+  const cells = table.map(({ point, engine, runs, fired }) =>
+    [
+      point.rows.padEnd(18),
+      point.name.padEnd(24),
+      engine.padEnd(9),
+      `${runs}`.padStart(5),
+      `${fired}`.padStart(6),
+    ].join(" "),
+  );
+  console.log(["rows               kill point               engine     runs  fired", ...cells].join("\n"));
+});
+
+/** Passings of each point that are died at. */
+const PASSINGS = LONG ? [1, 2, 3, 4, 5, 1, 2, 3, 4, 5] : [1];
+
+/** A run is over when all its tasks have ended, or after so long. */
+const RUN_MS = 40_000;
+
+/** Runs that wait for leases and for polls most of the time. */
+const LANES = 3;
+
+/** One run: dies at a passing, comes back, and is looked at. */
+async function dieOnce(
+  station: TaskStation,
+  point: TaskPoint,
+  { nth, run }: { readonly nth: number; readonly run: string },
+): Promise<{ readonly fired: boolean; readonly faults: readonly string[] }> {
+  const { place, double, tenants, told } = station;
+  const random = seededRandom(SEED * 1_000_003 + Number(run.replace(/\D/g, "")));
+  if (point.overdue === "files") await makeOverdue(place.place, "files");
+  const plans = planTasks(run, random);
+  const runAll = (url: string): Promise<unknown> =>
+    Promise.all(plans.map((plan, i) => runTask({ url, ...tenants[i % tenants.length]! }, plan, told)));
+  if (point.overdue === "deadlines") {
+    // Tasks that somebody left behind, whose time was over when the gateway came back.
+    const before = station.start();
+    const url = await before.ready();
+    const asked = runAll(url);
+    await Bun.sleep(300);
+    await kill(before);
+    await asked;
+    await makeOverdue(place.place, "deadlines");
+  }
+  const gateway = station.start(point.environment(nth));
+  let files = 0;
+  double.files.handle(({ target }) => {
+    const [, kind = "missing", seed = "0"] = /^\/([a-z_]+)\/(\d+)/.exec(target) ?? [];
+    files += 1;
+    const half = point.atFile === true && files === nth;
+    if (half) setTimeout(() => gateway.child.kill("SIGKILL"), 50);
+    return fileAnswer(half ? "stall" : (kind as "picture" | "film"), Number(seed));
+  });
+  const url = await urlUnlessKilled(gateway);
+  if (url !== undefined && point.overdue === undefined)
+    await Promise.race([runAll(url), gateway.exited(), Bun.sleep(RUN_MS)]);
+  if (point.overdue !== undefined) await Promise.race([gateway.exited(), Bun.sleep(6_000)]);
+  const fired = gateway.child.killed || gateway.child.signalCode !== null;
+  await kill(gateway);
+  expect(await gateway.exited()).toBe(KILLED);
+  const atDeath = await readTasks(place.place);
+  const next = station.start();
+  const faults = await verifyTasks(station, await next.ready(), atDeath);
+  await kill(next);
+  return { fired, faults: faults.map((fault) => `${fault} (after ${point.name}:${nth}, run ${run})`) };
+}
+
+async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: number): Promise<string[]> {
+  const station = await openTaskStation(engine);
+  const broken: string[] = [];
+  try {
+    for (const [i, point] of points.entries()) {
+      const row: Row = { point, engine: engine.name, runs: 0, fired: 0 };
+      table.push(row);
+      for (const [j, nth] of PASSINGS.entries()) {
+        const { fired, faults } = await dieOnce(station, point, { nth, run: `${lane}0${i}0${j}` });
+        row.runs += 1;
+        if (fired) row.fired += 1;
+        broken.push(...faults);
+        if (faults.length > 0) return broken;
+      }
+      if (row.fired === 0) broken.push(`${point.name} was never come to`);
+    }
+    return broken;
+  } finally {
+    await station.remove();
+  }
+}
+
+describeOnEngines("a gateway with tasks, killed", (engine: TestEngine) => {
+  const lanes = Array.from({ length: LANES }, (_, lane) =>
+    TASK_POINTS.filter((_point, i) => i % LANES === lane),
+  );
+  test(
+    "at every step of a task",
+    async () => {
+      const broken = await Promise.all(lanes.map((points, lane) => runLane(engine, points, lane + 1)));
+      expect(broken.flat()).toEqual([]);
+    },
+    LONG ? 3_600_000 : 600_000,
+  );
+});

@@ -1,0 +1,147 @@
+import { parseCredits } from "../../../src/core/credits.ts";
+import type { WorkScript } from "../../upstream/media/dashscope-double.ts";
+
+/** A task that a client asks for; its label is the prompt, by which the double knows it again. */
+export interface TaskPlan {
+  readonly label: string;
+  readonly kind: "image" | "video";
+  /** How many pictures. */
+  readonly n: number;
+  /** The answer waits for the end. Pictures only. */
+  readonly waits: boolean;
+  readonly fails: boolean;
+  /** The client asks at once for it to be cancelled. */
+  readonly cancels: boolean;
+}
+
+/** What its client was told. */
+export interface ToldTask {
+  readonly plan: TaskPlan;
+  readonly account: string;
+  id: string | undefined;
+  /** The status of the answer to the cancel. */
+  cancel: number | undefined;
+  /** The end that was read, and what it was said to cost, in micro-credits. */
+  end: string | undefined;
+  credit: bigint | undefined;
+}
+
+/** What a client asks with. */
+export interface TaskClient {
+  readonly url: string;
+  readonly account: string;
+  readonly key: string;
+}
+
+/** Micro-credits of a picture and of a film of five seconds of 720p. */
+const PRICE = { image: 350_000_000n, video: 5_000_000_000n } as const;
+
+/** What the task costs when it completes. */
+export function priceOf({ kind, n }: TaskPlan): bigint {
+  return PRICE[kind] * BigInt(n);
+}
+
+/** How the provider goes about work with this prompt. */
+export function scriptOf(label: string): WorkScript {
+  return label.startsWith("fails") ? { fails: { code: "DataInspectionFailed", message: "double" } } : {};
+}
+
+/** Plans of one run: every kind of task, so that each step is come to by some of them. */
+export function planTasks(run: string, random: () => number): readonly TaskPlan[] {
+  const kinds: readonly Partial<TaskPlan>[] = [
+    { kind: "video" },
+    { kind: "image", n: 1 + Math.floor(random() * 4) },
+    { kind: "image", waits: true },
+    { kind: "video", fails: true },
+    { kind: "image", fails: true },
+    { kind: "video", cancels: true },
+    { kind: "image", cancels: true },
+  ];
+  return kinds.map((each, i) => ({
+    label: `${each.fails === true ? "fails" : "good"}-${run}-${i}`,
+    kind: "image",
+    n: 1,
+    waits: false,
+    fails: false,
+    cancels: false,
+    ...each,
+  }));
+}
+
+const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
+const MODELS = { image: "alibaba/qwen-image-2.0", video: "alibaba/wan-2.6" } as const;
+
+/** Asks for the task and after it until it has ended, or nobody answers any more. */
+export async function runTask(client: TaskClient, plan: TaskPlan, journal: ToldTask[]): Promise<void> {
+  const told: ToldTask = {
+    plan,
+    account: client.account,
+    id: undefined,
+    cancel: undefined,
+    end: undefined,
+    credit: undefined,
+  };
+  journal.push(told);
+  try {
+    const answer = await ask(client, "POST", PATHS[plan.kind], {
+      model: MODELS[plan.kind],
+      prompt: plan.label,
+      ...(plan.kind === "image" ? { n: plan.n, size: "512*512", async: !plan.waits } : {}),
+    });
+    if (plan.waits) {
+      if (answer.status === 200) Object.assign(told, { end: "completed", credit: creditOf(answer.json) });
+      return;
+    }
+    if (answer.status !== 202) throw new Error(`The task was answered with ${answer.status}.`);
+    told.id = (answer.json as { readonly id: string }).id;
+    if (plan.cancels) told.cancel = (await ask(client, "POST", `${pathOf(told)}/cancel`)).status;
+    await poll(client, told);
+  } catch (error) {
+    // Nobody answers: it was killed. What was told until then stands in the journal.
+    if (!(error instanceof TypeError) && !isCutOff(error)) throw error;
+  }
+}
+
+async function poll(client: TaskClient, told: ToldTask): Promise<void> {
+  for (let polls = 0; polls < 600; polls += 1) {
+    const { status, json } = await ask(client, "GET", pathOf(told));
+    if (status !== 200) throw new Error(`The task was read with ${status}.`);
+    const task = json as { readonly status: string };
+    if (task.status !== "pending" && task.status !== "running") {
+      told.end = task.status;
+      told.credit = creditOf(json);
+      return;
+    }
+    await Bun.sleep(100);
+  }
+}
+
+/** The path of a task that its client knows. */
+export function pathOf({ id, plan }: ToldTask): string {
+  return `${PATHS[plan.kind]}/${id}`;
+}
+
+function creditOf(json: unknown): bigint | undefined {
+  const { credit } = json as { readonly credit?: number };
+  return credit === undefined ? undefined : parseCredits(credit);
+}
+
+/** A request of the client; rejects when nobody answers. */
+export async function ask(
+  { url, key }: TaskClient,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: await response.json() };
+}
+
+function isCutOff(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return /^(ECONN|Connection|FailedToOpenSocket|UND_ERR)/.test(code) || error instanceof SyntaxError;
+}

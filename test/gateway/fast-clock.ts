@@ -1,0 +1,11 @@
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+
+/** The machine's clock, on which so much time passes for each that passes; noon of 21 November 2026, UTC, at first. */
+export function createFastClock(times: number): Clock {
+  const startedMs = systemClock.nowMs();
+  const noon = Date.UTC(2026, 10, 21, 12);
+  return {
+    nowMs: () => noon + Math.floor((systemClock.nowMs() - startedMs) * times),
+    setTimer: (delayMs, run) => systemClock.setTimer(delayMs / times, run),
+  };
+}

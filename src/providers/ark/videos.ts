@@ -8,6 +8,7 @@ import {
   objectAt,
   reasonIn,
   refusalOf,
+  refusedQuestion,
   textAt,
 } from "../media-answers.ts";
 import type { MediaAdapter, MediaCall, MediaHttpAnswer, MediaRefusal, MediaStep } from "../media.ts";
@@ -26,10 +27,9 @@ export const arkVideos: MediaAdapter<VideoRequest> = {
 
   async poll(job, _request, call) {
     const answer = await call.send({ method: "GET", path: `${TASKS}/${job}` });
-    if (answer.status === 404) return { state: "unknown_job" };
-    if (!isGood(answer) || !isJsonObject(answer.json))
-      return { state: "refused", refusal: readRefusal(answer) };
-    return readTask(job, answer);
+    return isGood(answer) && isJsonObject(answer.json) && textAt(answer.json, "status") !== undefined
+      ? readTask(job, answer.json)
+      : refusedQuestion(answer, readRefusal(answer));
   },
 
   /** Takes a queued task out; a running one goes on, and its answer says so. */
@@ -105,8 +105,7 @@ function mediumOf(
   return url === undefined ? [] : [{ type, [type]: { url }, role }];
 }
 
-function readTask(job: string, { json }: MediaHttpAnswer): MediaStep {
-  const task = isJsonObject(json) ? json : {};
+function readTask(job: string, task: JsonObject): MediaStep {
   switch (task.status) {
     case "succeeded":
       return readDone(task);

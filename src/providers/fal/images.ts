@@ -5,14 +5,15 @@ import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 
 /** Pictures of several vendors. Their inputs differ in what they have, hardly in what they call it. */
 export const falImages: MediaAdapter<ImageRequest> = {
-  create: (request, call) => queueRequest(inputOf(request), call),
+  create: (request, call) => queueRequest(inputOf(request, call.upstreamId), call),
   poll: (job, _request, call) => pollRequest(job, call, readImages),
   cancel: cancelRequest,
 };
 
-/** `background` is no input of theirs: `auto` is what they do. */
-function inputOf(request: ImageRequest): JsonObject {
-  const { prompt, n, size, imageSize, aspectRatio, seed, quality, outputFormat, images, mask } = request;
+/** `background` is no input of theirs: what is made has no transparency either way. */
+function inputOf(request: ImageRequest, upstreamId: string): JsonObject {
+  const { prompt, n, size, imageSize, aspectRatio, seed, quality, images, mask } = request;
+  const { outputFormat = "png" } = request;
   return {
     prompt,
     num_images: n,
@@ -20,10 +21,13 @@ function inputOf(request: ImageRequest): JsonObject {
     ...(imageSize === undefined ? {} : { resolution: imageSize }),
     ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
     ...(seed === undefined ? {} : { seed }),
+    // Theirs is "high": the dearest.
     ...(quality === undefined ? {} : { quality }),
-    ...(outputFormat === undefined ? {} : { output_format: outputFormat }),
+    output_format: outputFormat,
     ...(images.length === 0 ? {} : { image_urls: images }),
     ...(mask === undefined ? {} : { mask_url: mask }),
+    // On by default, it would draw something else than was asked for.
+    ...(upstreamId.startsWith("fal-ai/qwen-image") ? { enable_prompt_expansion: false } : {}),
   };
 }
 

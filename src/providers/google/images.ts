@@ -21,12 +21,13 @@ import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from ".
 export const googleImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
     const parts = await partsOf(request, call);
-    const steps = await Promise.all(
+    const ends = await Promise.allSettled(
       Array.from({ length: request.n }, (_, i) =>
         createOne({ ...request, ...seedAt(request, i) }, parts, call),
       ),
     );
-    return together(steps);
+    call.signal.throwIfAborted();
+    return together(ends);
   },
 };
 
@@ -60,9 +61,13 @@ const CODES: CodeTable = [
   ["busy", /^(RESOURCE_EXHAUSTED|UNAVAILABLE)$/],
 ];
 
+/** Of a key that is wrong or has expired, where the details are left out. */
+const WRONG_KEY = /^API key (not valid|expired|not found)/;
+
 /** A wrong key is a 400 that says so in its details. */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const error = objectAt(answer.json, "error");
+  const message = textAt(error, "message") ?? "";
   const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
   const words = [...details.map((detail) => textAt(detail, "reason")), textAt(error, "status")];
   const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? textAt(error, "status");
@@ -72,8 +77,8 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   return {
     ...refusalOf(answer, {
       ...(code === undefined ? {} : { code: code.slice(0, 100) }),
-      message: textAt(error, "message") ?? "",
-      reason: reasonIn(CODES, code),
+      message,
+      reason: reasonIn(CODES, code) ?? (WRONG_KEY.test(message) ? "operator_fault" : undefined),
     }),
     ...(wait === undefined ? {} : { retryAfterMs: (Number(wait) + 1) * 1_000 }),
   };
@@ -112,7 +117,8 @@ function readAnswer(answer: MediaHttpAnswer): MediaStep {
   const outputs = picturesIn(candidate);
   if (outputs.length > 0)
     return { state: "done", outputs, ...(metered === undefined ? {} : { usage: metered.usage }) };
-  const reason = typeof candidate?.finishReason === "string" ? candidate.finishReason : "";
+  if (candidate === undefined) return { state: "refused", refusal: readRefusal(answer) };
+  const reason = typeof candidate.finishReason === "string" ? candidate.finishReason : "";
   if (MODERATED.has(reason)) return refused("moderation", `No picture was given: ${wordOf(reason)}.`);
   return refused("failed", `No picture was made: ${wordOf(reason)}.`);
 }
@@ -144,18 +150,33 @@ function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
   });
 }
 
-/** What the calls came to together: what was made, or the first refusal where nothing was. */
-function together(steps: readonly MediaStep[]): MediaStep {
+/** What the calls came to together: what was made, or the refusal that says most where nothing was. Rejects as they do. */
+function together(ends: readonly PromiseSettledResult<MediaStep>[]): MediaStep {
+  const steps = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const done = steps.filter((step): step is MediaDone => step.state === "done");
-  const first = steps[0];
   // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
-  if (done.length === 0) return first ?? refused("failed", "Nothing was asked for.");
+  if (done.length === 0) return refusedTogether(steps, ends);
   const usages = done.map(({ usage }) => usage).filter((usage): usage is Usage => usage !== undefined);
   return {
     state: "done",
     outputs: done.flatMap(({ outputs }) => outputs),
     ...(usages.length < done.length ? {} : { usage: usages.reduce(addUsage) }),
   };
+}
+
+/** Only what surely did not begin in any of the calls is busy. */
+function refusedTogether(
+  steps: readonly MediaStep[],
+  ends: readonly PromiseSettledResult<MediaStep>[],
+): MediaStep {
+  const known = steps.find(
+    (step) => step.state === "refused" && step.refusal.reason !== "busy" && step.refusal.reason !== "unclear",
+  );
+  if (known !== undefined) return known;
+  const broken = ends.find((end) => end.status === "rejected");
+  if (broken !== undefined) throw broken.reason;
+  const unclear = steps.find((step) => step.state === "refused" && step.refusal.reason === "unclear");
+  return unclear ?? steps[0] ?? refused("failed", "Nothing was asked for.");
 }
 
 function refused(reason: MediaRefusal["reason"], message: string): MediaStep {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
-import { isGood, refusalOf, textAt } from "../media-answers.ts";
+import { isGood, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
 import type {
   MediaAdapter,
   MediaCall,
@@ -26,11 +26,12 @@ export const midjourneyImages: MediaAdapter<ImageRequest> = {
 
   async poll(job, _request, call) {
     const answer = await call.send({ method: "GET", path: `/mj/task/${job}/fetch` });
-    if (answer.status === 404 || (isGood(answer) && answer.bytes.length === 0))
+    // Of a job that it does not know it says nothing, or `null`.
+    if (isGood(answer) && (answer.bytes.length === 0 || answer.json === null))
       return { state: "unknown_job" };
-    return isGood(answer) && isJsonObject(answer.json)
+    return isGood(answer) && isJsonObject(answer.json) && textAt(answer.json, "status") !== undefined
       ? readTask(job, answer.json)
-      : { state: "refused", refusal: refusalOf(answer, { message: "" }) };
+      : refusedQuestion(answer, refusalOf(answer, { message: "" }));
   },
 
   /** Only newer proxies know this; the job itself is spent. */
@@ -45,10 +46,15 @@ function bodyOf(request: ImageRequest, call: MediaCall): JsonObject {
   const inline = request.images.filter((image) => !isUrl(image));
   return {
     botType: "MID_JOURNEY",
-    prompt: [...request.images.filter(isUrl), request.prompt, ...switchesOf(request)].join(" "),
+    prompt: [...request.images.filter(isUrl).map(inPrompt), request.prompt, ...switchesOf(request)].join(" "),
     ...(inline.length === 0 ? {} : { base64Array: inline }),
     state: call.reference,
   };
+}
+
+/** An address that cannot be taken for anything else in a prompt: choices in braces would be a job each. */
+function inPrompt(url: string): string {
+  return new URL(url).href.replace(/[{}]/g, encodeURIComponent);
 }
 
 /** https://docs.midjourney.com/hc/en-us/articles/32859204029709-Parameter-List */
@@ -68,15 +74,15 @@ function styleSwitches({ version, niji, stylize, chaos, weird, sref }: Midjourne
     ...(chaos === 0 ? [] : [`--c ${chaos}`]),
     // It is no switch of niji.
     ...(weird === 0 || niji !== undefined ? [] : [`--weird ${weird}`]),
-    ...(sref === undefined ? [] : [`--sref ${sref}`]),
+    ...(sref === undefined ? [] : [`--sref ${inPrompt(sref)}`]),
   ];
 }
 
 /** What the numbers of an answer to a submission mean; it is a 200 whatever they are. */
 function readSubmitted(answer: MediaHttpAnswer): MediaStep {
-  const body = isGood(answer) && isJsonObject(answer.json) ? answer.json : {};
+  const body = isJsonObject(answer.json) ? answer.json : {};
   const message = textAt(body, "description") ?? "";
-  switch (body.code) {
+  switch (isGood(answer) ? body.code : undefined) {
     case 1:
     case 21:
     case 22: {
@@ -91,7 +97,7 @@ function readSubmitted(answer: MediaHttpAnswer): MediaStep {
     case 4:
       return refused("invalid_request", message);
     default:
-      return typeof body.code === "number"
+      return isGood(answer) && typeof body.code === "number"
         ? refused("failed", message)
         : { state: "refused", refusal: refusalOf(answer, { message }) };
   }
@@ -120,7 +126,8 @@ function outputsOf({ imageUrl, imageUrls }: JsonObject): readonly MediaOutput[] 
   const single = (Array.isArray(imageUrls) ? imageUrls : [])
     .filter(isJsonObject)
     .flatMap(({ url }) => (typeof url === "string" ? [{ url }] : []));
-  if (single.length > 0) return single;
+  // One alone is the grid again.
+  if (single.length > 1) return single;
   return typeof imageUrl === "string" ? [{ url: imageUrl, grid: { columns: 2, rows: 2 } }] : [];
 }
 

@@ -56,23 +56,27 @@ function referencesOf({ images, mask }: ImageRequest): JsonObject {
 
 /** https://platform.openai.com/docs/guides/error-codes */
 const CODES: CodeTable = [
-  ["moderation", /^(moderation_blocked|content_policy_violation|image_generation_user_error)$/],
-  ["input_too_large", /^(string_above_max_length|request_too_large|image_too_large)$/],
+  ["moderation", /^(moderation_blocked|content_policy_violation)$/],
+  ["input_too_large", /^(string_above_max_length|request_too_large|image_too_large|file_too_large)$/],
   [
     "operator_fault",
     /^(insufficient_quota|billing_\w+|invalid_api_key|model_not_found|account_deactivated|unsupported_country_region_territory)$/,
   ],
 ];
 
-/** Of prompts that are refused without a code; the only sentence that is read. */
-const REJECTED = /^your request was rejected (as a result of|by) (our|the) safety system/i;
+/** Of prompts that are refused without a code, and of files that are too large: the only sentences that are read. */
+const SENTENCES: CodeTable = [
+  ["moderation", /^your request was rejected (as a result of|by) (our|the) safety system/i],
+  ["input_too_large", /^[^.]{0,80}\b(file|image|mask)\b[^.]{0,80}\btoo large\b/i],
+];
 
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const error = objectAt(answer.json, "error");
-  const { message = "" } = { message: textAt(error, "message") };
+  const message = textAt(error, "message") ?? "";
   const words = [textAt(error, "code"), textAt(error, "type")];
   const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? words.find(Boolean);
-  const reason = reasonIn(CODES, code) ?? (REJECTED.test(message) ? "moderation" : undefined);
+  const isRefused = answer.status === 400 || answer.status === 403;
+  const reason = reasonIn(CODES, code) ?? (isRefused ? reasonIn(SENTENCES, message) : undefined);
   return refusalOf(answer, { ...(code === undefined ? {} : { code: code.slice(0, 100) }), message, reason });
 }
 

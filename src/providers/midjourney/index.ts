@@ -9,7 +9,6 @@ export const midjourney: ProviderDefinition = {
   id: "midjourney",
   keyVariable: "MIDJOURNEY_PROXY_SECRET",
   baseUrlVariable: "MIDJOURNEY_PROXY_BASE_URL",
-  defaultBaseUrl: "",
   media: {
     headers: (secret) => ({ "mj-api-secret": secret }),
     adapters: { image: midjourneyImages },

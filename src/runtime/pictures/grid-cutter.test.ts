@@ -16,9 +16,8 @@ function chart(width: number, height: number): Pixels {
 
 const cornersOf = (file: Uint8Array): number[][] => {
   const { width, height, pixels } = decodePng(file);
-  const at = (x: number, y: number): number[] => [
-    ...pixels.slice((y * width + x) * 4, (y * width + x) * 4 + 2),
-  ];
+  const at = (x: number, y: number): number[] =>
+    Array.from(pixels.subarray((y * width + x) * 4, (y * width + x) * 4 + 2));
   return [[width, height], at(0, 0), at(width - 1, height - 1)];
 };
 
@@ -72,6 +71,6 @@ test("what is no whole picture, or too small, is refused, and the next is cut al
     encodePng(chart(1, 1)),
     new Uint8Array(),
   ])
-    await expect(cut(bad, grid)).rejects.toThrow("could not be cut");
+    expect(await cut(bad, grid).catch(String)).toContain("could not be cut");
   expect(await cut(whole, grid)).toHaveLength(4);
 });

@@ -156,7 +156,7 @@ function checkCommon(parameters: Fields): void {
 
 function checkArea(size: unknown): void {
   if (size === undefined) return;
-  const [, width = "0", height = "0"] = /^(\d+)\*(\d+)$/.exec(String(size)) ?? [];
+  const [, width = "0", height = "0"] = /^(\d+)\*(\d+)$/.exec(typeof size === "string" ? size : "") ?? [];
   const area = Number(width) * Number(height);
   must(area >= 512 * 512 && area <= 2_048 * 2_048, "size must be W*H, of 512*512 to 2048*2048 pixels.");
 }

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import { Type } from "typebox";
 import { type Answer, jsonAnswer } from "../answer.ts";
 import type { SeenRequest } from "../seen-request.ts";
 import { type Desk, fieldsOf, type MediaDouble, readBody, startMediaDouble } from "./media-double.ts";

@@ -10,6 +10,7 @@ import { moonshot } from "./moonshot/index.ts";
 import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { openrouter } from "./openrouter/index.ts";
+import { wavespeed } from "./wavespeed/index.ts";
 import { xai } from "./xai/index.ts";
 import { zai } from "./zai/index.ts";
 import type { ProviderDefinition } from "./provider.ts";
@@ -31,6 +32,7 @@ export const PROVIDERS: readonly ProviderDefinition[] = [
   mistral,
   moonshot,
   openrouter,
+  wavespeed,
   xai,
   zai,
 ];

@@ -9,6 +9,7 @@ import { startGoogleDouble } from "../upstream/media/google-double.ts";
 import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 import { startMidjourneyDouble } from "../upstream/media/midjourney-double.ts";
 import { startOpenaiDouble } from "../upstream/media/openai-double.ts";
+import { startWavespeedDouble } from "../upstream/media/wavespeed-double.ts";
 
 // Every model of pictures and films over each of its routes, chosen by the keys that are set and by nothing else, against
 // doubles that are as strict as the notes about their vendors: what is sent, what is delivered, what it costs, and what
@@ -21,6 +22,7 @@ const VENDORS = {
   midjourney: { name: "MIDJOURNEY_PROXY", key: "MIDJOURNEY_PROXY_SECRET", start: startMidjourneyDouble },
   ark: { name: "ARK", key: "ARK_API_KEY", start: startArkDouble },
   fal: { name: "FAL", key: "FAL_KEY", start: startFalDouble },
+  wavespeed: { name: "WAVESPEED", key: "WAVESPEED_API_KEY", start: startWavespeedDouble },
 } as const;
 type Vendor = keyof typeof VENDORS;
 
@@ -175,6 +177,13 @@ const ROUTES: readonly Row[] = [
     want: "completed 2 700",
   },
   {
+    via: "wavespeed",
+    body: qwen,
+    model: "wavespeed-ai/qwen-image-2.0/text-to-image",
+    sent: { prompt: "Fox.", size: "1024*768", seed: 7 },
+    want: "completed 2 700",
+  },
+  {
     via: "google",
     body: { ...gemini, seed: 7 },
     model: "gemini-3-pro-image",
@@ -204,6 +213,23 @@ const ROUTES: readonly Row[] = [
     want: "completed 4 1000",
   },
   {
+    via: "wavespeed",
+    body: journey,
+    model: "midjourney/text-to-image",
+    sent: {
+      prompt: "Fox.",
+      aspect_ratio: "16:9",
+      seed: 7,
+      quality: 1,
+      version: "7",
+      niji: "close",
+      chaos: 0,
+      weird: 0,
+      stylize: 250,
+    },
+    want: "completed 4 1000",
+  },
+  {
     via: "openai",
     body: gpt,
     model: "gpt-image-2",
@@ -223,6 +249,13 @@ const ROUTES: readonly Row[] = [
     body: gpt,
     model: "openai/gpt-image-2",
     sent: { prompt: "Fox.", num_images: 2, image_size: SIZE, quality: "medium", output_format: "png" },
+    want: "completed 2 ",
+  },
+  {
+    via: "wavespeed",
+    body: gpt,
+    model: "openai/gpt-image-2/text-to-image",
+    sent: { prompt: "Fox.", size: "1024*1024", quality: "medium" },
     want: "completed 2 ",
   },
   {
@@ -258,6 +291,13 @@ const ROUTES: readonly Row[] = [
     want: "completed 1 ",
   },
   {
+    via: "wavespeed",
+    body: edit,
+    model: "openai/gpt-image-2/edit",
+    sent: { prompt: "Night.", size: "1024*1024", quality: "auto", images: [INLINE] },
+    want: "completed 1 ",
+  },
+  {
     via: "dashscope",
     body: wan,
     model: "wan2.6-t2v",
@@ -285,6 +325,21 @@ const ROUTES: readonly Row[] = [
       seed: 7,
     },
     want: "completed 1 15000",
+  },
+  {
+    via: "wavespeed",
+    body: { ...wan, shot_type: "multi" },
+    model: "alibaba/wan-2.6/text-to-video",
+    sent: {
+      prompt: "Waves.",
+      negative_prompt: "Rain.",
+      duration: 5,
+      size: "1280*720",
+      shot_type: "multi",
+      enable_prompt_expansion: true,
+      seed: 7,
+    },
+    want: "completed 1 5000",
   },
   {
     via: "ark",
@@ -394,6 +449,7 @@ const arkError = (status: number, code: string): Fault =>
   instead(status, { error: { code, message: "No." } });
 const proxyCode = (code: number): Fault => instead(200, { code, description: "No." });
 const falError = (type: string): Fault => instead(422, { detail: [{ loc: [], msg: "No.", type }] });
+const waveError = (code: number, message = "No."): Fault => instead(code, { code, message });
 
 const oneGpt = { ...gpt, n: 1 };
 const oneQwen = { ...qwen, n: 1 };
@@ -502,6 +558,21 @@ const FAULTS: readonly FaultRow[] = [
     want: "failed invalid_request_error",
     status: 400,
   },
+  {
+    via: "wavespeed",
+    name: "moderation",
+    body: oneQwen,
+    faults: [waveError(400, "Content policy violation")],
+    want: MODERATED,
+    status: 400,
+  },
+  {
+    via: "wavespeed",
+    name: "moderation at work",
+    body: wan,
+    scripts: [{ fails: { code: "", message: "Flagged by safety checker: NSFW" } }],
+    want: MODERATED,
+  },
   // Faults of the operator.
   {
     via: "openai",
@@ -582,12 +653,28 @@ const FAULTS: readonly FaultRow[] = [
     status: 502,
     alarm: true,
   },
+  {
+    via: "wavespeed",
+    name: "a balance that is exhausted",
+    body: oneQwen,
+    faults: [waveError(402)],
+    want: FAILED,
+    status: 502,
+    alarm: true,
+  },
   // U50: fewer than were asked for are charged as they are.
   {
     via: "fal",
     name: "U50: two of four pictures",
     body: { ...qwen, n: 4 },
     scripts: [{ files: ["picture", "picture"] }],
+    want: "completed 2 700",
+  },
+  {
+    via: "wavespeed",
+    name: "U50: two of four pictures",
+    body: { ...qwen, n: 4 },
+    scripts: [{}, {}, { fails: { code: "", message: "No." } }, { fails: { code: "", message: "No." } }],
     want: "completed 2 700",
   },
   {
@@ -650,6 +737,14 @@ const FAULTS: readonly FaultRow[] = [
     want: FAILED,
   },
   {
+    via: "wavespeed",
+    name: "U51: a redirect to a private address",
+    body: oneQwen,
+    scripts: [{ files: ["redirect_to_private"] }],
+    want: FAILED,
+    status: 502,
+  },
+  {
     via: "midjourney",
     name: "U51: an expired link",
     body: journey,
@@ -674,6 +769,13 @@ const FAULTS: readonly FaultRow[] = [
     want: "completed 1 350",
   },
   {
+    via: "wavespeed",
+    name: "U52: no id, once",
+    body: oneQwen,
+    faults: [rewritten(/"id"/, '"di"')],
+    want: "completed 1 350",
+  },
+  {
     via: "midjourney",
     name: "U52: no id, twice",
     body: journey,
@@ -690,6 +792,13 @@ const FAULTS: readonly FaultRow[] = [
   },
   {
     via: "fal",
+    name: "U53: a job that vanishes",
+    body: oneQwen,
+    scripts: [{ runningPolls: 9, vanishesAfter: 1 }],
+    want: FAILED,
+  },
+  {
+    via: "wavespeed",
     name: "U53: a job that vanishes",
     body: oneQwen,
     scripts: [{ runningPolls: 9, vanishesAfter: 1 }],
@@ -729,6 +838,14 @@ const FAULTS: readonly FaultRow[] = [
     body: oneQwen,
     stage: "result",
     faults: [instead(502, {}), instead(429, {}), instead(400, { detail: "Request is still in progress" })],
+    want: "completed 1 350",
+  },
+  {
+    via: "wavespeed",
+    name: "U54: odd answers on the way",
+    body: oneQwen,
+    stage: "poll",
+    faults: [rewritten(/processing/, "pondering"), waveError(500), waveError(400)],
     want: "completed 1 350",
   },
   {

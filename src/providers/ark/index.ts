@@ -1,4 +1,5 @@
 import type { ProviderDefinition } from "../provider.ts";
+import { arkImages } from "./images.ts";
 import { arkVideos } from "./videos.ts";
 
 /**
@@ -12,6 +13,6 @@ export const ark: ProviderDefinition = {
   defaultBaseUrl: "https://ark.ap-southeast.bytepluses.com/api/v3",
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
-    adapters: { video: arkVideos },
+    adapters: { image: arkImages, video: arkVideos },
   },
 };

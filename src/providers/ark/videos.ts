@@ -1,17 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
-import {
-  type CodeTable,
-  endedWith,
-  isGood,
-  objectAt,
-  reasonIn,
-  refusalOf,
-  refusedQuestion,
-  textAt,
-} from "../media-answers.ts";
-import type { MediaAdapter, MediaCall, MediaHttpAnswer, MediaRefusal, MediaStep } from "../media.ts";
+import { endedWith, isGood, refusedQuestion, textAt } from "../media-answers.ts";
+import type { MediaAdapter, MediaCall, MediaStep } from "../media.ts";
+import { readFailure, readRefusal } from "./answers.ts";
 
 /**
  * Seedance, as tasks: created, asked after, deleted while queued. There is no key by which a task could be found
@@ -44,35 +36,6 @@ const FIRST_POLL_MS = 5_000;
 
 /** It stands in a path. */
 const JOB = /^[\w-]{1,128}$/;
-
-/** https://docs.byteplus.com/en/docs/ModelArk/1299023 */
-const CODES: CodeTable = [
-  ["moderation", /Sensitive|RiskDetection|PolicyViolation|PrivacyInformation/],
-  [
-    "operator_fault",
-    /^(AuthenticationError|AccountOverdueError|AccessDenied|OperationDenied|ModelNotOpen|InvalidEndpointOrModel)/,
-  ],
-  [
-    "busy",
-    /^(RateLimitExceeded|ModelAccount\w*RateLimitExceeded|QuotaExceeded|ServerOverloaded|SetLimitExceeded)/,
-  ],
-  ["invalid_request", /^(MissingParameter|InvalidParameter|InvalidImageURL)/],
-  ["unclear", /^InternalServiceError/],
-];
-
-function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
-  const { code, message } = said(answer.json);
-  return refusalOf(answer, {
-    ...(code === undefined ? {} : { code }),
-    message,
-    reason: reasonIn(CODES, code),
-  });
-}
-
-function said(body: unknown): { readonly code: string | undefined; readonly message: string } {
-  const error = objectAt(body, "error");
-  return { code: textAt(error, "code")?.slice(0, 100), message: textAt(error, "message") ?? "" };
-}
 
 /** A field that a model does not know is a 400 there; what is not said here has its default. */
 function bodyOf(request: VideoRequest, call: MediaCall): JsonObject {
@@ -109,14 +72,8 @@ function readTask(job: string, task: JsonObject): MediaStep {
   switch (task.status) {
     case "succeeded":
       return readDone(task);
-    case "failed": {
-      const { code, message } = said(task);
-      const reason = reasonIn(CODES, code) ?? "failed";
-      return {
-        state: "refused",
-        refusal: endedWith({ reason, message, ...(code === undefined ? {} : { code }) }),
-      };
-    }
+    case "failed":
+      return { state: "refused", refusal: endedWith(readFailure(task)) };
     case "cancelled":
     case "expired":
       return { state: "refused", refusal: { reason: "failed", message: "", code: task.status } };

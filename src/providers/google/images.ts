@@ -1,11 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest } from "../../core/media.ts";
-import { addUsage, type Usage } from "../../core/usage.ts";
 import { readUsage } from "../../protocols/generate-content/usage.ts";
+import { createEach } from "../create-each.ts";
 import type {
   MediaAdapter,
   MediaCall,
-  MediaDone,
   MediaHttpAnswer,
   MediaOutput,
   MediaRefusal,
@@ -21,13 +20,7 @@ import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from ".
 export const googleImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
     const parts = await partsOf(request, call);
-    const ends = await Promise.allSettled(
-      Array.from({ length: request.n }, (_, i) =>
-        createOne({ ...request, ...seedAt(request, i) }, parts, call),
-      ),
-    );
-    call.signal.throwIfAborted();
-    return together(ends);
+    return createEach(request.n, call, (i) => createOne({ ...request, ...seedAt(request, i) }, parts, call));
   },
 };
 
@@ -148,35 +141,6 @@ function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
       return [];
     }
   });
-}
-
-/** What the calls came to together: what was made, or the refusal that says most where nothing was. Rejects as they do. */
-function together(ends: readonly PromiseSettledResult<MediaStep>[]): MediaStep {
-  const steps = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
-  const done = steps.filter((step): step is MediaDone => step.state === "done");
-  // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
-  if (done.length === 0) return refusedTogether(steps, ends);
-  const usages = done.map(({ usage }) => usage).filter((usage): usage is Usage => usage !== undefined);
-  return {
-    state: "done",
-    outputs: done.flatMap(({ outputs }) => outputs),
-    ...(usages.length < done.length ? {} : { usage: usages.reduce(addUsage) }),
-  };
-}
-
-/** Only what surely did not begin in any of the calls is busy. */
-function refusedTogether(
-  steps: readonly MediaStep[],
-  ends: readonly PromiseSettledResult<MediaStep>[],
-): MediaStep {
-  const known = steps.find(
-    (step) => step.state === "refused" && step.refusal.reason !== "busy" && step.refusal.reason !== "unclear",
-  );
-  if (known !== undefined) return known;
-  const broken = ends.find((end) => end.status === "rejected");
-  if (broken !== undefined) throw broken.reason;
-  const unclear = steps.find((step) => step.state === "refused" && step.refusal.reason === "unclear");
-  return unclear ?? steps[0] ?? refused("failed", "Nothing was asked for.");
 }
 
 function refused(reason: MediaRefusal["reason"], message: string): MediaStep {

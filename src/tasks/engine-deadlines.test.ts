@@ -67,6 +67,7 @@ describeOnEngines("a deadline", (on) => {
       first.kill();
       await station.pass(61_000);
       const second = await started();
+      await station.passing(() => isEnded(task), 500);
       expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
       expect(second.runs.size).toBe(0);
     });
@@ -79,6 +80,7 @@ describeOnEngines("a deadline", (on) => {
       await station.pass(60_000);
       const [one, other] = [station.process(), station.process()];
       await Promise.all([one.engine.start(), other.engine.start()]);
+      await station.passing(async () => (await station.counts()).failed === 250, 1_000);
       expect(await station.counts()).toEqual({ failed: 250 });
       expect(await station.account()).toEqual({ balance: CREDIT, held: 0n });
       expect(failsOf(one) + failsOf(other)).toBeGreaterThanOrEqual(250);
@@ -97,10 +99,11 @@ describeOnEngines("a deadline", (on) => {
         },
       });
       await dying.engine.start();
+      await station.passing(() => passes === 2, 500);
       expect(await station.counts()).toEqual({ failed: 100, pending: 50 });
       dying.kill();
       await started();
-      expect(await station.counts()).toEqual({ failed: 150 });
+      await station.passing(async () => (await station.counts()).failed === 150, 500);
     });
   });
 

@@ -113,6 +113,9 @@ describeOnEngines("a running task", (on) => {
       expect(run.signal.aborted).toBe(false);
       await station.pass(10_001);
       expect(reasonOf(run.signal)).toBe("lost");
+      const asked = renewals(process);
+      await station.pass(3_000);
+      expect(renewals(process)).toBe(asked);
       process.runs.clear();
       end({ kind: "failed", failure: { type: "generation_error", message: "stopped" }, unfinished: true });
       process.reach(true);
@@ -265,6 +268,17 @@ describeOnEngines("a running task", (on) => {
       run.signal.addEventListener("abort", () => end(completed()));
       await process.engine.close();
       expect((await station.row(task.id)).state).toBe("completed");
+    });
+
+    test("is given up too where it was being claimed just then", async () => {
+      const process = station.process();
+      const task = await process.submit();
+      const starting = process.engine.start();
+      await until(() => process.sent.some(({ kind }) => kind === "claim"));
+      await process.engine.close();
+      await starting;
+      expect((await station.row(task.id)).lease_until_ms).toBe(0n);
+      expect(process.runs.size).toBe(0);
     });
 
     test("does not hold it up for long", async () => {

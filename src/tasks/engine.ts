@@ -10,7 +10,10 @@ import { createRunning } from "./running.ts";
 
 /** Runs tasks: takes them fairly, keeps them, ends them, and ends those that nobody would. */
 export interface Engine {
-  /** Ends what is overdue, takes over what dead processes left behind where that is known at once, and goes on. */
+  /**
+   * Takes what is there, and takes over what dead processes left behind where that is known at once; goes on so. What
+   * is overdue is ended meanwhile.
+   */
   start(): Promise<void>;
   /** Something may be there to be taken, or will be when so much time has passed. */
   wake(inMs?: number): void;
@@ -86,7 +89,7 @@ export function createEngine(parts: EngineParts): Engine {
     drain: () => void (isTaking = false),
     close: () => (closing ??= close()),
     async start() {
-      await overdue.start();
+      overdue.start();
       isTaking = true;
       await looking();
       for (const each of rounds) each.start();

@@ -12,8 +12,8 @@ import { timeoutMessage } from "./run-end.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */
 export interface Overdue {
-  /** Ends what is overdue now, and goes on doing so. Never rejects. */
-  start(): Promise<void>;
+  /** Begins at once to end what is overdue, and goes on doing so. */
+  start(): void;
   /** Resolves when nothing of it is under way. */
   close(): Promise<void>;
 }
@@ -63,10 +63,7 @@ export function createOverdue(parts: OverdueParts): Overdue {
   const rounds = createRounds(clock, ROUND_MS, round);
 
   return {
-    async start() {
-      await round();
-      rounds.start();
-    },
+    start: () => rounds.start(0),
     close() {
       closed = true;
       return rounds.close();

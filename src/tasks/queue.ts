@@ -48,7 +48,7 @@ export interface QueueParts {
 }
 
 /** Lines (tasks of an account for one model) that are looked at in one go: the rest has its turn in the next. */
-const MAX_LINES = 1_000;
+const MAX_LINES = 200;
 
 /** A task that runs has its place at its provider already: taking it over takes no further one. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;

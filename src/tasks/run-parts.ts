@@ -50,7 +50,8 @@ export interface RunState {
   epoch: number;
   /** How often the provider may have been sent the task, by all runs; 0 until it was read. */
   attempts: number;
-  hasEnded: boolean;
+  /** `claiming`: nobody knows yet whose it is; `ending`: the work is done, and is being written. */
+  phase: "claiming" | "working" | "ending" | "ended";
 }
 
 /** What a line of the log says of a run. */

@@ -38,9 +38,8 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     stopping,
     epoch,
     attempts: 0,
-    hasEnded: false,
+    phase: "claiming",
   };
-  let isClaimed = false;
 
   return {
     stop,
@@ -50,7 +49,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
       const answer = await run.lease.extend(leaseMs, () => writer.submit(command));
       if (answer.ok) {
         run.epoch = answer.epoch;
-        isClaimed = true;
+        run.phase = "working";
         failpoint("task.claimed");
       }
       return answer;
@@ -58,13 +57,15 @@ export function createRun(parts: RunParts, picked: Picked): Run {
 
     async renew() {
       // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
-      if (!isClaimed || run.hasEnded || run.fence.isLost()) return true;
+      if (run.phase === "claiming" || run.phase === "ended" || run.fence.isLost()) return true;
+      // What was stopped as lost is not kept from others; what is being written is.
+      if (run.phase === "working" && stopReason(run) === "lost") return true;
       const nowMs = clock.nowMs();
       try {
         const answer = await run.lease.extend(leaseMs, () =>
           writer.submit({ kind: "renew", ...run.of, epoch: run.epoch, leaseMs, nowMs }),
         );
-        if (!answer.ok && !run.hasEnded) {
+        if (!answer.ok && !hasEnded(run)) {
           run.fence.lose();
           stop("lost");
         }
@@ -78,6 +79,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
       const deadline = clock.setTimer(Math.max(0, deadlineMs - clock.nowMs()), () => stop("deadline"));
       try {
         const settled = await settle(parts, run);
+        run.phase = "ending";
         const stopped = stopReason(run);
         if (settled === "hung")
           log.error("the work on a task did not stop when it was told to", aboutRun(picked));
@@ -92,12 +94,17 @@ export function createRun(parts: RunParts, picked: Picked): Run {
         log.error("a task could not be ended", { ...aboutRun(picked), error: describeError(error) });
         return "lost";
       } finally {
-        run.hasEnded = true;
+        run.phase = "ended";
         deadline.cancel();
         run.lease.end();
       }
     },
   };
+}
+
+/** Asked anew after each wait: the answer changes meanwhile. */
+function hasEnded({ phase }: RunState): boolean {
+  return phase === "ended";
 }
 
 function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {

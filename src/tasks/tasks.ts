@@ -194,6 +194,7 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => SubmitTa
       timeoutSec,
       deadlineMs,
       readyAtMs: nowMs + (submission.minPendingMs ?? 0),
+      awaited: submission.awaited ?? false,
       maxPending: parts.maxPending(),
       nowMs,
       expiresAtMs: deadlineMs + END_MS,

@@ -64,7 +64,7 @@ describe("auto", () => {
   });
 
   test("is off once a key was set, also when the key is gone", async () => {
-    expect(served(await start({ OPENAI_API_KEY: "sk-x" }))).toEqual({ sandbox: 0, live: 3 });
+    expect(served(await start({ OPENAI_API_KEY: "sk-x" }))).toEqual({ sandbox: 0, live: 5 });
     await stop();
     expect(served(await start())).toEqual({ sandbox: 0, live: 0 });
     await stop();
@@ -98,7 +98,7 @@ test("auto is off where processes share a store; on is on", async () => {
 
 test("on serves the models that have no live provider", async () => {
   const services = await start({ SWITCHYARD_SANDBOX: "on", OPENAI_API_KEY: "sk-x" });
-  expect(served(services)).toEqual({ sandbox: 18, live: 3 });
+  expect(served(services)).toEqual({ sandbox: 16, live: 5 });
 });
 
 test("off serves nothing", async () => {

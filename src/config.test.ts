@@ -235,13 +235,28 @@ providers:
 
   test("every built-in provider is live by its key alone, at its public address", () => {
     const environment = Object.fromEntries(PROVIDERS.map(({ keyVariable }) => [keyVariable, "k"]));
-    const { providers } = settings("", environment);
-    expect([...providers.keys()]).toEqual(PROVIDERS.map(({ id }) => id));
-    for (const { id, keyVariable, baseUrlVariable, defaultBaseUrl } of PROVIDERS) {
-      expect(baseUrlVariable).toBe(keyVariable.replace(/_(API_)?KEY$/, "_BASE_URL"));
-      expect(providers.get(id)?.baseUrl).toBe(defaultBaseUrl);
-      expect(defaultBaseUrl).toMatch(/^https:\/\/[a-z0-9.-]+(\/[a-z0-9/.-]+)?$/);
+    const own = "https://proxy.example";
+    const { providers, mediaProviders } = settings("", { ...environment, MIDJOURNEY_PROXY_BASE_URL: own });
+    const having = (part: "language" | "media"): string[] =>
+      PROVIDERS.filter((definition) => definition[part] !== undefined).map(({ id }) => id);
+    expect([...providers.keys()]).toEqual(having("language"));
+    expect([...mediaProviders.keys()]).toEqual(having("media"));
+    for (const { id, keyVariable, baseUrlVariable, defaultBaseUrl = own, media } of PROVIDERS) {
+      expect(baseUrlVariable).toBe(keyVariable.replace(/_((API_)?KEY|SECRET)$/, "_BASE_URL"));
+      expect(providers.get(id)?.baseUrl ?? defaultBaseUrl).toBe(defaultBaseUrl);
+      const forMedia = media?.baseUrl?.(defaultBaseUrl) ?? defaultBaseUrl;
+      expect(mediaProviders.get(id)?.baseUrl ?? forMedia).toBe(forMedia);
+      expect(forMedia).toMatch(/^https:\/\/[a-z0-9.-]+(\/[a-z0-9/.-]+)?$/);
+      expect(Object.values(mediaProviders.get(id)?.headers ?? { key: "k" }).join()).toEndWith("k");
+      expect(mediaProviders.get(id)?.secrets ?? ["k"]).toEqual(["k"]);
     }
+  });
+
+  test("a provider without a public address is none without its own, and a set key says so", () => {
+    expect(sentenceOf(() => settings("", { MIDJOURNEY_PROXY_SECRET: "k" }))).toBe(
+      "MIDJOURNEY_PROXY_BASE_URL must be set beside MIDJOURNEY_PROXY_SECRET: midjourney has no public address.",
+    );
+    expect(settings("", { MIDJOURNEY_PROXY_BASE_URL: "https://p.example" }).mediaProviders.size).toBe(0);
   });
 
   const bad = [

@@ -258,6 +258,9 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
   const apiKey = environment[keyVariable]?.trim();
   if (apiKey === undefined || apiKey === "") return undefined;
   const address = environment[baseUrlVariable]?.trim() || defaultBaseUrl;
+  if (address === undefined) {
+    throw new Error(`${baseUrlVariable} must be set beside ${keyVariable}: ${id} has no public address.`);
+  }
   if (!isHttpUrl(address)) {
     throw new Error(`${baseUrlVariable} is no URL that begins with http:// or https://.`);
   }

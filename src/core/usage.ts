@@ -66,3 +66,11 @@ export function inputTokens(usage: TokenUsage): number {
 export function outputTokens(usage: TokenUsage): number {
   return usage.output + usage.reasoning + usage.imageOutput + usage.audioOutput;
 }
+
+/** Both usages together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  const sum: { -readonly [Field in keyof Usage]: Usage[Field] } = { ...one };
+  for (const [field, count] of Object.entries(other) as [keyof Usage, number][])
+    sum[field] = (sum[field] ?? 0) + count;
+  return sum;
+}

@@ -9,6 +9,7 @@ import { upstreamIdFor } from "../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../providers/media.ts";
 import type { MediaProvider } from "../providers/provider.ts";
+import { createGridCutter, type GridCutter } from "../runtime/pictures/grid-cutter.ts";
 import { type TaskOutcome, type TaskRun, type TaskRunner, TaskStop } from "../tasks/runner.ts";
 import type { Offer } from "./admit.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
@@ -23,7 +24,7 @@ import {
 import { failureOf, noResult } from "./media-failure.ts";
 import { loadInput } from "./media-input.ts";
 import type { MediaModel } from "./media-model.ts";
-import { keepOutputs } from "./media-outputs.ts";
+import { countOf, keepOutputs } from "./media-outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./media-payload.ts";
 import { chargeFor } from "./media-usage.ts";
 import { grown, jittered } from "./media-waits.ts";
@@ -54,8 +55,9 @@ const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
 /** The work of pictures and films: at the provider that the task was claimed for, from wherever an earlier run left it. */
 export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
+  const cutGrid = createGridCutter();
   return async (run) => {
-    const job = openJob(parts, run);
+    const job = openJob({ ...parts, cutGrid }, run);
     if (job === undefined) {
       const { kind, id, requestId, model, provider } = run;
       parts.log.error("a task has nobody to do it any more", {
@@ -74,9 +76,12 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
   };
 }
 
+/** What all runs are done with. */
+type JobParts = MediaRunnerParts & { readonly cutGrid: GridCutter };
+
 /** One run with all that it is done with. */
 interface Job {
-  readonly parts: MediaRunnerParts;
+  readonly parts: JobParts;
   readonly run: TaskRun;
   readonly payload: MediaPayload;
   readonly model: MediaModel;
@@ -88,7 +93,7 @@ interface Job {
   firstByteAtMs: number | null;
 }
 
-function openJob(parts: MediaRunnerParts, run: TaskRun): Job | undefined {
+function openJob(parts: JobParts, run: TaskRun): Job | undefined {
   const payload = readMediaPayload(run.payload);
   const offer = parts.offer();
   const isOfRun = (found: Model): found is MediaModel =>
@@ -212,7 +217,7 @@ function lateSignal({ run, adapter, parts }: Job): AbortSignal {
 /** Takes the outputs over and says what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
   const { parts, run, payload, provider } = job;
-  const { clock, random, failpoint, assets, fetch } = parts;
+  const { clock, random, failpoint, assets, fetch, cutGrid } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
   // Outputs of a job can be had again by its name.
@@ -220,7 +225,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { request, base64 } = payload;
   const asked = request.kind === "image" ? request.n : 1;
   const files = await keepOutputs(
-    { run, asked, signal, assets, fetch, ownHosts, clock, random, failpoint, onTrouble },
+    { run, asked, signal, assets, fetch, cutGrid, ownHosts, clock, random, failpoint, onTrouble },
     outputs,
   );
   if (files.length === 0) {
@@ -235,7 +240,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
     snapshot,
     most: run.hold.amount,
     reported: usage,
-    given: outputs.length,
+    given: countOf(outputs),
     kept: files.length,
   });
   return {

@@ -6,6 +6,7 @@ import type { Failpoint } from "../core/failpoint.ts";
 import type { Random } from "../core/random.ts";
 import type { ResultFile } from "../core/task.ts";
 import type { MediaOutput } from "../providers/media.ts";
+import type { GridCutter } from "../runtime/pictures/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../tasks/runner.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
 import { grown, jittered } from "./media-waits.ts";
@@ -19,6 +20,7 @@ export interface OutputParts {
   readonly signal: AbortSignal;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
+  readonly cutGrid: GridCutter;
   /** Hosts of the provider itself, which need not be public where the provider is not. */
   readonly ownHosts: readonly string[];
   readonly clock: Clock;
@@ -34,9 +36,9 @@ const TRIES = 3;
 const FETCH_MS = { image: 60_000, video: 120_000 } as const;
 
 /**
- * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for. One that
- * cannot be had, or is not what was asked for, is left out; while the store is away they wait for it. Rejects with the
- * signal's reason.
+ * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for; of a grid each
+ * of its pictures is a file. One that cannot be had, or is not what was asked for, is left out; while the store is away
+ * they wait for it. Rejects with the signal's reason.
  */
 export async function keepOutputs(
   parts: OutputParts,
@@ -46,29 +48,39 @@ export async function keepOutputs(
   if (wanted.length < outputs.length)
     parts.onTrouble("the provider gave more than it was asked for", `${outputs.length} for ${parts.asked}`);
   const kept = await Promise.all(wanted.map((output) => keepOutput(parts, output)));
-  return kept.filter((file) => file !== undefined);
+  return kept.flat().slice(0, parts.asked);
 }
 
-async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<ResultFile | undefined> {
+/** How many pictures or films these outputs are. */
+export function countOf(outputs: readonly MediaOutput[]): number {
+  return outputs.reduce((sum, { grid }) => sum + (grid === undefined ? 1 : grid.columns * grid.rows), 0);
+}
+
+async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<readonly ResultFile[]> {
   const { signal, failpoint, onTrouble } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1) {
     if (tries > 1) await pause(parts, tries - 2);
     try {
-      const file = await store(parts, await bytesOf(parts, output));
-      if (!("notStored" in file)) {
-        failpoint("task.file_stored");
-        return file;
+      const bytes = await bytesOf(parts, output);
+      const pictures = output.grid === undefined ? [bytes] : await parts.cutGrid(bytes, output.grid);
+      const files: ResultFile[] = [];
+      for (const picture of pictures) {
+        const file = await store(parts, picture);
+        if ("notStored" in file) onTrouble("an output is not what was asked for", file.notStored);
+        else {
+          failpoint("task.file_stored");
+          files.push(file);
+        }
       }
-      onTrouble("an output is not what was asked for", file.notStored);
       // The same bytes would not become better ones.
-      if ("bytes" in output) return undefined;
+      if (files.length > 0 || "bytes" in output) return files;
     } catch (error) {
       if (error instanceof TaskStop) throw error;
       signal.throwIfAborted();
       onTrouble("an output could not be kept", error);
     }
   }
-  return undefined;
+  return [];
 }
 
 /** Stores what was made, however long the store is away: what is lost here was made for nothing. */

@@ -42,7 +42,7 @@ describe("an id that stands in two categories", () => {
 test("an id of three segments is found in the only category that it is in", () => {
   expect(find("a/b/edit")).toBe("image");
   expect(findModelPage(catalog, "a/b/edit", "image", ORIGIN)).toContain(
-    "| Image | always | 1 | 10000 | each |",
+    "| Image | always | 1 | 10,000 | each |",
   );
 });
 

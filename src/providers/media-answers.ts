@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
-import type { MediaHttpAnswer, MediaRefusal } from "./media.ts";
+import type { MediaHttpAnswer, MediaRefusal, MediaStep } from "./media.ts";
 
 /** What a provider said in a refusal, in whatever shape it says it. */
 export interface SaidRefusal {
@@ -51,6 +51,31 @@ function reasonOf(status: number): MediaRefusal["reason"] {
 function retryAfter(answer: MediaHttpAnswer): number | undefined {
   const text = answer.header("retry-after");
   return text !== null && /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1_000 : undefined;
+}
+
+/** A vendor's codes by what they mean; the first pattern that matches counts. */
+export type CodeTable = readonly (readonly [MediaRefusal["reason"], RegExp])[];
+
+/** What a code means; `undefined` where the table has none that matches. */
+export function reasonIn(table: CodeTable, code: string | undefined): MediaRefusal["reason"] | undefined {
+  return code === undefined ? undefined : table.find(([, pattern]) => pattern.test(code))?.[0];
+}
+
+/** Of work that was taken and has ended: what is no fault of the client's came to nothing, and is not asked after again. */
+export function endedWith(refusal: MediaRefusal): MediaRefusal {
+  const { reason, message, code } = refusal;
+  const isOver = reason === "busy" || reason === "unclear";
+  return isOver ? { reason: "failed", message, ...(code === undefined ? {} : { code }) } : refusal;
+}
+
+/**
+ * A question after a job that was refused says nothing of the work, whatever the same status would mean for a request:
+ * a 404 that the job is unknown, all else that it is to be asked again.
+ */
+export function refusedQuestion({ status }: MediaHttpAnswer, refusal: MediaRefusal): MediaStep {
+  if (status === 404 || status === 410) return { state: "unknown_job" };
+  const isOfQuestion = refusal.reason === "busy" || refusal.reason === "operator_fault";
+  return { state: "refused", refusal: isOfQuestion ? refusal : { ...refusal, reason: "unclear" } };
 }
 
 /** Whether the answer is a good one. */

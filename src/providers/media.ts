@@ -44,7 +44,12 @@ export interface MediaDone {
 }
 
 /** One picture or film: where the provider has put it for a while, or its bytes. */
-export type MediaOutput =
+export type MediaOutput = MediaFile & {
+  /** It is one picture that holds several of the same size, row by row: each of them is an output. */
+  readonly grid?: { readonly columns: number; readonly rows: number };
+};
+
+type MediaFile =
   | { readonly url: string; /** Headers without which it is not given. */ readonly headers?: HeaderRecord }
   | { readonly bytes: Uint8Array };
 

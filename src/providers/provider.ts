@@ -76,7 +76,8 @@ export interface ProviderDefinition {
   readonly id: string;
   readonly keyVariable: string;
   readonly baseUrlVariable: string;
-  readonly defaultBaseUrl: string;
+  /** Absent where there is no public one: its address has to be set. */
+  readonly defaultBaseUrl?: string;
   /** Absent where it has no language models. */
   readonly language?: LanguageDefinition;
   /** Absent where it has no models of pictures or films. */

@@ -14,18 +14,13 @@ import {
   stallAt,
   truncatedGzip,
 } from "../upstream/faults.ts";
-import {
-  type DashscopeDouble,
-  type Fault,
-  type Stage,
-  startDashscopeDouble,
-  type WorkScript,
-} from "../upstream/media/dashscope-double.ts";
+import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
+import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 
 // What becomes of a task, what its client is told, what it is charged and how often its provider took it, for each fault
 // of a provider of pictures and films: rows U1 to U57 of the fault matrix, over real sockets, on time that runs fast.
 
-let double: DashscopeDouble;
+let double: MediaDouble;
 /** Where time runs so fast that waits are short and a busy machine still answers within every limit. */
 let gateway: TestGateway;
 /** Where it runs faster, for deadlines. */

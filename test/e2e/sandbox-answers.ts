@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../src/core/clock.ts";
 import { createCanvas } from "../../src/providers/sandbox/draw/canvas.ts";
-import { encodePng } from "../../src/providers/sandbox/draw/png.ts";
+import { encodePng } from "../../src/runtime/pictures/encode-png.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // What tests of the sandbox share: models with their prices, a schema, and what an answer begins with.

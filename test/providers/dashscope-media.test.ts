@@ -5,7 +5,8 @@ import { dashscope } from "../../src/providers/dashscope/index.ts";
 import type { MediaAdapter, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { FILM, PICTURE } from "../gateway/media-run.ts";
-import { type DashscopeDouble, startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
+import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
+import type { MediaDouble } from "../upstream/media/media-double.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 import { realCall, scriptedCall } from "./media-calls.ts";
 
@@ -16,7 +17,7 @@ if (media?.adapters.image === undefined || media.adapters.video === undefined)
 const images: MediaAdapter<ImageRequest> = media.adapters.image;
 const videos: MediaAdapter<VideoRequest> = media.adapters.video;
 
-let double: DashscopeDouble;
+let double: MediaDouble;
 let provider: MediaProvider;
 beforeAll(async () => {
   double = await startDashscopeDouble(KEY);

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { MediaAdapter, MediaHttpAnswer, MediaStep } from "../media.ts";
-import { isGood, objectAt, textAt } from "../media-answers.ts";
+import { isGood, objectAt, refusedQuestion, textAt } from "../media-answers.ts";
 import { readFailure, readRefusal } from "./answers.ts";
 
 /**
@@ -29,7 +29,7 @@ export const dashscopeVideos: MediaAdapter<VideoRequest> = {
 
   async poll(job, _request, { send }): Promise<MediaStep> {
     const answer = await send({ method: "GET", path: `/tasks/${job}` });
-    return isGood(answer) ? readTask(job, answer) : readPollRefusal(answer);
+    return isGood(answer) ? readTask(job, answer) : refusedQuestion(answer, readRefusal(answer));
   },
 
   /** They stop tasks that wait, and no others. */
@@ -98,7 +98,7 @@ function readTask(job: string, answer: MediaHttpAnswer): MediaStep {
       return { state: "unknown_job" };
     default:
       return textAt(output, "task_status") === undefined
-        ? readPollRefusal(answer)
+        ? refusedQuestion(answer, readRefusal(answer))
         : { state: "working", job };
   }
 }
@@ -107,12 +107,4 @@ function readTask(job: string, answer: MediaHttpAnswer): MediaStep {
 function billedSeconds(usage: JsonObject): number | undefined {
   const { duration } = usage;
   return typeof duration === "number" ? duration : undefined;
-}
-
-/** A question that is refused says nothing of the film, whatever its status would mean for a request. */
-function readPollRefusal(answer: MediaHttpAnswer): MediaStep {
-  if (answer.status === 404) return { state: "unknown_job" };
-  const refusal = readRefusal(answer);
-  const isOfQuestion = refusal.reason === "busy" || refusal.reason === "operator_fault";
-  return { state: "refused", refusal: isOfQuestion ? refusal : { ...refusal, reason: "unclear" } };
 }

@@ -1,4 +1,5 @@
 import type { ProviderDefinition } from "../provider.ts";
+import { googleImages } from "./images.ts";
 
 /** Google's Gemini API: the reference of the generateContent format. */
 export const google: ProviderDefinition = {
@@ -9,5 +10,9 @@ export const google: ProviderDefinition = {
   language: {
     protocol: "compat_generate_content",
     dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+  },
+  media: {
+    headers: (apiKey) => ({ "x-goog-api-key": apiKey }),
+    adapters: { image: googleImages },
   },
 };

@@ -1,5 +1,6 @@
 import { REFERENCE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
+import { openaiImages } from "./images.ts";
 
 /** OpenAI itself: the reference of the chat completions format. */
 export const openai: ProviderDefinition = {
@@ -17,5 +18,9 @@ export const openai: ProviderDefinition = {
       padding: ["obfuscation"],
       chat: REFERENCE_CHAT,
     },
+  },
+  media: {
+    headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+    adapters: { image: openaiImages },
   },
 };

@@ -6,11 +6,8 @@ import { openForWriting } from "../../../src/db/sqlite.ts";
 import { Client } from "pg";
 import type { TestEngine, TestPlace } from "../../gateway/engines.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../../gateway/process.ts";
-import {
-  type Accepted,
-  type DashscopeDouble,
-  startDashscopeDouble,
-} from "../../upstream/media/dashscope-double.ts";
+import { startDashscopeDouble } from "../../upstream/media/dashscope-double.ts";
+import type { Accepted, MediaDouble } from "../../upstream/media/media-double.ts";
 import { withBooks } from "../books.ts";
 import { ADMIN_TOKEN, kill, openAccounts } from "../station.ts";
 import type { Tenant } from "../told.ts";
@@ -18,7 +15,7 @@ import { scriptOf, type ToldTask } from "./workload.ts";
 
 /** One installation with a provider of pictures and films, that dies and is started again on the same store. */
 export interface TaskStation {
-  readonly double: DashscopeDouble;
+  readonly double: MediaDouble;
   readonly place: TestPlace;
   readonly tenants: readonly Tenant[];
   /** What all clients were told, over all runs. */

@@ -1,5 +1,5 @@
 import { parseCredits } from "../../../src/core/credits.ts";
-import type { WorkScript } from "../../upstream/media/dashscope-double.ts";
+import type { WorkScript } from "../../upstream/media/media-double.ts";
 
 /** A task that a client asks for; its label is the prompt, by which the double knows it again. */
 export interface TaskPlan {

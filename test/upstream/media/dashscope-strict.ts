@@ -1,19 +1,13 @@
 import { duplicateKey } from "../json-keys.ts";
 import type { SeenRequest } from "../seen-request.ts";
 import { type Fields, isFields } from "../strict-fields.ts";
+import type { TakenWork } from "./media-double.ts";
 
 /** A refusal in the vendor's form. */
 export interface DashscopeRefusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-}
-
-/** A request for work that the vendor would take. */
-export interface TakenWork {
-  readonly model: string;
-  readonly input: Fields;
-  readonly parameters: Fields;
 }
 
 const invalid = (message: string): DashscopeRefusal => ({ status: 400, code: "InvalidParameter", message });

@@ -1,5 +1,5 @@
-import { createCanvas } from "../../../src/providers/sandbox/draw/canvas.ts";
-import { encodePng } from "../../../src/providers/sandbox/draw/png.ts";
+import { createCanvas, wordOf } from "../../../src/providers/sandbox/draw/canvas.ts";
+import { encodePng } from "../../../src/runtime/pictures/encode-png.ts";
 import type { Answer } from "../answer.ts";
 import { joinBytes } from "../bytes.ts";
 import { endlessBody, finAt, redirectTo, stallAt } from "../faults.ts";
@@ -8,6 +8,8 @@ import { endlessBody, finAt, redirectTo, stallAt } from "../faults.ts";
 export type FileKind =
   | "picture"
   | "film"
+  /** Four pictures in one, of four greys. */
+  | "grid"
   /** A page that says that the link has expired, with a good status. */
   | "page"
   | "missing"
@@ -24,6 +26,18 @@ export type FileKind =
 /** A whole PNG, of one grey; no two of different sizes are the same. */
 export function testPicture(width = 64, height = 48): Uint8Array {
   return encodePng(createCanvas({ width, height }));
+}
+
+/** Four pictures in one: dark at the top left, then lighter row by row. */
+export function testGrid(width = 64, height = 48): Uint8Array {
+  const canvas = createCanvas({ width, height });
+  canvas.words.forEach((_, at) => {
+    const column = at % width < width / 2 ? 0 : 1;
+    const row = at < canvas.words.length / 2 ? 0 : 1;
+    const grey = 40 + 60 * (row * 2 + column);
+    canvas.words[at] = wordOf([grey, grey, grey]);
+  });
+  return encodePng(canvas);
 }
 
 /** The least that is an MP4: a film of no frames with a track of pictures. It is no file to look at. */
@@ -58,6 +72,8 @@ export function fileAnswer(kind: FileKind, seed: number): Answer {
       return picture;
     case "film":
       return { status: 200, headers: [["content-type", "video/mp4"]], body: testFilm() };
+    case "grid":
+      return { ...picture, body: testGrid() };
     case "page":
       return { status: 200, headers: [["content-type", "text/html"]], body: "<html>expired</html>" };
     case "missing":

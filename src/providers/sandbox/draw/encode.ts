@@ -1,6 +1,6 @@
 import type { ImageFormat } from "../../../core/media.ts";
+import { encodePng } from "../../../runtime/pictures/encode-png.ts";
 import type { Canvas } from "./canvas.ts";
-import { encodePng } from "./png.ts";
 
 const QUALITY = 88;
 

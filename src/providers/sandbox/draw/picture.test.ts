@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
 import type { PictureOrder } from "../picture-order.ts";
 import { type Colour, createCanvas } from "./canvas.ts";
-import { decodePng, type GivenPicture } from "./decode-png.ts";
+import { decodePng } from "../../../runtime/pictures/decode-png.ts";
+import type { Pixels } from "../../../runtime/pictures/pixels.ts";
 import { encodePicture } from "./encode.ts";
 import { makeFilm } from "./film.ts";
 import { makePicture } from "./picture.ts";
@@ -26,11 +27,11 @@ async function plain(colour: Colour, format: "png" | "jpeg" | "webp" = "png"): P
   return `data:image/${format};base64,${(await encodePicture(canvas, format)).toBase64()}`;
 }
 
-const drawn = async (more: Partial<PictureOrder> = {}): Promise<GivenPicture> =>
+const drawn = async (more: Partial<PictureOrder> = {}): Promise<Pixels> =>
   decodePng(await makePicture({ ...ORDER, ...more }));
 
 /** How many pixels are about of a colour. */
-function count({ pixels }: GivenPicture, colour: Colour, off = 12): number {
+function count({ pixels }: Pixels, colour: Colour, off = 12): number {
   let found = 0;
   for (let at = 0; at < pixels.length; at += 4)
     if (colour.every((value, i) => Math.abs(value - pixels[at + i]!) <= off)) found += 1;
@@ -38,7 +39,7 @@ function count({ pixels }: GivenPicture, colour: Colour, off = 12): number {
 }
 
 /** The box in which two pictures differ: left, top, right, bottom; `undefined` where they do not. */
-function difference(one: GivenPicture, other: GivenPicture): readonly number[] | undefined {
+function difference(one: Pixels, other: Pixels): readonly number[] | undefined {
   const [xs, ys]: [number[], number[]] = [[], []];
   for (let at = 0; at < one.pixels.length; at += 4)
     if ([0, 1, 2].some((i) => one.pixels[at + i] !== other.pixels[at + i])) {
@@ -108,7 +109,7 @@ describe("a picture shows", () => {
   });
 
   test("the address of what it would have to fetch, without what may be secret in it", async () => {
-    const at = (input: string): Promise<GivenPicture> =>
+    const at = (input: string): Promise<Pixels> =>
       drawn({ references: [{ label: "image 1", kind: "image", input }] });
     const first = await at("https://pictures.example/a.png");
     expect(difference(await drawn(), first)).toBeDefined();

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { createCanvas } from "./canvas.ts";
-import { decodePng } from "./decode-png.ts";
+import { decodePng } from "../../../runtime/pictures/decode-png.ts";
 import { decodePicture } from "./decode.ts";
 import { encodePicture } from "./encode.ts";
-import { encodePng } from "./png.ts";
+import { encodePng } from "../../../runtime/pictures/encode-png.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),

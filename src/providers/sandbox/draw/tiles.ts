@@ -1,8 +1,8 @@
 import type { PixelSize } from "../../../core/media.ts";
 import type { Reference } from "../picture-order.ts";
 import { type Canvas, type Colour, mix } from "./canvas.ts";
+import type { Pixels } from "../../../runtime/pictures/pixels.ts";
 import { decodePicture } from "./decode.ts";
-import type { GivenPicture } from "./decode-png.ts";
 import { fillPath } from "./fill.ts";
 import type { Palette } from "./landscape.ts";
 import { type Box, type Contour, rounded, stroke } from "./path.ts";
@@ -12,9 +12,9 @@ import { fitText, oneLine, writeLines, writeText } from "./text.ts";
 export interface Tile {
   readonly label: string;
   readonly kind: Reference["kind"];
-  readonly shown: GivenPicture | string;
+  readonly shown: Pixels | string;
   /** Where the picture is to be painted anew. */
-  readonly mask?: GivenPicture;
+  readonly mask?: Pixels;
 }
 
 /** Looks at what was given. What is only an address is shown as that: nothing is fetched. */
@@ -30,7 +30,7 @@ export async function readTiles(references: readonly Reference[], mask?: string)
   return [{ ...first, label: `${first.label} with mask`, mask: shown }, ...others];
 }
 
-async function look(kind: Reference["kind"], input: string): Promise<GivenPicture | string> {
+async function look(kind: Reference["kind"], input: string): Promise<Pixels | string> {
   if (!/^data:/i.test(input)) return input.replace(/[?#].*$/s, "");
   if (kind === "image") return decodePicture(input);
   const type = /^data:([^;,]*)/i.exec(input)?.[1] ?? "";
@@ -148,7 +148,7 @@ function iconOf(kind: Tile["kind"], { x, y, width, height }: Box): readonly Cont
 }
 
 /** Draws a picture into a box, each pixel the mean of what falls on it; what is transparent shows as squares. */
-function copyPicture(canvas: Canvas, picture: GivenPicture, box: Box, mask: GivenPicture | undefined): void {
+function copyPicture(canvas: Canvas, picture: Pixels, box: Box, mask: Pixels | undefined): void {
   for (let row = 0; row < box.height; row += 1) {
     const y = box.y + row;
     if (y < 0 || y >= canvas.height) continue;
@@ -173,7 +173,7 @@ function copyPicture(canvas: Canvas, picture: GivenPicture, box: Box, mask: Give
 
 /** The mean colour of a part of a picture, and its opacity from 0 to 1. */
 function meanOf(
-  { width, height, pixels }: GivenPicture,
+  { width, height, pixels }: Pixels,
   { left, top }: { readonly left: number; readonly top: number },
   step: PixelSize,
 ): readonly [number, number, number, number] {

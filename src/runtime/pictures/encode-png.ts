@@ -1,6 +1,6 @@
 import { crc32, constants, deflateRawSync } from "node:zlib";
-import { joinBytes } from "../../../core/bytes.ts";
-import type { Canvas } from "./canvas.ts";
+import { joinBytes } from "../../core/bytes.ts";
+import type { Pixels } from "./pixels.ts";
 
 /** Rows that are compressed at a time: a large picture is then not held twice. */
 const BAND_ROWS = 128;
@@ -11,7 +11,7 @@ const LEVEL = 6;
 const SIGNATURE = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** A PNG without transparency. Source: https://www.w3.org/TR/png-3/ */
-export function encodePng({ width, height, pixels }: Canvas): Uint8Array {
+export function encodePng({ width, height, pixels }: Pixels): Uint8Array {
   const header = new DataView(new ArrayBuffer(13));
   header.setUint32(0, width);
   header.setUint32(4, height);
@@ -40,7 +40,7 @@ export function encodePng({ width, height, pixels }: Canvas): Uint8Array {
 }
 
 /** Rows without a filter: flat pictures with text get smallest so. */
-function packRows(pixels: Uint8Array, width: number, top: number, bottom: number): Uint8Array {
+function packRows(pixels: Pixels["pixels"], width: number, top: number, bottom: number): Uint8Array {
   const rows = new Uint8Array((1 + width * 3) * (bottom - top));
   let to = 0;
   let from = top * width * 4;

@@ -1,11 +1,6 @@
 import { inflateSync } from "node:zlib";
-import { joinBytes } from "../../../core/bytes.ts";
-import type { PixelSize } from "../../../core/media.ts";
-
-/** A picture that was given: red, green, blue and opacity. */
-export interface GivenPicture extends PixelSize {
-  readonly pixels: Uint8Array | Uint8ClampedArray;
-}
+import { joinBytes } from "../../core/bytes.ts";
+import type { Pixels } from "./pixels.ts";
 
 /** What the head of a PNG says. */
 interface Head {
@@ -33,7 +28,7 @@ const PASSES = [
 ] as const;
 
 /** Reads a PNG. Throws for what is none. Source: https://www.w3.org/TR/png-3/ */
-export function decodePng(bytes: Uint8Array): GivenPicture {
+export function decodePng(bytes: Uint8Array): Pixels {
   const chunks = readChunks(bytes);
   const head = readHead(chunks.find(({ name }) => name === "IHDR")?.data);
   const { width, height, samples, depth, isInterlaced } = head;
@@ -51,7 +46,7 @@ export function decodePng(bytes: Uint8Array): GivenPicture {
   const raw = inflateSync(packed, { maxOutputLength: length });
   if (raw.length < length) throw new Error("it ends too early");
 
-  const picture: GivenPicture = { width, height, pixels: new Uint8Array(width * height * 4) };
+  const picture: Pixels = { width, height, pixels: new Uint8Array(width * height * 4) };
   const write = pixelWriter(head, chunks, picture);
   let at = 0;
   passes.forEach(([x0, y0, dx, dy], i) => {
@@ -109,7 +104,7 @@ function readHead(data: Uint8Array | undefined): Head {
 function pixelWriter(
   { depth, samples, colourType }: Head,
   chunks: readonly Chunk[],
-  { pixels }: GivenPicture,
+  { pixels }: Pixels,
 ): (line: Uint8Array, column: number, place: number) => void {
   const palette = chunks.find(({ name }) => name === "PLTE")?.data;
   const opacities = chunks.find(({ name }) => name === "tRNS")?.data;

@@ -1,0 +1,217 @@
+import { join } from "node:path";
+import { createCatalog, loadModelFiles } from "../src/catalog/catalog.ts";
+import { type Environment, readSettings } from "../src/config.ts";
+import { creditsText } from "../src/core/credits.ts";
+import { GatewayError } from "../src/core/errors.ts";
+import type { MediaRequest } from "../src/core/media.ts";
+import { mediaTypeOf } from "../src/core/media-type.ts";
+import { upstreamIdFor } from "../src/core/upstream-id.ts";
+import type { Offer } from "../src/gateway/admit.ts";
+import { admitImage, admitVideo, type TaskAdmission } from "../src/gateway/admit-task.ts";
+import { bindAdapter, type BoundAdapter } from "../src/gateway/media-course.ts";
+import type { MediaCall, MediaHttpAnswer, MediaHttpRequest, MediaOutput } from "../src/providers/media.ts";
+import type { MediaProvider } from "../src/providers/provider.ts";
+import { PROVIDERS } from "../src/providers/registry.ts";
+
+const USAGE =
+  "npm run smoke -- <provider>: makes one picture or film at that provider, which charges you for it.";
+
+/** So long the work may take, and one request of it. */
+const LIMIT_MS = { work: 900_000, request: 300_000 } as const;
+
+/** How long is waited between two questions; tests wait less. */
+export interface SmokePace {
+  readonly pollMs?: number;
+}
+
+/**
+ * Makes the cheapest picture that a provider makes, or film where it makes no pictures, through its adapter and with the
+ * key of the environment, and says what was seen. Nothing is started, kept or billed here. Gives the exit code: 0 when
+ * it was made, 1 when it was not, 2 when nothing was sent.
+ */
+export async function smoke(
+  id: string | undefined,
+  environment: Environment,
+  print: (line: string) => void,
+  { pollMs = 3_000 }: SmokePace = {},
+): Promise<0 | 1 | 2> {
+  const makers = PROVIDERS.filter(({ media }) => media !== undefined);
+  const definition = makers.find((found) => found.id === id);
+  if (definition === undefined) {
+    print(`${USAGE} Providers: ${makers.map((maker) => maker.id).join(", ")}.`);
+    return 2;
+  }
+  const order = orderFor(definition.id, definition.keyVariable, environment);
+  if (typeof order === "string") {
+    print(order);
+    return 2;
+  }
+  const { provider, admission, upstreamId, adapter } = order;
+  print(`${admission.request.kind} of ${admission.model.id} as ${upstreamId} at ${provider.baseUrl}`);
+  print(`about ${creditsText(admission.expectedCost)} credits at list price`);
+  try {
+    const outputs = await make(adapter, callOf(order, print), pollMs, print);
+    if (outputs === undefined) return 1;
+    const looked = await Promise.all(outputs.map((output) => look(output, admission.request.kind)));
+    for (const line of looked) print(line);
+    const good = looked.filter((line) => line.startsWith("made: ")).length;
+    print(
+      good > 0
+        ? `${provider.id} works: ${good} of ${outputs.length} results can be used`
+        : `${provider.id} gave nothing that can be used`,
+    );
+    return good > 0 ? 0 : 1;
+  } catch (error) {
+    print(`failed: ${withoutSecrets(error instanceof Error ? error.message : String(error), provider)}`);
+    return 1;
+  }
+}
+
+interface Order {
+  readonly provider: MediaProvider;
+  readonly admission: TaskAdmission;
+  readonly upstreamId: string;
+  readonly adapter: BoundAdapter;
+}
+
+/** The cheapest request that one of the provider's models takes; in words why there is none. */
+function orderFor(id: string, keyVariable: string, environment: Environment): Order | string {
+  let provider: MediaProvider | undefined;
+  try {
+    provider = readSettings("", environment, PROVIDERS).mediaProviders.get(id);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  if (provider === undefined) return `${keyVariable} is not set in the environment: nothing was sent.`;
+  const models = loadModelFiles(join(import.meta.dirname, "..", "models"));
+  const offer: Offer = {
+    catalog: createCatalog(models),
+    providers: new Map(),
+    mediaProviders: new Map([[id, provider]]),
+  };
+  const { adapters } = provider;
+  const kind = adapters.image === undefined ? "video" : "image";
+  const routed = models.filter(
+    (model) => model.category === kind && model.routes.some((route) => route.provider === id),
+  );
+  const admissions = routed
+    .flatMap((model) =>
+      ASKED[kind].map((more) => admitted(offer, kind, { model: model.id, prompt: "A red kite.", ...more })),
+    )
+    .filter((admission) => admission !== undefined)
+    .toSorted((a, b) => Number(a.expectedCost - b.expectedCost));
+  const [admission] = admissions;
+  const route = admission?.model.routes.find((found) => found.provider === id);
+  const adapter = admission === undefined ? undefined : adapterFor(provider, admission.request);
+  if (admission === undefined || route === undefined || adapter === undefined)
+    return `No model of ${id} can be tried.`;
+  return { provider, admission, upstreamId: upstreamIdFor(route.upstreamId, admission.request), adapter };
+}
+
+/** What makes a request cheaper; each model takes one of them at least. */
+const ASKED = {
+  image: [{ size: "512*512" }, { quality: "low" }, {}],
+  video: [{ resolution: "480p" }, {}],
+} as const;
+
+function admitted(offer: Offer, kind: "image" | "video", body: object): TaskAdmission | undefined {
+  const caller = { keyId: "smoke", accountId: "smoke", models: null };
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  try {
+    return (kind === "image" ? admitImage : admitVideo)(offer, caller, bytes, 0);
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+function adapterFor({ adapters }: MediaProvider, request: MediaRequest): BoundAdapter | undefined {
+  if (request.kind === "image")
+    return adapters.image === undefined ? undefined : bindAdapter(adapters.image, request);
+  return adapters.video === undefined ? undefined : bindAdapter(adapters.video, request);
+}
+
+/** Begins the work once and asks after it to its end. */
+async function make(
+  adapter: BoundAdapter,
+  call: MediaCall,
+  pollMs: number,
+  print: (line: string) => void,
+): Promise<readonly MediaOutput[] | undefined> {
+  let step = await adapter.create(call);
+  const until = performance.now() + LIMIT_MS.work;
+  while (step.state === "working" && adapter.poll !== undefined) {
+    if (performance.now() > until) throw new Error("it was not done in time, and may still be made");
+    await Bun.sleep(pollMs);
+    step = await adapter.poll(step.job, call);
+  }
+  if (step.state === "done") return step.outputs;
+  if (step.state === "refused") {
+    const { reason, code = "none", message } = step.refusal;
+    print(`refused: ${reason}, code ${code}: ${message}`);
+  } else print(`it came to nothing: ${step.state}`);
+  return undefined;
+}
+
+function callOf({ provider, admission, upstreamId }: Order, print: (line: string) => void): MediaCall {
+  const { signal } = new AbortController();
+  return {
+    upstreamId,
+    model: admission.model.id,
+    reference: `smoke_${Date.now()}`,
+    clientHeaders: {},
+    signal,
+    load: () => Promise.reject(new Error("Nothing is given to start from.")),
+    async send(request) {
+      const answer = await send(provider, request);
+      const path = withoutSecrets(request.path, provider).slice(0, 100);
+      print(`${request.method} ${path}: ${answer.status}, ${answer.bytes.length} bytes`);
+      return answer;
+    },
+  };
+}
+
+async function send(
+  provider: MediaProvider,
+  { method, path, headers, json }: MediaHttpRequest,
+): Promise<MediaHttpAnswer> {
+  const url = path.startsWith("/") ? `${provider.baseUrl}${path}` : path;
+  if (new URL(url).origin !== new URL(provider.baseUrl).origin)
+    throw new Error("it named an address that is not its own");
+  const response = await fetch(url, {
+    method,
+    redirect: "manual",
+    headers: { ...headers, ...provider.headers, "content-type": "application/json" },
+    signal: AbortSignal.timeout(LIMIT_MS.request),
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  let read: unknown;
+  try {
+    read = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    read = undefined;
+  }
+  return { status: response.status, header: (name) => response.headers.get(name), bytes, json: read };
+}
+
+/** What a result is by its content, in a line. */
+async function look(output: MediaOutput, kind: "image" | "video"): Promise<string> {
+  const grid = output.grid === undefined ? "" : `, a grid of ${output.grid.columns} by ${output.grid.rows}`;
+  try {
+    const bytes =
+      "bytes" in output
+        ? output.bytes
+        : new Uint8Array(await (await fetch(output.url, { headers: output.headers ?? {} })).arrayBuffer());
+    const found = mediaTypeOf(bytes);
+    return found?.kind === kind
+      ? `made: ${found.mediaType}, ${bytes.length} bytes${grid}`
+      : `not what was asked for: ${found?.mediaType ?? "of no known kind"}, ${bytes.length} bytes`;
+  } catch {
+    return "cannot be fetched";
+  }
+}
+
+function withoutSecrets(text: string, { secrets }: MediaProvider): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
+}

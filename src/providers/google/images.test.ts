@@ -1,0 +1,142 @@
+import { describe, expect, test } from "bun:test";
+import { PICTURE } from "../../../test/gateway/media-run.ts";
+import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { ImageRequest } from "../../core/media.ts";
+import type { MediaStep } from "../media.ts";
+import { googleImages } from "./images.ts";
+
+const made = (usage: object = { promptTokenCount: 270, candidatesTokenCount: 1_120 }): Said => ({
+  json: { candidates: [{ content: { parts: [{ inlineData: { data: "AAAA" } }] } }], usageMetadata: usage },
+});
+const finished = (finishReason: string): Said => ({ json: { candidates: [{ finishReason }] } });
+const refused = (status: number, word: string, details: readonly object[] = [], message = "No."): Said => ({
+  status,
+  json: { error: { code: status, message, status: word, details } },
+});
+
+const create = (
+  answers: readonly (Said | Error)[],
+  request: Partial<ImageRequest> = {},
+): Promise<MediaStep> =>
+  googleImages.create({ ...PICTURE, ...request }, scriptedCall("gemini-3-pro-image", answers).call);
+const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
+
+test("as many calls are sent as pictures are asked for, each with a seed of its own and the pictures inline", async () => {
+  const { call, sent } = scriptedCall("gemini-3-pro-image", [made()]);
+  const request: ImageRequest = {
+    ...PICTURE,
+    n: 3,
+    seed: 2_147_483_646,
+    imageSize: "4K",
+    aspectRatio: "4:5",
+    images: ["https://a.example/b.png"],
+  };
+  const step = await googleImages.create(request, call);
+  expect(step).toMatchObject({ state: "done", usage: { input: 810, output: 3_360 } });
+  expect(sent.map(({ path }) => path)).toEqual(
+    Array.from({ length: 3 }, () => "/v1beta/models/gemini-3-pro-image:generateContent"),
+  );
+  const data = Buffer.from("bytes of https://a.example/b.png").toString("base64");
+  expect(sent.map(({ json }) => json)).toEqual(
+    [2_147_483_646, 2_147_483_647, 0].map((seed) => ({
+      contents: [
+        { role: "user", parts: [{ text: "A red kite." }, { inlineData: { mimeType: "image/png", data } }] },
+      ],
+      generationConfig: {
+        responseModalities: ["IMAGE"],
+        imageConfig: { imageSize: "4K", aspectRatio: "4:5" },
+        seed,
+      },
+    })),
+  );
+});
+
+describe("an answer without a picture is", () => {
+  const blocks = [
+    "SAFETY",
+    "OTHER",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "IMAGE_SAFETY",
+    "MODEL_ARMOR",
+    "JAILBREAK",
+  ];
+  const ends =
+    "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
+  const rows: readonly [string, Said, string][] = [
+    ...blocks.map((blockReason): [string, Said, string] => [
+      `a blocked prompt: ${blockReason}`,
+      { json: { promptFeedback: { blockReason } } },
+      "moderation",
+    ]),
+    ...ends
+      .split(" ")
+      .map((word): [string, Said, string] => [`a blocked picture: ${word}`, finished(word), "moderation"]),
+    ...["NO_IMAGE", "IMAGE_OTHER", "MAX_TOKENS", "OTHER", "LANGUAGE"].map((word): [string, Said, string] => [
+      `a failure: ${word}`,
+      finished(word),
+      "failed",
+    ]),
+    ["unclear: nothing", { json: {} }, "unclear"],
+    ["unclear: no JSON", { text: "<html>" }, "unclear"],
+    ["invalid", refused(400, "INVALID_ARGUMENT"), "invalid_request"],
+    [
+      "the operator's: a wrong key by its details",
+      refused(400, "INVALID_ARGUMENT", [{ reason: "API_KEY_INVALID" }]),
+      "operator_fault",
+    ],
+    [
+      "the operator's: a wrong key by its sentence",
+      refused(400, "INVALID_ARGUMENT", [], "API key not valid. x"),
+      "operator_fault",
+    ],
+    ["the operator's: FAILED_PRECONDITION", refused(400, "FAILED_PRECONDITION"), "operator_fault"],
+    ["the operator's: 401", refused(401, "UNAUTHENTICATED"), "operator_fault"],
+    ["the operator's: 403", refused(403, "PERMISSION_DENIED"), "operator_fault"],
+    ["the operator's: 404", refused(404, "NOT_FOUND"), "operator_fault"],
+    ["busy: 429", refused(429, "RESOURCE_EXHAUSTED"), "busy"],
+    ["busy: 503", refused(503, "UNAVAILABLE"), "busy"],
+    ["unclear: 500", refused(500, "INTERNAL"), "unclear"],
+    ["unclear: 504", refused(504, "DEADLINE_EXCEEDED"), "unclear"],
+  ];
+  for (const [name, answer, want] of rows)
+    test(name, async () => expect(reasonOf(await create([answer]))).toBe(want));
+});
+
+test("a wait that its details name is heeded", async () => {
+  const step = await create([refused(429, "RESOURCE_EXHAUSTED", [{ retryDelay: "27.3s" }])]);
+  expect(step).toMatchObject({ refusal: { reason: "busy", retryAfterMs: 28_000 } });
+});
+
+test("thoughts are no pictures, and a broken one is left out", async () => {
+  const parts = [
+    { inlineData: { data: "BBBB" }, thought: true },
+    { text: "x" },
+    { inlineData: { data: "!" } },
+    { inlineData: { data: "AAAA" }, thoughtSignature: "s" },
+  ];
+  const step = await create([{ json: { candidates: [{ content: { parts } }] } }]);
+  expect(step).toEqual({ state: "done", outputs: [{ bytes: new Uint8Array(3) }] });
+});
+
+describe("of several calls", () => {
+  const broken = new GatewayError("upstream_error", "It broke.");
+  const done = ["what was made is given"];
+  test(`${done[0]}, whatever became of the others`, async () => {
+    const step = await create([made(), broken, refused(429, "RESOURCE_EXHAUSTED"), made()], { n: 4 });
+    expect(step).toMatchObject({ state: "done", outputs: [{}, {}], usage: { input: 540 } });
+  });
+  const busy = refused(429, "RESOURCE_EXHAUSTED");
+  const rows: readonly [readonly Said[], string][] = [
+    [[busy, busy], "busy"],
+    [[busy, refused(500, "INTERNAL")], "unclear"],
+    [[busy, finished("SAFETY")], "moderation"],
+    [[refused(500, "INTERNAL"), refused(401, "UNAUTHENTICATED")], "operator_fault"],
+  ];
+  for (const [answers, want] of rows)
+    test(`of which none made a picture, it is ${want}`, async () =>
+      expect(reasonOf(await create(answers, { n: 2 }))).toBe(want));
+  test("one that broke beside a busy one leaves it in doubt", async () =>
+    expect(create([busy, broken], { n: 2 })).rejects.toBe(broken));
+});

@@ -1,0 +1,153 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import type { ImageRequest } from "../../core/media.ts";
+import { readUsage } from "../../protocols/generate-content/usage.ts";
+import { createEach } from "../create-each.ts";
+import type {
+  MediaAdapter,
+  MediaCall,
+  MediaHttpAnswer,
+  MediaOutput,
+  MediaRefusal,
+  MediaStep,
+} from "../media.ts";
+import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
+
+/**
+ * Gemini's pictures, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
+ * while the calls wait; there is nothing to ask after and nothing to stop.
+ * https://ai.google.dev/gemini-api/docs/image-generation
+ */
+export const googleImages: MediaAdapter<ImageRequest> = {
+  async create(request, call) {
+    const parts = await partsOf(request, call);
+    return createEach(request.n, call, (i) => createOne({ ...request, ...seedAt(request, i) }, parts, call));
+  },
+};
+
+/** Each picture has a seed of its own, or all would be one picture. */
+function seedAt({ seed }: ImageRequest, place: number): Pick<ImageRequest, "seed"> {
+  return seed === undefined ? {} : { seed: (seed + place) % 2 ** 31 };
+}
+
+async function createOne(
+  request: ImageRequest,
+  parts: readonly JsonObject[],
+  call: MediaCall,
+): Promise<MediaStep> {
+  const answer = await call.send({
+    method: "POST",
+    path: `/v1beta/models/${call.upstreamId}:generateContent`,
+    json: {
+      contents: [{ role: "user", parts }],
+      generationConfig: generationConfig(request),
+    },
+  });
+  return isGood(answer) ? readAnswer(answer) : { state: "refused", refusal: readRefusal(answer) };
+}
+
+/** https://ai.google.dev/gemini-api/docs/troubleshooting */
+const CODES: CodeTable = [
+  [
+    "operator_fault",
+    /^(API_KEY_INVALID|API_KEY_SERVICE_BLOCKED|UNAUTHENTICATED|PERMISSION_DENIED|NOT_FOUND|FAILED_PRECONDITION)$/,
+  ],
+  ["busy", /^(RESOURCE_EXHAUSTED|UNAVAILABLE)$/],
+];
+
+/** Of a key that is wrong or has expired, where the details are left out. */
+const WRONG_KEY = /^API key (not valid|expired|not found)/;
+
+/** A wrong key is a 400 that says so in its details. */
+function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
+  const error = objectAt(answer.json, "error");
+  const message = textAt(error, "message") ?? "";
+  const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
+  const words = [...details.map((detail) => textAt(detail, "reason")), textAt(error, "status")];
+  const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? textAt(error, "status");
+  const wait = details
+    .map((detail) => /^(\d{1,6})(\.\d+)?s$/.exec(textAt(detail, "retryDelay") ?? "")?.[1])
+    .find(Boolean);
+  return {
+    ...refusalOf(answer, {
+      ...(code === undefined ? {} : { code: code.slice(0, 100) }),
+      message,
+      reason: reasonIn(CODES, code) ?? (WRONG_KEY.test(message) ? "operator_fault" : undefined),
+    }),
+    ...(wait === undefined ? {} : { retryAfterMs: (Number(wait) + 1) * 1_000 }),
+  };
+}
+
+function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonObject {
+  return {
+    responseModalities: ["IMAGE"],
+    imageConfig: {
+      ...(imageSize === undefined ? {} : { imageSize }),
+      ...(aspectRatio === undefined ? {} : { aspectRatio }),
+    },
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+/** It fetches no address of the web: the pictures go along. */
+async function partsOf({ prompt, images }: ImageRequest, call: MediaCall): Promise<readonly JsonObject[]> {
+  const loaded = await Promise.all(images.map((input) => call.load(input, "image")));
+  return [
+    { text: prompt },
+    ...loaded.map(({ mediaType, bytes }) => ({
+      inlineData: { mimeType: mediaType, data: bytes.toBase64() },
+    })),
+  ];
+}
+
+function readAnswer(answer: MediaHttpAnswer): MediaStep {
+  const body = answer.json;
+  if (!isJsonObject(body)) return { state: "refused", refusal: readRefusal(answer) };
+  const metered = readUsage(body.usageMetadata);
+  const feedback = body.promptFeedback;
+  if (isJsonObject(feedback) && typeof feedback.blockReason === "string")
+    return refused("moderation", `The prompt was blocked: ${wordOf(feedback.blockReason)}.`);
+  const candidate = Array.isArray(body.candidates) ? body.candidates.find(isJsonObject) : undefined;
+  const outputs = picturesIn(candidate);
+  if (outputs.length > 0)
+    return { state: "done", outputs, ...(metered === undefined ? {} : { usage: metered.usage }) };
+  if (candidate === undefined) return { state: "refused", refusal: readRefusal(answer) };
+  const reason = typeof candidate.finishReason === "string" ? candidate.finishReason : "";
+  if (MODERATED.has(reason)) return refused("moderation", `No picture was given: ${wordOf(reason)}.`);
+  return refused("failed", `No picture was made: ${wordOf(reason)}.`);
+}
+
+/** Finish reasons that say that the picture may not be shown. */
+const MODERATED: ReadonlySet<string> = new Set([
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "IMAGE_PROHIBITED_CONTENT",
+  "IMAGE_RECITATION",
+]);
+
+/** Parts that are thoughts may hold drafts, which were not asked for. */
+function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
+  const content = candidate?.content;
+  const parts =
+    isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
+  return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
+    if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
+    try {
+      return [{ bytes: Uint8Array.fromBase64(inlineData.data) }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function refused(reason: MediaRefusal["reason"], message: string): MediaStep {
+  return { state: "refused", refusal: { reason, message } };
+}
+
+/** A word of theirs, and nothing longer. */
+function wordOf(text: string): string {
+  return /^[A-Z_]{1,60}$/.test(text) ? text : "no reason was given";
+}

@@ -1,0 +1,16 @@
+import type { ProviderDefinition } from "../provider.ts";
+import { midjourneyImages } from "./images.ts";
+
+/**
+ * Midjourney through a midjourney-proxy that the operator runs: there is no public one, so that its address has to be
+ * set. https://github.com/trueai-org/midjourney-proxy
+ */
+export const midjourney: ProviderDefinition = {
+  id: "midjourney",
+  keyVariable: "MIDJOURNEY_PROXY_SECRET",
+  baseUrlVariable: "MIDJOURNEY_PROXY_BASE_URL",
+  media: {
+    headers: (secret) => ({ "mj-api-secret": secret }),
+    adapters: { image: midjourneyImages },
+  },
+};

@@ -1,0 +1,33 @@
+import type { JsonObject } from "../../core/json-value.ts";
+import type { VideoRequest } from "../../core/media.ts";
+import type { MediaAdapter } from "../media.ts";
+import { createPrediction, pollPrediction } from "./prediction.ts";
+
+/** Wan's films: from text and from references by their size in pixels, from a frame by their resolution. */
+export const wavespeedVideos: MediaAdapter<VideoRequest> = {
+  create: (request, call) => createPrediction(bodyOf(request), call),
+  poll: (job, _request, call) => pollPrediction(job, call),
+};
+
+function bodyOf(request: VideoRequest): JsonObject {
+  const { prompt, negativePrompt, durationSec, shotType, expandPrompt, seed, firstFrame, resolution } =
+    request;
+  const { referenceImages, referenceVideos, referenceAudios } = request;
+  return {
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
+    duration: durationSec,
+    ...(firstFrame === undefined ? { size: sizeOf(request) } : { image: firstFrame, resolution }),
+    ...(shotType === undefined ? {} : { shot_type: shotType }),
+    ...(expandPrompt === undefined ? {} : { enable_prompt_expansion: expandPrompt }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(referenceImages.length === 0 ? {} : { images: referenceImages }),
+    ...(referenceVideos.length === 0 ? {} : { videos: referenceVideos }),
+    ...(referenceAudios[0] === undefined ? {} : { audio: referenceAudios[0] }),
+  };
+}
+
+function sizeOf({ resolution, aspectRatio }: VideoRequest): string {
+  const [long, short] = resolution === "1080p" ? [1920, 1080] : [1280, 720];
+  return aspectRatio === "9:16" ? `${short}*${long}` : `${long}*${short}`;
+}

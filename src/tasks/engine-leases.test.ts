@@ -111,7 +111,7 @@ describeOnEngines("a running task", (on) => {
       process.reach(false);
       await station.pass(29_999);
       expect(run.signal.aborted).toBe(false);
-      await station.pass(10_001);
+      await station.pass(500);
       expect(reasonOf(run.signal)).toBe("lost");
       const asked = renewals(process);
       await station.pass(3_000);
@@ -180,6 +180,8 @@ describeOnEngines("a running task", (on) => {
       } else await second.engine.start();
       const next = await runOf(second, task);
       expect(next.run).toMatchObject({ job: "job-7", attempts: 1, payload: { prompt: "a cat" } });
+      await next.run.beginAttempt();
+      expect((await station.row(task.id)).attempts).toBe(2n);
       next.end(completed());
       expect(await second.tasks.ended(task, NEVER)).toMatchObject({ state: "completed", charge: 5n });
     });

@@ -89,11 +89,10 @@ function orderFor(id: string, keyVariable: string, environment: Environment): Or
     providers: new Map(),
     mediaProviders: new Map([[id, provider]]),
   };
-  const { adapters } = provider;
-  const kind = adapters.image === undefined ? "video" : "image";
-  const routed = models.filter(
-    (model) => model.category === kind && model.routes.some((route) => route.provider === id),
-  );
+  const routedAt = models.filter(({ routes }) => routes.some((route) => route.provider === id));
+  // It may make pictures of models that the catalogue does not have.
+  const kind = routedAt.some(({ category }) => category === "image") ? "image" : "video";
+  const routed = routedAt.filter(({ category }) => category === kind);
   const admissions = routed
     .flatMap((model) =>
       ASKED[kind].map((more) => admitted(offer, kind, { model: model.id, prompt: "A red kite.", ...more })),

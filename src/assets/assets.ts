@@ -51,3 +51,6 @@ export interface OpenAsset {
   /** Its bytes from `start` to before `end`, read from where they are kept as they are taken. */
   slice(start: number, end: number): Blob;
 }
+
+/** A file that no task names is swept when it is older: what is younger may be of a task that is just ending. */
+export const ORPHAN_MS = 60 * 60 * 1000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
-import type { Assets, AssetUrls } from "./assets.ts";
+import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
 import {
   type AssetName,
   isAssetName,
@@ -32,9 +32,6 @@ export interface DiskAssetsParts {
   /** Tasks whose files one sweep looks at. */
   readonly tasksPerSweep?: number;
 }
-
-/** What is younger may be of a task that is just ending. */
-const ORPHAN_MS = 60 * 60 * 1000;
 
 /**
  * Files in a folder of this machine: `<task>/<name>`, readable by this user alone, reached by URLs that are signed here.

@@ -2,14 +2,11 @@ import type { Clock } from "../core/clock.ts";
 import { createContentHash } from "../runtime/hash.ts";
 import { openS3Bucket, S3Failure } from "../runtime/s3.ts";
 import { fileNameOf, isAssetName, isTaskId, resultFileOf } from "./asset-name.ts";
-import type { Assets, AssetUrls } from "./assets.ts";
+import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
 import { contentOf } from "./content.ts";
 import { unavailable } from "./unavailable.ts";
 import type { S3Address } from "./s3-address.ts";
 import { LIFETIME_SEC } from "./signed-url.ts";
-
-/** What is younger may be of a task that is just ending. */
-const ORPHAN_MS = 60 * 60 * 1000;
 
 /** Bytes that are hashed at once; between two of them others get their turn. */
 const PIECE_BYTES = 4 * 1024 * 1024;

@@ -42,7 +42,6 @@ const COLUMNS = [
   "tasks.created_at_ms",
   "tasks.ready_at_ms",
   "tasks.deadline_ms",
-  "tasks.seq",
 ] as const;
 
 type Column = (typeof COLUMNS)[number] extends `tasks.${infer Name}` ? Name : never;

@@ -36,22 +36,30 @@ const settings = {
 
 /** Opens typed reads; connections are made as they are needed and made anew after the server was away. */
 export function openPostgres(url: string): Database {
-  const pool = new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS });
-  // A connection that breaks while nobody uses it is replaced; whoever asks next finds out how the server is.
-  pool.on("error", () => undefined);
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return readsOf(new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS }));
 }
 
 /** Opens one connection without limits on time, for migrations and audits. */
 export function openUnhurried(url: string): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 1,
-    connectionTimeoutMillis: ANSWER_MS,
-    keepAlive: true,
-    types,
-  });
+  return readsOf(
+    new pg.Pool({
+      connectionString: url,
+      max: 1,
+      connectionTimeoutMillis: ANSWER_MS,
+      keepAlive: true,
+      types,
+    }),
+  );
+}
+
+/**
+ * A connection that breaks is replaced, and whoever asks next finds out how the server is. The pool listens to those
+ * that nobody uses; one that is in use may break too while it waits for nothing, just before a question or just after
+ * the answer, and an error that nobody listens to ends the process.
+ */
+function readsOf(pool: pg.Pool): Database {
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
 

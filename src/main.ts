@@ -3,9 +3,8 @@ import { readConfig, type Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
 import { describeError } from "./core/log.ts";
 import { systemRandom } from "./core/random.ts";
-import { FIRST_CREDITS } from "./gateway/installation.ts";
+import { greet } from "./greet.ts";
 import { createLog } from "./log.ts";
-import { SANDBOX } from "./providers/registry.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 
@@ -68,7 +67,13 @@ async function main(): Promise<void> {
       log.error("the settings file cannot be used; what was in force stays", { error: describeError(error) });
     }
   });
-  await greet(config, services, listener);
+  await greet({
+    config,
+    services,
+    url: listener.url,
+    log,
+    say: (text) => void process.stdout.write(`${text}\n`),
+  });
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */
@@ -101,60 +106,6 @@ function listen(config: Config, services: Services): Listener {
       { cause: error },
     );
   }
-}
-
-/** Says where the gateway is, and on the first start shows the key and the token, once. */
-async function greet(config: Config, services: Services, listener: Listener): Promise<void> {
-  const say = (text: string): void => void process.stdout.write(`${text}\n`);
-  const { catalog, providers, mediaProviders } = services.offer();
-  const isSandbox = (provider: string): boolean =>
-    (providers.get(provider) ?? mediaProviders.get(provider))?.id === SANDBOX;
-  const inSandbox = catalog.models.filter(({ routes }) => routes.some((route) => isSandbox(route.provider)));
-  const live = [...new Set([...providers.keys(), ...mediaProviders.keys()])].filter(
-    (provider) => !isSandbox(provider),
-  );
-  say(
-    `Switchyard listens on ${listener.url} (API: ${listener.url}/api/v1, description: ${listener.url}/openapi.json)`,
-  );
-  const names = (models: typeof inSandbox): string => models.map((model) => model.id).join(", ") || "none";
-  if (live.length === 0) {
-    say(
-      "No provider is live: set OPENAI_API_KEY, or add a provider to switchyard.yaml, to have models served.",
-    );
-  } else {
-    const served = catalog.models.filter((model) => !inSandbox.includes(model));
-    say(`Providers: ${live.join(", ")}. Models: ${names(served)}`);
-    const routed = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
-    const idle = live.filter((id) => !routed.has(id));
-    if (idle.length > 0)
-      say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
-  }
-  if (inSandbox.length > 0) {
-    say(
-      `The sandbox serves ${inSandbox.length} models with invented answers: ${names(inSandbox)}. ${
-        config.sandbox === "auto"
-          ? "It ends when a provider is set."
-          : "SWITCHYARD_SANDBOX=on says so: no provider of theirs is live."
-      }`,
-    );
-  }
-  if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
-  const first = await services.firstAccount();
-  if (first !== undefined) {
-    say(`API key (shown once): ${first.key}`);
-    say(
-      `It belongs to the account ${first.accountId}, which has ${FIRST_CREDITS.toLocaleString("en")} credits. ${whereDataIs(config)}`,
-    );
-  }
-  if (services.newAdminToken !== undefined || first !== undefined) await services.shown();
-}
-
-/** Without the password that the address may carry. */
-function whereDataIs(config: Config): string {
-  if (config.databaseUrl === undefined) return `Its data is in ${config.home}.`;
-  // The form for sockets, without a host, is no URL to the letter.
-  const url = URL.parse(config.databaseUrl);
-  return `Its data is in the PostgreSQL database ${url === null ? "of DATABASE_URL" : `${url.host}${url.pathname}`}.`;
 }
 
 /** Looks at the file now and then; a look costs less than a watch that some file systems do not serve. */

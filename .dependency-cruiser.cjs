@@ -65,6 +65,12 @@ module.exports = {
       to: { path: "^src/providers/[^/]+/" },
     },
     {
+      name: "language-and-media-apart",
+      severity: "error",
+      from: { path: "^src/gateway/(language|media)/", pathNot: "\\.test\\.ts$" },
+      to: { path: "^src/gateway/(language|media)/", pathNot: "^src/gateway/$1/" },
+    },
+    {
       name: "http-goes-through-gateway",
       severity: "error",
       from: { path: "^src/http/", pathNot: "\\.test\\.ts$" },

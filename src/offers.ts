@@ -1,7 +1,7 @@
 import { createCatalog } from "./catalog/catalog.ts";
 import type { Settings } from "./config.ts";
 import type { Model } from "./core/model.ts";
-import type { Offer } from "./gateway/admit.ts";
+import type { Offer } from "./gateway/offer.ts";
 import type { SandboxRule } from "./gateway/sandbox-rule.ts";
 import { isServed, type LiveProviders, servedNow } from "./gateway/served.ts";
 import { sandboxRoutes } from "./providers/registry.ts";

@@ -8,7 +8,7 @@ import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
-import { createAdmin, type Admin } from "./gateway/admin.ts";
+import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys, type StoredKey } from "./keys/keys.ts";

@@ -1,4 +1,4 @@
-import type { StreamAnswer } from "../gateway/relay-stream.ts";
+import type { StreamAnswer } from "../gateway/language/relay-stream.ts";
 import { streamBody } from "../runtime/stream-body.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";

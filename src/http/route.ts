@@ -1,9 +1,9 @@
 import type { TSchema } from "typebox";
 import type { OpenAsset } from "../assets/assets.ts";
 import type { LogFields } from "../core/log.ts";
-import type { Admin } from "../gateway/admin.ts";
-import type { MediaServices } from "../gateway/media-task.ts";
-import type { RelayServices } from "../gateway/relay.ts";
+import type { Admin } from "../gateway/admin/admin.ts";
+import type { MediaServices } from "../gateway/media/task.ts";
+import type { RelayServices } from "../gateway/language/relay.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
 import type { Caller } from "../core/caller.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";

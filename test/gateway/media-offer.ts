@@ -7,9 +7,9 @@ import {
   admitVideo,
   type ImageAdmission,
   type TaskAdmission,
-} from "../../src/gateway/admit-task.ts";
-import type { Offer } from "../../src/gateway/admit.ts";
-import type { MediaModel } from "../../src/gateway/media-model.ts";
+} from "../../src/gateway/media/admit.ts";
+import type { Offer } from "../../src/gateway/offer.ts";
+import type { MediaModel } from "../../src/gateway/media/model.ts";
 import type { MediaAdapter } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 

@@ -8,7 +8,7 @@ import type { ImageRequest, MediaRequest, VideoRequest } from "../../src/core/me
 import type { Model } from "../../src/core/model.ts";
 import type { PriceFacts } from "../../src/core/price.ts";
 import type { ResultFile } from "../../src/core/task.ts";
-import type { Offer } from "../../src/gateway/admit.ts";
+import type { Offer } from "../../src/gateway/offer.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { type TaskRun, TaskStop } from "../../src/tasks/runner.ts";
 import type { LogLine } from "./gateway.ts";

@@ -1,6 +1,6 @@
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import type { Hold } from "../../src/core/hold.ts";
-import { openMediaCall } from "../../src/gateway/media-call.ts";
+import { openMediaCall } from "../../src/gateway/media/call.ts";
 import { jsonValue } from "../../src/protocols/answer-json.ts";
 import type { MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";

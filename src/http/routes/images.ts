@@ -1,5 +1,5 @@
 import { ImageFieldsSchema } from "../../catalog/parameter-tables/images.ts";
-import { cancelImageTask, generateImage, readImageTask } from "../../gateway/image.ts";
+import { cancelImageTask, generateImage, readImageTask } from "../../gateway/media/image.ts";
 import {
   CancelledImageSchema,
   ImageResultSchema,

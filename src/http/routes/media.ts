@@ -1,4 +1,4 @@
-import type { MediaAnswer, MediaInput, MediaServices, TaskAsked } from "../../gateway/media-task.ts";
+import type { MediaAnswer, MediaInput, MediaServices, TaskAsked } from "../../gateway/media/task.ts";
 import type { TaskKind } from "../../core/task.ts";
 import { respondBytes, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";

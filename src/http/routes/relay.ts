@@ -1,4 +1,4 @@
-import { relay } from "../../gateway/relay.ts";
+import { relay } from "../../gateway/language/relay.ts";
 import type { RelayProtocol, WireRequest } from "../../protocols/protocol.ts";
 import { respondBytes, respondStream, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";

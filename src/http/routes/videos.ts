@@ -1,5 +1,5 @@
 import { VideoFieldsSchema } from "../../catalog/parameter-tables/videos.ts";
-import { cancelVideoTask, generateVideo, readVideoTask } from "../../gateway/video.ts";
+import { cancelVideoTask, generateVideo, readVideoTask } from "../../gateway/media/video.ts";
 import { CancelledVideoSchema, VideoTaskSchema } from "../../protocols/videos/answer-schema.ts";
 import type { Route } from "../route.ts";
 import { handleMedia, handleTask } from "./media.ts";

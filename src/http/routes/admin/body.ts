@@ -2,7 +2,7 @@ import type { Static, TSchema } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json-scan.ts";
 import { compileSchema, faultSentence, type SchemaFault } from "../../../core/schema.ts";
-import type { PageRequest } from "../../../gateway/page.ts";
+import type { PageRequest } from "../../../gateway/admin/page.ts";
 import type { RouteContext } from "../../route.ts";
 
 /** A reader for bodies of `schema`; a body that is not of it is a 400 that names the field. */

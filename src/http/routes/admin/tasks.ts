@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
-import type { TaskFilter } from "../../../gateway/admin-tasks.ts";
+import type { TaskFilter } from "../../../gateway/admin/tasks.ts";
 import { respondJson } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf } from "./body.ts";

@@ -1,0 +1,34 @@
+import { GatewayError } from "../../core/errors.ts";
+
+/** A page of a list: hand `next` back as `after` for the page that follows; null on the last. */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly next: string | null;
+}
+
+/** Where a page begins and how long it is. */
+export interface PageRequest {
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** The page that `rows` make, of which one more than `limit` was asked for. */
+export function toPage<Row extends { readonly seq: bigint }, Item>(
+  rows: readonly Row[],
+  limit: number,
+  view: (row: Row) => Item,
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  return { data: shown.map(view), next: rows.length > limit ? String(shown.at(-1)?.seq) : null };
+}
+
+/** The number of the row after which a page begins; `undefined` for the first page. Throws a 400 for any other text. */
+export function readCursor(after: string | undefined): bigint | undefined {
+  if (after === undefined) return undefined;
+  if (!/^\d{1,18}$/.test(after)) {
+    throw new GatewayError("invalid_request_error", "after must be the next of an earlier page.", {
+      param: "after",
+    });
+  }
+  return BigInt(after);
+}

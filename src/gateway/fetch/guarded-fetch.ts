@@ -1,0 +1,218 @@
+import { joinBytes } from "../../core/bytes.ts";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { describeError, type Log } from "../../core/log.ts";
+import { isPublicAddress } from "../../core/public-address.ts";
+import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.ts";
+import { type Resolve, resolveName } from "../../runtime/resolve.ts";
+import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";
+
+/** A file that was fetched whole. */
+export interface FetchedFile {
+  readonly bytes: Uint8Array;
+  /** What the server says it is; not to be believed. */
+  readonly contentType: string;
+}
+
+export interface GuardedFetchOptions {
+  /** A longer file is refused. */
+  readonly maxBytes: number;
+  /** For all of it, redirects included. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Sent to the origin of `url` only: where a redirect leads to another, they are left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Exceptions of this fetch beside the operator's: the server of a provider whose own URL it is. */
+  readonly allowedHosts?: readonly string[];
+}
+
+/**
+ * Fetches a file from a URL that a client or a provider named. Rejects with the signal's reason, or with one and the
+ * same `invalid_request_error` whatever was wrong: a host that is refused, one that is not there and one that does not
+ * answer cannot be told apart by what is said.
+ */
+export type GuardedFetch = (url: string, options: GuardedFetchOptions) => Promise<FetchedFile>;
+
+export interface GuardedFetchParts {
+  /** The operator's exceptions, as `Exceptions.allowedHosts`. */
+  allowedHosts(): readonly string[];
+  /** Whether public hosts may be asked by http; absent: they may not. */
+  plainHttp?(): boolean;
+  readonly resolve?: Resolve;
+  readonly connect?: PinnedFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** For the addresses of a name and the head of an answer, each time anew. */
+const HEADER_MS = 10_000;
+const MAX_REDIRECTS = 3;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Said of every request, whatever headers it is to carry. */
+const OWN_HEADERS = [
+  ["accept", "*/*"],
+  ["accept-encoding", "identity"],
+  ["user-agent", "switchyard"],
+] as const;
+
+/** The one text of every refusal. */
+const REFUSED =
+  "A file could not be fetched from its URL. The URL must be a plain https URL of a public host, at port 443, that gives a file of the wanted kind and of moderate size, at once and with at most 3 redirects. A data URI works too.";
+
+/**
+ * The one way to fetch what others name. Only https at its own port (http too, where the operator says so), only hosts
+ * all of whose addresses are public, connected to at an address that was checked, or hosts that the operator excepted.
+ * No credentials but the headers given, no cookies, no content codings.
+ */
+export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
+  const { clock, log } = parts;
+  return async (url, options) => {
+    const over = new AbortController();
+    const stop = AbortSignal.any([over.signal, options.signal]);
+    const timer = clock.setTimer(options.timeoutMs, () => over.abort(new Refusal("it took too long")));
+    const way: Way = { parts, options, stop, at: undefined };
+    try {
+      return await follow(url, way);
+    } catch (error) {
+      if (options.signal.aborted) throw options.signal.reason;
+      const reason = error instanceof Refusal ? error : new Refusal(failureWords(error));
+      const host = (reason.host || way.at?.hostname) ?? "";
+      log.info("a URL was not fetched", { host: host.slice(0, 100), error: describeError(reason) });
+      throw new GatewayError("invalid_request_error", REFUSED, { cause: reason });
+    } finally {
+      timer.cancel();
+      // Ends a connection that is still open; one whose file was read whole is closed already.
+      over.abort(new Refusal("it has ended"));
+    }
+  };
+}
+
+/** One fetch on its way. */
+interface Way {
+  readonly parts: GuardedFetchParts;
+  readonly options: GuardedFetchOptions;
+  /** Aborted when nothing more may be done. */
+  readonly stop: AbortSignal;
+  /** Where it stands. */
+  at: URL | undefined;
+}
+
+async function follow(text: string, way: Way): Promise<FetchedFile> {
+  const { parts, options } = way;
+  const exceptions: Exceptions = {
+    allowedHosts: [...parts.allowedHosts(), ...(options.allowedHosts ?? [])],
+    plainHttp: parts.plainHttp?.() ?? false,
+  };
+  let target = readTarget(text, exceptions);
+  let headers = options.headers ?? {};
+  for (let redirects = 0; ; redirects += 1) {
+    way.at = target.url;
+    const response = await ask(target, headers, way);
+    const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+    if (location === null) return await readFile(response, way);
+    leave(response);
+    if (redirects === MAX_REDIRECTS) throw new Refusal("it redirects too often");
+    const next = readRedirect(location, target.url, exceptions);
+    if (next.url.origin !== target.url.origin) headers = {};
+    target = next;
+  }
+}
+
+/** The head of the answer, by the first address that gives one. */
+async function ask(target: Target, headers: Readonly<Record<string, string>>, way: Way): Promise<Response> {
+  const { connect = createPinnedFetch() } = way.parts;
+  const addresses = await addressesOf(target, way);
+  const sent = new Headers(headers);
+  for (const [name, value] of OWN_HEADERS) sent.set(name, value);
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await withinHeaderTime(way, (signal) =>
+        connect({
+          url: target.url,
+          address,
+          headers: sent,
+          signal,
+        }),
+      );
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Checked addresses, at most one of each family: a second one is for machines that have only the other. */
+async function addressesOf({ url, address, isException }: Target, way: Way): Promise<readonly string[]> {
+  if (address !== undefined) return [address];
+  const { resolve = resolveName } = way.parts;
+  const all = await withinHeaderTime(way, () => resolve(url.hostname));
+  if (all.length === 0) throw new Refusal("its name has no address");
+  if (!isException && !all.every(isPublicAddress))
+    throw new Refusal("its name has an address that is not public");
+  const isV6 = (text: string): boolean => text.includes(":");
+  const [first = ""] = all;
+  const other = all.find((text) => isV6(text) !== isV6(first));
+  return other === undefined ? [first] : [first, other];
+}
+
+/** What `run` comes to, unless the whole is stopped before or it takes longer than a head may. */
+async function withinHeaderTime<T>(
+  { parts, stop }: Way,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const timer = parts.clock.setTimer(HEADER_MS, () => late.abort(new Refusal("it does not answer")));
+  const signal = AbortSignal.any([stop, late.signal]);
+  try {
+    signal.throwIfAborted();
+    return await unlessAborted(run(signal), signal);
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function readFile(response: Response, { options, stop }: Way): Promise<FetchedFile> {
+  const { status, headers, body } = response;
+  if (status !== 200) throw new Refusal(`it answers with status ${status}`);
+  if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
+    throw new Refusal("its file is encoded, though it was asked for as it is");
+  if (Number(headers.get("content-length") ?? 0) > options.maxBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = body?.getReader();
+  for (;;) {
+    const chunk = reader === undefined ? undefined : (await unlessAborted(reader.read(), stop)).value;
+    if (chunk === undefined) break;
+    length += chunk.length;
+    if (length > options.maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  if (length === 0) throw new Refusal("its file is empty");
+  return { bytes: joinBytes(chunks), contentType: headers.get("content-type") ?? "" };
+}
+
+function tooLarge(): Refusal {
+  return new Refusal("its file is too large");
+}
+
+/** Lets go of an answer whose body is not wanted. */
+function leave(response: Response): void {
+  response.body?.cancel().catch(() => {});
+}
+
+/** The code of an error alone: the runtime's messages repeat the whole URL, which may carry a signature. */
+function failureWords(error: unknown): string {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  return `its server could not be asked: ${code === "" ? "no code" : code}`;
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -1,0 +1,23 @@
+import type { Model } from "../../core/model.ts";
+import type { Demand } from "../../protocols/protocol.ts";
+
+/** Input that the results of one web search come to at most. */
+const TOKENS_PER_LOOKUP = 20_000;
+
+/** How often the provider may read the input for one answer, each time with what it has found by then. */
+export function inputReads(demand: Demand): number {
+  return (demand.rereads ?? 0) + 1;
+}
+
+/**
+ * The most input that is charged for. At each reading everything is read that came before, what was found included,
+ * and all readings are billed: recorded answers with ten searches have 400,000 tokens of it.
+ */
+export function mostInput(model: Model, demand: Demand, mediaCeiling: number): number {
+  const reads = inputReads(demand);
+  const sent = (demand.textTokens.ceiling + mediaCeiling) * reads;
+  const perLookup = Math.max(TOKENS_PER_LOOKUP, demand.pageTokens ?? 0);
+  const found = (perLookup * (reads - 1) * reads) / 2;
+  // Any number of searches may be asked for; what is too much for a balance need not be counted out.
+  return Math.min(sent + found, (model.totalContext ?? Infinity) * reads, Number.MAX_SAFE_INTEGER);
+}

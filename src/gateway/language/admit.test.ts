@@ -1,0 +1,345 @@
+import { describe, expect, test } from "bun:test";
+import { buildModel, createCatalog } from "../../catalog/catalog.ts";
+import type { ModelFacts } from "../../catalog/schema.ts";
+import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Demand, RelayRequest } from "../../protocols/protocol.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { admit } from "./admit.ts";
+import type { Offer } from "../offer.ts";
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+const PROVIDER = {
+  id: "p",
+  protocol: "compat_chat_completions",
+  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: true, padding: [] },
+} as unknown as Provider;
+const CALLER = { keyId: "k", accountId: "a", models: null };
+const FACTS: ModelFacts = { total_context: 10_000, max_output: 500, prices: { input: 1, output: 5 } };
+const PLAIN: Demand = {
+  textTokens: { expected: 100, ceiling: 200 },
+  media: {},
+  images: [],
+  mediaBytes: 0,
+  choices: 1,
+  webSearches: 0,
+  buckets: [],
+  outputModalities: ["text"],
+};
+
+function offer(facts: Partial<ModelFacts> = {}, more: { provider?: string; protocols?: [] } = {}): Offer {
+  const model = buildModel(
+    "v/m",
+    "language",
+    { ...FACTS, ...facts },
+    {
+      supportedProtocols: more.protocols ?? ["compat_chat_completions"],
+      routes: [
+        { provider: "dead", upstreamId: "x" },
+        { provider: more.provider ?? "p", upstreamId: "up" },
+      ],
+    },
+  );
+  return {
+    catalog: createCatalog([model]),
+    providers: new Map([["p", PROVIDER]]),
+    mediaProviders: new Map(),
+  };
+}
+
+/** What a test changes of the plain demand; without kinds of output they are left to the model. */
+type Changes = Partial<Omit<Demand, "outputModalities">> & {
+  readonly outputModalities?: Demand["outputModalities"] | undefined;
+};
+
+function ask(demand: Changes = {}, facts: Partial<ModelFacts> = {}, model = "v/m") {
+  const { outputModalities, ...rest } = { ...PLAIN, ...demand };
+  const asked: Demand = outputModalities === undefined ? rest : { ...rest, outputModalities };
+  const request: RelayRequest = { model, stream: false, demand: asked };
+  return admit(offer(facts), CALLER, "compat_chat_completions", request, NOON);
+}
+
+const IN = 10_000n;
+const OUT = 50_000n;
+
+describe("what is held is the dearest that the request can come to", () => {
+  const tiers = (low: number, high: number) => [{ when: { input_over: 150 }, price: high }, { price: low }];
+  const cases: readonly {
+    name: string;
+    demand?: Changes;
+    facts?: Partial<ModelFacts>;
+    amount: bigint;
+  }[] = [
+    {
+      name: "a bound on output is held in full",
+      demand: { maxOutputTokens: 40 },
+      amount: 200n * IN + 40n * OUT,
+    },
+    {
+      name: "a bound beyond the model's most is the most",
+      demand: { maxOutputTokens: 9_999 },
+      amount: 200n * IN + 500n * OUT,
+    },
+    {
+      name: "choices multiply output",
+      demand: { maxOutputTokens: 40, choices: 3 },
+      amount: 200n * IN + 120n * OUT,
+    },
+    {
+      name: "the dearer tier that can be reached",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: tiers(1, 2), output: tiers(5, 7) } },
+      amount: 200n * 2n * IN + 70_000n,
+    },
+    {
+      name: "the dearer lower tier, too",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: tiers(3, 2), output: 5 } },
+      amount: 200n * 3n * IN + OUT,
+    },
+    {
+      name: "a tier out of reach does not count",
+      demand: { maxOutputTokens: 1, textTokens: { expected: 1, ceiling: 150 } },
+      facts: { prices: { input: tiers(1, 2), output: 5 } },
+      amount: 150n * IN + OUT,
+    },
+    {
+      name: "a cache write dearer than input",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: 1, cache_write_5m: 1.25, output: 5 } },
+      amount: 200n * 12_500n + OUT,
+    },
+    {
+      name: "reasoning dearer than output",
+      demand: { maxOutputTokens: 2 },
+      facts: { prices: { input: 1, output: 5, reasoning: 9 } },
+      amount: 200n * IN + 180_000n,
+    },
+    {
+      name: "input never beyond the context",
+      demand: { maxOutputTokens: 1, textTokens: { expected: 100, ceiling: 99_999 } },
+      amount: 10_000n * IN + OUT,
+    },
+    {
+      name: "the dearest output that the model has, where the request leaves it to the model",
+      demand: { maxOutputTokens: 2, outputModalities: undefined },
+      facts: { output_modalities: ["text", "image"], prices: { input: 1, output: 5, image_output: 60 } },
+      amount: 200n * IN + 1_200_000n,
+    },
+    {
+      name: "the plain output of a model that has a price for pictures, where text was asked for",
+      demand: { maxOutputTokens: 2 },
+      facts: { output_modalities: ["text", "image"], prices: { input: 1, output: 5, image_output: 60 } },
+      amount: 200n * IN + 2n * OUT,
+    },
+    {
+      name: "a film at the price of sound, where that is dearer",
+      demand: { maxOutputTokens: 1, media: { video: 1 } },
+      facts: {
+        input_modalities: ["text", "video"],
+        media_token_ceiling: { video: 100 },
+        prices: { input: 1, audio_input: 3, output: 5 },
+      },
+      amount: 300n * 3n * IN + OUT,
+    },
+    {
+      name: "media at the model's ceiling",
+      demand: { maxOutputTokens: 1, media: { image: 2 }, images: [{}, { size: { width: 10, height: 10 } }] },
+      facts: { input_modalities: ["text", "image"], media_token_ceiling: { image: 1_000 } },
+      amount: 2_200n * IN + OUT,
+    },
+    {
+      name: "pictures by the model's formula",
+      demand: {
+        maxOutputTokens: 1,
+        media: { image: 2 },
+        images: [{ size: { width: 21, height: 10 } }, { detail: "low" }],
+      },
+      facts: {
+        input_modalities: ["text", "image"],
+        media_token_ceiling: { image: 1_000 },
+        image_tokens: { patch: 10, per_patch: 2, base: 1, low: 50 },
+      },
+      amount: 257n * IN + OUT,
+    },
+    {
+      name: "sound at its own price",
+      demand: { maxOutputTokens: 1, media: { audio: 1 }, buckets: ["audio_input"] },
+      facts: {
+        input_modalities: ["text", "audio"],
+        media_token_ceiling: { audio: 100 },
+        prices: { input: 1, audio_input: 10, output: 5 },
+      },
+      amount: 300n * 100_000n + OUT,
+    },
+    {
+      name: "writes of a cache that last an hour, where they are asked for",
+      demand: { maxOutputTokens: 1, buckets: ["cache_write_1h"] },
+      facts: { prices: { input: 1, cache_write_5m: 1.25, cache_write_1h: 2, output: 5 } },
+      amount: 200n * 20_000n + OUT,
+    },
+    {
+      name: "searches, what they find, and everything read again after each",
+      demand: { maxOutputTokens: 1, webSearches: 2, rereads: 3, buckets: ["web_search"] },
+      facts: { total_context: 1_000_000, prices: { input: 1, output: 5, web_search: 0.01 } },
+      amount: (200n * 4n + 20_000n * 6n) * IN + 2n * 100_000_000n + OUT,
+    },
+    {
+      name: "a rule of the hour, as it is now",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: [{ when: { utc_hours: [[12, 13]] }, price: 3 }, { price: 1 }], output: 5 } },
+      amount: 200n * 3n * IN + OUT,
+    },
+    {
+      name: "an unbounded model is held for what the caller said",
+      demand: { maxOutputTokens: 1_000_000 },
+      facts: { max_output: undefined as never },
+      amount: 200n * IN + 1_000_000n * OUT,
+    },
+  ];
+  for (const { name, demand = {}, facts = {}, amount } of cases) {
+    test(name, () => {
+      const admission = ask(demand, facts);
+      expect(admission.amount).toBe(amount);
+      expect(admission.elastic).toBeUndefined();
+    });
+  }
+
+  test("without a bound the output is elastic, up to the model's most", () => {
+    expect(ask({ choices: 2 })).toMatchObject({
+      amount: 200n * IN,
+      elastic: { tokenPrice: 2n * OUT, maxTokens: 500, floorTokens: 500 },
+    });
+    expect(ask({}, { max_output: 5_000 }).elastic).toEqual({
+      tokenPrice: OUT,
+      maxTokens: 5_000,
+      floorTokens: 1_024,
+    });
+    expect(ask({}, { max_output: undefined as never }).elastic?.maxTokens).toBe(32_768);
+  });
+
+  test("an amount that no store can hold is never asked for", () => {
+    const most = { maxOutputTokens: 1e18 };
+    let amount = 0n;
+    try {
+      amount = ask(most, { max_output: undefined as never }).amount;
+    } catch (error) {
+      expect((error as GatewayError).kind as string).toBe("invalid_request_error");
+    }
+    expect(amount).toBeLessThanOrEqual(MAX_MICRO_CREDITS);
+  });
+});
+
+test("the first route with a live provider serves, and prices are fixed at the moment", () => {
+  const { provider, upstreamId, snapshot, expectedInput } = ask(
+    { media: { audio: 1 }, mediaBytes: 5_000 },
+    { input_modalities: ["text", "audio"], media_token_ceiling: { audio: 30 } },
+  );
+  expect([provider, upstreamId, snapshot.pricedAtMs, expectedInput]).toEqual([PROVIDER, "up", NOON, 110]);
+});
+
+describe("what cannot be served is refused by name", () => {
+  const cases = [
+    {
+      name: "an unknown model",
+      run: () => ask({}, {}, "v/x"),
+      kind: "invalid_request_error",
+      param: "model",
+      says: "v/m",
+    },
+    {
+      name: "__proto__",
+      run: () => ask({}, {}, "__proto__"),
+      kind: "invalid_request_error",
+      param: "model",
+      says: "__proto__",
+    },
+    {
+      name: "a model of another endpoint",
+      run: () =>
+        admit(
+          offer({}, { protocols: [] }),
+          CALLER,
+          "compat_chat_completions",
+          { model: "v/m", stream: false, demand: PLAIN },
+          NOON,
+        ),
+      kind: "invalid_request_error",
+      param: "model",
+      says: "No model is served here",
+    },
+    {
+      name: "a model the key may not use",
+      run: () =>
+        admit(
+          offer(),
+          { ...CALLER, models: new Set(["v/other"]) },
+          "compat_chat_completions",
+          { model: "v/m", stream: false, demand: PLAIN },
+          NOON,
+        ),
+      kind: "invalid_request_error",
+      param: "model",
+      says: "not served",
+    },
+    {
+      name: "an input the model does not take",
+      run: () => ask({ media: { audio: 1 } }),
+      kind: "invalid_request_error",
+      param: "messages",
+      says: "not audio",
+    },
+    {
+      name: "an output the model does not give",
+      run: () => ask({ outputModalities: ["text", "image"] }),
+      kind: "invalid_request_error",
+      param: "modalities",
+      says: "not image",
+    },
+    {
+      name: "a bucket without a price",
+      run: () => ask({ buckets: ["audio_output"] }),
+      kind: "invalid_request_error",
+      param: undefined,
+      says: "no price for audio output",
+    },
+    {
+      name: "an input far beyond the context",
+      run: () => ask({ textTokens: { expected: 15_001, ceiling: 40_000 } }),
+      kind: "input_too_large",
+      param: "messages",
+      says: "10000",
+    },
+    {
+      name: "a model whose provider is gone",
+      run: () =>
+        admit(
+          offer({}, { provider: "gone" }),
+          CALLER,
+          "compat_chat_completions",
+          { model: "v/m", stream: false, demand: PLAIN },
+          NOON,
+        ),
+      kind: "overloaded_error",
+      param: undefined,
+      says: "v/m",
+    },
+  ];
+  for (const { name, run, kind, param, says } of cases) {
+    test(`${name} is ${kind}`, () => {
+      let thrown: unknown;
+      try {
+        run();
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBeInstanceOf(GatewayError);
+      expect(thrown).toMatchObject({ kind, param });
+      expect((thrown as Error).message).toContain(says);
+    });
+  }
+
+  test("an input a little beyond our guess is for the provider to judge", () => {
+    expect(() => ask({ textTokens: { expected: 15_000, ceiling: 40_000 } })).not.toThrow();
+  });
+});

@@ -1,0 +1,225 @@
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Modality, Model, ProtocolId } from "../../core/model.ts";
+import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/price.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { ElasticOutput } from "../../ledger/commands.ts";
+import { servedBy } from "../../protocols/index.ts";
+import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../../protocols/protocol.ts";
+import type { Provider } from "../../providers/provider.ts";
+import type { Offer } from "../offer.ts";
+import { inputReads, mostInput } from "./admit-input.ts";
+import { mediaTokens } from "../media-tokens.ts";
+
+/** A request that may be served: by which model, through which provider, for at most how much. */
+export interface Admission {
+  readonly model: Model;
+  readonly provider: Provider;
+  /** The way to that provider: a relay of the caller's format, or a translation of it. */
+  readonly protocol: RelayProtocol;
+  readonly upstreamId: string;
+  readonly target: RelayTarget;
+  readonly snapshot: PriceSnapshot;
+  /** What is held in any case. */
+  readonly amount: MicroCredits;
+  readonly elastic?: ElasticOutput;
+  readonly choices: number;
+  /** More output than this cannot have been asked for; absent when the hold decides it. */
+  readonly mostOutput?: number;
+  /** How often the provider may read the input for one answer: anew after each of its own searches. */
+  readonly inputReads: number;
+  /** Web searches that the provider was allowed. */
+  readonly mostSearches: number;
+  /** Input tokens that we would charge if upstream never told. */
+  readonly expectedInput: number;
+  readonly admittedAtMs: number;
+}
+
+/** How a model is reached. */
+type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
+
+/** The most output a model is taken to give when its data does not say. */
+const DEFAULT_MAX_OUTPUT = 32_768;
+
+/** A caller who sets no bound gets room for this much output, or a 402. */
+const FLOOR_OUTPUT = 1_024;
+
+/** Input that our guess puts this far above the context is refused without asking the provider. */
+const SURELY_TOO_LONG = 1.5;
+
+/**
+ * Decides whether a request is served, and the most it can cost. Throws a 400 that says which models would do when
+ * this one does not; never asks anything outside the process.
+ */
+export function admit(
+  offer: Offer,
+  caller: Caller,
+  protocol: ProtocolId,
+  request: RelayRequest,
+  nowMs: number,
+): Admission {
+  const model = findModel(offer, caller, protocol, request.model);
+  const route = findRoute(offer, model, protocol);
+  const target = targetOf(model, route);
+  const demand = route.protocol.demandAt?.(request, target) ?? request.demand;
+  checkModalities(model, demand, protocol);
+  const media = mediaTokens(model, demand);
+  checkContext(model, demand.textTokens.expected, protocol);
+  const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
+  return {
+    model,
+    ...route,
+    target,
+    snapshot,
+    choices: demand.choices,
+    ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
+    inputReads: inputReads(demand),
+    mostSearches: demand.webSearches,
+    expectedInput: demand.textTokens.expected + media.expected,
+    admittedAtMs: nowMs,
+    ...quote(model, demand, media.ceiling, snapshot),
+  };
+}
+
+function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: string): Model {
+  const served = (model: Model): boolean =>
+    model.supportedProtocols.includes(protocol) && (caller.models === null || caller.models.has(model.id));
+  const model = offer.catalog.byId(id).find((found) => found.category === "language" && served(found));
+  if (model !== undefined) return model;
+  const others = offer.catalog.models.filter(served).map((found) => found.id);
+  const hint =
+    others.length === 0
+      ? "No model is served here now: no provider has a credential that serves one."
+      : `Models that are: ${others.slice(0, 20).join(", ")}.`;
+  throw new GatewayError(
+    "invalid_request_error",
+    `The model ${JSON.stringify(id.slice(0, 100))} is not served here. ${hint}`,
+    {
+      param: "model",
+    },
+  );
+}
+
+function findRoute(offer: Offer, model: Model, protocol: ProtocolId): Way {
+  for (const { provider: id, upstreamId } of model.routes) {
+    const provider = offer.providers.get(id);
+    const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
+    if (provider !== undefined && way !== undefined) return { provider, protocol: way, upstreamId };
+  }
+  throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
+    retryAfterSec: 30,
+  });
+}
+
+function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
+  const { dialect } = provider;
+  return {
+    model,
+    upstreamId,
+    unknownFields: dialect.unknownFields,
+    native: dialect.kind === "native",
+    streamUsageOption: dialect.streamUsageOption,
+    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
+  };
+}
+
+/** The field that holds the input, and the one that asks for kinds of output, by format. */
+const INPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
+  compat_chat_completions: "messages",
+  compat_messages: "messages",
+  compat_generate_content: "contents",
+};
+const OUTPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
+  compat_chat_completions: "modalities",
+  compat_messages: "modalities",
+  compat_generate_content: "generationConfig.responseModalities",
+};
+
+function checkModalities(model: Model, demand: Demand, protocol: ProtocolId): void {
+  for (const kind of Object.keys(demand.media) as Modality[]) {
+    if (model.inputModalities.includes(kind)) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} takes ${model.inputModalities.join(", ")} as input, not ${kind}.`,
+      { param: INPUT_FIELD[protocol] },
+    );
+  }
+  for (const kind of demand.outputModalities ?? []) {
+    if (model.outputModalities.includes(kind)) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} puts out ${model.outputModalities.join(", ")}, not ${kind}.`,
+      {
+        param: OUTPUT_FIELD[protocol],
+      },
+    );
+  }
+  for (const bucket of demand.buckets) {
+    if (rulesFor(model.prices, bucket) !== undefined) continue;
+    throw new GatewayError(
+      "invalid_request_error",
+      `${model.id} has no price for ${bucket.replaceAll("_", " ")}, so it cannot be used.`,
+    );
+  }
+}
+
+function checkContext(model: Model, expected: number, protocol: ProtocolId): void {
+  if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
+  throw new GatewayError(
+    "input_too_large",
+    `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
+    { param: INPUT_FIELD[protocol] },
+  );
+}
+
+/** The dearest that the request can come to, by the rules of decisions.md section 8. */
+function quote(
+  model: Model,
+  demand: Demand,
+  mediaCeiling: number,
+  snapshot: PriceSnapshot,
+): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
+  const input = mostInput(model, demand, mediaCeiling);
+  const dearest = (buckets: readonly PriceBucket[]): MicroCredits =>
+    buckets
+      .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
+      .map((bucket) => dearestPrice(snapshot, bucket, input))
+      .reduce((most, price) => (price > most ? price : most), 0n);
+  // A film may have sound, and its tokens are counted as such.
+  const sound = demand.buckets.includes("audio_input") || demand.media.video !== undefined;
+  const inputPrice = dearest([
+    "input",
+    "cache_write_5m",
+    "image_input",
+    ...(sound ? (["audio_input"] as const) : []),
+    ...demand.buckets.filter((bucket) => bucket === "cache_write_1h"),
+  ]);
+  const outputPrice = dearest(["output", "reasoning", ...dearOutputs(model, demand)]);
+  const searches = BigInt(demand.webSearches) * dearest(["web_search"]);
+  const inputCost = BigInt(input) * inputPrice + searches;
+  const perToken = outputPrice * BigInt(demand.choices);
+  const most = model.maxOutput ?? DEFAULT_MAX_OUTPUT;
+  if (demand.maxOutputTokens !== undefined) {
+    // A model without a known maximum is asked for what the caller said: all of that is held.
+    const tokens = model.maxOutput === null ? demand.maxOutputTokens : Math.min(demand.maxOutputTokens, most);
+    return { amount: atMost(inputCost + BigInt(tokens) * perToken) };
+  }
+  return {
+    amount: atMost(inputCost),
+    elastic: { tokenPrice: perToken, maxTokens: most, floorTokens: Math.min(FLOOR_OUTPUT, most) },
+  };
+}
+
+/** Kinds of output with a price of their own that the answer may have: all of the model's where it is left to it. */
+function dearOutputs(model: Model, demand: Demand): PriceBucket[] {
+  const kinds = demand.outputModalities ?? model.outputModalities;
+  return (["audio", "image"] as const)
+    .map((kind) => [kind, `${kind}_output`] as const)
+    .filter(([kind, bucket]) => kinds.includes(kind) || demand.buckets.includes(bucket))
+    .map(([, bucket]) => bucket);
+}
+
+/** No balance is larger, so a hold of this much is refused by the balance like any that is too large. */
+function atMost(amount: MicroCredits): MicroCredits {
+  return amount > MAX_MICRO_CREDITS ? MAX_MICRO_CREDITS : amount;
+}

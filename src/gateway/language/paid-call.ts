@@ -1,0 +1,279 @@
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError, toGatewayError } from "../../core/errors.ts";
+import type { Failpoint } from "../../core/failpoint.ts";
+import type { Hold } from "../../core/hold.ts";
+import { describeError } from "../../core/log.ts";
+import { creditsText, type MicroCredits } from "../../core/credits.ts";
+import { costOf, foldUnpriced } from "../../core/price.ts";
+import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/usage.ts";
+import type { Attempt } from "../../ledger/commands.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { Pass, UsedTokens } from "../../limits/limiter.ts";
+import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
+import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../../providers/upstream.ts";
+import type { Admission } from "./admit.ts";
+import type { RequestRecord } from "../request-record.ts";
+import type { Timeouts } from "../timeouts.ts";
+
+/** What a paid call is made with. */
+export interface CallServices {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  readonly timeouts: Timeouts;
+  /** Calls that have not ended, so that a shutdown can end them as it should. */
+  readonly live: Set<Pick<PaidCall, "abort">>;
+}
+
+/** The reason of an abort that the client caused by leaving. */
+export class ClientGone extends Error {
+  constructor() {
+    super("The client has gone.");
+    this.name = "ClientGone";
+  }
+}
+
+/**
+ * One call to a provider and the hold that pays for it, from the moment the hold is durable until it has ended.
+ * It ends exactly once, whichever way out is taken first; the charge follows the charging table.
+ */
+export interface PaidCall {
+  /** The way to the provider that is called. */
+  readonly protocol: RelayProtocol;
+  readonly context: AnswerContext;
+  /** Sends the request. Rejects with the refusal as the client is to see it. */
+  send(request: UpstreamBody, stream: boolean): Promise<UpstreamAnswer>;
+  /** The first byte of the provider's answer has come. */
+  sawByte(): void;
+  /** Stops upstream for `reason`, unless the call has ended. */
+  abort(reason: Error): void;
+  /** Charges a whole answer; one that the client has not been given yet is charged now or never. */
+  settle(metered: Metered, delivered: boolean): Promise<MicroCredits>;
+  /** Charges what was delivered of an answer that broke: nothing where no content came. */
+  settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits>;
+  /** Charges what a client that left has used by then; the input where nothing had been answered. */
+  settleLeft(metered: Metered | undefined): Promise<MicroCredits>;
+}
+
+/** What belongs to one call. */
+export interface CallParts {
+  readonly services: CallServices;
+  readonly admission: Admission;
+  readonly hold: Hold;
+  readonly heldAtMs: number;
+  readonly record: RequestRecord;
+  /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
+  readonly pass: Pass | undefined;
+}
+
+/** How a call ends. */
+interface Ending {
+  readonly outcome: string;
+  /** What was used; without it nothing is charged. */
+  readonly metered: Metered | undefined;
+  /** The charge is no more than this. */
+  readonly most?: MicroCredits;
+  /** Whether the client has what it is charged for. */
+  readonly delivered: boolean;
+}
+
+/** What becomes known of a call while it runs. */
+interface Progress {
+  readonly attempts: Attempt[];
+  firstByteAtMs: number | null;
+}
+
+/** Takes charge of a hold. */
+export function openPaidCall(parts: CallParts): PaidCall {
+  const { services, admission, hold, record } = parts;
+  const { clock } = services;
+  const controller = new AbortController();
+  const context: AnswerContext = {
+    model: admission.model.id,
+    native: admission.provider.dialect.kind === "native",
+    padding: admission.provider.dialect.padding,
+    secrets: admission.provider.secrets,
+    requestId: record.requestId,
+    nowSec: Math.floor(clock.nowMs() / 1000),
+    choices: admission.choices,
+    expectedInput: admission.expectedInput,
+  };
+  const progress: Progress = { attempts: [], firstByteAtMs: null };
+  let ending: Promise<MicroCredits> | undefined;
+
+  const end = (how: Ending): Promise<MicroCredits> => {
+    ending ??= conclude(parts, progress, how).finally(() => {
+      services.live.delete(call);
+      parts.pass?.end(tokensOf(how.metered));
+    });
+    return ending;
+  };
+
+  const call: PaidCall = {
+    protocol: admission.protocol,
+    context,
+    async send({ body, headers = {} }, stream) {
+      controller.signal.throwIfAborted();
+      return sendCall(parts, progress, context, { body, headers, stream, signal: controller.signal });
+    },
+    sawByte() {
+      progress.firstByteAtMs ??= clock.nowMs();
+    },
+    abort(reason) {
+      controller.abort(reason);
+    },
+    settle: (metered, delivered) =>
+      isPlausible(metered, admission, hold)
+        ? end({ outcome: "completed", metered, delivered })
+        : // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
+          end({
+            outcome: "completed",
+            metered: withFlag(metered, "clamped"),
+            most: hold.amount,
+            delivered,
+          }),
+    settleBroken(metered, error) {
+      noteUpstreamError(record, error);
+      const partial = metered === undefined ? undefined : withFlag(metered, "partial");
+      const outcome = toGatewayError(error).kind;
+      return end({ outcome, metered: partial, most: hold.amount, delivered: true });
+    },
+    settleLeft(metered) {
+      // Nothing went out yet, so nothing was used.
+      if (progress.attempts.length === 0)
+        return end({ outcome: "client_gone", metered: undefined, delivered: true });
+      const seen = metered ?? {
+        usage: { ...NO_USAGE, input: admission.expectedInput },
+        flags: ["estimated"] as const,
+      };
+      const partial = withFlag(seen, "partial");
+      return end({ outcome: "client_gone", metered: partial, most: hold.amount, delivered: true });
+    },
+  };
+  services.live.add(call);
+  return call;
+}
+
+/** Sends the request and notes the attempt. Rejects with the refusal as the client is to see it. */
+async function sendCall(
+  { services, admission, hold, record }: CallParts,
+  progress: Progress,
+  context: AnswerContext,
+  request: Omit<UpstreamCall, "provider" | "path">,
+): Promise<UpstreamAnswer> {
+  const { provider, protocol, upstreamId } = admission;
+  const attempt = {
+    provider: provider.id,
+    upstream_id: upstreamId,
+    sent_at_ms: services.clock.nowMs(),
+    status: null,
+  };
+  progress.attempts.push(attempt);
+  const path = protocol.upstreamPath(upstreamId, request.stream);
+  const answer = await callUpstream(hold, { provider, path, ...request });
+  services.failpoint("upstream.after_headers");
+  progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
+  record.note({ upstream_status: answer.status });
+  await checkAnswer(answer, request.stream, async () =>
+    protocol.readRefusal(
+      { status: answer.status, body: await answer.readAll(MAX_REFUSAL_BYTES), retryAfter: answer.retryAfter },
+      context,
+    ),
+  );
+  return answer;
+}
+
+/** Writes the end of a hold to the ledger and to the record. */
+async function conclude(
+  { services, admission, hold, heldAtMs, record }: CallParts,
+  { attempts, firstByteAtMs }: Progress,
+  { outcome, metered, most, delivered }: Ending,
+): Promise<MicroCredits> {
+  const timeline = {
+    provider: admission.provider.id,
+    admittedAtMs: admission.admittedAtMs,
+    heldAtMs,
+    firstByteAtMs,
+    endedAtMs: services.clock.nowMs(),
+    attempts,
+  };
+  if (metered === undefined) {
+    record.note({ outcome, credit: "0" });
+    await services.ledger.void(hold, { outcome, timeline });
+    return 0n;
+  }
+  const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
+  const cost = costOf(usage, admission.snapshot);
+  const used = most !== undefined && cost > most ? most : cost;
+  const charged = await services.ledger.settle(hold, {
+    delivered,
+    used,
+    usage,
+    flags: metered.flags,
+    outcome,
+    timeline,
+  });
+  record.note({
+    outcome,
+    credit: creditsText(charged),
+    input_tokens: inputTokens(usage),
+    output_tokens: outputTokens(usage),
+    ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
+  });
+  return charged;
+}
+
+/** What counts against a limit on tokens. Counts that cannot be true could lock a key out: the guess stands then. */
+function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {
+  if (metered === undefined) return { input: 0, output: 0 };
+  if (metered.flags.includes("clamped")) return "as_guessed";
+  return { input: inputTokens(metered.usage), output: outputTokens(metered.usage) };
+}
+
+/** Counts somewhat above a bound happen: vendors end a word, and count their own marks. */
+const SLACK = 1.25;
+
+/** Whether a count can be true: no number was bent, no more output than was asked for, no more input than fits. */
+function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolean {
+  if (metered.flags.includes("clamped")) return false;
+  const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
+  if (outputTokens(metered.usage) > asked * SLACK + 256) return false;
+  if ((metered.usage.webSearches ?? 0) > admission.mostSearches) return false;
+  const room = (admission.model.totalContext ?? Infinity) * admission.inputReads;
+  return inputTokens(metered.usage) <= room * SLACK;
+}
+
+const MAX_REFUSAL_BYTES = 1024 * 1024;
+
+/** Rejects unless the answer has a good status and a content type that fits. */
+async function checkAnswer(
+  answer: UpstreamAnswer,
+  stream: boolean,
+  readRefusal: () => Promise<GatewayError>,
+): Promise<void> {
+  if (answer.status < 200 || answer.status >= 300) {
+    if (answer.status >= 300 && answer.status < 400) {
+      throw new GatewayError(
+        "upstream_error",
+        "The provider answered with a redirect, which is not followed.",
+        { operatorFault: true },
+      );
+    }
+    throw await readRefusal();
+  }
+  const wanted = stream ? "text/event-stream" : "json";
+  if (answer.contentType.toLowerCase().includes(wanted)) return;
+  // A provider that answers a streamed request with JSON says what is wrong in it.
+  if (stream && answer.contentType.toLowerCase().includes("json")) throw await readRefusal();
+  throw new GatewayError("upstream_error", "The provider answered with something that is no model answer.");
+}
+
+function withFlag(metered: Metered, flag: UsageFlag): Metered {
+  return metered.flags.includes(flag) ? metered : { usage: metered.usage, flags: [...metered.flags, flag] };
+}
+
+/** What upstream said goes to the log, redacted, and to nobody else. */
+function noteUpstreamError(record: RequestRecord, error: Error): void {
+  const operatorFault = error instanceof GatewayError && error.operatorFault;
+  record.note({ upstream_error: describeError(error), ...(operatorFault ? { operator_fault: true } : {}) });
+}

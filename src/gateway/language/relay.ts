@@ -1,0 +1,202 @@
+import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
+import type { Hold } from "../../core/hold.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { Limiter, Pass, UsedTokens } from "../../limits/limiter.ts";
+import type {
+  RelayProtocol,
+  RelayRequest,
+  RelayTarget,
+  UpstreamBody,
+  WireRequest,
+} from "../../protocols/protocol.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { costOf } from "../../core/price.ts";
+import { NO_USAGE } from "../../core/usage.ts";
+import { admit, type Admission } from "./admit.ts";
+import type { Offer } from "../offer.ts";
+import { holdRefusalError } from "../hold-refusal.ts";
+import { passKeyLimits } from "../key-limits.ts";
+import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
+import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
+import type { RequestRecord } from "../request-record.ts";
+
+/** What relaying needs. */
+export interface RelayServices extends CallServices {
+  /** The models and providers of this moment; a request sees one of them throughout. */
+  offer(): Offer;
+  readonly limiter: Limiter;
+}
+
+/** One request of a caller. */
+export interface RelayInput {
+  readonly caller: Caller;
+  readonly protocol: RelayProtocol;
+  readonly wire: WireRequest;
+  /** Ends when the client has gone. */
+  readonly signal: AbortSignal;
+  readonly record: RequestRecord;
+}
+
+/** What the client is sent: a whole answer, or a stream that has begun. */
+export type RelayOutput = (
+  | { readonly kind: "plain"; readonly body: Uint8Array }
+  | { readonly kind: "stream"; readonly answer: StreamAnswer }
+) & {
+  readonly warnings: readonly string[];
+  /** How the caller's key stands against its limits, and where the answer comes from, as far as there is something to say. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** A plain answer beyond this is a fault of the provider. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Relays one request: admit, limit, hold, call, meter, settle. A plain answer comes back only after its charge is durable.
+ * Throws a `GatewayError` for everything that happens before the answer's first byte.
+ */
+export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
+  const { caller, protocol, record } = input;
+  services.failpoint("request.authenticated");
+  const request = protocol.readRequest(input.wire);
+  const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
+  record.note({ model: admission.model.id, provider: admission.provider.id });
+  const { target } = admission;
+  // What the target cannot take is a 400, and that comes before the 429 and the 402.
+  const asked = admission.protocol.upstreamBody(request, target);
+  const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
+  const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
+  const { answerHeaders } = admission.provider;
+  if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
+  const headers = (): Readonly<Record<string, string>> => ({ ...limited?.headers(), ...answerHeaders });
+  try {
+    const output = await relayAdmitted(services, input, admitted);
+    return { ...output, headers: headers() };
+  } catch (error) {
+    throw withHeaders(toGatewayError(error), headers());
+  }
+}
+
+/** Output to reckon with for each choice while a request runs; most answers are shorter. */
+const GUESSED_OUTPUT = 1_024;
+
+function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedTokens {
+  return { input: expectedInput, output: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices) };
+}
+
+/** A request that nothing speaks against but what it costs. */
+interface Admitted {
+  readonly request: RelayRequest;
+  readonly admission: Admission;
+  readonly target: RelayTarget;
+  readonly asked: UpstreamBody;
+  /** Of a key with limits. */
+  readonly pass: Pass | undefined;
+}
+
+async function relayAdmitted(
+  services: RelayServices,
+  input: RelayInput,
+  admitted: Admitted,
+): Promise<RelayOutput> {
+  const { record } = input;
+  const { request, pass } = admitted;
+  const { call, body } = await openCall(services, input, admitted).catch((error: unknown) => {
+    // No call was made: nothing of the limit on tokens is used.
+    pass?.end({ input: 0, output: 0 });
+    throw error;
+  });
+  const leave = (): void => call.abort(new ClientGone());
+  if (input.signal.aborted) leave();
+  else input.signal.addEventListener("abort", leave, { once: true });
+  const { warnings } = body;
+  if (!request.stream)
+    return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
+  const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
+  return { kind: "stream", answer, warnings };
+}
+
+/** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
+function outputBound(hold: Hold, admission: Admission): number | undefined {
+  if (hold.outputTokens === undefined || hold.outputTokens === admission.model.maxOutput) return undefined;
+  return hold.outputTokens;
+}
+
+/** Sets credit aside, and gives the call that it pays for. */
+async function openCall(
+  services: RelayServices,
+  { caller, record, wire }: RelayInput,
+  { request, admission, target, asked, pass }: Admitted,
+): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
+  const hold = await holdFor(services, caller, admission, record);
+  const bounded = outputBound(hold, admission);
+  const body =
+    bounded === undefined
+      ? asked
+      : admission.protocol.upstreamBody(request, { ...target, outputBound: bounded });
+  const heldAtMs = services.clock.nowMs();
+  return {
+    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }),
+    body: withClientHeaders(body, admission.provider, wire),
+  };
+}
+
+/** The client's own headers that this provider is to be told. */
+function withClientHeaders(
+  body: UpstreamBody,
+  { clientHeaders }: Provider,
+  { headers }: WireRequest,
+): UpstreamBody {
+  if (clientHeaders === undefined) return body;
+  const told = clientHeaders.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...body, headers: { ...Object.fromEntries(told), ...body.headers } };
+}
+
+async function holdFor(
+  services: RelayServices,
+  caller: Caller,
+  admission: Admission,
+  record: RequestRecord,
+): Promise<Hold> {
+  const hold = await services.ledger.hold({
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId: record.requestId,
+    model: admission.model,
+    snapshot: admission.snapshot,
+    amount: admission.amount,
+    ...(admission.elastic === undefined ? {} : { elastic: admission.elastic }),
+    expectedCost: costOf({ ...NO_USAGE, input: admission.expectedInput }, admission.snapshot),
+  });
+  if (typeof hold !== "string") return hold;
+  throw holdRefusalError(hold, "fewer output tokens");
+}
+
+async function relayPlain(
+  services: RelayServices,
+  call: PaidCall,
+  { record }: RelayInput,
+  body: UpstreamBody,
+): Promise<Uint8Array> {
+  const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
+    call.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
+  );
+  try {
+    const upstream = await call.send(body, false);
+    call.sawByte();
+    const answer = call.protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
+    const credit = await call.settle(answer.metered, false);
+    services.failpoint("answer.before_end");
+    return answer.encode(credit);
+  } catch (error) {
+    call.abort(error as Error);
+    if (error instanceof ClientGone) await call.settleLeft(undefined);
+    else await call.settleBroken(undefined, error as Error);
+    throw error;
+  } finally {
+    deadline.cancel();
+  }
+}

@@ -1,0 +1,70 @@
+import type { Caller } from "../../core/caller.ts";
+import type { MicroCredits } from "../../core/credits.ts";
+import type { MediaRequest } from "../../core/media.ts";
+import type { PriceSnapshot } from "../../core/price.ts";
+import { readImageBody } from "../../protocols/images/index.ts";
+import { readVideoBody } from "../../protocols/videos/index.ts";
+import type { Offer } from "../offer.ts";
+import { imageRequestOf } from "./image-request.ts";
+import { findMediaModel, type MediaModel } from "./model.ts";
+import { checkContext, quoteMedia } from "./quote.ts";
+import { videoRequestOf } from "./video-request.ts";
+
+/** A request for pictures or a film that may be served. */
+export interface TaskAdmission {
+  readonly model: MediaModel;
+  readonly request: MediaRequest;
+  /** What was left out or done by other means, a sentence each in ASCII, which names the field. */
+  readonly warnings: readonly string[];
+  /** The prices of this moment, and what of the request they depend on. */
+  readonly snapshot: PriceSnapshot;
+  /** The most that it can cost. */
+  readonly amount: MicroCredits;
+  /** What it usually costs. */
+  readonly expectedCost: MicroCredits;
+  readonly timeoutSec: number;
+}
+
+export interface ImageAdmission extends TaskAdmission {
+  /** Whether the caller asks after the task; else the answer waits for its end. */
+  readonly async: boolean;
+  /** Whether the pictures' bytes were asked for beside their links. */
+  readonly base64: boolean;
+}
+
+const IMAGE_TIMEOUT_SEC = 300;
+const VIDEO_TIMEOUT_SEC = 600;
+
+/**
+ * Decides whether a request for pictures is served, and the most it can cost. Throws a 400 that names the field at
+ * fault; never asks anything outside the process.
+ */
+export function admitImage(offer: Offer, caller: Caller, body: Uint8Array, nowMs: number): ImageAdmission {
+  const { fields, warnings } = readImageBody(body);
+  const model = findMediaModel(offer, caller, "image", fields.model);
+  const request = imageRequestOf(model, fields);
+  checkContext(model, request);
+  return {
+    model,
+    request,
+    warnings,
+    ...quoteMedia(model, request, nowMs),
+    timeoutSec: fields.timeout ?? IMAGE_TIMEOUT_SEC,
+    async: fields.async ?? false,
+    base64: fields.response_format === "b64_json",
+  };
+}
+
+/** The same for a request for a film. */
+export function admitVideo(offer: Offer, caller: Caller, body: Uint8Array, nowMs: number): TaskAdmission {
+  const { fields, warnings } = readVideoBody(body);
+  const model = findMediaModel(offer, caller, "video", fields.model);
+  const taken = videoRequestOf(model, fields);
+  return {
+    model,
+    request: taken.request,
+    warnings: [...warnings, ...taken.warnings],
+    ...quoteMedia(model, taken.request, nowMs),
+    timeoutSec: fields.timeout ?? VIDEO_TIMEOUT_SEC,
+  };
+}

@@ -1,0 +1,87 @@
+import { GatewayError } from "../../core/errors.ts";
+import type { Task, TaskFailure } from "../../core/task.ts";
+import {
+  encodeCancelledImage,
+  encodeImageResult,
+  encodeImageTask,
+  type ImageLink,
+} from "../../protocols/images/encode-image.ts";
+import { type CompletedTask, isCompleted } from "../../protocols/task-members.ts";
+import { admitImage } from "./admit.ts";
+import {
+  awaitTask,
+  cancelTask,
+  findTask,
+  type MediaAnswer,
+  type MediaInput,
+  type MediaServices,
+  noteEnd,
+  submitTask,
+  type TaskAsked,
+} from "./task.ts";
+
+/**
+ * Makes pictures: a 202 with the task where the request says `async`, else the result once there is one. Both are the
+ * same task. Throws a `GatewayError` for everything else.
+ */
+export async function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
+  const offer = services.offer();
+  const admission = admitImage(offer, input.caller, input.body, services.clock.nowMs());
+  const { base64, async } = admission;
+  const admitted = { kind: "image", admission, offer, base64, awaited: !async } as const;
+  return submitTask(services, input, admitted, async (task) => {
+    if (async) return { status: 202, body: encodeImageTask(task, []), task };
+    const ended = await awaitTask(services, task, input.signal);
+    noteEnd(input.record, ended);
+    if (!isCompleted(ended)) throw failureError(ended);
+    // It is charged, and its client knows no name to ask for it again: URLs alone are better than an error.
+    const links = await linksOf(services, ended, base64).catch(() => linksOf(services, ended, false));
+    return { status: 200, body: encodeImageResult(ended, links), task: ended };
+  });
+}
+
+/** A task as it stands, with URLs that are signed now. Reads, and writes nothing. */
+export async function readImageTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
+  const { task, headers } = await findTask(services, asked);
+  const links = isCompleted(task) ? await linksOf(services, task, task.result.base64 === true) : [];
+  return { status: 200, body: encodeImageTask(task, links), warnings: [], headers };
+}
+
+/** Cancels a task that waits. */
+export async function cancelImageTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
+  await cancelTask(services, asked);
+  return { status: 200, body: encodeCancelledImage(asked.id), warnings: [], headers: {} };
+}
+
+async function linksOf(
+  { assets }: MediaServices,
+  { id, result }: CompletedTask,
+  base64: boolean,
+): Promise<ImageLink[]> {
+  const links: ImageLink[] = [];
+  for (const file of result.files) {
+    // One that was removed since the task was read has its URL alone, like those of any task that is read too late.
+    const bytes = base64 ? await assets.read(id, file.name) : undefined;
+    links.push({
+      url: assets.urlOf(id, file),
+      ...(bytes === undefined ? {} : { base64: bytes.toBase64() }),
+    });
+  }
+  return links;
+}
+
+/** How long a client is told to wait when a provider takes no work. */
+const OVERLOADED_SEC = 10;
+
+/** The error of a plain request whose task came to nothing. */
+function failureError({ failure }: Task): GatewayError {
+  if (failure === null)
+    return new GatewayError("conflict_error", "The request was cancelled before it had begun.");
+  const { type, message }: TaskFailure = failure;
+  if (type === "generation_error") return new GatewayError("upstream_error", message);
+  return new GatewayError(
+    type,
+    message,
+    type === "overloaded_error" ? { retryAfterSec: OVERLOADED_SEC } : {},
+  );
+}

@@ -1,0 +1,62 @@
+import { dataUriBytes, isDataUri, readDataUri } from "../../core/data-uri.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { type MediaKind, mediaTypeOf } from "../../core/media-type.ts";
+import type { LoadedMedia } from "../../providers/media.ts";
+import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
+
+/** The most that an input may have, in bytes: what the most generous provider takes. */
+export const MAX_INPUT_BYTES: Readonly<Record<MediaKind, number>> = {
+  image: 50_000_000,
+  audio: 20_000_000,
+  video: 100_000_000,
+};
+
+/** How long a URL may take to give it. */
+const FETCH_MS: Readonly<Record<MediaKind, number>> = { image: 30_000, audio: 30_000, video: 120_000 };
+
+const FORMATS: Readonly<Record<MediaKind, string>> = {
+  image: "a PNG, JPEG, WebP or GIF picture",
+  audio: "an MP3, WAV, M4A or Ogg sound",
+  video: "an MP4, QuickTime or WebM film",
+};
+
+export interface InputParts {
+  readonly fetch: GuardedFetch;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The bytes of an input: of a data URI, or fetched under guard from a URL. What it is, its content says. Rejects with
+ * an `invalid_request_error` or `input_too_large` that is meant for the client, or with the signal's reason.
+ */
+export async function loadInput(input: string, kind: MediaKind, parts: InputParts): Promise<LoadedMedia> {
+  const bytes = isDataUri(input) ? decode(input, kind) : await fetched(input, kind, parts);
+  const found = mediaTypeOf(bytes);
+  if (found?.kind !== kind)
+    throw new GatewayError(
+      "invalid_request_error",
+      `An input is not ${FORMATS[kind]}: its content says otherwise.`,
+    );
+  return { mediaType: found.mediaType, bytes };
+}
+
+function decode(input: string, kind: MediaKind): Uint8Array {
+  if (dataUriBytes(input) > MAX_INPUT_BYTES[kind])
+    throw new GatewayError(
+      "input_too_large",
+      `An input is larger than ${MAX_INPUT_BYTES[kind] / 1_000_000} MB: send a smaller one.`,
+    );
+  const data = readDataUri(input);
+  if (data === undefined)
+    throw new GatewayError("invalid_request_error", "An input is a data URI that is not plain base64.");
+  return data.bytes;
+}
+
+async function fetched(url: string, kind: MediaKind, parts: InputParts): Promise<Uint8Array> {
+  const { bytes } = await parts.fetch(url, {
+    maxBytes: MAX_INPUT_BYTES[kind],
+    timeoutMs: FETCH_MS[kind],
+    signal: parts.signal,
+  });
+  return bytes;
+}

@@ -1,0 +1,35 @@
+import { encodeCancelledVideo, encodeVideoTask } from "../../protocols/videos/encode-video.ts";
+import { admitVideo } from "./admit.ts";
+import {
+  cancelTask,
+  findTask,
+  type MediaAnswer,
+  type MediaInput,
+  type MediaServices,
+  submitTask,
+  type TaskAsked,
+} from "./task.ts";
+
+/** Queues a film, and answers 202 with its task. Throws a `GatewayError` for everything else. */
+export async function generateVideo(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
+  const offer = services.offer();
+  const admission = admitVideo(offer, input.caller, input.body, services.clock.nowMs());
+  return submitTask(services, input, { kind: "video", admission, offer }, async (task) => ({
+    status: 202,
+    body: encodeVideoTask(task, []),
+    task,
+  }));
+}
+
+/** A task as it stands, with URLs that are signed now. Reads, and writes nothing. */
+export async function readVideoTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
+  const { task, headers } = await findTask(services, asked);
+  const urls = (task.result?.files ?? []).map((file) => services.assets.urlOf(task.id, file));
+  return { status: 200, body: encodeVideoTask(task, urls), warnings: [], headers };
+}
+
+/** Cancels a task that waits. */
+export async function cancelVideoTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
+  await cancelTask(services, asked);
+  return { status: 200, body: encodeCancelledVideo(asked.id), warnings: [], headers: {} };
+}

@@ -97,7 +97,7 @@ describe("any history in any batches comes to what the charging rules say", () =
           },
         };
       },
-      LONG ? 4_000 : 300,
+      LONG ? 4_000 : 150,
     );
   }, 600_000);
 

@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { ROOT } from "./runtime.mjs";
+
 /**
  * What a run of the tests came to.
  * @typedef {object} TestRun
@@ -45,6 +48,10 @@ export function testEnvironment(env, { long }) {
 // Most tests wait (for processes, a database, a lease): more of them at once than there are cores keep the cores busy.
 const TESTS_AT_ONCE = 4;
 
+// How long each file took once, so that the longest begin first; `npm test -- --update-timings` measures anew. Files
+// that it does not know begin before all others.
+const TIMINGS = join(ROOT, "test/timings.json");
+
 /**
  * What `bun test` is called with: files run in several processes at once, each of which takes the next file when it is
  * done with one. Where nobody looks on, tests that pass are not named.
@@ -57,6 +64,7 @@ export function runnerArguments(args, { isTerminal }) {
     "--timeout=60000",
     `--parallel=${TESTS_AT_ONCE}`,
     "--no-isolate",
+    `--timings=${TIMINGS}`,
     ...(isTerminal ? [] : ["--only-failures"]),
     ...args.filter((arg) => arg !== "--long"),
   ];

@@ -31,10 +31,12 @@ export async function queueRequest(json: JsonObject, call: MediaCall): Promise<M
  * last parts, and the name of the request.
  */
 function jobIn(address: string): string | undefined {
-  return /^https?:\/\/[^?#]*?\/((?:[\w.-]{1,64}\/){2,3}requests\/[\w-]{1,128})(?:\/status)?$/.exec(
-    address,
-  )?.[1];
+  return JOB.exec(address)?.[1];
 }
+
+/** `openai/gpt-image-2/requests/764c`: it stands in a path. */
+const JOB =
+  /^https?:\/\/[^?#]*?\/((?:(?:workflows|comfy)\/)?[\w.-]{1,64}\/[\w.-]{1,64}\/requests\/[\w-]{1,128})(?:\/status)?$/;
 
 /** Asks after a request, and fetches its result once it is there. */
 export async function pollRequest(job: string, call: MediaCall, read: ReadOutput): Promise<MediaStep> {

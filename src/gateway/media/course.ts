@@ -13,7 +13,7 @@ import { grown, heededMs, jittered } from "./waits.ts";
 export interface BoundAdapter {
   create(call: MediaCall): Promise<MediaStep>;
   poll?(job: string, call: MediaCall): Promise<MediaStep>;
-  cancel?(job: string, call: MediaCall): Promise<void>;
+  cancel?(job: string, call: MediaCall): Promise<boolean>;
   find?(call: MediaCall): Promise<string | undefined>;
 }
 

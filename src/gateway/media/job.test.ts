@@ -479,7 +479,7 @@ describe("a run that is to stop", () => {
     const end = await running;
     return { ...it, end };
   }
-  const underWay: MakerScript = { create: [working()], poll: [working()], cancel: [undefined] };
+  const underWay: MakerScript = { create: [working()], poll: [working()], cancel: [true] };
 
   test("at its deadline fails, is told to stop at its provider, and may have cost the operator", async () => {
     const { end, maker, clock } = await stopped(underWay, "deadline", 5_000);
@@ -511,6 +511,12 @@ describe("a run that is to stop", () => {
     expect(maker.calls.filter((call) => call === "cancel job-1")).toHaveLength(5);
   });
 
+  test("is told of to its provider again after a failure of its server, and no more once that was heard", async () => {
+    const { maker, clock } = await stopped({ ...underWay, cancel: [false, false, true] }, "deadline", 5_000);
+    await clock.advance(120_000);
+    expect(maker.calls.filter((call) => call === "cancel job-1")).toHaveLength(3);
+  });
+
   test("amid its sending may be at work; while its provider takes no work it is not", async () => {
     expect(told((await stopped({ create: ["never"] }, "deadline")).end)).toBe("timeout_error, unfinished");
     expect(told((await stopped({ create: [refused("busy")] }, "deadline", 500)).end)).toBe("timeout_error");
@@ -518,7 +524,7 @@ describe("a run that is to stop", () => {
 
   for (const reason of ["shutdown", "deadline"] as const) {
     test(`amid its sending, because of ${reason}, still learns the name of its job`, async () => {
-      const it = scene({ create: ["later"], poll: [working()], cancel: [undefined] });
+      const it = scene({ create: ["later"], poll: [working()], cancel: [true] });
       const running = it.begin();
       await it.clock.advance(0);
       it.run.stop(reason);

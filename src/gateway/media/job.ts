@@ -293,14 +293,13 @@ function cancelBehind(job: Job): void {
   const tryOften = async (): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await cancel(
-          name,
-          callFor(job, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal }),
-        );
+        const call = callFor(job, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal });
+        if (await cancel(name, call)) return;
+        tell(job, "warn", "the provider could not be told to stop");
       } catch (error) {
         tell(job, "warn", "the provider could not be told to stop", error);
-        if (tries === CANCEL.tries) return;
       }
+      if (tries === CANCEL.tries) return;
       await wait(parts.clock, jittered(grown(1_000, tries - 1, 10_000), parts.random), signal);
     }
   };

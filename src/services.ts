@@ -103,7 +103,12 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: { ...shared, tasks, assets },
+      media: {
+        ...shared,
+        tasks,
+        assets,
+        allowedHosts: () => offers.current().settings.outbound.allowedHosts,
+      },
       relay: {
         ...shared,
         ledger: books.ledger,

@@ -72,6 +72,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const books = await openBooks({
     config,
     timeouts: () => offers.current().settings.timeouts,
+    isModel: (id) => offers.current().modelIds.has(id),
     failpoint,
     kill,
     onLost: onLost ?? (() => {}),

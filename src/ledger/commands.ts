@@ -207,6 +207,7 @@ const MONEY = {
   submit: true,
   claim: true,
   attempt: true,
+  note_refusal: true,
   note_job: true,
   renew: true,
   release: true,

@@ -179,7 +179,7 @@ async function findUnawaited({
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts"])
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals"])
     .where("awaited_by", "is not", null)
     .where("ended_at_ms", "is", null)
     .where(isDead({ engine, bootId, now: storeTime(engine, nowMs) }, "tasks.awaited_by"))
@@ -194,7 +194,7 @@ async function findUnawaited({
     epoch: Number(row.epoch),
     type: "generation_error",
     message: UNAWAITED,
-    unfinished: row.attempts > 0n,
+    unfinished: row.attempts > row.refusals,
     nowMs,
   }));
 }

@@ -131,6 +131,22 @@ describeOnEngines("a deadline", (on) => {
       expect(await losses()).toBe(1);
     });
 
+    test("books no loss where its provider had surely refused every attempt, whoever ends it", async () => {
+      const first = await started();
+      const task = await first.submit({ timeoutSec: 60 });
+      const { run } = await runOf(first, task);
+      await run.beginAttempt();
+      await run.noteRefusal();
+      expect(await station.row(task.id)).toMatchObject({ attempts: 1n, refusals: 1n });
+      first.kill();
+      const second = await started({ settings: { runningPerProcess: 0 } });
+      await station.endLease(task.id);
+      await station.pass(60_000);
+      await station.passing(() => isEnded(task), 4_000);
+      expect(second.runs.size).toBe(0);
+      expect(await losses()).toBe(0);
+    });
+
     test("ends it although its run does not stop", async () => {
       const process = await started();
       const task = await process.submit({ timeoutSec: 60 });

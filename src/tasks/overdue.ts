@@ -77,7 +77,7 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "timeout_sec"])
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals", "timeout_sec"])
     .where("ended_at_ms", "is", null)
     .where("deadline_ms", "<=", BigInt(nowMs))
     .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, nowMs })]))
@@ -95,7 +95,7 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
       epoch: Number(row.epoch),
       type: "timeout_error",
       message: timeoutMessage(Number(row.timeout_sec)),
-      unfinished: row.attempts > 0n,
+      unfinished: row.attempts > row.refusals,
       nowMs,
     }));
 }

@@ -38,6 +38,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     stopping,
     epoch,
     attempts: 0,
+    refusals: 0,
     phase: "claiming",
   };
 
@@ -89,7 +90,11 @@ export function createRun(parts: RunParts, picked: Picked): Run {
             error: describeError(settled.error),
           });
         const { timeoutSec } = picked.task;
-        return await endTask(parts, run, runEnd(settled, { stopped, attempts: run.attempts, timeoutSec }));
+        return await endTask(
+          parts,
+          run,
+          runEnd(settled, { stopped, mayBeBegun: mayBeBegun(run), timeoutSec }),
+        );
       } catch (error) {
         log.error("a task could not be ended", { ...aboutRun(picked), error: describeError(error) });
         return "lost";
@@ -105,6 +110,10 @@ export function createRun(parts: RunParts, picked: Picked): Run {
 /** Asked anew after each wait: the answer changes meanwhile. */
 function hasEnded({ phase }: RunState): boolean {
   return phase === "ended";
+}
+
+function mayBeBegun({ attempts, refusals }: RunState): boolean {
+  return attempts > refusals;
 }
 
 function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {
@@ -171,8 +180,8 @@ async function finish(
     nowMs,
   });
   if (answer?.ok === false && answer.reason === "deadline") {
-    const { attempts, picked } = run;
-    return fail(parts, run, timedOut({ stopped: "deadline", attempts, timeoutSec: picked.task.timeoutSec }));
+    const { timeoutSec } = run.picked.task;
+    return fail(parts, run, timedOut({ stopped: "deadline", mayBeBegun: mayBeBegun(run), timeoutSec }));
   }
   if (answer?.ok !== true) return lost(parts, run);
   failpoint("task.after_finish");

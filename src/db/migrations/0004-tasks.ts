@@ -18,6 +18,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     provider text,
     job text,
     attempts ${integer} not null default 0,
+    refusals ${integer} not null default 0,
     terms text not null,
     warnings text not null,
     timeout_sec ${integer} not null,
@@ -37,7 +38,8 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     check ((state = 'running') = (lease_until_ms is not null)),
     check ((state = 'completed') = (result is not null)),
     check ((state = 'completed') = (charge is not null)),
-    check ((state = 'failed') = (error_type is not null))
+    check ((state = 'failed') = (error_type is not null)),
+    check (refusals between 0 and attempts)
   ) ${table}`,
   `create index tasks_of_account on tasks (account_id, seq)`,
   `create index tasks_pending on tasks (account_id, kind, model, ready_at_ms, seq) where state = 'pending'`,

@@ -24,7 +24,7 @@ import { testFilm, testPicture } from "../../../test/upstream/media/result-files
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
-import type { MediaDone, MediaOutput, MediaRefusal } from "../../providers/media.ts";
+import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { TaskOutcome } from "../../tasks/runner.ts";
 import { createMediaRunner } from "./job.ts";
@@ -154,11 +154,11 @@ describe("a task that nobody has begun", () => {
       steps: ["attempt", "job a", "job b"],
     },
     {
-      name: "is sent again while its provider takes no work, as one attempt",
+      name: "is sent again while its provider takes no work, and none of it counts",
       script: { create: [refused("busy"), refused("busy"), upstream("ECONNREFUSED"), done()] },
       want: "1 for 350000000",
-      calls: ["create 1", "create 1", "create 1", "create 1"],
-      steps: ["attempt"],
+      calls: ["create 1", "create 2", "create 3", "create 4"],
+      steps: [...[1, 2, 3].flatMap(() => ["attempt", "refusal"]), "attempt"],
     },
     {
       name: "is sent once more when nobody can tell whether it was begun",
@@ -240,7 +240,7 @@ describe("a task that nobody has begun", () => {
     expect(clock.nowMs()).toBeLessThan(run.deadlineMs);
     // One second, doubled to a minute.
     expect(maker.timesMs.slice(0, 8)).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000]);
-    expect(run.steps).toEqual(["attempt"]);
+    expect(run.steps.slice(-2)).toEqual(["attempt", "refusal"]);
   });
 
   for (const [retryAfterMs, wantMs] of [
@@ -291,6 +291,23 @@ describe("a task that was left behind", () => {
     expect(told(await again)).toBe("released");
     expect(told(await begin(run.next()))).toBe("generation_error, unfinished");
     expect(maker.calls).toEqual(["create 1", "create 2"]);
+  });
+
+  test("while its provider took no work has used nothing up, however often that was", async () => {
+    const { run, begin, outcome, clock } = scene({
+      create: [...Array<MediaStep>(4).fill(refused("busy")), refused("unclear"), done()],
+    });
+    let next = run;
+    for (let restarts = 0; restarts < 4; restarts += 1) {
+      const waiting = begin(next);
+      await clock.advance(0);
+      next.stop("shutdown");
+      expect(told(await waiting)).toBe("released");
+      next = next.next();
+      expect(next.attempts - next.refusals).toBe(0);
+    }
+    // In doubt it is sent once more, as ever.
+    expect(told(await outcome(next))).toBe("1 for 350000000");
   });
 
   const cases: readonly {

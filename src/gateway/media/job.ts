@@ -60,7 +60,7 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
         model,
         provider,
       });
-      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > 0 };
+      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > run.refusals };
     }
     try {
       return await work(job);
@@ -103,7 +103,8 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
   const progress = {
     job: run.job,
     attempts: run.attempts,
-    mayBeAtWork: run.attempts > 0 || run.job !== null,
+    refusals: run.refusals,
+    mayBeAtWork: run.attempts > run.refusals || run.job !== null,
   };
   return {
     parts,

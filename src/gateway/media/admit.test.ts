@@ -189,6 +189,16 @@ describe("a field that is null, and one that nobody knows", () => {
     ]);
   });
 
+  test("so are those of a frame, which stays one", () => {
+    const frame = { type: "image_url", image_url: LINK, "a\nb": null };
+    const { request, warnings } = askVideo(videoBody(SEEDANCE, { frame_images: [LINK, frame] }));
+    expect(request).toMatchObject({ firstFrame: LINK, lastFrame: LINK });
+    expect(warnings).toEqual([
+      "frame_images[1].type was left out: it is not a field of requests for videos",
+      "frame_images[1].a?b was left out: it is not a field of requests for videos",
+    ]);
+  });
+
   test("very many unknown ones are named by a few, and counted", () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`f${i}`, i]));
     const { warnings } = askImage(imageBody(QWEN, many));
@@ -364,6 +374,7 @@ describe("frames find their place", () => {
     ["a last frame and a text", [last, A], { firstFrame: A, lastFrame: B }],
     ["a first frame and a text", [first, B], { firstFrame: A, lastFrame: B }],
     ["a text and a first frame", [B, first], { firstFrame: A, lastFrame: B }],
+    ["an object whose place is null", [{ image_url: A, frame_type: null }], { firstFrame: A }],
   ];
   test.each(cases)("%s", (_, list, want) => expect(frames(list)).toEqual(want));
 

@@ -53,5 +53,8 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     sealed text not null
   ) ${table}`,
   `alter table holds add column task_id text`,
+  // Holds of tasks are open for long, and are not looked at when those of requests are.
+  `drop index holds_open`,
+  `create index holds_open on holds (task_id, expires_at_ms) where state = 'held'`,
   ...protectTasks,
 ];

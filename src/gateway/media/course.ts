@@ -41,6 +41,8 @@ export interface Course {
   readonly onTrouble: (what: string, error?: unknown) => void;
   /** Told of a refusal that only the operator can mend. */
   readonly onOperatorFault: (said: string) => void;
+  /** Makes durable what the provider calls the work. */
+  readonly noteJob: (job: string) => Promise<void>;
   readonly progress: CourseProgress;
 }
 
@@ -276,7 +278,7 @@ function over(end: CourseEnd, mayBeAtWork = false): Sent {
 async function noteJob(course: Course, job: string): Promise<void> {
   course.progress.job = job;
   course.progress.mayBeAtWork = true;
-  await course.run.noteJob(job);
+  await course.noteJob(job);
 }
 
 /** How many answers in a row were of a kind that is not borne with for ever. */

@@ -17,6 +17,7 @@ import { openMediaCall } from "./call.ts";
 import { bindAdapter, type BoundAdapter, type Course, type CourseProgress, followCourse } from "./course.ts";
 import { failureOf, noResult } from "./failure.ts";
 import { loadInput } from "./input.ts";
+import { homeOf, jobNote } from "./job-home.ts";
 import type { MediaModel } from "./model.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
@@ -94,17 +95,18 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     found.category === run.kind && found.media !== undefined;
   const model = offer.catalog.byId(run.model).find(isOfRun);
   const route = model?.routes.find((found) => found.provider === run.provider);
-  const provider = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || route === undefined || provider === undefined)
+  const offered = offer.mediaProviders.get(run.provider);
+  if (payload === undefined || model === undefined || route === undefined || offered === undefined)
     return undefined;
+  const { job, provider } = homeOf(run.job, offered);
   const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
   const adapter = adapterFor(provider, payload);
   if (adapter === undefined) return undefined;
   const progress = {
-    job: run.job,
+    job,
     attempts: run.attempts,
     refusals: run.refusals,
-    mayBeAtWork: run.attempts > run.refusals || run.job !== null,
+    mayBeAtWork: run.attempts > run.refusals || job !== null,
   };
   return {
     parts,
@@ -137,7 +139,7 @@ async function work(job: Job): Promise<TaskOutcome> {
 }
 
 function courseOf(job: Job): Course {
-  const { parts, run, adapter, progress } = job;
+  const { parts, run, provider, adapter, progress } = job;
   return {
     run,
     adapter,
@@ -148,6 +150,7 @@ function courseOf(job: Job): Course {
     failpoint: parts.failpoint,
     onTrouble: (what, error) => tell(job, "warn", what, error),
     onOperatorFault: (said) => tell(job, "error", "the provider refused the gateway itself", said),
+    noteJob: (name) => run.noteJob(jobNote(name, provider)),
     progress,
   };
 }

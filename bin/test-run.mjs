@@ -61,7 +61,7 @@ const TIMINGS = join(ROOT, "test/timings.json");
  */
 export function runnerArguments(args, { isTerminal }) {
   return [
-    "--timeout=60000",
+    "--timeout=120000",
     `--parallel=${TESTS_AT_ONCE}`,
     "--no-isolate",
     `--timings=${TIMINGS}`,
@@ -177,10 +177,11 @@ function outsideOfTests(lines) {
   const failures = [];
   for (const [at, line] of lines.entries()) {
     if (line !== "# Unhandled error between tests") continue;
-    const file = lines.slice(0, at).findLast((before) => /^\S+\.[cm]?[jt]sx?:$/.test(before));
     const length = lines.slice(at + 2).findIndex((after) => RULE.test(after));
     const reason = lines.slice(at + 2, length === -1 ? undefined : at + 2 + length).join("\n");
-    failures.push({ name: `${file ?? "no file:"} outside of its tests`, reason });
+    // The line above names a file that may be another: files run side by side.
+    const file = /[^\s"'`(]+\.test\.[cm]?[jt]sx?/.exec(reason)?.[0];
+    failures.push({ name: `${file ?? "a file"}: outside of its tests`, reason });
   }
   return failures;
 }

@@ -31,7 +31,7 @@ async function work(parts: RunParts, run: RunState): Promise<Settled> {
   try {
     const stored = await load(parts, run);
     run.attempts = stored.attempts;
-    const payload: unknown = JSON.parse(parts.cipher.open(stored.sealed));
+    const payload: unknown = JSON.parse(await parts.cipher.open(stored.sealed));
     run.stopping.signal.throwIfAborted();
     return { outcome: await parts.runner(taskRun(parts, run, { ...stored, payload })) };
   } catch (error) {

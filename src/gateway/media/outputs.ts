@@ -110,7 +110,8 @@ async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Pr
 
 async function wholeOutput(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
   if ("url" in output) return fetchOutput(parts, output, wholeFile);
-  if ("bytes" in output) return output.bytes;
+  // Cutting takes the memory along, and a second try needs it.
+  if ("bytes" in output) return output.bytes.slice();
   return joinBytes(await Array.fromAsync(parts.texts.decode(output.base64)));
 }
 

@@ -8,8 +8,14 @@ export interface Assets {
    * and written as it comes, and never held as a whole. The name is made of the content, so who stores the same again
    * overwrites it with itself. Rejects with what its source rejected with, or with an `overloaded_error` when it cannot
    * be kept now (the disk is full, the store is away): nothing of it is to be seen then, and it can be tried again.
+   * What can be tried again without its source is tried by `insist`; absent: once.
    */
-  store(taskId: string, source: FileSource, kind: "image" | "video"): Promise<ResultFile | NotStored>;
+  store(
+    taskId: string,
+    source: FileSource,
+    kind: "image" | "video",
+    insist?: Insist,
+  ): Promise<ResultFile | NotStored>;
   /** A URL of the file, signed now; for an hour. */
   urlOf(taskId: string, file: ResultFile): string;
   /**
@@ -29,6 +35,9 @@ export interface Assets {
 
 /** A file that comes: its bytes, or its pieces, one after the other. A piece is used until the next is asked for. */
 export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** Does some work of the store, again as often as it likes where that rejects. */
+export type Insist = <Done>(work: () => Promise<Done>) => Promise<Done>;
 
 /** The files of `Assets` as their URLs are asked for. */
 export interface AssetUrls {

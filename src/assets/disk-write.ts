@@ -129,8 +129,7 @@ async function makeFolder(folder: string): Promise<void> {
 
 async function makeTaskFolder(task: string): Promise<void> {
   await makeFolder(task);
-  if (!(await lstat(task)).isDirectory())
-    throw new Error("A link stands where the folder of a task should.");
+  if (!(await lstat(task)).isDirectory()) throw new Error("A link stands where the folder of a task should.");
 }
 
 async function syncFolder(folder: string): Promise<void> {

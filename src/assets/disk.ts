@@ -5,14 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
 import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
-import {
-  type AssetName,
-  isAssetName,
-  isTaskId,
-  mediaTypeOf,
-  pathOf,
-  readPath,
-} from "./asset-name.ts";
+import { type AssetName, isAssetName, isTaskId, mediaTypeOf, pathOf, readPath } from "./asset-name.ts";
 import { unavailable } from "./unavailable.ts";
 import { createPlace, isMissing } from "./disk-write.ts";
 import { createUrlSigner } from "./signed-url.ts";

@@ -48,12 +48,12 @@ export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & Asset
   /** Where the next sweep goes on. */
   let after = "";
   return {
-    async store(taskId, source, kind) {
+    async store(taskId, source, kind, insist = (work) => work()) {
       keyOf(taskId, "");
       // Its name is made of its content, which is known once all of it has come.
       return spool.through(source, kind, async (path, { name, bytes, mediaType }) => {
-        const file = fileSlice(path, 0, bytes);
-        await stored(bucket.put(keyOf(taskId, name), file, mediaType));
+        const key = keyOf(taskId, name);
+        await insist(() => stored(bucket.put(key, fileSlice(path, 0, bytes), mediaType)));
       });
     },
 

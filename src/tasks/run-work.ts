@@ -32,7 +32,7 @@ async function work(parts: RunParts, run: RunState): Promise<Settled> {
     const stored = await load(parts, run);
     run.attempts = stored.attempts;
     run.refusals = stored.refusals;
-    const payload: unknown = JSON.parse(parts.cipher.open(stored.sealed));
+    const payload: unknown = JSON.parse(await parts.cipher.open(stored.sealed));
     run.stopping.signal.throwIfAborted();
     return { outcome: await parts.runner(taskRun(parts, run, { ...stored, payload })) };
   } catch (error) {

@@ -22,6 +22,8 @@ import {
 } from "../../../test/gateway/scripted-maker.ts";
 import { testFilm, testPicture } from "../../../test/upstream/media/result-files.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
+import { Readable } from "node:stream";
+import { createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
@@ -78,13 +80,14 @@ function scene(
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
-    async fetch(url, { maxBytes }) {
+    async fetch(url, { maxBytes }, take) {
       fetched.push(url);
       bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
-      return { bytes, contentType: "" };
+      return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
+    memory: createByteBudget(() => 1),
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,
@@ -610,10 +613,14 @@ describe("outputs", () => {
     expect(log.lines.every(({ level }) => level === "warn")).toBe(true);
   });
 
-  test("wait for their store, however long it is away, and are fetched no second time", async () => {
+  test("wait for their store, however long it is away, and are asked for again by their address", async () => {
     const { outcome, files, fetched, clock } = scene(
-      { create: [done([url("a")])] },
-      { behind: () => testPicture() },
+      {
+        create: [
+          done([url("a"), { bytes: testPicture(20, 10) }, { base64: testPicture(30, 10).toBase64() }]),
+        ],
+      },
+      { request: { ...PICTURE, n: 3 }, behind: () => testPicture() },
     );
     const store = files.store.bind(files);
     const startMs = clock.nowMs();
@@ -622,8 +629,9 @@ describe("outputs", () => {
         throw new GatewayError("overloaded_error", "Results cannot be stored.");
       return store(...file);
     };
-    expect(told(await outcome())).toBe("1 for 350000000");
-    expect(fetched).toHaveLength(1);
+    expect(told(await outcome())).toBe("3 for 1050000000");
+    expect(fetched.length).toBeGreaterThan(5);
+    expect(fetched.length).toBeLessThan(20);
   });
 
   test("whose store is away until the deadline end the task there, at the operator's loss", async () => {

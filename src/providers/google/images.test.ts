@@ -127,7 +127,7 @@ test("a wait that its details name is heeded", async () => {
   expect(step).toMatchObject({ refusal: { reason: "busy", retryAfterMs: 28_000 } });
 });
 
-test("thoughts are no pictures, and a broken one is left out", async () => {
+test("thoughts are no pictures, and data is handed on as it stands", async () => {
   const parts = [
     { inlineData: { data: "BBBB" }, thought: true },
     { text: "x" },
@@ -135,7 +135,7 @@ test("thoughts are no pictures, and a broken one is left out", async () => {
     { inlineData: { data: "AAAA" }, thoughtSignature: "s" },
   ];
   const step = await create([{ json: { candidates: [{ content: { parts } }] } }]);
-  expect(step).toEqual({ state: "done", outputs: [{ bytes: new Uint8Array(3) }] });
+  expect(step).toEqual({ state: "done", outputs: [{ base64: "!" }, { base64: "AAAA" }] });
 });
 
 test("pictures that are more together than a request may be are not sent", async () => {

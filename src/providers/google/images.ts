@@ -148,11 +148,7 @@ function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
     isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
   return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
     if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
-    try {
-      return [{ bytes: Uint8Array.fromBase64(inlineData.data) }];
-    } catch {
-      return [];
-    }
+    return [{ base64: inlineData.data }];
   });
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
+import { bytesOf, isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
 import type { MediaCall, MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
 
 /** Starts a prediction. What is asked differs by model; what is answered does not. */
@@ -63,12 +63,7 @@ function readPrediction(
 
 /** An address, or base64 with or without the head of a data URI. */
 function outputOf(output: string): MediaOutput[] {
-  if (/^https?:\/\//.test(output)) return [{ url: output }];
-  try {
-    return [{ bytes: Uint8Array.fromBase64(output.slice(output.indexOf(",") + 1)) }];
-  } catch {
-    return [];
-  }
+  return /^https?:\/\//.test(output) ? [{ url: output }] : bytesOf(output.slice(output.indexOf(",") + 1));
 }
 
 /** It fails with a sentence and no code. */

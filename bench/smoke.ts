@@ -9,8 +9,15 @@ import { upstreamIdFor } from "../src/core/upstream-id.ts";
 import type { Offer } from "../src/gateway/offer.ts";
 import { admitImage, admitVideo, type TaskAdmission } from "../src/gateway/media/admit.ts";
 import { bindAdapter, type BoundAdapter } from "../src/gateway/media/course.ts";
-import type { MediaCall, MediaHttpAnswer, MediaHttpRequest, MediaOutput } from "../src/providers/media.ts";
-import type { MediaProvider } from "../src/providers/provider.ts";
+import type {
+  MediaCall,
+  MediaDone,
+  MediaHttpAnswer,
+  MediaHttpRequest,
+  MediaOutput,
+  MediaStep,
+} from "../src/providers/media.ts";
+import type { MediaProvider, ProviderDefinition } from "../src/providers/provider.ts";
 import { PROVIDERS } from "../src/providers/registry.ts";
 
 const USAGE =
@@ -41,7 +48,7 @@ export async function smoke(
     print(`${USAGE} Providers: ${makers.map((maker) => maker.id).join(", ")}.`);
     return 2;
   }
-  const order = orderFor(definition.id, definition.keyVariable, environment);
+  const order = orderFor(definition, environment);
   if (typeof order === "string") {
     print(order);
     return 2;
@@ -50,8 +57,12 @@ export async function smoke(
   print(`${admission.request.kind} of ${admission.model.id} as ${upstreamId} at ${provider.baseUrl}`);
   print(`about ${creditsText(admission.expectedCost)} credits at list price`);
   try {
-    const outputs = await make(adapter, callOf(order, print), pollMs, print);
-    if (outputs === undefined) return 1;
+    const end = await make(adapter, callOf(order, print), pollMs);
+    if (end.state !== "done") {
+      print(withoutSecrets(sentenceOf(end, order), provider));
+      return 1;
+    }
+    const { outputs } = end;
     const looked = await Promise.all(outputs.map((output) => look(output, admission.request.kind)));
     for (const line of looked) print(line);
     const good = looked.filter((line) => line.startsWith("made: ")).length;
@@ -62,12 +73,14 @@ export async function smoke(
     );
     return good > 0 ? 0 : 1;
   } catch (error) {
-    print(`failed: ${withoutSecrets(error instanceof Error ? error.message : String(error), provider)}`);
+    const what = error instanceof Error ? error.message : String(error);
+    print(`failed: ${withoutSecrets(what, provider)}; is ${definition.baseUrlVariable} right?`);
     return 1;
   }
 }
 
 interface Order {
+  readonly definition: ProviderDefinition;
   readonly provider: MediaProvider;
   readonly admission: TaskAdmission;
   readonly upstreamId: string;
@@ -75,7 +88,8 @@ interface Order {
 }
 
 /** The cheapest request that one of the provider's models takes; in words why there is none. */
-function orderFor(id: string, keyVariable: string, environment: Environment): Order | string {
+function orderFor(definition: ProviderDefinition, environment: Environment): Order | string {
+  const { id, keyVariable } = definition;
   let provider: MediaProvider | undefined;
   try {
     provider = readSettings("", environment, PROVIDERS).mediaProviders.get(id);
@@ -104,7 +118,8 @@ function orderFor(id: string, keyVariable: string, environment: Environment): Or
   const adapter = admission === undefined ? undefined : adapterFor(provider, admission.request);
   if (admission === undefined || route === undefined || adapter === undefined)
     return `No model of ${id} can be tried.`;
-  return { provider, admission, upstreamId: upstreamIdFor(route.upstreamId, admission.request), adapter };
+  const upstreamId = upstreamIdFor(route.upstreamId, admission.request);
+  return { definition, provider, admission, upstreamId, adapter };
 }
 
 /** What makes a request cheaper; each model takes one of them at least. */
@@ -137,12 +152,7 @@ function adapterFor({ adapters }: MediaProvider, request: MediaRequest): BoundAd
 }
 
 /** Begins the work once and asks after it to its end. */
-async function make(
-  adapter: BoundAdapter,
-  call: MediaCall,
-  pollMs: number,
-  print: (line: string) => void,
-): Promise<readonly MediaOutput[] | undefined> {
+async function make(adapter: BoundAdapter, call: MediaCall, pollMs: number): Promise<MediaStep> {
   let step = await adapter.create(call);
   const until = performance.now() + LIMIT_MS.work;
   while (step.state === "working" && adapter.poll !== undefined) {
@@ -150,12 +160,25 @@ async function make(
     await Bun.sleep(pollMs);
     step = await adapter.poll(step.job, call);
   }
-  if (step.state === "done") return step.outputs;
-  if (step.state === "refused") {
-    const { reason, code = "none", message } = step.refusal;
-    print(`refused: ${reason}, code ${code}: ${message}`);
-  } else print(`it came to nothing: ${step.state}`);
-  return undefined;
+  return step;
+}
+
+/** What an operator can do about it. */
+function sentenceOf(end: Exclude<MediaStep, MediaDone>, { definition, provider }: Order): string {
+  const { id, keyVariable, baseUrlVariable } = definition;
+  if (end.state !== "refused") return `it came to nothing: ${end.state}`;
+  const { reason, code = "none", message } = end.refusal;
+  const said = `code ${code}${message === "" ? "" : `, ${message}`}`;
+  switch (reason) {
+    case "operator_fault":
+      return `${id} refuses this account: ${said}. Check ${keyVariable}, its balance, and whether the model is open to it; of a 404 or a redirect ${baseUrlVariable} too.`;
+    case "busy":
+      return `${id} takes no work now: ${said}. Try again later.`;
+    case "unclear":
+      return `${provider.baseUrl} did not answer as ${id} does: ${said}. Is ${baseUrlVariable} right?`;
+    default:
+      return `refused: ${reason}, ${said}`;
+  }
 }
 
 function callOf({ provider, admission, upstreamId }: Order, print: (line: string) => void): MediaCall {
@@ -186,7 +209,13 @@ async function send(
   const response = await fetch(url, {
     method,
     redirect: "manual",
-    headers: { ...headers, ...provider.headers, "content-type": "application/json" },
+    headers: {
+      ...headers,
+      ...provider.headers,
+      accept: "application/json",
+      "user-agent": "switchyard",
+      ...(json === undefined ? {} : { "content-type": "application/json" }),
+    },
     signal: AbortSignal.timeout(LIMIT_MS.request),
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),
   });

@@ -1,26 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { createFastClock } from "../gateway/fast-clock.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
-import { startArkDouble } from "../upstream/media/ark-double.ts";
-import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
-import { startFalDouble } from "../upstream/media/fal-double.ts";
-import { startGoogleDouble } from "../upstream/media/google-double.ts";
+import { DOUBLES, environmentOf, type Vendor, VENDORS } from "../upstream/media/doubles.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
-import { startMidjourneyDouble } from "../upstream/media/midjourney-double.ts";
-import { startOpenaiDouble } from "../upstream/media/openai-double.ts";
-import { startWavespeedDouble } from "../upstream/media/wavespeed-double.ts";
 
-/** The vendors of pictures and films: how their variables begin, which holds the key, and their strict doubles. */
-export const VENDORS = {
-  dashscope: { name: "DASHSCOPE", key: "DASHSCOPE_API_KEY", start: startDashscopeDouble },
-  google: { name: "GEMINI", key: "GEMINI_API_KEY", start: startGoogleDouble },
-  openai: { name: "OPENAI", key: "OPENAI_API_KEY", start: startOpenaiDouble },
-  midjourney: { name: "MIDJOURNEY_PROXY", key: "MIDJOURNEY_PROXY_SECRET", start: startMidjourneyDouble },
-  ark: { name: "ARK", key: "ARK_API_KEY", start: startArkDouble },
-  fal: { name: "FAL", key: "FAL_KEY", start: startFalDouble },
-  wavespeed: { name: "WAVESPEED", key: "WAVESPEED_API_KEY", start: startWavespeedDouble },
-} as const;
-export type Vendor = keyof typeof VENDORS;
+export type { Vendor };
 
 /** A request as a client makes it. */
 export interface Asked {
@@ -41,7 +25,7 @@ export interface Station {
 export function openStations(times: number): (vendor: Vendor) => Station {
   const stations = new Map<Vendor, Station>();
   beforeAll(async () => {
-    for (const vendor of Object.keys(VENDORS) as Vendor[]) stations.set(vendor, await open(vendor, times));
+    for (const vendor of VENDORS) stations.set(vendor, await open(vendor, times));
   });
   afterAll(async () => {
     for (const { double, gateway } of stations.values()) {
@@ -69,11 +53,10 @@ export function openStations(times: number): (vendor: Vendor) => Station {
 }
 
 async function open(vendor: Vendor, times: number): Promise<Station> {
-  const { name, key, start } = VENDORS[vendor];
-  const double = await start(UPSTREAM_KEY);
+  const double = await DOUBLES[vendor](UPSTREAM_KEY);
   const gateway = await startGateway({
     clock: createFastClock(times),
-    environment: { [key]: UPSTREAM_KEY, [`${name}_BASE_URL`]: double.baseUrl },
+    environment: environmentOf(vendor, double, UPSTREAM_KEY),
     // A lease that runs out as fast as time does would be lost on a busy machine.
     settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }\ntasks: { lease_seconds: 3600 }`,
   });

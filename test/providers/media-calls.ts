@@ -4,7 +4,7 @@ import type { Hold } from "../../src/core/hold.ts";
 import { openMediaCall } from "../../src/gateway/media/call.ts";
 import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
 import { jsonValue } from "../../src/protocols/answer-json.ts";
-import type { MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../src/providers/media.ts";
+import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 
 /** A call of an adapter whose provider answers as `respond` says; what it was sent is kept. */
@@ -34,8 +34,8 @@ export function scriptedCall(
   };
 }
 
-/** A call over the network, as the gateway makes it. */
-export function realCall(provider: MediaProvider, upstreamId: string): MediaCall {
+/** A call over the network, as the gateway makes it. What it loads is `loaded`. */
+export function realCall(provider: MediaProvider, upstreamId: string, loaded?: LoadedMedia): MediaCall {
   return openMediaCall(
     {
       paidBy: {} as Hold,
@@ -43,7 +43,10 @@ export function realCall(provider: MediaProvider, upstreamId: string): MediaCall
       upstreamId,
       model: "test/model",
       clientHeaders: {},
-      load: () => Promise.reject(new Error("Nothing is loaded here.")),
+      load: async () => {
+        if (loaded === undefined) throw new Error("Nothing is loaded here.");
+        return loaded;
+      },
       memory: createByteBudget(() => 1).open(),
       texts: createLongTexts(),
       clock: createFakeClock(),

@@ -49,9 +49,15 @@ function bodyOf(
 
 /** A picture may fail beside others; only what was made is billed. */
 function readPictures(data: readonly JsonObject[]): MediaStep {
-  const outputs = data.flatMap(({ url }): MediaOutput[] => (typeof url === "string" ? [{ url }] : []));
+  const outputs = data.flatMap(outputOf);
   const failed = data.find(({ error }) => isJsonObject(error));
   if (outputs.length === 0 && failed !== undefined)
     return { state: "refused", refusal: endedWith(readFailure(failed)) };
   return { state: "done", outputs, usage: { ...NO_USAGE, images: outputs.length } };
+}
+
+/** An address as is asked for, or the bytes, which a reseller may give all the same. */
+function outputOf({ url, b64_json: base64 }: JsonObject): MediaOutput[] {
+  if (typeof url === "string") return [{ url }];
+  return typeof base64 === "string" ? [{ base64 }] : [];
 }

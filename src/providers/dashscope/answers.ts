@@ -47,7 +47,11 @@ const CODES: CodeTable = [
 /** Of an input that is longer or larger than is taken; its code is that of any wrong parameter. */
 const TOO_LARGE = /\b(image|video|audio|file|media|url)\b[^.]{0,80}\b(too large|exceeds?|larger than)\b/i;
 
+/** Of a failure that has no code. */
+const MODERATED = /content policy|inappropriate content/i;
+
 function reasonOfCode(code: string, message: string): MediaRefusal["reason"] | undefined {
+  if (code === "" && MODERATED.test(message)) return "moderation";
   const known = reasonIn(CODES, code);
   // Among the invalid ones is a file that its inspection could not fetch (`InvalidParameter.DataInspection`).
   if (known !== undefined || !/^(invalid|badrequest)/i.test(code)) return known;

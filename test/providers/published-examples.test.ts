@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import type { MediaStep } from "../../src/providers/media.ts";
+import { arkImages } from "../../src/providers/ark/images.ts";
+import { arkVideos } from "../../src/providers/ark/videos.ts";
+import { dashscopeVideos } from "../../src/providers/dashscope/videos.ts";
+import { falImages } from "../../src/providers/fal/images.ts";
+import { falVideos } from "../../src/providers/fal/videos.ts";
+import { openaiImages } from "../../src/providers/openai/images.ts";
+import { FILM, PICTURE } from "../gateway/media-run.ts";
+import { scriptedCall } from "../upstream/media/scripted-call.ts";
+import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
+
+// Answers that other projects and the vendors' pages give as examples. They were written by hand, so that they show only
+// that we read these forms as their authors do; no vendor sent them.
+
+const COMPLETED = { json: { status: "COMPLETED" } };
+
+/** What each example is read as, by its path. */
+const EXAMPLES: Readonly<Record<string, (body: unknown) => Promise<MediaStep | undefined>>> = {
+  "videos/fal/queue-submit": (json) =>
+    falVideos.create(FILM, scriptedCall("fal-ai/luma-dream-machine", [{ json }]).call),
+  "videos/fal/queue-result": async (json) =>
+    falVideos.poll?.("fal-ai/x/requests/1", FILM, scriptedCall("", [COMPLETED, { json }]).call),
+  "images/fal/qwen-image": async (json) =>
+    falImages.poll?.("fal-ai/x/requests/1", PICTURE, scriptedCall("", [COMPLETED, { json }]).call),
+  "images/bytedance/seedream-b64": (json) => arkImages.create(PICTURE, scriptedCall("", [{ json }]).call),
+  "videos/bytedance/create": (json) => arkVideos.create(FILM, scriptedCall("", [{ json }]).call),
+  ...Object.fromEntries(
+    ["queued", "running", "succeeded", "failed-sensitive", "cancelled"].map((name) => [
+      `videos/bytedance/poll-${name}`,
+      async (json: unknown) => arkVideos.poll?.("j", FILM, scriptedCall("", [{ json }]).call),
+    ]),
+  ),
+  "videos/dashscope/wan-create-pending": (json) =>
+    dashscopeVideos.create(FILM, scriptedCall("wan2.6-t2v", [{ json }]).call),
+  ...Object.fromEntries(
+    ["running", "succeeded", "failed"].map((name) => [
+      `videos/dashscope/wan-poll-${name}`,
+      async (json: unknown) => dashscopeVideos.poll?.("j", FILM, scriptedCall("", [{ json }]).call),
+    ]),
+  ),
+  "images/openai/gpt-image-usage": (json) =>
+    openaiImages.create(PICTURE, scriptedCall("gpt-image-1.5", [{ json }]).call),
+};
+
+const WANT: Readonly<Record<string, object>> = {
+  "videos/fal/queue-submit": {
+    state: "working",
+    job: "fal-ai/luma-dream-machine/requests/test-request-id-123",
+  },
+  "videos/fal/queue-result": {
+    state: "done",
+    outputs: [{ url: "https://fal.media/files/video-output.mp4" }],
+  },
+  "images/fal/qwen-image": { state: "done", outputs: [{ url: "https://api.example.com/image.png" }] },
+  "images/bytedance/seedream-b64": { state: "done", outputs: [{ bytes: expect.anything() }, {}] },
+  "videos/bytedance/create": { state: "working", job: "test-task-id-123" },
+  "videos/bytedance/poll-queued": { state: "working" },
+  "videos/bytedance/poll-running": { state: "working" },
+  "videos/bytedance/poll-succeeded": {
+    state: "done",
+    outputs: [{ url: "https://bytedance.cdn/files/video-output.mp4" }],
+    usage: { output: 100 },
+  },
+  "videos/bytedance/poll-failed-sensitive": { state: "refused", refusal: { reason: "moderation" } },
+  "videos/bytedance/poll-cancelled": { state: "refused", refusal: { reason: "failed" } },
+  "videos/dashscope/wan-create-pending": { state: "working", job: "task-abc-123" },
+  "videos/dashscope/wan-poll-running": { state: "working" },
+  "videos/dashscope/wan-poll-succeeded": {
+    state: "done",
+    outputs: [{ url: "https://dashscope-result.oss.aliyuncs.com/output/video-001.mp4" }],
+    usage: { seconds: 5 },
+  },
+  "videos/dashscope/wan-poll-failed": { state: "refused", refusal: { reason: "moderation" } },
+  // Its picture is an ellipsis.
+  "images/openai/gpt-image-usage": {
+    state: "done",
+    outputs: [],
+    usage: { input: 10, imageInput: 40, output: 0, imageOutput: 50 },
+  },
+};
+
+describe.skipIf(!recordingsAvailable())("published examples are read as they are meant:", () => {
+  const folders = recordingsAvailable() ? ["documented/images", "documented/videos"] : [];
+  const examples = folders.flatMap((folder) => loadRecordings(folder));
+  for (const [path, read] of Object.entries(EXAMPLES))
+    test(path, async () => {
+      const example = examples.find((one) => one.path.endsWith(`${path}.json`));
+      if (example === undefined) throw new Error("There is no such example.");
+      expect(await read(example.response.body)).toMatchObject(WANT[path] ?? {});
+    });
+
+  test("all that there are of our vendors", () => {
+    const ours = examples
+      .map(({ path }) => path.replace(/^.*documented\//, "").replace(/\.json$/, ""))
+      .filter((path) => /\/(fal|bytedance|dashscope|openai)\//.test(path))
+      // No stream is asked for, and those films are made no more.
+      .filter((path) => !/stream|sora/.test(path));
+    expect(ours.sort()).toEqual(Object.keys(EXAMPLES).sort());
+  });
+});

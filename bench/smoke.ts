@@ -115,9 +115,15 @@ const ASKED = {
 
 function admitted(offer: Offer, kind: "image" | "video", body: object): TaskAdmission | undefined {
   const caller = { keyId: "smoke", accountId: "smoke", models: null };
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const request = {
+    offer,
+    caller,
+    body: new TextEncoder().encode(JSON.stringify(body)),
+    nowMs: 0,
+    allowedHosts: [],
+  };
   try {
-    return (kind === "image" ? admitImage : admitVideo)(offer, caller, bytes, 0);
+    return kind === "image" ? admitImage(request) : admitVideo(request);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

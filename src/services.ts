@@ -72,6 +72,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const books = await openBooks({
     config,
     timeouts: () => offers.current().settings.timeouts,
+    isModel: (id) => offers.current().modelIds.has(id),
     failpoint,
     kill,
     onLost: onLost ?? (() => {}),
@@ -103,7 +104,12 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: { ...shared, tasks, assets },
+      media: {
+        ...shared,
+        tasks,
+        assets,
+        allowedHosts: () => offers.current().settings.outbound.allowedHosts,
+      },
       relay: {
         ...shared,
         ledger: books.ledger,

@@ -10,8 +10,8 @@ export interface MediaAdapter<Request extends MediaRequest> {
   create(request: Request, call: MediaCall): Promise<MediaStep>;
   /** Asks after a job that `create` has given; absent where `create` never gives one. */
   poll?(job: string, request: Request, call: MediaCall): Promise<MediaStep>;
-  /** Asks the provider to stop. What it answers changes nothing. */
-  cancel?(job: string, call: MediaCall): Promise<void>;
+  /** Asks the provider to stop. `false`: its server failed, so that it can be asked again; all else changes nothing. */
+  cancel?(job: string, call: MediaCall): Promise<boolean>;
   /**
    * Finds the job of an attempt whose answer was lost, by `call.reference`; absent where the provider cannot be asked
    * that way. `undefined`: it surely has none.

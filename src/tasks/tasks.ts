@@ -241,12 +241,12 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
   const failElsewhere = async ({ task, hold, account, key, nowMs }: CancelTask): Promise<void> => {
     const row = await database
       .selectFrom("tasks")
-      .select(["epoch", "attempts"])
+      .select(["epoch", "attempts", "refusals"])
       .where("id", "=", task)
       .where("ended_at_ms", "is", null)
       .executeTakeFirst();
     if (row === undefined) return;
-    const { failure, unfinished } = clientGone(Number(row.attempts));
+    const { failure, unfinished } = clientGone(row.attempts > row.refusals);
     const of = { task, hold, account, key, epoch: Number(row.epoch), nowMs };
     const answer = await writer.submit({ kind: "fail", ...of, ...failure, unfinished });
     if (!answer.ok) throw new Error("Another has taken the task meanwhile.");

@@ -85,7 +85,11 @@ export function createTestRun(options: TestRunOptions): TestRun {
       ...(options.facts === undefined ? {} : { facts: options.facts }),
     },
   } as unknown as Hold;
-  const kept: { job: string | null; attempts: number } = { job: null, attempts: 0 };
+  const kept: { job: string | null; attempts: number; refusals: number } = {
+    job: null,
+    attempts: 0,
+    refusals: 0,
+  };
   const { clientHeaders = {}, base64, provider = model.routes[0]?.provider ?? "" } = options;
   const open = (): TestRun => {
     const steps: string[] = [];
@@ -108,6 +112,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
       ),
       job: kept.job,
       attempts: kept.attempts,
+      refusals: kept.refusals,
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
@@ -115,6 +120,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
         stopping.signal.throwIfAborted();
         await keep("attempt", () => void (kept.attempts += 1));
       },
+      noteRefusal: () => keep("refusal", () => void (kept.refusals += 1)),
       noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),
       steps,
       stop: (reason) => stopping.abort(new TaskStop(reason)),

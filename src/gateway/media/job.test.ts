@@ -26,7 +26,7 @@ import { Readable } from "node:stream";
 import { createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
-import type { MediaDone, MediaOutput, MediaRefusal } from "../../providers/media.ts";
+import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { TaskOutcome } from "../../tasks/runner.ts";
 import { createMediaRunner } from "./job.ts";
@@ -157,11 +157,11 @@ describe("a task that nobody has begun", () => {
       steps: ["attempt", "job a", "job b"],
     },
     {
-      name: "is sent again while its provider takes no work, as one attempt",
+      name: "is sent again while its provider takes no work, and none of it counts",
       script: { create: [refused("busy"), refused("busy"), upstream("ECONNREFUSED"), done()] },
       want: "1 for 350000000",
-      calls: ["create 1", "create 1", "create 1", "create 1"],
-      steps: ["attempt"],
+      calls: ["create 1", "create 2", "create 3", "create 4"],
+      steps: [...[1, 2, 3].flatMap(() => ["attempt", "refusal"]), "attempt"],
     },
     {
       name: "is sent once more when nobody can tell whether it was begun",
@@ -243,7 +243,7 @@ describe("a task that nobody has begun", () => {
     expect(clock.nowMs()).toBeLessThan(run.deadlineMs);
     // One second, doubled to a minute.
     expect(maker.timesMs.slice(0, 8)).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000]);
-    expect(run.steps).toEqual(["attempt"]);
+    expect(run.steps.slice(-2)).toEqual(["attempt", "refusal"]);
   });
 
   for (const [retryAfterMs, wantMs] of [
@@ -294,6 +294,23 @@ describe("a task that was left behind", () => {
     expect(told(await again)).toBe("released");
     expect(told(await begin(run.next()))).toBe("generation_error, unfinished");
     expect(maker.calls).toEqual(["create 1", "create 2"]);
+  });
+
+  test("while its provider took no work has used nothing up, however often that was", async () => {
+    const { run, begin, outcome, clock } = scene({
+      create: [...Array<MediaStep>(4).fill(refused("busy")), refused("unclear"), done()],
+    });
+    let next = run;
+    for (let restarts = 0; restarts < 4; restarts += 1) {
+      const waiting = begin(next);
+      await clock.advance(0);
+      next.stop("shutdown");
+      expect(told(await waiting)).toBe("released");
+      next = next.next();
+      expect(next.attempts - next.refusals).toBe(0);
+    }
+    // In doubt it is sent once more, as ever.
+    expect(told(await outcome(next))).toBe("1 for 350000000");
   });
 
   const cases: readonly {
@@ -482,7 +499,7 @@ describe("a run that is to stop", () => {
     const end = await running;
     return { ...it, end };
   }
-  const underWay: MakerScript = { create: [working()], poll: [working()], cancel: [undefined] };
+  const underWay: MakerScript = { create: [working()], poll: [working()], cancel: [true] };
 
   test("at its deadline fails, is told to stop at its provider, and may have cost the operator", async () => {
     const { end, maker, clock } = await stopped(underWay, "deadline", 5_000);
@@ -514,6 +531,12 @@ describe("a run that is to stop", () => {
     expect(maker.calls.filter((call) => call === "cancel job-1")).toHaveLength(5);
   });
 
+  test("is told of to its provider again after a failure of its server, and no more once that was heard", async () => {
+    const { maker, clock } = await stopped({ ...underWay, cancel: [false, false, true] }, "deadline", 5_000);
+    await clock.advance(120_000);
+    expect(maker.calls.filter((call) => call === "cancel job-1")).toHaveLength(3);
+  });
+
   test("amid its sending may be at work; while its provider takes no work it is not", async () => {
     expect(told((await stopped({ create: ["never"] }, "deadline")).end)).toBe("timeout_error, unfinished");
     expect(told((await stopped({ create: [refused("busy")] }, "deadline", 500)).end)).toBe("timeout_error");
@@ -521,7 +544,7 @@ describe("a run that is to stop", () => {
 
   for (const reason of ["shutdown", "deadline"] as const) {
     test(`amid its sending, because of ${reason}, still learns the name of its job`, async () => {
-      const it = scene({ create: ["later"], poll: [working()], cancel: [undefined] });
+      const it = scene({ create: ["later"], poll: [working()], cancel: [true] });
       const running = it.begin();
       await it.clock.advance(0);
       it.run.stop(reason);

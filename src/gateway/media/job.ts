@@ -18,6 +18,7 @@ import { openMediaCall } from "./call.ts";
 import { bindAdapter, type BoundAdapter, type Course, type CourseProgress, followCourse } from "./course.ts";
 import { failureOf, noResult } from "./failure.ts";
 import { loadInput } from "./input.ts";
+import { homeOf, jobNote } from "./job-home.ts";
 import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "./model.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
@@ -64,7 +65,7 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
         model,
         provider,
       });
-      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > 0 };
+      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > run.refusals };
     }
     try {
       return await work(job);
@@ -102,16 +103,18 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     found.category === run.kind && found.media !== undefined;
   const model = offer.catalog.byId(run.model).find(isOfRun);
   const route = model?.routes.find((found) => found.provider === run.provider);
-  const provider = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || route === undefined || provider === undefined)
+  const offered = offer.mediaProviders.get(run.provider);
+  if (payload === undefined || model === undefined || route === undefined || offered === undefined)
     return undefined;
+  const { job, provider } = homeOf(run.job, offered);
   const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
   const adapter = adapterFor(provider, payload);
   if (adapter === undefined) return undefined;
   const progress = {
-    job: run.job,
+    job,
     attempts: run.attempts,
-    mayBeAtWork: run.attempts > 0 || run.job !== null,
+    refusals: run.refusals,
+    mayBeAtWork: run.attempts > run.refusals || job !== null,
   };
   return {
     parts,
@@ -146,7 +149,7 @@ async function work(job: Job): Promise<TaskOutcome> {
 }
 
 function courseOf(job: Job): Course {
-  const { parts, run, adapter, progress } = job;
+  const { parts, run, provider, adapter, progress } = job;
   return {
     run,
     adapter,
@@ -157,6 +160,7 @@ function courseOf(job: Job): Course {
     failpoint: parts.failpoint,
     onTrouble: (what, error) => tell(job, "warn", what, error),
     onOperatorFault: (said) => tell(job, "error", "the provider refused the gateway itself", said),
+    noteJob: (name) => run.noteJob(jobNote(name, provider)),
     progress,
   };
 }
@@ -321,14 +325,13 @@ function cancelBehind(job: Job): void {
   const tryOften = async (): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await cancel(
-          name,
-          callFor(aside, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal }),
-        );
+        const call = callFor(aside, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal });
+        if (await cancel(name, call)) return;
+        tell(job, "warn", "the provider could not be told to stop");
       } catch (error) {
         tell(job, "warn", "the provider could not be told to stop", error);
-        if (tries === CANCEL.tries) return;
       }
+      if (tries === CANCEL.tries) return;
       await wait(parts.clock, jittered(grown(1_000, tries - 1, 10_000), parts.random), signal);
     }
   };

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./runtime.mjs";
 
@@ -46,7 +47,9 @@ export function testEnvironment(env, { long }) {
 }
 
 // Most tests wait (for processes, a database, a lease): more of them at once than there are cores keep the cores busy.
-const TESTS_AT_ONCE = 4;
+// The large counts are of tests that use their cores all the time.
+const CORES = availableParallelism();
+const FILES_AT_ONCE = Math.min(CORES + 2, 12);
 
 // How long each file took once, so that the longest begin first; `npm test -- --update-timings` measures anew. Files
 // that it does not know begin before all others.
@@ -62,7 +65,7 @@ const TIMINGS = join(ROOT, "test/timings.json");
 export function runnerArguments(args, { isTerminal }) {
   return [
     "--timeout=120000",
-    `--parallel=${TESTS_AT_ONCE}`,
+    `--parallel=${args.includes("--long") ? CORES : FILES_AT_ONCE}`,
     "--no-isolate",
     `--timings=${TIMINGS}`,
     ...(isTerminal ? [] : ["--only-failures"]),

@@ -29,7 +29,7 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
   const bits = Uint8Array.fromHex(deriveSecret(secret, LABEL));
   const key = subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"]);
   const additionalData = new TextEncoder().encode(MARK);
-  const termsOf = (iv: Uint8Array<ArrayBuffer>) => ({
+  const terms = (iv: Uint8Array<ArrayBuffer>) => ({
     name: "AES-GCM",
     iv,
     additionalData,
@@ -38,7 +38,7 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
   return {
     async seal(text) {
       const nonce = new Uint8Array(random.bytes(NONCE_BYTES));
-      const encrypted = await subtle.encrypt(termsOf(nonce), await key, new TextEncoder().encode(text));
+      const encrypted = await subtle.encrypt(terms(nonce), await key, new TextEncoder().encode(text));
       // The nonce is a whole number of characters, so that both together are the text of both.
       return MARK + toText(nonce) + (await inParts(new Uint8Array(encrypted), BYTES, toText)).join("");
     },
@@ -51,7 +51,7 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
       if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error(NOT_OPENED);
       const nonce = new Uint8Array(bytes.subarray(0, NONCE_BYTES));
       try {
-        const text = await subtle.decrypt(termsOf(nonce), await key, bytes.subarray(NONCE_BYTES));
+        const text = await subtle.decrypt(terms(nonce), await key, bytes.subarray(NONCE_BYTES));
         return new TextDecoder("utf-8", { ignoreBOM: true }).decode(text);
       } catch (cause) {
         throw new Error(NOT_OPENED, { cause });

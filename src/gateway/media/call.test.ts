@@ -173,7 +173,7 @@ describe("what is held of a call", () => {
     expect(held()).toBe(0);
   });
 
-  for (const framing of ["length", "chunked"] as const) {
+  for (const framing of ["content-length", "chunked"] as const) {
     test(`is nothing of an answer that only describes, however long it is (${framing})`, async () => {
       const { call, held } = open();
       const texts = Array.from({ length: 40_000 }, (_, i) => `text ${i}`);

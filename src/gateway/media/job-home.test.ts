@@ -104,7 +104,7 @@ test("a film that runs when the address of its provider is changed is made to it
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     assets: createTestFiles(),
-    fetch: (_url, _options, take) => take({ pieces: Readable.from([testFilm()]), length: undefined }),
+    fetch: (_url, _options, take) => take({ pieces: Readable.from([testFilm()]), length: testFilm().length }),
     memory: createByteBudget(() => 1),
     clock,
     random: { bytes: (count) => new Uint8Array(count) },

@@ -351,6 +351,17 @@ describe("what is no whole file is refused:", () => {
       answer: "HTTP/1.1 200 x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
       reason: /could not be asked/,
     },
+    ...["+6", "6e0", "-6", "", "6\r\ncontent-length: 7"].map((length) => ({
+      name: `one whose length is ${JSON.stringify(length)}`,
+      answer: `HTTP/1.1 200 x\r\ncontent-length: ${length}\r\n\r\na file`,
+      reason: /could not be asked/,
+    })),
+    {
+      name: "one with two codings in two lines",
+      answer:
+        "HTTP/1.1 200 x\r\ncontent-encoding: identity\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx",
+      reason: /encoded/,
+    },
     { name: "what is no HTTP", answer: "220 mail.example ESMTP\r\n", reason: /could not be asked/ },
     { name: "no answer", answer: "", reason: /could not be asked/ },
     {
@@ -378,6 +389,21 @@ describe("what is no whole file is refused:", () => {
     };
     expect(await refusalOf(open().get("https://a.example/", { maxBytes: 5_000_000 }))).toMatch(/too large/);
     await closed();
+  });
+
+  test("gzip as the coding of a transfer, which is not asked for either, is never unfolded", async () => {
+    internet.answer = ({ socket }) => {
+      socket.write(
+        `HTTP/1.1 200 x\r\ntransfer-encoding: gzip, chunked\r\n\r\n${gzipped.length.toString(16)}\r\n`,
+      );
+      socket.write(gzipped);
+      socket.end("\r\n0\r\n\r\n");
+      return undefined;
+    };
+    const file = await open()
+      .get("https://a.example/", { maxBytes: 100_000 })
+      .catch(() => undefined);
+    expect(file?.length ?? gzipped.length).toBe(gzipped.length);
   });
 
   test("but a file of just the size that is allowed is taken, and one that says that it is not encoded", async () => {

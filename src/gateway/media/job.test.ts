@@ -649,6 +649,17 @@ describe("outputs", () => {
     expect(bounds).toEqual([MAX_FILE_BYTES.image]);
   });
 
+  test("in base64 that is none are left out at once, the others are kept", async () => {
+    const { outcome, clock, log } = scene(
+      { create: [done([{ base64: "!" }, { base64: "" }, { base64: testPicture().toBase64() }])] },
+      { request: { ...PICTURE, n: 3 } },
+    );
+    const startMs = clock.nowMs();
+    expect(told(await outcome())).toBe("1 for 350000000");
+    expect(clock.nowMs() - startMs).toBeLessThan(1_000);
+    expect(log.lines.map(({ level }) => level)).toEqual(["warn", "warn"]);
+  });
+
   test("beyond those that were asked for are left out, and nobody pays for them", async () => {
     const five = [10, 20, 30, 40, 50].map((width) => ({ bytes: testPicture(width, 10) }));
     const { outcome, files } = scene({ create: [done(five)] }, { request: { ...PICTURE, n: 4 } });

@@ -73,6 +73,7 @@ function scene(
   const maker = createScriptedMaker(script, clock);
   const files = createTestFiles();
   const log = keepingLog();
+  const memory = createByteBudget(() => 1);
   const fetched: string[] = [];
   const bounds: number[] = [];
   const request = more.request ?? PICTURE;
@@ -87,7 +88,7 @@ function scene(
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
       return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
-    memory: createByteBudget(() => 1),
+    memory,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,
@@ -110,6 +111,8 @@ function scene(
         if (clock.nowMs() >= run.deadlineMs) run.stop("deadline");
         await clock.advance(i === 0 ? 0 : 500);
       }
+      // Whatever a run holds, it holds no longer once it has ended.
+      if (ended) expect(memory.taken()).toBe(0);
       return outcome;
     },
   };
@@ -644,6 +647,17 @@ describe("outputs", () => {
     const { outcome, bounds } = scene({ create: [done([url("a")])] }, { behind: () => testPicture() });
     await outcome();
     expect(bounds).toEqual([MAX_FILE_BYTES.image]);
+  });
+
+  test("in base64 that is none are left out at once, the others are kept", async () => {
+    const { outcome, clock, log } = scene(
+      { create: [done([{ base64: "!" }, { base64: "" }, { base64: testPicture().toBase64() }])] },
+      { request: { ...PICTURE, n: 3 } },
+    );
+    const startMs = clock.nowMs();
+    expect(told(await outcome())).toBe("1 for 350000000");
+    expect(clock.nowMs() - startMs).toBeLessThan(1_000);
+    expect(log.lines.map(({ level }) => level)).toEqual(["warn", "warn"]);
   });
 
   test("beyond those that were asked for are left out, and nobody pays for them", async () => {

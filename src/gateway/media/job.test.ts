@@ -24,6 +24,7 @@ import { testFilm, testPicture } from "../../../test/upstream/media/result-files
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import { Readable } from "node:stream";
 import { createByteBudget } from "../../core/byte-budget.ts";
+import { wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
@@ -67,7 +68,7 @@ type Fetched = (url: string) => Uint8Array | "refused";
 
 function scene(
   script: MakerScript,
-  more: Partial<TestRunOptions> & { readonly behind?: Fetched } = {},
+  more: Partial<TestRunOptions> & { readonly behind?: Fetched; readonly fetchMs?: number } = {},
 ): Scene {
   const clock = createFakeClock();
   const maker = createScriptedMaker(script, clock);
@@ -81,8 +82,9 @@ function scene(
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
-    async fetch(url, { maxBytes }, take) {
+    async fetch(url, { maxBytes, signal }, take) {
       fetched.push(url);
+      if (more.fetchMs !== undefined) await wait(clock, more.fetchMs, signal);
       bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
@@ -568,6 +570,29 @@ describe("a run that is to stop", () => {
     it.maker.answer(done([{ url: "https://files.invalid/a" }]));
     expect(told(await running)).toBe("1 for 350000000");
   });
+
+  for (const [reason, create, fetchMs, want] of [
+    ["shutdown", working(), 2_000, "1 for 350000000"],
+    ["shutdown", working(), 3_000, "released"],
+    ["client_gone", working(), 2_000, "1 for 350000000"],
+    ["client_gone", done([{ url: "https://files.invalid/a" }]), 2_000, "1 for 350000000"],
+    ["client_gone", working(), 3_000, "generation_error, unfinished"],
+    ["deadline", working(), 500, "timeout_error, unfinished"],
+    ["lost", working(), 500, "released"],
+  ] as const)
+    test(`amid taking over what ${create.state === "done" ? "was answered" : "a job made"}, because of ${reason}: ${want} when that takes ${fetchMs} ms`, async () => {
+      const it = scene(
+        { create: [create], poll: [done([{ url: "https://files.invalid/a" }])], cancel: [true] },
+        { behind: () => testPicture(), fetchMs },
+      );
+      const running = it.begin();
+      for (let passedMs = 0; it.fetched.length === 0 && passedMs < 5_000; passedMs += 500)
+        await it.clock.advance(passedMs === 0 ? 0 : 500);
+      expect(it.fetched).toHaveLength(1);
+      it.run.stop(reason);
+      await it.clock.advance(3_500);
+      expect(told(await running)).toBe(want);
+    });
 
   test("by the store's word that another has it is released", async () => {
     const it = scene({ create: [done()] });

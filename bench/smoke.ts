@@ -204,10 +204,7 @@ async function send(
 async function look(output: MediaOutput, kind: "image" | "video"): Promise<string> {
   const grid = output.grid === undefined ? "" : `, a grid of ${output.grid.columns} by ${output.grid.rows}`;
   try {
-    const bytes =
-      "bytes" in output
-        ? output.bytes
-        : new Uint8Array(await (await fetch(output.url, { headers: output.headers ?? {} })).arrayBuffer());
+    const bytes = await bytesOf(output);
     const found = mediaTypeOf(bytes);
     return found?.kind === kind
       ? `made: ${found.mediaType}, ${bytes.length} bytes${grid}`
@@ -215,6 +212,12 @@ async function look(output: MediaOutput, kind: "image" | "video"): Promise<strin
   } catch {
     return "cannot be fetched";
   }
+}
+
+async function bytesOf(output: MediaOutput): Promise<Uint8Array> {
+  if ("bytes" in output) return output.bytes;
+  if ("base64" in output) return Uint8Array.fromBase64(output.base64.slice(output.base64.indexOf(",") + 1));
+  return new Uint8Array(await (await fetch(output.url, { headers: output.headers ?? {} })).arrayBuffer());
 }
 
 function withoutSecrets(text: string, { secrets }: MediaProvider): string {

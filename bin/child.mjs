@@ -28,14 +28,19 @@ export async function run(program, args, options = {}) {
  * As `run`, but without input and with all output kept, standard output and errors in the order of their arrival.
  * @param {string} program
  * @param {readonly string[]} args
- * @param {ChildOptions} [options]
+ * @param {ChildOptions & { onOutput?: (chunk: Buffer) => void }} [options] `onOutput` is told of output as it comes
  * @returns {Promise<{ code: number, output: string }>}
  */
 export async function runCaptured(program, args, options = {}) {
   const child = start(program, args, ["ignore", "pipe", "pipe"], options);
   /** @type {Buffer[]} */
   const chunks = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => chunks.push(chunk));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk) => {
+      chunks.push(chunk);
+      options.onOutput?.(chunk);
+    });
+  }
   const code = await finish(child, options);
   return { code, output: Buffer.concat(chunks).toString("utf8") };
 }

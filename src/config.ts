@@ -280,6 +280,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
             headers: media.headers(apiKey),
             secrets,
             adapters: media.adapters,
+            ...(media.ownHosts === undefined ? {} : { ownHosts: media.ownHosts }),
           },
   };
 }

@@ -161,7 +161,10 @@ async function openAssets(
   publicUrl: () => string,
 ): Promise<Assets & AssetUrls> {
   try {
-    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    if (config.assets !== undefined) {
+      const spoolFolder = join(config.home, "assets-on-their-way");
+      return await openS3Assets({ address: config.assets, spoolFolder, clock, random });
+    }
     return await openDiskAssets({
       folder: join(config.home, "assets"),
       publicUrl,

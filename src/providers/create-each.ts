@@ -1,26 +1,56 @@
+import type { ImageRequest } from "../core/media.ts";
 import { addUsage, type Usage } from "../core/usage.ts";
 import type { MediaCall, MediaDone, MediaStep } from "./media.ts";
 
-/**
- * Several pictures of a provider that makes one to a call: as many calls at once, and what they came to together. Rejects
- * as a single call does where nobody knows what became of one and nothing was made.
- */
-export async function createEach(
-  n: number,
-  call: MediaCall,
-  createOne: (place: number) => Promise<MediaStep>,
-): Promise<MediaStep> {
-  const ends = await Promise.allSettled(Array.from({ length: n }, (_, place) => createOne(place)));
-  call.signal.throwIfAborted();
-  return together(ends);
+/** What came of several calls at once: their answers, and why there is none where one broke. */
+export interface EachEnd {
+  readonly steps: readonly MediaStep[];
+  readonly broken: readonly unknown[];
 }
 
-/** What the calls came to together: what was made, or the refusal that says most where nothing was. Rejects as they do. */
-function together(ends: readonly PromiseSettledResult<MediaStep>[]): MediaStep {
-  const steps = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
-  const done = steps.filter((step): step is MediaDone => step.state === "done");
+/**
+ * The requests for several pictures where one is made at a time. Each has a seed of its own, or all would be one picture.
+ */
+export function onePictureEach(request: ImageRequest): readonly ImageRequest[] {
+  return Array.from({ length: request.n }, (_, place) =>
+    request.seed === undefined
+      ? { ...request, n: 1 }
+      : { ...request, n: 1, seed: (request.seed + place) % 2 ** 31 },
+  );
+}
+
+/** Sends all requests at once. Rejects with the signal's reason alone. */
+export async function sendEach(
+  requests: readonly ImageRequest[],
+  call: MediaCall,
+  send: (request: ImageRequest) => Promise<MediaStep>,
+): Promise<EachEnd> {
+  const ends = await Promise.allSettled(requests.map(send));
+  call.signal.throwIfAborted();
+  return {
+    steps: ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : [])),
+    broken: ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])),
+  };
+}
+
+/**
+ * Several pictures of a provider that makes one while a call waits: as many calls at once, and what they came to
+ * together. Rejects as a single call does where nobody knows what became of one and nothing was made.
+ */
+export async function createEach(
+  request: ImageRequest,
+  call: MediaCall,
+  create: (request: ImageRequest) => Promise<MediaStep>,
+): Promise<MediaStep> {
+  const end = await sendEach(onePictureEach(request), call, create);
   // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
-  if (done.length === 0) return refusedTogether(steps, ends);
+  return doneTogether(end.steps) ?? refusedTogether(end);
+}
+
+/** All that was made; `undefined` where nothing was. */
+export function doneTogether(steps: readonly MediaStep[]): MediaDone | undefined {
+  const done = steps.filter((step): step is MediaDone => step.state === "done");
+  if (done.length === 0) return undefined;
   const usages = done.map(({ usage }) => usage).filter((usage): usage is Usage => usage !== undefined);
   return {
     state: "done",
@@ -29,17 +59,14 @@ function together(ends: readonly PromiseSettledResult<MediaStep>[]): MediaStep {
   };
 }
 
-/** Only what surely did not begin in any of the calls is busy. */
-function refusedTogether(
-  steps: readonly MediaStep[],
-  ends: readonly PromiseSettledResult<MediaStep>[],
-): MediaStep {
-  const known = steps.find(
-    (step) => step.state === "refused" && step.refusal.reason !== "busy" && step.refusal.reason !== "unclear",
-  );
+/** The refusal that says most of several. Rejects as the call that broke where none does; only what surely began nowhere is busy. */
+export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
+  const refused = steps.filter((step) => step.state === "refused");
+  const known = refused.find(({ refusal: { reason } }) => reason !== "busy" && reason !== "unclear");
   if (known !== undefined) return known;
-  const broken = ends.find((end) => end.status === "rejected");
-  if (broken !== undefined) throw broken.reason;
-  const unclear = steps.find((step) => step.state === "refused" && step.refusal.reason === "unclear");
-  return unclear ?? steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } };
+  if (broken.length > 0) throw broken[0];
+  const unclear = refused.find(({ refusal }) => refusal.reason === "unclear");
+  return (
+    unclear ?? refused[0] ?? steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } }
+  );
 }

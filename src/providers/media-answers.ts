@@ -78,6 +78,17 @@ export function refusedQuestion({ status }: MediaHttpAnswer, refusal: MediaRefus
   return { state: "refused", refusal: isOfQuestion ? refusal : { ...refusal, reason: "unclear" } };
 }
 
+/** Of a field that the model takes, and its present provider does not; `why` ends the sentence. */
+export function cannotBeUsed(field: string, why = "its present provider does not take it"): MediaStep {
+  const message = `${field} cannot be used with the model now: ${why}.`;
+  return { state: "refused", refusal: { reason: "invalid_request", message } };
+}
+
+/** Whether what was said has reached the provider, whatever it thinks of it. */
+export function wasHeard({ status }: MediaHttpAnswer): boolean {
+  return status < 500 && status !== 429;
+}
+
 /** Whether the answer is a good one. */
 export function isGood({ status }: MediaHttpAnswer): boolean {
   return status >= 200 && status < 300;

@@ -10,8 +10,8 @@ export interface MediaAdapter<Request extends MediaRequest> {
   create(request: Request, call: MediaCall): Promise<MediaStep>;
   /** Asks after a job that `create` has given; absent where `create` never gives one. */
   poll?(job: string, request: Request, call: MediaCall): Promise<MediaStep>;
-  /** Asks the provider to stop. What it answers changes nothing. */
-  cancel?(job: string, call: MediaCall): Promise<void>;
+  /** Asks the provider to stop. `false`: its server failed, so that it can be asked again; all else changes nothing. */
+  cancel?(job: string, call: MediaCall): Promise<boolean>;
   /**
    * Finds the job of an attempt whose answer was lost, by `call.reference`; absent where the provider cannot be asked
    * that way. `undefined`: it surely has none.
@@ -51,7 +51,9 @@ export type MediaOutput = MediaFile & {
 
 type MediaFile =
   | { readonly url: string; /** Headers without which it is not given. */ readonly headers?: HeaderRecord }
-  | { readonly bytes: Uint8Array };
+  | { readonly bytes: Uint8Array }
+  /** As it stood in the JSON of an answer; the head of a data URI may stand before it. It may be anything. */
+  | { readonly base64: string };
 
 type HeaderRecord = Readonly<Record<string, string>>;
 
@@ -116,7 +118,10 @@ export interface MediaHttpAnswer {
   readonly status: number;
   header(name: string): string | null;
   readonly bytes: Uint8Array;
-  /** The body as JSON; `undefined` when it is none. */
+  /**
+   * The body as JSON; `undefined` when it is none. A long text stands there under a name, by which it can be handed on
+   * as `base64`, and nothing else done with it.
+   */
   readonly json: unknown;
 }
 

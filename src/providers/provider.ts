@@ -36,6 +36,8 @@ export interface MediaProvider {
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
   readonly adapters: MediaAdapters;
+  /** The hosts of its vendor, where that has several: a job is asked after at the one where it was begun. */
+  readonly ownHosts?: RegExp;
   readonly transport?: Transport;
   readonly clientHeaders?: readonly string[];
   readonly answerHeaders?: Readonly<Record<string, string>>;
@@ -96,4 +98,6 @@ export interface MediaDefinition {
   baseUrl?(baseUrl: string): string;
   headers(apiKey: string): Readonly<Record<string, string>>;
   readonly adapters: MediaAdapters;
+  /** The hosts of a vendor that has several, each of which knows its own jobs alone. */
+  readonly ownHosts?: RegExp;
 }

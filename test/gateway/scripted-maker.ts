@@ -11,7 +11,8 @@ export interface MakerScript {
   readonly create: readonly Act<MediaStep>[];
   readonly poll?: readonly Act<MediaStep>[];
   readonly find?: readonly Act<string | undefined>[];
-  readonly cancel?: readonly Act<undefined>[];
+  /** `false`: its server failed. */
+  readonly cancel?: readonly Act<boolean>[];
 }
 
 /** A maker of pictures and films without a network, that does as it is told and remembers its calls. */

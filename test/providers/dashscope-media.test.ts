@@ -151,6 +151,8 @@ describe("refusals", () => {
     [400, "InvalidURL", "The url is invalid.", "invalid_request"],
     [400, "InvalidURL.Timeout", "Download the media resource timed out.", "invalid_request"],
     [400, "BadRequest.InputDownloadFailed", "Failed to download.", "invalid_request"],
+    // Not of moderation: the file could not be fetched to be inspected.
+    [400, "InvalidParameter.DataInspection", "Unable to download the media resource.", "invalid_request"],
     [400, "BadRequest.TooLarge", "Payload Too Large", "input_too_large"],
     [413, "RequestEntityTooLarge", "", "input_too_large"],
     [400, "InvalidParameter", "The image size exceeds 10 MB.", "input_too_large"],
@@ -160,6 +162,9 @@ describe("refusals", () => {
     [403, "AllocationQuota.FreeTierOnly", "", "operator_fault"],
     [400, "Arrearage", "Access denied, please make sure your account is in good standing.", "operator_fault"],
     [404, "ModelNotFound", "Model can not be found.", "operator_fault"],
+    [429, "PrepaidBillOverdue", "The prepaid bill is overdue.", "operator_fault"],
+    [429, "PostpaidBillOverdue", "The postpaid bill is overdue.", "operator_fault"],
+    [429, "CommodityNotPurchased", "Commodity has not purchased yet.", "operator_fault"],
     [429, "Throttling", "Requests throttling triggered.", "busy"],
     [429, "Throttling.RateQuota", "", "busy"],
     [429, "Throttling.AllocationQuota", "", "busy"],

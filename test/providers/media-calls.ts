@@ -1,6 +1,8 @@
 import { createFakeClock } from "../gateway/fake-clock.ts";
+import { createByteBudget } from "../../src/core/byte-budget.ts";
 import type { Hold } from "../../src/core/hold.ts";
 import { openMediaCall } from "../../src/gateway/media/call.ts";
+import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
 import { jsonValue } from "../../src/protocols/answer-json.ts";
 import type { MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
@@ -42,6 +44,8 @@ export function realCall(provider: MediaProvider, upstreamId: string): MediaCall
       model: "test/model",
       clientHeaders: {},
       load: () => Promise.reject(new Error("Nothing is loaded here.")),
+      memory: createByteBudget(() => 1).open(),
+      texts: createLongTexts(),
       clock: createFakeClock(),
       onAnswer: () => {},
     },

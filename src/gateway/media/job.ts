@@ -1,4 +1,5 @@
 import type { Assets } from "../../assets/assets.ts";
+import type { ByteAccount, ByteBudget } from "../../core/byte-budget.ts";
 import { type Clock, wait } from "../../core/clock.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import { describeError, type Log } from "../../core/log.ts";
@@ -17,6 +18,8 @@ import { openMediaCall } from "./call.ts";
 import { bindAdapter, type BoundAdapter, type Course, type CourseProgress, followCourse } from "./course.ts";
 import { failureOf, noResult } from "./failure.ts";
 import { loadInput } from "./input.ts";
+import { homeOf, jobNote } from "./job-home.ts";
+import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "./model.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
@@ -29,6 +32,8 @@ export interface MediaRunnerParts {
   readonly offer: () => Offer;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
+  /** What all runs of this process may hold whole in memory. */
+  readonly memory: ByteBudget;
   readonly clock: Clock;
   readonly random: Random;
   readonly failpoint: Failpoint;
@@ -60,12 +65,14 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
         model,
         provider,
       });
-      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > 0 };
+      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > run.refusals };
     }
     try {
       return await work(job);
     } catch (error) {
       return afterThrow(job, error);
+    } finally {
+      job.memory.close();
     }
   };
 }
@@ -84,6 +91,8 @@ interface Job {
   readonly adapter: BoundAdapter;
   readonly progress: CourseProgress;
   readonly attempts: Attempt[];
+  readonly memory: ByteAccount;
+  readonly texts: LongTexts;
   firstByteAtMs: number | null;
 }
 
@@ -94,16 +103,18 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     found.category === run.kind && found.media !== undefined;
   const model = offer.catalog.byId(run.model).find(isOfRun);
   const route = model?.routes.find((found) => found.provider === run.provider);
-  const provider = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || route === undefined || provider === undefined)
+  const offered = offer.mediaProviders.get(run.provider);
+  if (payload === undefined || model === undefined || route === undefined || offered === undefined)
     return undefined;
+  const { job, provider } = homeOf(run.job, offered);
   const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
   const adapter = adapterFor(provider, payload);
   if (adapter === undefined) return undefined;
   const progress = {
-    job: run.job,
+    job,
     attempts: run.attempts,
-    mayBeAtWork: run.attempts > 0 || run.job !== null,
+    refusals: run.refusals,
+    mayBeAtWork: run.attempts > run.refusals || job !== null,
   };
   return {
     parts,
@@ -115,6 +126,8 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     adapter,
     progress,
     attempts: [],
+    memory: parts.memory.open(),
+    texts: createLongTexts(),
     firstByteAtMs: null,
   };
 }
@@ -136,7 +149,7 @@ async function work(job: Job): Promise<TaskOutcome> {
 }
 
 function courseOf(job: Job): Course {
-  const { parts, run, adapter, progress } = job;
+  const { parts, run, provider, adapter, progress } = job;
   return {
     run,
     adapter,
@@ -147,6 +160,7 @@ function courseOf(job: Job): Course {
     failpoint: parts.failpoint,
     onTrouble: (what, error) => tell(job, "warn", what, error),
     onOperatorFault: (said) => tell(job, "error", "the provider refused the gateway itself", said),
+    noteJob: (name) => run.noteJob(jobNote(name, provider)),
     progress,
   };
 }
@@ -160,7 +174,7 @@ interface CallKind {
 }
 
 function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: CallKind): MediaCall {
-  const { parts, run, payload, provider, upstreamId } = job;
+  const { parts, run, payload, provider, upstreamId, memory, texts } = job;
   const { clock } = parts;
   const at = job.attempts.length;
   if (isAttempt)
@@ -177,7 +191,9 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
       upstreamId,
       model: run.model,
       clientHeaders: payload.clientHeaders,
-      load: (input, kind, stop) => loadInput(input, kind, { fetch: parts.fetch, signal: stop }),
+      load: (input, kind, stop) => loadInput(input, kind, { fetch: parts.fetch, memory, signal: stop }),
+      memory,
+      texts,
       clock,
       onAnswer(status) {
         job.firstByteAtMs ??= clock.nowMs();
@@ -210,7 +226,7 @@ function lateSignal({ run, adapter, parts }: Job): AbortSignal {
 
 /** Takes the outputs over and says what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
-  const { parts, run, payload, provider } = job;
+  const { parts, run, payload, provider, memory, texts } = job;
   const { clock, random, failpoint, assets, fetch, cutGrid } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
@@ -219,7 +235,21 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { request, base64 } = payload;
   const asked = request.kind === "image" ? request.n : 1;
   const files = await keepOutputs(
-    { run, asked, signal, assets, fetch, cutGrid, ownHosts, clock, random, failpoint, onTrouble },
+    {
+      run,
+      asked,
+      signal,
+      assets,
+      fetch,
+      texts,
+      memory,
+      cutGrid,
+      ownHosts,
+      clock,
+      random,
+      failpoint,
+      onTrouble,
+    },
     outputs,
   );
   if (files.length === 0) {
@@ -290,21 +320,22 @@ function cancelBehind(job: Job): void {
   const { cancel } = adapter;
   if (name === null || cancel === undefined) return;
   const { signal } = new AbortController();
+  // The run has an end before this has.
+  const aside = { ...job, memory: parts.memory.open() };
   const tryOften = async (): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await cancel(
-          name,
-          callFor(job, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal }),
-        );
+        const call = callFor(aside, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal });
+        if (await cancel(name, call)) return;
+        tell(job, "warn", "the provider could not be told to stop");
       } catch (error) {
         tell(job, "warn", "the provider could not be told to stop", error);
-        if (tries === CANCEL.tries) return;
       }
+      if (tries === CANCEL.tries) return;
       await wait(parts.clock, jittered(grown(1_000, tries - 1, 10_000), parts.random), signal);
     }
   };
-  void tryOften();
+  void tryOften().finally(() => aside.memory.close());
 }
 
 function timelineOf({ parts, run, provider, attempts, firstByteAtMs }: Job): RequestTimeline {

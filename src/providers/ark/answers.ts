@@ -6,15 +6,17 @@ const CODES: CodeTable = [
   ["moderation", /Sensitive|RiskDetection|PolicyViolation|PrivacyInformation/],
   [
     "operator_fault",
-    /^(AuthenticationError|AccountOverdueError|AccessDenied|OperationDenied|ModelNotOpen|InvalidEndpointOrModel)/,
+    /^(AuthenticationError|AccountOverdueError|AccessDenied|OperationDenied|ModelNotOpen|InvalidEndpoint)/,
   ],
-  [
-    "busy",
-    /^(RateLimitExceeded|ModelAccount\w*RateLimitExceeded|QuotaExceeded|ServerOverloaded|SetLimitExceeded)/,
-  ],
+  // With the status of a limit: a model that is paused where its account set a limit, or a plan that is used up.
+  ["operator_fault", /^(SetLimitExceeded|AccountQuotaExceeded)/],
+  ["busy", /^(RateLimitExceeded|\w*Account\w*RateLimitExceeded|QuotaExceeded|ServerOverloaded)/],
   ["invalid_request", /^(MissingParameter|InvalidParameter|InvalidImageURL)/],
   ["unclear", /^InternalServiceError/],
 ];
+
+/** `QuotaExceeded` means that too many tasks wait, unless it says that what was given for nothing or by a plan is used up. */
+const USED_UP = /\b(free trial|usage) quota\b/i;
 
 /** The refusal in an answer that is not a good one. */
 export function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
@@ -22,7 +24,7 @@ export function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   return refusalOf(answer, {
     ...(code === undefined ? {} : { code }),
     message,
-    reason: reasonIn(CODES, code),
+    reason: code === "QuotaExceeded" && USED_UP.test(message) ? "operator_fault" : reasonIn(CODES, code),
   });
 }
 

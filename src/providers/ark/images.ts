@@ -11,7 +11,7 @@ import { readFailure, readRefusal } from "./answers.ts";
  * https://docs.byteplus.com/en/docs/ModelArk/1541523
  */
 export const arkImages: MediaAdapter<ImageRequest> = {
-  create: (request, call) => createEach(request.n, call, () => createOne(request, call)),
+  create: (request, call) => createEach(request, call, (one) => createOne(one, call)),
 };
 
 async function createOne(request: ImageRequest, call: MediaCall): Promise<MediaStep> {

@@ -14,5 +14,6 @@ export const ark: ProviderDefinition = {
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: arkImages, video: arkVideos },
+    ownHosts: /\.(bytepluses|volces)\.com$/,
   },
 };

@@ -86,12 +86,24 @@ describe("a refusal is", () => {
     ["ModelAccountTpmRateLimitExceeded", 429, "busy"],
     ["QuotaExceeded", 429, "busy"],
     ["ServerOverloaded", 429, "busy"],
-    ["SetLimitExceeded", 429, "busy"],
+    ["ModelAccountIpmRateLimitExceeded", 429, "busy"],
+    ["SetLimitExceeded", 429, "operator_fault"],
+    ["AccountQuotaExceeded", 429, "operator_fault"],
+    ["InvalidEndpoint.ClosedEndpoint", 400, "operator_fault"],
     ["InternalServiceError", 500, "unclear"],
   ];
   for (const [code, status, want] of rows)
     test(`${code}: ${want}`, async () =>
       expect(reasonOf(await create({ status, json: error(code) }))).toBe(want));
+  test("the operator's where a quota is used up, and none where too many tasks wait", async () => {
+    const told = async (message: string): Promise<string> =>
+      reasonOf(await create({ status: 429, json: { error: { code: "QuotaExceeded", message } } }));
+    expect(await told("The request has exceeded the quota.")).toBe("busy");
+    expect(await told("Your account [2] has exhausted its free trial quota for the [m] model.")).toBe(
+      "operator_fault",
+    );
+    expect(await told("You have exceeded the weekly usage quota.")).toBe("operator_fault");
+  });
   test("unclear without a name for the task, or with one that is no name", async () => {
     for (const json of [{}, { id: "" }, { id: "../x" }, { id: 7 }])
       expect(reasonOf(await create({ json }))).toBe("unclear");
@@ -148,8 +160,9 @@ describe("a task that is", () => {
   });
 });
 
-test("a task is taken out by its name", async () => {
-  const { call, sent } = scriptedCall(MODEL, [{ status: 409 }]);
-  await arkVideos.cancel?.(JOB, call);
-  expect(sent).toEqual([{ method: "DELETE", path: `/contents/generations/tasks/${JOB}` }]);
+test("a task is taken out by its name, again where their server failed", async () => {
+  const { call, sent } = scriptedCall(MODEL, [{ status: 409 }, { status: 500 }]);
+  expect(await arkVideos.cancel?.(JOB, call)).toBe(true);
+  expect(await arkVideos.cancel?.(JOB, call)).toBe(false);
+  expect(sent.slice(1)).toEqual([{ method: "DELETE", path: `/contents/generations/tasks/${JOB}` }]);
 });

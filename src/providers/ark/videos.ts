@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
-import { endedWith, isGood, refusedQuestion, textAt } from "../media-answers.ts";
+import { endedWith, isGood, refusedQuestion, textAt, wasHeard } from "../media-answers.ts";
 import type { MediaAdapter, MediaCall, MediaStep } from "../media.ts";
 import { readFailure, readRefusal } from "./answers.ts";
 
@@ -26,7 +26,7 @@ export const arkVideos: MediaAdapter<VideoRequest> = {
 
   /** Takes a queued task out; a running one goes on, and its answer says so. */
   async cancel(job, call) {
-    await call.send({ method: "DELETE", path: `${TASKS}/${job}` });
+    return wasHeard(await call.send({ method: "DELETE", path: `${TASKS}/${job}` }));
   },
 };
 

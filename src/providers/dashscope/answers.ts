@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { MediaHttpAnswer, MediaRefusal } from "../media.ts";
-import { objectAt, refusalOf, textAt } from "../media-answers.ts";
+import { type CodeTable, endedWith, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /** The refusal in an answer that is not a good one. */
 export function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
@@ -16,10 +16,7 @@ export function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
 /** The refusal in `output` of work that was taken and has failed. */
 export function readFailure(output: JsonObject): MediaRefusal {
   const { code = "", message = "" } = said({ output });
-  const reason = reasonOfCode(code, message);
-  // What went wrong within their servers has ended; it is not asked after again.
-  const isOurs = reason === undefined || reason === "busy" || reason === "unclear";
-  return { reason: isOurs ? "failed" : reason, message, code };
+  return endedWith({ reason: reasonOfCode(code, message) ?? "failed", message, code });
 }
 
 /** Refusals stand in the body, failures of tasks in its `output`. */
@@ -33,14 +30,16 @@ function said(body: JsonObject): { readonly code?: string; readonly message?: st
   };
 }
 
-/** Codes by what they mean: https://www.alibabacloud.com/help/en/model-studio/error-code */
-const CODES: readonly (readonly [MediaRefusal["reason"], RegExp])[] = [
-  ["moderation", /^(data_?inspection_?failed|ipinfringementsuspect)$|datainspection/i],
+/** https://www.alibabacloud.com/help/en/model-studio/error-code */
+const CODES: CodeTable = [
+  ["moderation", /^(data_?inspection_?failed|ipinfringementsuspect)$/i],
   ["input_too_large", /^badrequest\.toolarge$/i],
   [
     "operator_fault",
     /^(invalidapikey|(\w+\.)?accessdenied(\.\w+)?|arrearage|modelnotfound|model_not_found|allocationquota\.\w+|workspace\.\w+)$/i,
   ],
+  // Bills that are not paid, with the status of a limit.
+  ["operator_fault", /^((prepaid|postpaid)billoverdue|commoditynotpurchased|budgetlimitexceeded)$/i],
   ["busy", /^(throttling(\.\w+)?|limitrequests|serviceunavailable)$/i],
   ["unclear", /^internalerror(\.\w+)?$/i],
 ];
@@ -49,8 +48,8 @@ const CODES: readonly (readonly [MediaRefusal["reason"], RegExp])[] = [
 const TOO_LARGE = /\b(image|video|audio|file|media|url)\b[^.]{0,80}\b(too large|exceeds?|larger than)\b/i;
 
 function reasonOfCode(code: string, message: string): MediaRefusal["reason"] | undefined {
-  const known = CODES.find(([, pattern]) => pattern.test(code))?.[0];
-  if (known !== undefined) return known;
-  if (!/^(invalid|badrequest)/i.test(code)) return undefined;
+  const known = reasonIn(CODES, code);
+  // Among the invalid ones is a file that its inspection could not fetch (`InvalidParameter.DataInspection`).
+  if (known !== undefined || !/^(invalid|badrequest)/i.test(code)) return known;
   return TOO_LARGE.test(message) ? "input_too_large" : "invalid_request";
 }

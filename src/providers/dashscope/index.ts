@@ -44,5 +44,7 @@ export const dashscope: ProviderDefinition = {
     baseUrl: (address) => address.replace(/\/compatible-mode\/v1$/, "/api/v1"),
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: dashscopeImages, video: dashscopeVideos },
+    // Regions, and a host for each workspace.
+    ownHosts: /\.aliyuncs\.com$/,
   },
 };

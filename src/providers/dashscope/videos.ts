@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { MediaAdapter, MediaHttpAnswer, MediaStep } from "../media.ts";
-import { isGood, objectAt, refusedQuestion, textAt } from "../media-answers.ts";
+import { isGood, objectAt, refusedQuestion, textAt, wasHeard } from "../media-answers.ts";
 import { readFailure, readRefusal } from "./answers.ts";
 
 /**
@@ -33,8 +33,8 @@ export const dashscopeVideos: MediaAdapter<VideoRequest> = {
   },
 
   /** They stop tasks that wait, and no others. */
-  async cancel(job, { send }): Promise<void> {
-    await send({ method: "POST", path: `/tasks/${job}/cancel` });
+  async cancel(job, { send }): Promise<boolean> {
+    return wasHeard(await send({ method: "POST", path: `/tasks/${job}/cancel` }));
   },
 };
 

@@ -6,8 +6,9 @@ import type { MediaStep } from "../media.ts";
 import { falImages } from "./images.ts";
 import { falVideos } from "./videos.ts";
 
-const URL_OF = "https://queue.fal.run/openai/gpt-image-2/requests/764c";
-const JOB = `${URL_OF}/status`;
+const JOB = "openai/gpt-image-2/requests/764c";
+const URL_OF = `https://queue.fal.run/${JOB}`;
+const STATUS_URL = `${URL_OF}/status`;
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
 const create = (answer: Said): Promise<MediaStep> =>
   falImages.create(PICTURE, scriptedCall("openai/gpt-image-2", [answer]).call);
@@ -55,15 +56,10 @@ describe("what is sent", () => {
   ];
   for (const [model, request, members] of pictures)
     test(model, async () => {
-      const { call, sent } = scriptedCall(model, [{ json: { status_url: JOB } }]);
+      const { call, sent } = scriptedCall(model, [{ json: { status_url: STATUS_URL } }]);
       await falImages.create({ ...PICTURE, ...request }, call);
       expect(sent).toEqual([
-        {
-          method: "POST",
-          path: `/${model}`,
-          headers: { "x-fal-no-retry": "1" },
-          json: { prompt: PICTURE.prompt, ...members },
-        },
+        { method: "POST", path: `/${model}`, json: { prompt: PICTURE.prompt, ...members } },
       ]);
     });
 
@@ -121,17 +117,25 @@ describe("what is sent", () => {
   ];
   for (const [model, request, members] of films)
     test(model, async () => {
-      const { call, sent } = scriptedCall(model, [{ json: { status_url: JOB } }]);
+      const { call, sent } = scriptedCall(model, [{ json: { status_url: STATUS_URL } }]);
       await falVideos.create({ ...FILM, ...request }, call);
       expect(sent[0]?.json).toEqual({ prompt, duration: "5", resolution: "720p", ...members });
     });
+
+  test("nothing of Wan with pictures as references: it takes films alone", async () => {
+    const { call, sent } = scriptedCall("wan/v2.6/reference-to-video", []);
+    const step = await falVideos.create({ ...FILM, referenceImages: ["https://a/1"] }, call);
+    expect(step).toMatchObject({ refusal: { reason: "invalid_request" } });
+    expect(sent).toEqual([]);
+  });
 });
 
 describe("a submission is", () => {
   const rows: readonly [string, Said, string][] = [
-    ["taken, and asked after at the address that came", { json: { status_url: JOB } }, "working"],
+    ["taken, and asked after at the address that came", { json: { status_url: STATUS_URL } }, "working"],
     ["taken, and asked after below its result", { json: { response_url: URL_OF } }, "working"],
     ["unclear without an address", { json: { request_id: "764c" } }, "unclear"],
+    ["unclear with one that leads elsewhere", { json: { status_url: `${URL_OF}/../x` } }, "unclear"],
     ["moderation", { status: 422, json: detail("content_policy_violation") }, "moderation"],
     [
       "moderation beside another fault",
@@ -152,8 +156,13 @@ describe("a submission is", () => {
   for (const [name, answer, want] of rows)
     test(name, async () => expect(reasonOf(await create(answer))).toBe(want));
 
-  test("asked after where it says", async () => {
-    expect(await create({ json: { response_url: URL_OF } })).toEqual({ state: "working", job: JOB });
+  test("asked after by what is the same at every address of theirs", async () => {
+    for (const json of [
+      { response_url: URL_OF },
+      { status_url: STATUS_URL },
+      { status_url: `https://proxy.example/fal/${JOB}/status` },
+    ])
+      expect(await create({ json })).toEqual({ state: "working", job: JOB });
     expect(await create({ status: 422, json: { error: { code: "c", message: "Words." } } })).toMatchObject({
       refusal: { code: "c", message: "Words." },
     });
@@ -201,6 +210,21 @@ describe("a request that is", () => {
       ],
       "moderation",
     ],
+    [
+      "failed for a lost server, as its result says",
+      [completed, { status: 503, json: { detail: "x", error_type: "runner_disconnected" } }],
+      "failed",
+    ],
+    [
+      "failed for a lost server, as a header of its result says",
+      [completed, { status: 504, text: "", headers: { "x-fal-error-type": "request_timeout" } }],
+      "failed",
+    ],
+    [
+      "failed for a reason that nobody knows, as its state says",
+      [{ json: { status: "COMPLETED", error: "x", error_type: "novel" } }, { status: 503, text: "" }],
+      "failed",
+    ],
     ["done, and its result limited", [completed, { status: 429, json: {} }], "busy"],
     ["done, and its result behind an edge", [completed, { status: 502, text: "" }], "unclear"],
     ["done, and its result locked", [completed, { status: 401, json: {} }], "operator_fault"],
@@ -221,8 +245,8 @@ describe("a request that is", () => {
       outputs: [{ url: "https://f/1" }],
     });
     expect(sent).toEqual([
-      { method: "GET", path: JOB },
-      { method: "GET", path: URL_OF },
+      { method: "GET", path: `/${JOB}/status` },
+      { method: "GET", path: `/${JOB}` },
     ]);
     const film = scriptedCall("wan/v2.6/text-to-video", [
       completed,
@@ -235,8 +259,9 @@ describe("a request that is", () => {
   });
 });
 
-test("a request is stopped at its own address", async () => {
-  const { call, sent } = scriptedCall("openai/gpt-image-2", [{ status: 400 }]);
-  await falImages.cancel?.(JOB, call);
-  expect(sent).toEqual([{ method: "PUT", path: `${URL_OF}/cancel` }]);
+test("a request is stopped at its own address, again where their server failed", async () => {
+  const { call, sent } = scriptedCall("openai/gpt-image-2", [{ status: 400 }, { status: 502 }]);
+  expect(await falImages.cancel?.(JOB, call)).toBe(true);
+  expect(await falImages.cancel?.(JOB, call)).toBe(false);
+  expect(sent[0]).toEqual({ method: "PUT", path: `/${JOB}/cancel` });
 });

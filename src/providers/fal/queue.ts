@@ -8,6 +8,7 @@ import {
   refusalOf,
   refusedQuestion,
   textAt,
+  wasHeard,
 } from "../media-answers.ts";
 import type { MediaCall, MediaDone, MediaHttpAnswer, MediaRefusal, MediaStep } from "../media.ts";
 
@@ -15,49 +16,47 @@ import type { MediaCall, MediaDone, MediaHttpAnswer, MediaRefusal, MediaStep } f
 export type ReadOutput = (result: JsonObject) => MediaDone | MediaRefusal;
 
 /**
- * Queues a request. The addresses to ask at come with the answer and are kept as they are: made by hand they would
- * leave out a part of the model's id. The time to start is not limited there: the task's deadline is ours.
+ * Queues a request. Where to ask after it comes with the answer: made by hand it would leave out a part of the model's
+ * id. It is tried again there when a server of theirs is lost, which costs nothing; the task's deadline is ours.
  */
 export async function queueRequest(json: JsonObject, call: MediaCall): Promise<MediaStep> {
-  const answer = await call.send({
-    method: "POST",
-    path: `/${call.upstreamId}`,
-    // A second try of theirs would be a second picture, billed as such.
-    headers: { "x-fal-no-retry": "1" },
-    json,
-  });
+  const answer = await call.send({ method: "POST", path: `/${call.upstreamId}`, json });
   const body = isGood(answer) && isJsonObject(answer.json) ? answer.json : {};
-  const result = textAt(body, "response_url");
-  const job = textAt(body, "status_url") ?? (result === undefined ? undefined : `${result}${STATUS}`);
-  return job?.endsWith(STATUS) === true && job.length <= MOST_JOB
-    ? { state: "working", job }
-    : { state: "refused", refusal: readRefusal(answer) };
+  const job = jobIn(textAt(body, "status_url") ?? textAt(body, "response_url") ?? "");
+  return job === undefined ? { state: "refused", refusal: readRefusal(answer) } : { state: "working", job };
 }
 
-/** How the address ends at which a request is asked after; without it, it is that of its result. */
-const STATUS = "/status";
+/**
+ * The part of an address that is the same at every host of theirs, and behind every proxy of them: the model without its
+ * last parts, and the name of the request.
+ */
+function jobIn(address: string): string | undefined {
+  return JOB.exec(address)?.[1];
+}
 
-const MOST_JOB = 500;
+/** `openai/gpt-image-2/requests/764c`: it stands in a path. */
+const JOB =
+  /^https?:\/\/[^?#]*?\/((?:(?:workflows|comfy)\/)?[\w.-]{1,64}\/[\w.-]{1,64}\/requests\/[\w-]{1,128})(?:\/status)?$/;
 
 /** Asks after a request, and fetches its result once it is there. */
 export async function pollRequest(job: string, call: MediaCall, read: ReadOutput): Promise<MediaStep> {
-  const answer = await call.send({ method: "GET", path: job });
+  const answer = await call.send({ method: "GET", path: `/${job}/status` });
   const asked = isGood(answer) && isJsonObject(answer.json) ? answer.json : {};
   const status = textAt(asked, "status");
   if (status === undefined) return refusedQuestion(answer, readRefusal(answer));
   if (status !== "COMPLETED") return { state: "working", job };
-  const result = await call.send({ method: "GET", path: job.slice(0, -STATUS.length) });
+  const result = await call.send({ method: "GET", path: `/${job}` });
   if (isEarly(result)) return { state: "working", job };
   if (isGood(result) && isJsonObject(result.json)) {
     const done = read(result.json);
     return "state" in done ? done : { state: "refused", refusal: done };
   }
-  return readFailure(result, textAt(asked, "error_type"));
+  return readFailure(result, asked);
 }
 
 /** Stops a queued request, and a running one where it can be. */
-export async function cancelRequest(job: string, call: MediaCall): Promise<void> {
-  await call.send({ method: "PUT", path: `${job.slice(0, -STATUS.length)}/cancel` });
+export async function cancelRequest(job: string, call: MediaCall): Promise<boolean> {
+  return wasHeard(await call.send({ method: "PUT", path: `/${job}/cancel` }));
 }
 
 function isEarly({ status, json }: MediaHttpAnswer): boolean {
@@ -65,30 +64,30 @@ function isEarly({ status, json }: MediaHttpAnswer): boolean {
 }
 
 /** The result of a request that failed is its refusal; one that does not say why may be no more than a refused question. */
-function readFailure(result: MediaHttpAnswer, type: string | undefined): MediaStep {
+function readFailure(result: MediaHttpAnswer, asked: JsonObject): MediaStep {
   const refusal = readRefusal(result);
-  const ended = hasType(result) ? refusal : withType(refusal, type);
-  if (ended !== undefined) return { state: "refused", refusal: endedWith(ended) };
-  const { status } = result;
-  return status === 400 || status === 422 || status === 413 || status === 500
-    ? { state: "refused", refusal: endedWith(refusal) }
-    : refusedQuestion(result, refusal);
+  const code = typeOf(result) ?? textAt(asked, "error_type");
+  const hasFailed = code !== undefined || textAt(asked, "error") !== undefined;
+  if (!hasFailed && !ENDS.has(result.status)) return refusedQuestion(result, refusal);
+  const reason = reasonIn(TYPES, code) ?? (ENDS.has(result.status) ? refusal.reason : "failed");
+  return {
+    state: "refused",
+    refusal: endedWith({ ...refusal, reason, ...(code === undefined ? {} : { code }) }),
+  };
 }
 
-/** The type that stands with the status, where it is known. */
-function withType(refusal: MediaRefusal, type: string | undefined): MediaRefusal | undefined {
-  const reason = reasonIn(TYPES, type);
-  return reason === undefined
-    ? undefined
-    : { ...refusal, reason, ...(type === undefined ? {} : { code: type }) };
-}
+/** Statuses by which a result says that there is none, whatever else it says. */
+const ENDS: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 
-/** A 422 has a list of what is wrong, each with a type; some models answer in other shapes. https://docs.fal.ai/errors */
+/**
+ * What went wrong with the input is a list, each with a type; what went wrong with their servers has one type and a
+ * sentence; some models answer in other shapes. https://docs.fal.ai/model-apis/errors
+ */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const body = isJsonObject(answer.json) ? answer.json : {};
   const detail = detailOf(answer);
   const error = objectAt(body, "error");
-  const code = (detail === undefined ? textAt(error, "code") : textAt(detail, "type"))?.slice(0, 100);
+  const code = typeOf(answer) ?? textAt(error, "code")?.slice(0, 100);
   return refusalOf(answer, {
     ...(code === undefined ? {} : { code }),
     message:
@@ -107,13 +106,19 @@ function detailOf({ json }: MediaHttpAnswer): JsonObject | undefined {
   return details.find((detail) => reasonIn(TYPES, textAt(detail, "type")) !== undefined) ?? details[0];
 }
 
-function hasType(answer: MediaHttpAnswer): boolean {
+function typeOf(answer: MediaHttpAnswer): string | undefined {
   const detail = detailOf(answer);
-  return detail !== undefined && textAt(detail, "type") !== undefined;
+  const inBody = isJsonObject(answer.json) ? textAt(answer.json, "error_type") : undefined;
+  const type = detail === undefined ? undefined : textAt(detail, "type");
+  return (type ?? inBody ?? answer.header("x-fal-error-type") ?? undefined)?.slice(0, 100);
 }
 
 const TYPES: CodeTable = [
   ["moderation", /^(content_policy_violation|no_media_generated)$/],
   ["input_too_large", /too_(large|long)$/],
-  ["unclear", /^(generation_timeout|downstream_service_\w+|internal_server_error)$/],
+  [
+    "unclear",
+    /^(generation_timeout|downstream_service_\w+|internal_(server_)?error|(request|startup)_timeout|runner_\w+)$/,
+  ],
+  ["failed", /^client_(disconnected|cancelled)$/],
 ];

@@ -1,26 +1,30 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
+import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaDone } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 
 /** Films of Wan and of Seedance, each by its own inputs. */
 export const falVideos: MediaAdapter<VideoRequest> = {
-  create: (request, call) =>
-    queueRequest(call.upstreamId.startsWith("bytedance/") ? seedanceInput(request) : wanInput(request), call),
+  async create(request, call) {
+    if (call.upstreamId.startsWith("bytedance/")) return queueRequest(seedanceInput(request), call);
+    return request.referenceImages.length > 0
+      ? cannotBeUsed("input_references")
+      : queueRequest(wanInput(request), call);
+  },
   poll: (job, _request, call) => pollRequest(job, call, readVideo),
   cancel: cancelRequest,
 };
 
+/** Its references are films alone. */
 function wanInput(request: VideoRequest): JsonObject {
-  const { negativePrompt, shotType, expandPrompt, seed, referenceAudios, referenceImages, referenceVideos } =
-    request;
+  const { negativePrompt, shotType, expandPrompt, seed, referenceAudios, referenceVideos } = request;
   return {
     ...common(request),
     ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
     ...(shotType === undefined ? {} : { multi_shots: shotType === "multi" }),
     ...(expandPrompt === undefined ? {} : { enable_prompt_expansion: expandPrompt }),
     ...(seed === undefined ? {} : { seed }),
-    ...(referenceImages.length === 0 ? {} : { image_urls: referenceImages }),
     ...(referenceVideos.length === 0 ? {} : { video_urls: referenceVideos }),
     ...(referenceAudios[0] === undefined ? {} : { audio_url: referenceAudios[0] }),
   };

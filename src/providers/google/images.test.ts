@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { PICTURE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
+import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { isJsonObject } from "../../core/json-value.ts";
 import type { ImageRequest } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
 import { googleImages } from "./images.ts";
@@ -13,6 +15,11 @@ const finished = (finishReason: string): Said => ({ json: { candidates: [{ finis
 const refused = (status: number, word: string, details: readonly object[] = [], message = "No."): Said => ({
   status,
   json: { error: { code: status, message, status: word, details } },
+});
+
+const quota = (time: string): object => ({
+  "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+  violations: [{ quotaId: `GenerateRequestsPer${time}PerProjectPerModel-FreeTier` }],
 });
 
 const create = (
@@ -95,6 +102,17 @@ describe("an answer without a picture is", () => {
     ["the operator's: 401", refused(401, "UNAUTHENTICATED"), "operator_fault"],
     ["the operator's: 403", refused(403, "PERMISSION_DENIED"), "operator_fault"],
     ["the operator's: 404", refused(404, "NOT_FOUND"), "operator_fault"],
+    [
+      "the operator's: credit that is used up, with the status of a limit",
+      refused(429, "RESOURCE_EXHAUSTED", [], "Your prepayment credits are depleted. Please go to AI Studio."),
+      "operator_fault",
+    ],
+    [
+      "the operator's: a quota of the day",
+      refused(429, "RESOURCE_EXHAUSTED", [quota("Day")]),
+      "operator_fault",
+    ],
+    ["busy: a quota of the minute", refused(429, "RESOURCE_EXHAUSTED", [quota("Minute")]), "busy"],
     ["busy: 429", refused(429, "RESOURCE_EXHAUSTED"), "busy"],
     ["busy: 503", refused(503, "UNAVAILABLE"), "busy"],
     ["unclear: 500", refused(500, "INTERNAL"), "unclear"],
@@ -109,7 +127,7 @@ test("a wait that its details name is heeded", async () => {
   expect(step).toMatchObject({ refusal: { reason: "busy", retryAfterMs: 28_000 } });
 });
 
-test("thoughts are no pictures, and a broken one is left out", async () => {
+test("thoughts are no pictures, and data is handed on as it stands", async () => {
   const parts = [
     { inlineData: { data: "BBBB" }, thought: true },
     { text: "x" },
@@ -117,7 +135,16 @@ test("thoughts are no pictures, and a broken one is left out", async () => {
     { inlineData: { data: "AAAA" }, thoughtSignature: "s" },
   ];
   const step = await create([{ json: { candidates: [{ content: { parts } }] } }]);
-  expect(step).toEqual({ state: "done", outputs: [{ bytes: new Uint8Array(3) }] });
+  expect(step).toEqual({ state: "done", outputs: [{ base64: "!" }, { base64: "AAAA" }] });
+});
+
+test("pictures that are more together than a request may be are not sent", async () => {
+  const { call, sent } = scriptedCall("gemini-3-pro-image", [made()]);
+  const large = { mediaType: "image/png", bytes: new Uint8Array(40_000_000) };
+  const images = ["https://a.example/1", "https://a.example/2"];
+  const step = await googleImages.create({ ...PICTURE, images }, { ...call, load: async () => large });
+  expect(step).toMatchObject({ refusal: { reason: "input_too_large" } });
+  expect(sent).toEqual([]);
 });
 
 describe("of several calls", () => {
@@ -139,4 +166,49 @@ describe("of several calls", () => {
       expect(reasonOf(await create(answers, { n: 2 }))).toBe(want));
   test("one that broke beside a busy one leaves it in doubt", async () =>
     expect(create([busy, broken], { n: 2 })).rejects.toBe(broken));
+});
+
+describe.skipIf(!recordingsAvailable())("recorded", () => {
+  const drawn = (): ReturnType<typeof loadRecordings> =>
+    ["generate-content/google", "generate-content/google-vertex"]
+      .flatMap((folder) => loadRecordings(folder))
+      .filter(({ path, response }) => /image-output/.test(path) && isJsonObject(response.body));
+
+  test("answers of makers of pictures are read: each picture by its bytes, and the tokens that were told", async () => {
+    expect(drawn().length).toBeGreaterThan(1);
+    for (const { path, response } of drawn()) {
+      const step = await create([{ status: response.status, json: response.body }]);
+      if (step.state !== "done") throw new Error(`${path} was not read.`);
+      const told = JSON.stringify(response.body);
+      const data = [...told.matchAll(/"data":"([^"]+)"/g)].map(([, base64 = ""]) => base64);
+      expect([path, step.outputs]).toEqual([
+        path,
+        data.map((base64) => ({ bytes: Buffer.from(base64, "base64") })),
+      ]);
+      const usage = /"candidatesTokenCount":(\d+)/.exec(told)?.[1];
+      expect((step.usage?.output ?? 0) + (step.usage?.imageOutput ?? 0)).toBe(Number(usage));
+    }
+  });
+
+  test("a request has the form of the recorded one", async () => {
+    const recorded = drawn().find(({ request }) => isJsonObject(request.body));
+    if (!isJsonObject(recorded?.request.body)) throw new Error("No request is recorded.");
+    const { contents, generationConfig } = recorded.request.body;
+    const { call, sent } = scriptedCall("gemini-2.5-flash-image", [made()]);
+    await googleImages.create({ ...PICTURE, prompt: "Generate an image of an axolotl." }, call);
+    expect(recorded.request.url).toEndWith(sent[0]?.path.replace(/^\/v1beta/, "") ?? "?");
+    // That one asked Vertex for text as well, and for a format of pictures that is Vertex's alone.
+    expect(generationConfig).toMatchObject({ responseModalities: ["TEXT", "IMAGE"] });
+    expect(sent[0]?.json).toEqual({
+      contents: Array.isArray(contents) ? contents : [],
+      generationConfig: { responseModalities: ["IMAGE"], imageConfig: {} },
+    });
+  });
+
+  test("a limit is busy for as long as it says", async () => {
+    const limits = loadRecordings("errors/google").filter(({ response }) => response.status === 429);
+    expect(limits.length).toBeGreaterThan(1);
+    for (const { response } of limits)
+      expect(reasonOf(await create([{ status: 429, json: response.body }]))).toBe("busy");
+  });
 });

@@ -20,14 +20,11 @@ import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from ".
 export const googleImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
     const parts = await partsOf(request, call);
-    return createEach(request.n, call, (i) => createOne({ ...request, ...seedAt(request, i) }, parts, call));
+    return parts === undefined
+      ? refused("input_too_large", "The pictures are more than 100 MB together, in base64.")
+      : createEach(request, call, (one) => createOne(one, parts, call));
   },
 };
-
-/** Each picture has a seed of its own, or all would be one picture. */
-function seedAt({ seed }: ImageRequest, place: number): Pick<ImageRequest, "seed"> {
-  return seed === undefined ? {} : { seed: (seed + place) % 2 ** 31 };
-}
 
 async function createOne(
   request: ImageRequest,
@@ -54,10 +51,10 @@ const CODES: CodeTable = [
   ["busy", /^(RESOURCE_EXHAUSTED|UNAVAILABLE)$/],
 ];
 
-/** Of a key that is wrong or has expired, where the details are left out. */
-const WRONG_KEY = /^API key (not valid|expired|not found)/;
+/** Of a key that is wrong or has expired, where the details are left out, and of credit that is used up: a 429 as any. */
+const OPERATORS = /^API key (not valid|expired|not found)|prepayment credits are depleted|spending cap/i;
 
-/** A wrong key is a 400 that says so in its details. */
+/** A wrong key is a 400 that says so in its details, a quota of the day a 429 that names it: no wait would help. */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const error = objectAt(answer.json, "error");
   const message = textAt(error, "message") ?? "";
@@ -67,14 +64,22 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const wait = details
     .map((detail) => /^(\d{1,6})(\.\d+)?s$/.exec(textAt(detail, "retryDelay") ?? "")?.[1])
     .find(Boolean);
+  const isOperators = OPERATORS.test(message) || details.some(isOfDay);
   return {
     ...refusalOf(answer, {
       ...(code === undefined ? {} : { code: code.slice(0, 100) }),
       message,
-      reason: reasonIn(CODES, code) ?? (WRONG_KEY.test(message) ? "operator_fault" : undefined),
+      reason: isOperators ? "operator_fault" : reasonIn(CODES, code),
     }),
     ...(wait === undefined ? {} : { retryAfterMs: (Number(wait) + 1) * 1_000 }),
   };
+}
+
+function isOfDay({ violations }: JsonObject): boolean {
+  return (
+    Array.isArray(violations) &&
+    violations.filter(isJsonObject).some((violation) => /PerDay/.test(textAt(violation, "quotaId") ?? ""))
+  );
 }
 
 function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonObject {
@@ -88,9 +93,17 @@ function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonO
   };
 }
 
-/** It fetches no address of the web: the pictures go along. */
-async function partsOf({ prompt, images }: ImageRequest, call: MediaCall): Promise<readonly JsonObject[]> {
+/** What may go along with a request: https://ai.google.dev/gemini-api/docs/file-input-methods */
+const MOST_INLINE = 100_000_000;
+
+/** The pictures go along, in base64; `undefined` where they are more than may. */
+async function partsOf(
+  { prompt, images }: ImageRequest,
+  call: MediaCall,
+): Promise<readonly JsonObject[] | undefined> {
   const loaded = await Promise.all(images.map((input) => call.load(input, "image")));
+  const length = loaded.reduce((sum, { bytes }) => sum + Math.ceil(bytes.length / 3) * 4, 0);
+  if (length > MOST_INLINE) return undefined;
   return [
     { text: prompt },
     ...loaded.map(({ mediaType, bytes }) => ({
@@ -135,11 +148,7 @@ function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
     isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
   return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
     if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
-    try {
-      return [{ bytes: Uint8Array.fromBase64(inlineData.data) }];
-    } catch {
-      return [];
-    }
+    return [{ base64: inlineData.data }];
   });
 }
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
-import { isGood, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
+import { isGood, refusalOf, refusedQuestion, textAt, wasHeard } from "../media-answers.ts";
 import type {
   MediaAdapter,
   MediaCall,
@@ -36,7 +36,7 @@ export const midjourneyImages: MediaAdapter<ImageRequest> = {
 
   /** Only newer proxies know this; the job itself is spent. */
   async cancel(job, call) {
-    await call.send({ method: "POST", path: `/mj/task/${job}/cancel` });
+    return wasHeard(await call.send({ method: "POST", path: `/mj/task/${job}/cancel` }));
   },
 };
 

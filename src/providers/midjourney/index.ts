@@ -10,7 +10,8 @@ export const midjourney: ProviderDefinition = {
   keyVariable: "MIDJOURNEY_PROXY_SECRET",
   baseUrlVariable: "MIDJOURNEY_PROXY_BASE_URL",
   media: {
-    headers: (secret) => ({ "mj-api-secret": secret }),
+    // The proxy itself reads the first, hosted copies of it the second.
+    headers: (secret) => ({ "mj-api-secret": secret, authorization: `Bearer ${secret}` }),
     adapters: { image: midjourneyImages },
   },
 };

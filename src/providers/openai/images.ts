@@ -87,13 +87,7 @@ function readImages(data: readonly unknown[], counted: unknown): MediaStep {
 }
 
 function readImage({ b64_json: base64, url }: JsonObject): MediaOutput[] {
-  if (typeof base64 === "string") {
-    try {
-      return [{ bytes: Uint8Array.fromBase64(base64) }];
-    } catch {
-      return [];
-    }
-  }
+  if (typeof base64 === "string") return [{ base64 }];
   return typeof url === "string" ? [{ url }] : [];
 }
 

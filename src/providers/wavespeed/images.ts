@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
-import type { MediaAdapter, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
+import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media.ts";
+import { doneTogether, onePictureEach, refusedTogether, sendEach } from "../create-each.ts";
+import { cannotBeUsed } from "../media-answers.ts";
+import type { MediaAdapter, MediaRefusal, MediaStep } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
 
 /**
@@ -9,49 +11,58 @@ import { createPrediction, pollPrediction } from "./prediction.ts";
  */
 export const wavespeedImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
-    const problem = problemOf(request);
-    if (problem !== undefined)
-      return { state: "refused", refusal: { reason: "invalid_request", message: problem } };
-    const { midjourney, n } = request;
-    const places = Array.from({ length: midjourney === undefined ? n : 1 }, (_, i) => i);
-    const ends = await Promise.allSettled(
-      places.map((place) => createPrediction(bodyOf({ ...request, ...seedAt(request, place) }), call)),
-    );
-    call.signal.throwIfAborted();
-    const steps = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
-    const begun = steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
+    const isGpt = call.upstreamId.startsWith("openai/gpt-image");
+    const problem = problemOf(request, isGpt);
+    if (problem !== undefined) return problem;
+    const requests = request.midjourney === undefined ? onePictureEach(request) : [request];
+    const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isGpt), call));
+    const begun = end.steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
     // What has begun is followed; only where nothing has, it matters how the others went.
-    if (begun.length > 0) return { state: "working", job: begun.join(",") };
-    const broken = ends.find((end) => end.status === "rejected");
-    if (broken !== undefined) throw broken.reason;
-    return refusedTogether(steps);
+    return begun.length > 0 ? { state: "working", job: begun.join(",") } : refusedTogether(end);
   },
 
   async poll(job, _request, call) {
     const steps = await Promise.all(job.split(",").map((name) => pollPrediction(name, call)));
     if (steps.some(({ state }) => state === "working")) return { state: "working", job };
     const unanswered = steps.find((step) => step.state === "refused" && !isOfWork(step.refusal));
-    if (unanswered !== undefined) return unanswered;
-    const done = steps.filter((step): step is MediaDone => step.state === "done");
-    return done.length === 0
-      ? refusedTogether(steps)
-      : { state: "done", outputs: done.flatMap(({ outputs }) => outputs) };
+    return unanswered ?? doneTogether(steps) ?? refusedTogether({ steps, broken: [] });
   },
 };
 
-/** What this request has that none of their models takes; in words. */
-function problemOf({ images, mask, outputFormat = "png", midjourney }: ImageRequest): string | undefined {
-  if (mask !== undefined) return "mask cannot be used now: the model's present provider takes none.";
-  if (outputFormat !== "png")
-    return "output_format can only be png now: the model's present provider makes no other.";
-  if (midjourney !== undefined && images.length > 1)
-    return "image can have one picture only now: the model's present provider takes no more.";
-  return undefined;
+/** What this request has that none of their models takes. */
+function problemOf(request: ImageRequest, isGpt: boolean): MediaStep | undefined {
+  const { images, mask, outputFormat = "png", midjourney, aspectRatio = "1:1", size } = request;
+  if (mask !== undefined) return cannotBeUsed("mask");
+  if (outputFormat !== "png") return cannotBeUsed(`output_format ${outputFormat}`);
+  if (isGpt && size !== undefined && shapeOf(size) === undefined)
+    return cannotBeUsed(`size ${size.width}*${size.height}`);
+  if (midjourney === undefined) return undefined;
+  if (images.length > 0) return cannotBeUsed("image");
+  return SHAPES_OF_MIDJOURNEY.has(aspectRatio) ? undefined : cannotBeUsed(`aspect_ratio ${aspectRatio}`);
 }
 
-/** Each picture has a seed of its own, or all would be one picture. */
-function seedAt({ seed }: ImageRequest, place: number): Pick<ImageRequest, "seed"> {
-  return seed === undefined ? {} : { seed: (seed + place) % 2 ** 31 };
+const SHAPES_OF_MIDJOURNEY: ReadonlySet<string> = new Set(
+  "1:1 9:16 16:9 4:3 3:4 2:3 3:2 9:21 21:9".split(" "),
+);
+
+/** gpt-image is asked for a shape and a resolution, not for pixels; each is the size that OpenAI makes of it. */
+function shapeOf({ width, height }: PixelSize): JsonObject | undefined {
+  switch (`${width}*${height}`) {
+    case "1024*1024":
+      return { aspect_ratio: "1:1", resolution: "1k" };
+    case "2048*2048":
+      return { aspect_ratio: "1:1", resolution: "2k" };
+    case "1536*1024":
+      return { aspect_ratio: "3:2", resolution: "1k" };
+    case "1024*1536":
+      return { aspect_ratio: "2:3", resolution: "1k" };
+    case "1024*768":
+      return { aspect_ratio: "4:3", resolution: "1k" };
+    case "768*1024":
+      return { aspect_ratio: "3:4", resolution: "1k" };
+    default:
+      return undefined;
+  }
 }
 
 /** Whether it is the work that came to nothing; a question that did is asked again. */
@@ -59,27 +70,24 @@ function isOfWork({ reason }: MediaRefusal): boolean {
   return reason !== "busy" && reason !== "unclear" && reason !== "operator_fault";
 }
 
-/** Why none of several predictions was made: only what surely began nowhere is busy. */
-function refusedTogether(steps: readonly MediaStep[]): MediaStep {
-  const refused = steps.filter((step) => step.state === "refused");
-  return (
-    refused.find(({ refusal }) => refusal.reason !== "busy" && refusal.reason !== "unclear") ??
-    refused.find(({ refusal }) => refusal.reason === "unclear") ??
-    refused[0] ?? { state: "unknown_job" }
-  );
-}
-
-function bodyOf(request: ImageRequest): JsonObject {
-  const { prompt, size, seed, quality, aspectRatio, images, midjourney } = request;
+function bodyOf(request: ImageRequest, isGpt: boolean): JsonObject {
+  const { prompt, size, seed, aspectRatio, images, midjourney } = request;
   return {
     prompt,
-    ...(size === undefined ? {} : { size: `${size.width}*${size.height}` }),
+    ...(size === undefined ? {} : isGpt ? shapeOf(size) : { size: `${size.width}*${size.height}` }),
     ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
     ...(seed === undefined ? {} : { seed }),
-    ...(quality === undefined ? {} : { quality: midjourney === undefined ? quality : Number(quality) }),
-    ...(images.length === 0 ? {} : midjourney === undefined ? { images } : { image: images[0] }),
+    ...qualityOf(request),
+    ...(images.length === 0 ? {} : { images }),
     ...(midjourney === undefined ? {} : styleOf(midjourney)),
   };
+}
+
+/** They have no `auto`; what is charged for it is the most, which is what is made then. */
+function qualityOf({ quality, midjourney }: ImageRequest): JsonObject {
+  if (quality === undefined) return {};
+  if (midjourney !== undefined) return { quality: Number(quality) };
+  return { quality: quality === "auto" ? "high" : quality };
 }
 
 /** What is not said has a default of theirs, which is not ours. */

@@ -28,11 +28,16 @@ describe("what is sent", () => {
     [
       "openai/gpt-image-2/edit",
       { size, quality: "low", background: "opaque", outputFormat: "png", images: ["https://a/1"] },
-      { size: "1024*768", quality: "low", images: ["https://a/1"] },
+      { aspect_ratio: "4:3", resolution: "1k", quality: "low", images: ["https://a/1"] },
     ],
     [
-      "midjourney/image-to-image",
-      { n: 4, quality: "0.25", aspectRatio: "3:2", midjourney: style, images: ["https://a/1"] },
+      "openai/gpt-image-2/text-to-image",
+      { size: { width: 2_048, height: 2_048 }, quality: "auto" },
+      { aspect_ratio: "1:1", resolution: "2k", quality: "high" },
+    ],
+    [
+      "midjourney/text-to-image",
+      { n: 4, quality: "0.25", aspectRatio: "3:2", midjourney: style },
       {
         quality: 0.25,
         aspect_ratio: "3:2",
@@ -42,7 +47,6 @@ describe("what is sent", () => {
         weird: 2,
         stylize: 3,
         sref: "https://a/s",
-        image: "https://a/1",
       },
     ],
   ];
@@ -84,6 +88,11 @@ describe("what is sent", () => {
       { firstFrame: "https://a/1", shotType: "single", expandPrompt: false },
       { image: "https://a/1", resolution: "720p", shot_type: "single", enable_prompt_expansion: false },
     ],
+    [
+      "reference-to-video",
+      { referenceVideos: ["https://a/1"], expandPrompt: false },
+      { size: "1280*720", videos: ["https://a/1"], enable_prompt_expansion: false },
+    ],
   ];
   for (const [way, request, members] of films)
     test(way, async () => {
@@ -93,14 +102,18 @@ describe("what is sent", () => {
     });
 
   test("nothing, where a request has what no model of theirs takes", async () => {
-    const { call, sent } = scriptedCall(QWEN, []);
+    const { call, sent } = scriptedCall("openai/gpt-image-2/edit", []);
     const midjourney = { version: "7", chaos: 0, weird: 0, stylize: 100 } as const;
     for (const more of [
       { mask: "https://a/1" },
       { outputFormat: "webp" },
-      { midjourney, images: ["https://a/1", "https://a/2"] },
+      { size: { width: 1_536, height: 1_536 } },
+      { midjourney, images: ["https://a/1"] },
+      { midjourney, aspectRatio: "4:5" },
     ] as const)
       expect(reasonOf(await wavespeedImages.create({ ...PICTURE, ...more }, call))).toBe("invalid_request");
+    const film = { ...FILM, referenceImages: ["https://a/1"] };
+    expect(reasonOf(await wavespeedVideos.create(film, call))).toBe("invalid_request");
     expect(sent).toEqual([]);
   });
 });
@@ -144,13 +157,13 @@ describe("a prediction that is", () => {
   for (const [name, answer, want] of rows)
     test(name, async () => expect(reasonOf(await poll("b0", answer))).toBe(want));
 
-  test("completed gives addresses, and base64 as bytes", async () => {
+  test("completed gives addresses, and takes anything else for base64", async () => {
     const outputs = ["https://f/1", "https://f/2", "data:image/png;base64,AAAA", "!"];
     expect(
       await poll("b0", data({ status: "completed", outputs, has_nsfw_contents: [false, true] })),
     ).toEqual({
       state: "done",
-      outputs: [{ url: "https://f/1" }, { bytes: new Uint8Array(3) }],
+      outputs: [{ url: "https://f/1" }, { base64: "data:image/png;base64,AAAA" }, { base64: "!" }],
     });
   });
 });

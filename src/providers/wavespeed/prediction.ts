@@ -52,7 +52,7 @@ function readPrediction(
           state: "refused",
           refusal: { reason: "moderation", message: "What was made may not be shown." },
         };
-      return { state: "done", outputs: kept.flatMap(outputOf) };
+      return { state: "done", outputs: kept.map(outputOf) };
     }
     case "failed":
       return { state: "refused", refusal: readFailure(error) };
@@ -62,13 +62,8 @@ function readPrediction(
 }
 
 /** An address, or base64 with or without the head of a data URI. */
-function outputOf(output: string): MediaOutput[] {
-  if (/^https?:\/\//.test(output)) return [{ url: output }];
-  try {
-    return [{ bytes: Uint8Array.fromBase64(output.slice(output.indexOf(",") + 1)) }];
-  } catch {
-    return [];
-  }
+function outputOf(output: string): MediaOutput {
+  return /^https?:\/\//.test(output) ? { url: output } : { base64: output };
 }
 
 /** It fails with a sentence and no code. */

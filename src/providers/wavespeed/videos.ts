@@ -1,18 +1,23 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import type { VideoRequest } from "../../core/media.ts";
+import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
 
-/** Wan's films: from text and from references by their size in pixels, from a frame by their resolution. */
+/** Wan's films: from text and from films by their size in pixels, from a frame by their resolution. */
 export const wavespeedVideos: MediaAdapter<VideoRequest> = {
-  create: (request, call) => createPrediction(bodyOf(request), call),
+  async create(request, call) {
+    return request.referenceImages.length > 0
+      ? cannotBeUsed("input_references")
+      : createPrediction(bodyOf(request), call);
+  },
   poll: (job, _request, call) => pollPrediction(job, call),
 };
 
 function bodyOf(request: VideoRequest): JsonObject {
   const { prompt, negativePrompt, durationSec, shotType, expandPrompt, seed, firstFrame, resolution } =
     request;
-  const { referenceImages, referenceVideos, referenceAudios } = request;
+  const { referenceVideos, referenceAudios } = request;
   return {
     prompt,
     ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
@@ -21,7 +26,6 @@ function bodyOf(request: VideoRequest): JsonObject {
     ...(shotType === undefined ? {} : { shot_type: shotType }),
     ...(expandPrompt === undefined ? {} : { enable_prompt_expansion: expandPrompt }),
     ...(seed === undefined ? {} : { seed }),
-    ...(referenceImages.length === 0 ? {} : { images: referenceImages }),
     ...(referenceVideos.length === 0 ? {} : { videos: referenceVideos }),
     ...(referenceAudios[0] === undefined ? {} : { audio: referenceAudios[0] }),
   };

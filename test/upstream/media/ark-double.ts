@@ -3,7 +3,10 @@ import { type Answer, jsonAnswer } from "../answer.ts";
 import type { SeenRequest } from "../seen-request.ts";
 import { type Desk, fieldsOf, type MediaDouble, readBody, startMediaDouble } from "./media-double.ts";
 
-/** A double of Ark's maker of films (Seedance), written from its reference: tasks that are asked after. */
+/**
+ * A double of Ark, written from its reference: Seedance's films as tasks that are asked after, Seedream's pictures while
+ * the call waits.
+ */
 export function startArkDouble(key: string): Promise<MediaDouble> {
   return startMediaDouble({ base: "/api/v3", answer }, key);
 }
@@ -11,7 +14,8 @@ export function startArkDouble(key: string): Promise<MediaDouble> {
 const TASKS = "/contents/generations/tasks";
 const STRICT = { additionalProperties: false };
 const link = Type.Object(
-  { url: Type.String({ pattern: "^(https?://|data:(image|audio)/[\\w.+-]+;base64,)\\S+$" }) },
+  // The format in a data URI must be in lower case.
+  { url: Type.String({ pattern: "^(https?://|data:(image|audio)/[a-z0-9.+-]+;base64,)\\S+$" }) },
   STRICT,
 );
 const webLink = Type.Object({ url: Type.String({ pattern: "^https?://\\S+$" }) }, STRICT);
@@ -52,10 +56,29 @@ const read = readBody(
   ),
 );
 
+const picture = Type.String({ pattern: "^(https?://|data:image/[a-z0-9.+-]+;base64,)\\S+$" });
+const readPicture = readBody(
+  Type.Object(
+    {
+      model: Type.String(),
+      prompt: Type.String({ minLength: 1 }),
+      image: Type.Optional(Type.Union([picture, Type.Array(picture, { minItems: 1, maxItems: 14 })])),
+      size: Type.Optional(Type.String({ pattern: "^(2K|3K|4K|\\d{3,5}x\\d{3,5})$" })),
+      response_format: Type.Optional(Type.Enum(["url", "b64_json"])),
+      output_format: Type.Optional(Type.Enum(["png", "jpeg"])),
+      sequential_image_generation: Type.Optional(Type.Enum(["disabled", "auto"])),
+      watermark: Type.Optional(Type.Boolean()),
+    },
+    STRICT,
+  ),
+);
+
 function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   if (request.header("authorization") !== `Bearer ${desk.key}`)
     return refused(401, "AuthenticationError", "The API key in the request is missing or invalid.");
   const job = new RegExp(`^${TASKS}/(cgt-[\\w-]+)$`).exec(path)?.[1];
+  if (request.method === "POST" && path === "/images/generations")
+    return desk.stage("pictures", () => takePicture(desk, request));
   if (request.method === "POST" && path === TASKS) return desk.stage("film", () => take(desk, request));
   if (request.method === "GET" && job !== undefined) return desk.stage("poll", () => readTask(desk, job));
   if (request.method === "DELETE" && job !== undefined) return desk.stage("cancel", () => cancel(desk, job));
@@ -84,6 +107,31 @@ function take(desk: Desk, request: SeenRequest): Answer {
   if (!isFit) return refused(400, "InvalidParameter", "The content is of roles that do not go together.");
   const { job } = desk.take({ model: body.model, input: fieldsOf(request), parameters: {} }, request);
   return jsonAnswer(200, { id: `cgt-${job}` });
+}
+
+/** Sizes in pixels have a least area and shapes that are not too long. */
+function takePicture(desk: Desk, request: SeenRequest): Answer {
+  const body = readPicture(request);
+  if (typeof body === "string") return refused(400, "InvalidParameter", body);
+  if (body.model !== "seedream-5-0-260128")
+    return refused(404, "InvalidEndpointOrModel.NotFound", "The model does not exist.");
+  const [width = 2_048, height = 2_048] = body.size?.split("x").map(Number) ?? [];
+  if (
+    width * height < 3_686_400 ||
+    width * height > 16_777_216 ||
+    Math.max(width / height, height / width) > 16
+  )
+    return refused(400, "InvalidParameter", "The size is not supported.");
+  const work = desk.take({ model: body.model, input: fieldsOf(request), parameters: {} }, request);
+  const { fails, usage } = work.script;
+  const data =
+    fails === undefined ? desk.urls(work, 1, "picture").map((url) => ({ url })) : [{ error: fails }];
+  return jsonAnswer(200, {
+    model: body.model,
+    created: 1_790_000_000,
+    data,
+    usage: usage ?? { generated_images: fails === undefined ? 1 : 0, output_tokens: 16_384 },
+  });
 }
 
 const WORDS = {
@@ -116,9 +164,12 @@ function readTask(desk: Desk, id: string): Answer {
   });
 }
 
+/** A queued task is taken out, the record of one that has ended is removed, a running one stays. */
 function cancel(desk: Desk, id: string): Answer {
   const work = desk.find(id.slice("cgt-".length));
-  if (work === undefined || work.polls > (work.script.queuedPolls ?? 0))
+  if (work === undefined) return refused(404, "ResourceNotFound", "The task is not found.");
+  const { queuedPolls = 0, runningPolls = 1 } = work.script;
+  if (work.polls > queuedPolls && work.polls <= queuedPolls + runningPolls)
     return refused(400, "InvalidAction.RunningTaskDeletion", "The task cannot be deleted now.");
   work.cancelled = true;
   return jsonAnswer(200, {});

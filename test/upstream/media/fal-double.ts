@@ -98,9 +98,9 @@ const ENDPOINTS: Readonly<Record<string, (request: SeenRequest) => object | stri
   "wan/v2.6/reference-to-video": readBody(
     object({
       ...wan,
+      duration: maybe(Type.Enum(["5", "10"])),
       aspect_ratio: ratio,
-      image_urls: maybe(links("image", 5)),
-      video_urls: maybe(links("video", 3)),
+      video_urls: links("video", 3),
     }),
   ),
   ...Object.fromEntries(
@@ -120,8 +120,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   if (asked === null) return jsonAnswer(404, { detail: "Not found" });
   if (request.method === "GET" && what === "/status") return desk.stage("poll", () => status(desk, job));
   if (request.method === "GET" && what === "") return desk.stage("result", () => result(desk, job));
-  if (request.method === "PUT" && what === "/cancel")
-    return desk.stage("cancel", () => jsonAnswer(202, { status: "CANCELLATION_REQUESTED" }));
+  if (request.method === "PUT" && what === "/cancel") return desk.stage("cancel", () => cancel(desk, job));
   return jsonAnswer(405, { detail: "Method not allowed" });
 }
 
@@ -161,19 +160,37 @@ function status(desk: Desk, job: string): Answer {
   }
 }
 
+/** A result is there once its request is completed; of one that failed it says why. */
 function result(desk: Desk, job: string): Answer {
   const work = desk.find(job);
   if (work === undefined) return jsonAnswer(404, { detail: "Request not found" });
   const { script, model, input } = work;
-  const { fails } = script;
-  if (fails !== undefined)
-    return jsonAnswer(422, {
-      detail: [{ loc: ["body", "prompt"], msg: fails.message, type: fails.code, input: "" }],
-    });
+  const { fails, queuedPolls = 0, runningPolls = 1 } = script;
+  if (work.cancelled)
+    return jsonAnswer(499, { detail: "Request was cancelled", error_type: "client_cancelled" });
+  if (work.polls <= queuedPolls + runningPolls)
+    return jsonAnswer(400, { detail: "Request is still in progress" });
+  if (fails !== undefined) return failure(fails);
   if (/video/.test(model)) {
     const [url] = desk.urls(work, 1, "film");
     return jsonAnswer(200, { video: { url, content_type: "video/mp4" }, seed: 1 });
   }
   const urls = desk.urls(work, Number(input["num_images"] ?? 1), "picture");
   return jsonAnswer(200, { images: urls.map((url) => ({ url, content_type: "image/png" })), seed: 1 });
+}
+
+/** What went wrong with their servers is told flatly, what went wrong with the input as a list. */
+function failure({ code, message }: { readonly code: string; readonly message: string }): Answer {
+  return /^(runner_|request_|startup_)/.test(code)
+    ? jsonAnswer(503, { detail: message, error_type: code })
+    : jsonAnswer(422, { detail: [{ loc: ["body", "prompt"], msg: message, type: code, input: "" }] });
+}
+
+function cancel(desk: Desk, job: string): Answer {
+  const work = desk.find(job);
+  if (work === undefined) return jsonAnswer(404, { status: "NOT_FOUND" });
+  const { queuedPolls = 0, runningPolls = 1 } = work.script;
+  if (work.polls > queuedPolls + runningPolls) return jsonAnswer(400, { status: "ALREADY_COMPLETED" });
+  work.cancelled = true;
+  return jsonAnswer(202, { status: "CANCELLATION_REQUESTED" });
 }

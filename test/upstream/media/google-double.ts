@@ -66,6 +66,8 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   if (request.method !== "POST" || path !== "/models/gemini-3-pro-image:generateContent")
     return refused(404, "NOT_FOUND", "The model is not found for API version v1beta.");
   return desk.stage("pictures", () => {
+    if (request.bodyText.length > 100_000_000)
+      return refused(400, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 104857600 bytes.");
     const body = read(request);
     if (typeof body === "string") return refused(400, "INVALID_ARGUMENT", body);
     const work = desk.take(

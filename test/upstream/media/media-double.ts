@@ -14,6 +14,8 @@ export interface WorkScript {
   readonly runningPolls?: number;
   /** How it ends; absent: well. */
   readonly fails?: { readonly code: string; readonly message: string };
+  /** Whoever asks again after it was done is told that it has failed. */
+  readonly failsAfterDone?: boolean;
   /** The vendor forgets it once it was asked after so often. */
   readonly vanishesAfter?: number;
   /** What stands behind the URLs of the results; as many as were asked for, all good, when absent. */
@@ -189,13 +191,14 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
 }
 
 function standingOf(work: Work): Standing {
-  const { queuedPolls = 0, runningPolls = 1, vanishesAfter = Infinity, fails } = work.script;
+  const { queuedPolls = 0, runningPolls = 1, vanishesAfter = Infinity, fails, failsAfterDone } = work.script;
   work.polls += 1;
   if (work.polls > vanishesAfter) return "vanished";
   if (work.cancelled) return "cancelled";
   if (work.polls <= queuedPolls) return "queued";
-  if (work.polls <= queuedPolls + runningPolls) return "running";
-  return fails === undefined ? "done" : "failed";
+  const begun = work.polls - queuedPolls - runningPolls;
+  if (begun <= 0) return "running";
+  return fails === undefined && !(failsAfterDone === true && begun > 1) ? "done" : "failed";
 }
 
 /** Reads a JSON body by a strict schema; in words what is wrong with it. */

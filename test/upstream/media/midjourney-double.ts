@@ -28,6 +28,34 @@ const read = readBody(
   ),
 );
 
+/** What stands at the end of a prompt, by its name: a switch of another form is one that nobody asked for. */
+const SWITCHES: Readonly<Record<string, RegExp>> = {
+  ar: /^\d{1,2}:\d{1,2}$/,
+  v: /^(6|6\.1|7)$/,
+  niji: /^[56]$/,
+  q: /^(0\.25|0\.5|1|2)$/,
+  s: /^(\d{1,3}|1000)$/,
+  c: /^(\d{1,2}|100)$/,
+  weird: /^([12]?\d{1,3}|3000)$/,
+  sref: /^https?:\/\/\S+$/,
+  seed: /^\d{1,10}$/,
+};
+
+/** Why a prompt cannot be drawn; in words. */
+function promptProblem(prompt: string): string | undefined {
+  const switches = prompt.split(/\s+--(?=[a-z])/).slice(1);
+  const names = switches.map((each) => each.split(" ")[0] ?? "");
+  const wrong = switches.find((each) => {
+    const [name = "", ...values] = each.trim().split(" ");
+    return SWITCHES[name]?.test(values.join(" ")) !== true;
+  });
+  if (wrong !== undefined) return `Invalid parameter --${wrong}`;
+  if (new Set(names).size < names.length) return "A parameter stands twice.";
+  return names.includes("niji") && (names.includes("v") || names.includes("weird"))
+    ? "Parameters that do not go together."
+    : undefined;
+}
+
 function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   if (request.header("mj-api-secret") !== desk.key) return { status: 401, body: "" };
   const job = /^\/mj\/task\/([\w-]+)\/(fetch|cancel)$/.exec(path);
@@ -46,7 +74,9 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
 /** Its own words are numbers in good answers. */
 function imagine(desk: Desk, request: SeenRequest): Answer {
   const body = read(request);
-  if (typeof body === "string") return jsonAnswer(200, { code: 4, description: body });
+  const problem = typeof body === "string" ? body : promptProblem(body.prompt);
+  if (typeof body === "string" || problem !== undefined)
+    return jsonAnswer(200, { code: 4, description: problem });
   const { job } = desk.take({ model: body.botType, input: fieldsOf(request), parameters: {} }, request);
   return jsonAnswer(200, {
     code: 1,

@@ -28,7 +28,12 @@ const midjourney = {
   niji: maybe(Type.Enum(["close", "0", "5", "6"])),
   seed,
 };
-const gpt = { prompt, size, quality: maybe(Type.Enum(["low", "medium", "high", "auto"])) };
+const gpt = {
+  prompt,
+  aspect_ratio: maybe(Type.Enum(["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"])),
+  resolution: maybe(Type.Enum(["1k", "2k", "4k"])),
+  quality: maybe(Type.Enum(["low", "medium", "high"])),
+};
 const wan = {
   prompt,
   negative_prompt: maybe(Type.String()),
@@ -42,16 +47,31 @@ const wanSize = maybe(Type.Enum(["1280*720", "720*1280", "1920*1080", "1080*1920
 
 const MODELS: Readonly<Record<string, (request: SeenRequest) => object | string>> = {
   "midjourney/text-to-image": readBody(Type.Object(midjourney, STRICT)),
-  "midjourney/image-to-image": readBody(Type.Object({ ...midjourney, image: link("image") }, STRICT)),
   "wavespeed-ai/qwen-image-2.0/text-to-image": readBody(Type.Object({ prompt, size, seed }, STRICT)),
   "wavespeed-ai/qwen-image-2.0/edit": readBody(
-    Type.Object({ prompt, size, seed, images: Type.Array(link("image")) }, STRICT),
+    Type.Object(
+      { prompt, size, seed, images: Type.Array(link("image"), { minItems: 1, maxItems: 3 }) },
+      STRICT,
+    ),
   ),
   "openai/gpt-image-2/text-to-image": readBody(Type.Object(gpt, STRICT)),
-  "openai/gpt-image-2/edit": readBody(Type.Object({ ...gpt, images: Type.Array(link("image")) }, STRICT)),
+  "openai/gpt-image-2/edit": readBody(
+    Type.Object({ ...gpt, images: Type.Array(link("image"), { minItems: 1 }) }, STRICT),
+  ),
   "alibaba/wan-2.6/text-to-video": readBody(Type.Object({ ...wan, size: wanSize }, STRICT)),
   "alibaba/wan-2.6/image-to-video": readBody(
     Type.Object({ ...wan, image: link("image"), resolution: maybe(Type.Enum(["720p", "1080p"])) }, STRICT),
+  ),
+  "alibaba/wan-2.6/reference-to-video": readBody(
+    Type.Object(
+      {
+        ...wan,
+        duration: maybe(Type.Enum([5, 10])),
+        size: wanSize,
+        videos: Type.Array(link("video"), { minItems: 1 }),
+      },
+      STRICT,
+    ),
   ),
 };
 

@@ -20,7 +20,9 @@ const TaskSchema = Type.Object(
     request_id: Type.String({ description: "Of the request that submitted it, as in x-request-id" }),
     model: Type.String(),
     provider: Type.Union([Type.String(), Type.Null()], { description: "Null until it was begun" }),
-    job: Type.Union([Type.String(), Type.Null()], { description: "What the provider calls it" }),
+    job: Type.Union([Type.String(), Type.Null()], {
+      description: "What the provider calls it, and its address where the vendor has several",
+    }),
     attempts: Type.Integer({ description: "How often the provider was about to be sent it" }),
     credit: Type.Union([Type.Number(), Type.Null()], {
       description: "What was charged; null unless it has completed",

@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, expect } from "bun:test";
+import { createFastClock } from "../gateway/fast-clock.ts";
+import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { startArkDouble } from "../upstream/media/ark-double.ts";
+import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
+import { startFalDouble } from "../upstream/media/fal-double.ts";
+import { startGoogleDouble } from "../upstream/media/google-double.ts";
+import type { MediaDouble } from "../upstream/media/media-double.ts";
+import { startMidjourneyDouble } from "../upstream/media/midjourney-double.ts";
+import { startOpenaiDouble } from "../upstream/media/openai-double.ts";
+import { startWavespeedDouble } from "../upstream/media/wavespeed-double.ts";
+
+/** The vendors of pictures and films: how their variables begin, which holds the key, and their strict doubles. */
+export const VENDORS = {
+  dashscope: { name: "DASHSCOPE", key: "DASHSCOPE_API_KEY", start: startDashscopeDouble },
+  google: { name: "GEMINI", key: "GEMINI_API_KEY", start: startGoogleDouble },
+  openai: { name: "OPENAI", key: "OPENAI_API_KEY", start: startOpenaiDouble },
+  midjourney: { name: "MIDJOURNEY_PROXY", key: "MIDJOURNEY_PROXY_SECRET", start: startMidjourneyDouble },
+  ark: { name: "ARK", key: "ARK_API_KEY", start: startArkDouble },
+  fal: { name: "FAL", key: "FAL_KEY", start: startFalDouble },
+  wavespeed: { name: "WAVESPEED", key: "WAVESPEED_API_KEY", start: startWavespeedDouble },
+} as const;
+export type Vendor = keyof typeof VENDORS;
+
+/** A request as a client makes it. */
+export interface Asked {
+  readonly model: string;
+  readonly [name: string]: unknown;
+}
+
+/** A vendor's double, and a gateway that has the key of this vendor and no other. */
+export interface Station {
+  readonly double: MediaDouble;
+  readonly gateway: TestGateway;
+}
+
+/**
+ * Opens a station for each vendor around the tests of a file, on time that runs so many times faster. After each test
+ * the credential has gone to its own server alone; after all the books are in order.
+ */
+export function openStations(times: number): (vendor: Vendor) => Station {
+  const stations = new Map<Vendor, Station>();
+  beforeAll(async () => {
+    for (const vendor of Object.keys(VENDORS) as Vendor[]) stations.set(vendor, await open(vendor, times));
+  });
+  afterAll(async () => {
+    for (const { double, gateway } of stations.values()) {
+      const { json } = await gateway.admin("GET", "/audit");
+      expect(json.checks.filter((check: Json) => !check.ok)).toEqual([]);
+      await gateway.close();
+      await double.close();
+    }
+  });
+  afterEach(() => {
+    for (const { double } of stations.values()) {
+      const named = double.files.requests.filter(({ headers }) =>
+        headers.some(([, value]) => value.includes(UPSTREAM_KEY)),
+      );
+      expect(named).toEqual([]);
+      expect(double.upstream.brokenRequests).toEqual([]);
+      double.reset();
+    }
+  });
+  return (vendor) => {
+    const station = stations.get(vendor);
+    if (station === undefined) throw new Error(`${vendor} was not started.`);
+    return station;
+  };
+}
+
+async function open(vendor: Vendor, times: number): Promise<Station> {
+  const { name, key, start } = VENDORS[vendor];
+  const double = await start(UPSTREAM_KEY);
+  const gateway = await startGateway({
+    clock: createFastClock(times),
+    environment: { [key]: UPSTREAM_KEY, [`${name}_BASE_URL`]: double.baseUrl },
+    // A lease that runs out as fast as time does would be lost on a busy machine.
+    settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }\ntasks: { lease_seconds: 3600 }`,
+  });
+  return { double, gateway };
+}
+
+export const isFilm = ({ model }: Asked): boolean => /wan|seedance/.test(model);
+
+/** Asks for it, as a task unless the client waits. */
+export function ask(gateway: TestGateway, asked: Asked, isAsync = true): Promise<Response> {
+  return isFilm(asked)
+    ? gateway.post("/api/v1/videos", asked)
+    : gateway.post("/api/v1/images/generations", { ...asked, ...(isAsync ? { async: true } : {}) });
+}
+
+/** The task of a request, once it has ended. */
+export async function ended(gateway: TestGateway, asked: Asked): Promise<Json> {
+  const response = await ask(gateway, asked);
+  const task = (await response.json()) as Json;
+  expect([response.status, task.error?.message]).toEqual([202, undefined]);
+  const until = performance.now() + 30_000;
+  for (;;) {
+    const json = await readTask(gateway, task);
+    if (["completed", "failed", "cancelled"].includes(json.status)) return json;
+    if (performance.now() > until) throw new Error(`The task is still ${json.status}.`);
+    await Bun.sleep(10);
+  }
+}
+
+export async function readTask(gateway: TestGateway, { polling_url }: Json): Promise<Json> {
+  const headers = { authorization: `Bearer ${gateway.key}` };
+  return (await fetch(gateway.url + polling_url, { headers })).json();
+}
+
+/** `completed <files> <credit>`, or `failed <type>`: tasks of films tell no type. */
+export function told(task: Json): string {
+  const { status, error } = task;
+  if (status !== "completed") {
+    expect(task.credit).toBeUndefined();
+    return `failed ${error?.type ?? ""}`.trim();
+  }
+  return `completed ${urlsOf(task).length} ${task.credit}`;
+}
+
+export function urlsOf(task: Json): string[] {
+  return task.output === undefined ? task.data.map(({ url }: Json) => url) : task.output.urls;
+}
+
+/** What an account has once everything is booked. */
+export async function balanceOf(gateway: TestGateway): Promise<number> {
+  await gateway.settled();
+  return (await gateway.account()).balance;
+}
+
+export const PICTURE = "https://a.example/b.png";
+export const INLINE =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** A request of each model. */
+export const qwen = { model: "alibaba/qwen-image-2.0", prompt: "Fox.", n: 2, seed: 7, size: "1024*768" };
+export const gemini = {
+  model: "google/gemini-3-pro-image",
+  prompt: "Fox.",
+  image_size: "2K",
+  aspect_ratio: "16:9",
+};
+export const journey = {
+  model: "midjourney/midjourney",
+  prompt: "Fox.",
+  aspect_ratio: "16:9",
+  seed: 7,
+  stylize: 250,
+};
+export const gpt = { model: "openai/gpt-image-2", prompt: "Fox.", n: 2, quality: "medium" };
+export const edit = { model: "openai/gpt-image-2/edit", prompt: "Night.", image: [INLINE] };
+export const wan = { model: "alibaba/wan-2.6", prompt: "Waves.", seed: 7, negative_prompt: "Rain." };
+export const seedance = {
+  model: "bytedance/seedance-2.0",
+  prompt: "Waves.",
+  seed: 7,
+  aspect_ratio: "9:16",
+};
+export const fast = {
+  model: "bytedance/seedance-2.0-fast",
+  prompt: "Waves.",
+  frame_images: [PICTURE, INLINE],
+};

@@ -4,6 +4,8 @@ import { percentile } from "./percentile.ts";
 
 /** What is asked of a server, how often, and for how long. */
 export interface LoadPlan {
+  /** Absent: POST. */
+  readonly method?: "GET" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -145,11 +147,14 @@ function createRun(plan: LoadPlan): Run {
   };
 }
 
-function requestBytes({ url, headers, body }: LoadPlan): Uint8Array {
+function requestBytes({ method = "POST", url, headers, body }: LoadPlan): Uint8Array {
   const { host, pathname, search } = new URL(url);
   const all = { host, ...headers, "content-type": "application/json", "content-length": body.length };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`), body]);
+  return Buffer.concat([
+    Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`),
+    body,
+  ]);
 }
 
 function write(socket: LineSocket, bytes: Uint8Array): void {

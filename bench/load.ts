@@ -7,6 +7,7 @@ import type { LoadPlan } from "./load-client.ts";
 function readPlan(): LoadPlan {
   const { values } = parseArgs({
     options: {
+      method: { type: "string", default: "POST" },
       url: { type: "string", default: "" },
       "body-file": { type: "string", default: "" },
       bearer: { type: "string", default: "" },
@@ -19,6 +20,7 @@ function readPlan(): LoadPlan {
   });
   const mode = values.mode === "stream" ? "stream" : "plain";
   return {
+    method: values.method === "GET" ? "GET" : "POST",
     url: values.url,
     headers: { authorization: `Bearer ${values.bearer}` },
     body: readFileSync(values["body-file"]),

@@ -1,5 +1,5 @@
-// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
-// the same runtime, and what its hold and settlement cost in the books, beside the disk's own sync.
+// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --tasks] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
+// the same runtime, what a picture costs and does to chat beside it, and what its hold and settlement cost in the books, beside the disk's own sync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,12 +12,19 @@ import { profileRequestPath } from "./profile-run.ts";
 import { measureRequestPath, requestPathTable } from "./request-path.ts";
 import type { Pace } from "./request-path.ts";
 import { modesNamed, type StageForm } from "./stage.ts";
+import { measureTasks, tasksTable } from "./tasks.ts";
 import { onTearDown, tearDown } from "./teardown.ts";
 
 const NOTES = [
   "CPU is user + system time of the whole process, by rounds in turns (bare, ours, bare, …) after a warm-up; medians, in brackets the least and the most of a round; the ratio is of rounds beside each other.",
   "Latency is of whole answers at full load. A chunk is an event as the upstream writes it, 300 of content in a stream and up to 5 around them; a stream's fixed cost is in its chunks.",
   "Ours does it all: authentication, validation, hold, settlement, durable SQLite, access log to a file. The bare proxy gets the body that ours sends upstream.",
+];
+
+const TASK_NOTES = [
+  "One gateway on SQLite and a folder, and a vendor in another process that has every answer and picture ready; rounds in turns, medians, in brackets the least and the most; ratios are of rounds beside each other.",
+  "A task is a picture whose client waits: hold, queue, claim, call, file checked, hashed and made durable, settlement, answer. A poll reads a task that has ended and signs its URL.",
+  "CPU is user + system time of the whole gateway; of the last row it includes that of the tasks behind.",
 ];
 
 const BOOKS_NOTES = [
@@ -37,6 +44,8 @@ async function main(): Promise<void> {
       mode: { type: "string", multiple: true, default: [] },
       /** The books alone. */
       books: { type: "boolean", default: false },
+      /** Tasks alone. */
+      tasks: { type: "boolean", default: false },
       /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
       beside: { type: "string" },
       /** The entry file of the gateway, to measure another checkout or a stand-in. */
@@ -55,12 +64,15 @@ async function main(): Promise<void> {
   if (values.profile) return console.log(`\n${await profileRequestPath(scenes, form)}`);
   const pace: Pace = values.quick ? "quick" : "full";
   const report = (line: string): void => console.error(line);
-  if (!values.books) {
+  if (!values.books && !values.tasks) {
     const rows = await measureRequestPath(scenes, form, pace, report);
     console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);
   }
-  // Who asks for a part of the table does not ask for the books.
-  if (!values.books && values.format.length + values.mode.length > 0) return;
+  // Who asks for a part of the table does not ask for what stands behind it.
+  const isPart = values.format.length + values.mode.length > 0;
+  if (values.tasks || (!values.books && !isPart))
+    console.log(`\n${tasksTable(await measureTasks(form, pace, report))}\n\n${listed(TASK_NOTES)}`);
+  if (!values.books && (values.tasks || isPart)) return;
   const gatewayEntries = [values.gateway, ...(values.beside === undefined ? [] : [values.beside])];
   const books = await measureBooks(
     { folder, pace, gatewayEntries: gatewayEntries.map((entry) => resolve(entry)) },

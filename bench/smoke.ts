@@ -130,9 +130,15 @@ const ASKED = {
 
 function admitted(offer: Offer, kind: "image" | "video", body: object): TaskAdmission | undefined {
   const caller = { keyId: "smoke", accountId: "smoke", models: null };
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const request = {
+    offer,
+    caller,
+    body: new TextEncoder().encode(JSON.stringify(body)),
+    nowMs: 0,
+    allowedHosts: [],
+  };
   try {
-    return (kind === "image" ? admitImage : admitVideo)(offer, caller, bytes, 0);
+    return kind === "image" ? admitImage(request) : admitVideo(request);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;
@@ -227,10 +233,7 @@ async function send(
 async function look(output: MediaOutput, kind: "image" | "video"): Promise<string> {
   const grid = output.grid === undefined ? "" : `, a grid of ${output.grid.columns} by ${output.grid.rows}`;
   try {
-    const bytes =
-      "bytes" in output
-        ? output.bytes
-        : new Uint8Array(await (await fetch(output.url, { headers: output.headers ?? {} })).arrayBuffer());
+    const bytes = await bytesOf(output);
     const found = mediaTypeOf(bytes);
     return found?.kind === kind
       ? `made: ${found.mediaType}, ${bytes.length} bytes${grid}`
@@ -238,6 +241,12 @@ async function look(output: MediaOutput, kind: "image" | "video"): Promise<strin
   } catch {
     return "cannot be fetched";
   }
+}
+
+async function bytesOf(output: MediaOutput): Promise<Uint8Array> {
+  if ("bytes" in output) return output.bytes;
+  if ("base64" in output) return Uint8Array.fromBase64(output.base64.slice(output.base64.indexOf(",") + 1));
+  return new Uint8Array(await (await fetch(output.url, { headers: output.headers ?? {} })).arrayBuffer());
 }
 
 function withoutSecrets(text: string, { secrets }: MediaProvider): string {

@@ -21,22 +21,30 @@ const PARENT_POLL_MS = 250;
  * @returns {Promise<number>}
  */
 export async function run(program, args, options = {}) {
-  return await finish(start(program, args, "inherit", options), options);
+  return await finish(() => start(program, args, "inherit", options), options);
 }
 
 /**
  * As `run`, but without input and with all output kept, standard output and errors in the order of their arrival.
  * @param {string} program
  * @param {readonly string[]} args
- * @param {ChildOptions} [options]
+ * @param {ChildOptions & { onOutput?: (chunk: Buffer) => void }} [options] `onOutput` is told of output as it comes
  * @returns {Promise<{ code: number, output: string }>}
  */
 export async function runCaptured(program, args, options = {}) {
-  const child = start(program, args, ["ignore", "pipe", "pipe"], options);
   /** @type {Buffer[]} */
   const chunks = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => chunks.push(chunk));
-  const code = await finish(child, options);
+  const begin = () => {
+    const child = start(program, args, ["ignore", "pipe", "pipe"], options);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk) => {
+        chunks.push(chunk);
+        options.onOutput?.(chunk);
+      });
+    }
+    return child;
+  };
+  const code = await finish(begin, options);
   return { code, output: Buffer.concat(chunks).toString("utf8") };
 }
 
@@ -52,13 +60,17 @@ function start(program, args, stdio, { env }) {
 }
 
 /**
- * @param {import("node:child_process").ChildProcess} child
+ * @param {() => import("node:child_process").ChildProcess} begin
  * @param {ChildOptions} options
  * @returns {Promise<number>}
  */
-function finish(child, { onStart }) {
+function finish(begin, { onStart }) {
   return new Promise((resolve, reject) => {
-    const release = forwardSignals(child);
+    // Listening comes first: a child that runs may be signalled through us before we have gone on.
+    /** @type {import("node:child_process").ChildProcess | undefined} */
+    let started;
+    const release = forwardSignals((signal) => started?.kill(signal));
+    const child = (started = begin());
     child.once("spawn", () => onStart?.(Number(child.pid)));
     child.once("error", (cause) => {
       release();
@@ -73,10 +85,10 @@ function finish(child, { onStart }) {
 
 /**
  * Passes our signals on until the returned function is called.
- * @param {import("node:child_process").ChildProcess} child
+ * @param {(signal: NodeJS.Signals) => void} send
  * @returns {() => void}
  */
-function forwardSignals(child) {
+function forwardSignals(send) {
   const underNpm = process.env.npm_lifecycle_event !== undefined;
   const parent = process.ppid;
   /** @type {Map<string, number>} */
@@ -87,13 +99,13 @@ function forwardSignals(child) {
     lastAt.set(signal, performance.now());
     // npm sends us what the terminal sends us too; as a second signal it would cut the gateway's orderly stop short.
     if (underNpm && performance.now() - previous < ECHO_MS) return;
-    child.kill(signal);
+    send(signal);
   };
   // An npm that was killed cannot tell us, and it never ends before us otherwise. (A shell may: `nohup … &`.)
   const watch = setInterval(() => {
     if (!underNpm || process.ppid === parent) return;
     clearInterval(watch);
-    child.kill("SIGTERM");
+    send("SIGTERM");
   }, PARENT_POLL_MS);
   for (const signal of FORWARDED) process.on(signal, forward);
   return () => {

@@ -1,11 +1,12 @@
-// `npm test [-- --long] [arguments of bun test]`: runs the tests, names the skipped ones, and ends with the counts.
+// `npm test [-- --long] [arguments of bun test]`: runs the tests, names the skipped ones, tells of the failed ones once
+// more, and ends with the counts.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run } from "./child.mjs";
+import { runCaptured } from "./child.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { BUN_FLAGS, bunBinary, main, runtimeEnvironment } from "./runtime.mjs";
-import { readTestRun, summaryLine, testEnvironment } from "./test-run.mjs";
+import { failureText, readTestRun, runnerArguments, summaryLine, testEnvironment } from "./test-run.mjs";
 
 await main(async () => {
   await ensureInstalled({ dev: true });
@@ -22,17 +23,23 @@ await main(async () => {
  * @param {readonly string[]} args
  */
 async function runTests(junitPath, args) {
-  const env = runtimeEnvironment(testEnvironment(process.env, { long: args.includes("--long") }));
-  const report = ["--timeout", "60000", "--reporter=junit", `--reporter-outfile=${junitPath}`];
-  const forBun = args.filter((arg) => arg !== "--long");
-  const exitCode = await run(bunBinary(), ["test", ...BUN_FLAGS, ...report, ...forBun], { env });
-  const junit = readIfThere(junitPath);
-  const result = readTestRun(junit, exitCode);
-  if (junit === undefined) console.log(`bun test ended with code ${exitCode} before it wrote its report`);
+  const isTerminal = process.stdout.isTTY;
+  const env = {
+    ...(isTerminal ? { FORCE_COLOR: "1" } : {}),
+    ...runtimeEnvironment(testEnvironment(process.env, { long: args.includes("--long") })),
+  };
+  const report = ["--reporter=junit", `--reporter-outfile=${junitPath}`];
+  const forBun = runnerArguments(args, { isTerminal });
+  const { code, output } = await runCaptured(bunBinary(), ["test", ...BUN_FLAGS, ...report, ...forBun], {
+    env,
+    onOutput: (chunk) => process.stdout.write(chunk),
+  });
+  const result = readTestRun({ junit: readIfThere(junitPath), exitCode: code, output });
   // Bun counts what a pattern leaves out as skipped too; naming all of that would hide the rest.
   if (!args.some((arg) => /^(-t|--test-name-pattern)/.test(arg))) {
     for (const name of result.skipped) console.log(`skipped: ${name}`);
   }
+  if (result.failures.length > 0) console.log(failureText(result.failures));
   if (result.passed + result.failed === 0) console.log("no test ran: this counts as a failure");
   console.log(summaryLine(result));
   return result.failed > 0 || result.passed === 0 ? 1 : 0;

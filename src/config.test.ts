@@ -428,6 +428,7 @@ describe("the section tasks", () => {
   running_per_provider: 6
   running_at: { sandbox: 7 }
   running_per_process: 8
+  memory_mib: 3
   lease_seconds: 9
   result_hours: 0.5
   kept_days: 2`).tasks,
@@ -436,6 +437,7 @@ describe("the section tasks", () => {
       runningPerProvider: 6,
       runningAt: { sandbox: 7 },
       runningPerProcess: 8,
+      memoryBytes: 3_145_728,
       leaseMs: 9_000,
       filesMs: 1_800_000,
       endedMs: 172_800_000,

@@ -10,6 +10,8 @@ import { sandboxRoutes } from "./providers/registry.ts";
 export interface CurrentOffer {
   readonly offer: Offer;
   readonly settings: Settings;
+  /** Ids of all models that there are, whether anybody serves them now or not. */
+  readonly modelIds: ReadonlySet<string>;
 }
 
 /** What is offered now, replaced whole, so that each request sees one version. */
@@ -30,7 +32,8 @@ export function createOffers(read: () => Settings, files: readonly Model[]): Off
 
   const build = (settings: Settings): CurrentOffer => {
     const inSandbox = rule?.serves() === true ? sandbox : NOBODY;
-    const enabled = [...files, ...settings.models]
+    const models = [...files, ...settings.models];
+    const enabled = models
       .map((model) => served(model, settings, inSandbox))
       .filter((model) => model !== undefined);
     const twice = enabled.find(
@@ -40,6 +43,7 @@ export function createOffers(read: () => Settings, files: readonly Model[]): Off
       throw new Error(`The model ${twice.uniqueId} is defined twice: give one of them another id.`);
     return {
       settings,
+      modelIds: new Set(models.map(({ id }) => id)),
       offer: {
         catalog: createCatalog(enabled),
         providers: new Map([...settings.providers, ...inSandbox.providers]),

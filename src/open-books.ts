@@ -46,6 +46,8 @@ export interface BooksParts {
   readonly config: Config;
   /** How long things may take, as the settings now say. */
   readonly timeouts: () => Timeouts;
+  /** Whether there is a model of that id, served now or not. */
+  readonly isModel: (id: string) => boolean;
   readonly failpoint: Failpoint;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
@@ -64,7 +66,7 @@ const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, timeouts, failpoint, kill, onLost, clock, random, log } = parts;
+  const { config, timeouts, isModel, failpoint, kill, onLost, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
   const { engine, database, executor, auditor } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
@@ -99,7 +101,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     writer,
     ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
-    admin: createAdmin({ database, writer, keys, audit, clock, random }),
+    admin: createAdmin({ database, writer, keys, audit, isModel, clock, random }),
     installation: createInstallation({
       database,
       writer,

@@ -1,4 +1,5 @@
 import type { Assets } from "./assets/assets.ts";
+import { createByteBudget } from "./core/byte-budget.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import type { Log } from "./core/log.ts";
@@ -50,7 +51,8 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
     clock: parts.clock,
     log: parts.log,
   });
-  const runner = createMediaRunner({ ...parts, offer: () => offers.current().offer, fetch });
+  const memory = createByteBudget(() => settings().memoryBytes);
+  const runner = createMediaRunner({ ...parts, offer: () => offers.current().offer, fetch, memory });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const shared = { ...parts, bootId, database, writer, cipher, endings };
   const engine = createEngine({ ...shared, runner, storeEngine: books.engine, settings, providerOf });

@@ -72,6 +72,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const books = await openBooks({
     config,
     timeouts: () => offers.current().settings.timeouts,
+    isModel: (id) => offers.current().modelIds.has(id),
     failpoint,
     kill,
     onLost: onLost ?? (() => {}),
@@ -103,7 +104,12 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: { ...shared, tasks, assets },
+      media: {
+        ...shared,
+        tasks,
+        assets,
+        allowedHosts: () => offers.current().settings.outbound.allowedHosts,
+      },
       relay: {
         ...shared,
         ledger: books.ledger,
@@ -155,7 +161,10 @@ async function openAssets(
   publicUrl: () => string,
 ): Promise<Assets & AssetUrls> {
   try {
-    if (config.assets !== undefined) return await openS3Assets(config.assets, clock);
+    if (config.assets !== undefined) {
+      const spoolFolder = join(config.home, "assets-on-their-way");
+      return await openS3Assets({ address: config.assets, spoolFolder, clock, random });
+    }
     return await openDiskAssets({
       folder: join(config.home, "assets"),
       publicUrl,

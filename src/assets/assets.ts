@@ -3,12 +3,19 @@ import type { ResultFile } from "../core/task.ts";
 /** Files that tasks made, where they are kept: a folder, or a store that speaks S3. */
 export interface Assets {
   /**
-   * Keeps the bytes of a result, durable when it resolves. The kind is told by the content: anything but a whole
-   * picture (PNG, JPEG, WebP) or film (MP4) of the wanted kind is refused with a sentence. The name is made of the
-   * content, so who stores the same again overwrites it with itself. Rejects with an `overloaded_error` when it cannot
+   * Takes in a file of the wanted kind, durable when it resolves. The kind is told by the content: anything but a whole
+   * picture (PNG, JPEG, WebP) or film (MP4) is refused with a sentence, as soon as that is clear. It is checked, hashed
+   * and written as it comes, and never held as a whole. The name is made of the content, so who stores the same again
+   * overwrites it with itself. Rejects with what its source rejected with, or with an `overloaded_error` when it cannot
    * be kept now (the disk is full, the store is away): nothing of it is to be seen then, and it can be tried again.
+   * What can be tried again without its source is tried by `insist`; absent: once.
    */
-  store(taskId: string, bytes: Uint8Array, kind: "image" | "video"): Promise<ResultFile | NotStored>;
+  store(
+    taskId: string,
+    source: FileSource,
+    kind: "image" | "video",
+    insist?: Insist,
+  ): Promise<ResultFile | NotStored>;
   /** A URL of the file, signed now; for an hour. */
   urlOf(taskId: string, file: ResultFile): string;
   /**
@@ -25,6 +32,12 @@ export interface Assets {
    */
   sweep(isNamed: (taskId: string, name: string) => Promise<boolean>): Promise<number>;
 }
+
+/** A file that comes: its bytes, or its pieces, one after the other. A piece is used until the next is asked for. */
+export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** Does some work of the store, again as often as it likes where that rejects. */
+export type Insist = <Done>(work: () => Promise<Done>) => Promise<Done>;
 
 /** The files of `Assets` as their URLs are asked for. */
 export interface AssetUrls {

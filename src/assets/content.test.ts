@@ -12,10 +12,21 @@ import {
   PROGRESSIVE_JPEG_FILE,
   WEBP_FILE,
 } from "../../test/assets/media-files.ts";
-import { contentOf, MAX_FILE_BYTES } from "./content.ts";
+import { MAX_FILE_BYTES, openContentCheck } from "./content.ts";
 
 const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1") };
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+/** What a file is, told piece by piece; the pieces are as long as they are written in one go. */
+function contentOf(bytes: Uint8Array, kind: "image" | "video", pieceBytes = bytes.length) {
+  const check = openContentCheck(kind);
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    const refused = check.push(bytes.subarray(at, at + pieceBytes));
+    if (refused !== undefined) return refused;
+  }
+  return check.end();
+}
+
 const latin1 = (value: string): Uint8Array => new Uint8Array(Buffer.from(value, "latin1"));
 
 const WHOLE: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
@@ -85,6 +96,40 @@ test("no bytes of any kind make it throw or take long", () => {
   );
 });
 
+test("a file is the same in whatever pieces it comes, whole or with a bit changed or cut off", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...WHOLE),
+      fc.option(fc.tuple(fc.nat(1_500), fc.nat(7))),
+      fc.nat(1_500),
+      fc.integer({ min: 1, max: 700 }),
+      ([, whole, kind], change, cut, pieceBytes) => {
+        const bytes = whole.slice(0, cut < whole.length ? whole.length - cut : whole.length);
+        if (change !== null && change[0] < bytes.length) bytes[change[0]]! ^= 1 << change[1];
+        expect(contentOf(bytes, kind, pieceBytes)).toEqual(contentOf(bytes, kind));
+      },
+    ),
+    { ...seeded, numRuns: 2_000 },
+  );
+});
+
+test("what is no picture or film is refused by its first bytes, before the rest has come", () => {
+  const page = text("<!doctype html>".padEnd(600));
+  for (const kind of ["image", "video"] as const) {
+    const check = openContentCheck(kind);
+    expect(check.push(page)).toMatchObject({ notStored: expect.stringContaining("an HTML or XML page") });
+  }
+});
+
+test("a file beyond its bound is refused at the piece that crosses it, also behind the end of a picture", () => {
+  const check = openContentCheck("image");
+  expect(check.push(pngFile())).toBeUndefined();
+  const piece = new Uint8Array(MAX_FILE_BYTES.image - pngFile().length);
+  expect(check.push(piece)).toBeUndefined();
+  expect(check.push(new Uint8Array(1))).toHaveProperty("notStored");
+  expect(check.end()).toHaveProperty("notStored");
+});
+
 describe("what is refused is named", () => {
   const bmff = (brand: string): Uint8Array => mp4Box("ftyp", latin1(`${brand}\u0000\u0000\u0000\u0000`));
   const cases: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
@@ -109,6 +154,7 @@ describe("what is refused is named", () => {
     ["a PNG without an end", pngFile().subarray(0, -12), "image", "cut off or broken"],
     ["a JPEG without a frame", latin1("\u00ff\u00d8\u00ff\u00d9"), "image", "cut off or broken"],
     ["a sound", mp4File({ handler: "soun" }), "video", "cut off or broken"],
+    ["a film whose track reaches beyond its head", overlongTrack(), "video", "cut off or broken"],
     ["a film without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],
     ["a film without a head", concat([FILE_TYPE, mp4Box("mdat", new Uint8Array(9))]), "video", "cut off"],
     [
@@ -121,7 +167,7 @@ describe("what is refused is named", () => {
       "a picture that is too large",
       concat([pngFile(), new Uint8Array(MAX_FILE_BYTES.image)]),
       "image",
-      "at most 52428800 are kept",
+      "at most 52428800 bytes are kept",
     ],
   ];
   for (const [name, bytes, kind, words] of cases) {
@@ -170,5 +216,13 @@ function longData(): Uint8Array {
 function openData(): Uint8Array {
   const film = mp4File();
   film.fill(0, film.length - 1_008, film.length - 1_004);
+  return film;
+}
+
+/** The track says that it is longer than the head that it stands in. */
+function overlongTrack(): Uint8Array {
+  const film = mp4File();
+  const at = Buffer.from(film).indexOf("trak", 0, "latin1") - 4;
+  new DataView(film.buffer).setUint32(at, 5_000);
   return film;
 }

@@ -1,7 +1,7 @@
-import { imageSizeIn } from "../core/image-size.ts";
-import { checksum } from "../runtime/hash.ts";
 import type { NotStored } from "./assets.ts";
+import { type ByteReader, openReader, type Steps } from "./byte-reader.ts";
 import { isWholeFilm } from "./film.ts";
+import { type FoundPicture, readJpeg, readPng, readWebp } from "./pictures.ts";
 
 /** What a file is, told by its bytes alone. */
 export interface Content {
@@ -31,26 +31,60 @@ const WANTED: Readonly<Record<Kind, string>> = {
   video: "an MP4 film",
 };
 
-/**
- * What `bytes` are, when they are a whole file of the wanted kind; else a sentence that says what is wrong. A picture of
- * one pixel is no picture: some providers send it in place of one that they have withheld.
- */
-export function contentOf(bytes: Uint8Array, kind: Kind): Content | NotStored {
-  if (bytes.length === 0) return refuse("The file is empty.");
-  if (bytes.length > MAX_FILE_BYTES[kind])
-    return refuse(`The file has ${bytes.length} bytes; at most ${MAX_FILE_BYTES[kind]} are kept.`);
-  const found = FORMATS.find((format) => format.begins(bytes));
-  if (found === undefined || found.kind !== kind)
-    return refuse(`The file is ${found?.name ?? otherName(bytes)}, not ${WANTED[kind]}.`);
-  if (!found.isWhole(bytes))
-    return refuse(`The file begins like ${found.name}, but it is cut off or broken.`);
-  if (kind === "image") {
-    const size = imageSizeIn(bytes);
-    if (size === undefined) return refuse(`The file is ${found.name} without a size.`);
-    if (size.width === 1 && size.height === 1) return refuse("The picture has a single pixel.");
-  }
-  return { mediaType: MEDIA_TYPES[found.extension], extension: found.extension };
+/** Says what a file is while it comes, piece by piece. */
+export interface ContentCheck {
+  /** Takes the next piece; a sentence once it is clear that the file is not wanted, whatever comes. */
+  push(piece: Uint8Array): NotStored | undefined;
+  /** What the file was, now that it has ended: whole and of the wanted kind, or a sentence that says what is wrong. */
+  end(): Content | NotStored;
 }
+
+/**
+ * Checks a file of the wanted kind by its bytes alone. A picture of one pixel is no picture: some providers send it in
+ * place of one that they have withheld.
+ */
+export function openContentCheck(kind: Kind): ContentCheck {
+  const reader = openReader();
+  const way = readContent(reader, kind);
+  let found: Content | NotStored | undefined;
+  let length = 0;
+  const goOn = (piece?: Uint8Array): void => {
+    reader.feed(piece);
+    const step = way.next();
+    if (step.done === true) found = step.value;
+  };
+  return {
+    push(piece) {
+      length += piece.length;
+      if (length > MAX_FILE_BYTES[kind])
+        found = refuse(`The file is too large; at most ${MAX_FILE_BYTES[kind]} bytes are kept.`);
+      else if (found === undefined) goOn(piece);
+      return found !== undefined && "notStored" in found ? found : undefined;
+    },
+
+    end() {
+      // Nobody waits for more than the end: told of it, the way comes to its own.
+      while (found === undefined) goOn();
+      return found;
+    },
+  };
+}
+
+function* readContent(file: ByteReader, kind: Kind): Steps<Content | NotStored> {
+  const head = yield* file.peek(HEAD_BYTES);
+  if (head.length === 0) return refuse("The file is empty.");
+  const format = FORMATS.find(({ begins }) => begins(head));
+  if (format === undefined || format.kind !== kind)
+    return refuse(`The file is ${format?.name ?? otherName(head)}, not ${WANTED[kind]}.`);
+  const wrong = yield* format.faultIn(file);
+  if (wrong === "broken") return refuse(`The file begins like ${format.name}, but it is cut off or broken.`);
+  if (wrong === "no size") return refuse(`The file is ${format.name} without a size.`);
+  if (wrong === "one pixel") return refuse("The picture has a single pixel.");
+  return { mediaType: MEDIA_TYPES[format.extension], extension: format.extension };
+}
+
+/** By so much of its beginning it is told what a file is. */
+const HEAD_BYTES = 512;
 
 function refuse(notStored: string): NotStored {
   return { notStored };
@@ -60,41 +94,54 @@ interface Format {
   readonly name: string;
   readonly kind: Kind;
   readonly extension: Extension;
-  begins(bytes: Uint8Array): boolean;
-  isWhole(bytes: Uint8Array): boolean;
+  begins(head: Uint8Array): boolean;
+  /** Reads the file from its beginning, until it is clear what is wrong with it or that nothing is. */
+  faultIn(file: ByteReader): Steps<Fault | undefined>;
 }
+
+type Fault = "broken" | "no size" | "one pixel";
 
 const FORMATS: readonly Format[] = [
   {
     name: "a PNG picture",
     kind: "image",
     extension: "png",
-    begins: (bytes) => hasText(bytes, 0, "\u0089PNG\r\n\u001a\n"),
-    isWhole: isWholePng,
+    begins: (head) => hasText(head, 0, "\u0089PNG\r\n\u001a\n"),
+    faultIn: ofPicture(readPng),
   },
   {
     name: "a JPEG picture",
     kind: "image",
     extension: "jpg",
-    begins: (bytes) => hasText(bytes, 0, "\u00ff\u00d8\u00ff"),
-    isWhole: isWholeJpeg,
+    begins: (head) => hasText(head, 0, "\u00ff\u00d8\u00ff"),
+    faultIn: ofPicture(readJpeg),
   },
   {
     name: "a WebP picture",
     kind: "image",
     extension: "webp",
-    begins: (bytes) => hasText(bytes, 0, "RIFF") && hasText(bytes, 8, "WEBP"),
-    isWhole: isWholeWebp,
+    begins: (head) => hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP"),
+    faultIn: ofPicture(readWebp),
   },
   {
     name: "an MP4 film",
     kind: "video",
     extension: "mp4",
     // The other brands of the same boxes are pictures and QuickTime, which not every browser shows.
-    begins: (bytes) => hasText(bytes, 4, "ftyp") && !NO_FILM.has(textAt(bytes, 8, 4)),
-    isWhole: isWholeFilm,
+    begins: (head) => hasText(head, 4, "ftyp") && !NO_FILM.has(textAt(head, 8, 4)),
+    *faultIn(file) {
+      return (yield* isWholeFilm(file)) ? undefined : "broken";
+    },
   },
 ];
+
+function ofPicture(read: (file: ByteReader) => Steps<FoundPicture>): Format["faultIn"] {
+  return function* (file) {
+    const found = yield* read(file);
+    if (typeof found === "string") return found;
+    return found.width === 1 && found.height === 1 ? "one pixel" : undefined;
+  };
+}
 
 const NO_FILM: ReadonlySet<string> = new Set([
   "avif",
@@ -122,89 +169,6 @@ function otherName(bytes: Uint8Array): string {
   if (head.startsWith("<")) return "an HTML or XML page";
   if (head.startsWith("{") || head.startsWith("[")) return "JSON text";
   return "of no known kind";
-}
-
-/** Chunk by chunk to the end mark, each with its checksum, with a header first and data within. */
-function isWholePng(bytes: Uint8Array): boolean {
-  const view = viewOf(bytes);
-  let at = 8;
-  let hasData = false;
-  while (at + 12 <= bytes.length) {
-    const length = view.getUint32(at);
-    const type = textAt(bytes, at + 4, 4);
-    const end = at + 8 + length;
-    if (end + 4 > bytes.length) return false;
-    if (at === 8 && (type !== "IHDR" || length !== 13)) return false;
-    if (checksum(bytes.subarray(at + 4, end)) !== view.getUint32(end)) return false;
-    if (type === "IEND") return hasData;
-    if (type === "IDAT" && length > 0) hasData = true;
-    at = end + 4;
-  }
-  return false;
-}
-
-/** Segment by segment, and over the coded data between them, to the end mark; with a frame and a scan within. */
-function isWholeJpeg(bytes: Uint8Array): boolean {
-  let at = 2;
-  let hasFrame = false;
-  let hasScan = false;
-  while (at + 1 < bytes.length) {
-    if (bytes[at] !== 0xff) return false;
-    const marker = bytes[at + 1] ?? 0;
-    if (marker === 0xff) {
-      at += 1;
-    } else if (marker === 0xd9) {
-      return hasFrame && hasScan;
-    } else if (isBare(marker)) {
-      at += 2;
-    } else {
-      const length = (bytes[at + 2] ?? 0) * 256 + (bytes[at + 3] ?? 0);
-      if (marker < 0xc0 || length < 2 || at + 2 + length > bytes.length) return false;
-      if (marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) hasFrame = true;
-      at += 2 + length;
-      if (marker === 0xda) {
-        hasScan = hasFrame;
-        at = afterCodedData(bytes, at);
-      }
-    }
-  }
-  return false;
-}
-
-/** A marker without a segment behind it. */
-function isBare(marker: number): boolean {
-  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-}
-
-/** The next marker: in coded data FF stands before 00 or a restart mark. */
-function afterCodedData(bytes: Uint8Array, from: number): number {
-  for (let at = bytes.indexOf(0xff, from); at !== -1; at = bytes.indexOf(0xff, at + 2)) {
-    const marker = bytes[at + 1] ?? 0;
-    if (marker !== 0 && !isBare(marker)) return at;
-  }
-  return bytes.length;
-}
-
-/** Chunk by chunk within the length that the head states, with a coded picture among them. */
-function isWholeWebp(bytes: Uint8Array): boolean {
-  const view = viewOf(bytes);
-  const end = view.getUint32(4, true) + 8;
-  if (end > bytes.length) return false;
-  let at = 12;
-  let hasPicture = false;
-  while (at + 8 <= end) {
-    const length = view.getUint32(at + 4, true);
-    const next = at + 8 + length + (length % 2);
-    // The last chunk's filling byte is left out by some writers.
-    if (at + 8 + length > end) return false;
-    if (["VP8 ", "VP8L", "ANMF"].includes(textAt(bytes, at, 4)) && length > 0) hasPicture = true;
-    at = next;
-  }
-  return hasPicture && at >= end;
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function hasText(bytes: Uint8Array, at: number, text: string): boolean {

@@ -1,61 +1,114 @@
-import { lstat, mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Random } from "../core/random.ts";
-import { createContentHash } from "../runtime/hash.ts";
-
-/** Bytes that are hashed and written at once; between two of them others get their turn. */
-const PIECE_BYTES = 1024 * 1024;
+import type { ResultFile } from "../core/task.ts";
+import type { FileSource, NotStored } from "./assets.ts";
+import { type Incoming, stored, takeIn } from "./incoming.ts";
 
 /** A folder that files are put into so that each is there as a whole or not at all, whatever dies when. */
 export interface Place {
   /** Makes the folder, and tries whether a file in it can be made durable. Rejects with one sentence when not. */
   prove(): Promise<void>;
   /**
-   * Writes `bytes` into `<folder>/<task>` by the name that `fileOf` makes of their SHA-256 in hex. Durable when it
-   * resolves; when it rejects, nothing is left of it.
+   * Takes a file of the wanted kind into `<folder>/<task>`, by its name. Durable when it resolves; when it rejects, as
+   * `takeIn` does, or tells that it is not stored, nothing is left of it.
    */
-  write<File extends { readonly name: string }>(
-    taskId: string,
-    bytes: Uint8Array,
-    fileOf: (sha256: string) => File,
-  ): Promise<File>;
+  write(taskId: string, source: FileSource, kind: Incoming["kind"]): Promise<ResultFile | NotStored>;
 }
 
 /** What is written in `folder`. */
 export function createPlace(folder: string, random: Random): Place {
-  const partial = (): string => `.${random.bytes(16).toHex()}.partial`;
   return {
     async prove() {
       try {
         await makeFolder(folder);
-        const probe = join(folder, partial());
-        await writeDurably(probe, new Uint8Array(1));
+        const probe = join(folder, partialName(random));
+        const file = await open(probe, "wx", 0o600);
+        await file.write(new Uint8Array(1));
+        await file.sync();
+        await file.close();
         await rm(probe);
       } catch (cause) {
-        throw new Error(
-          `The folder of result files ${folder} cannot be written (${codeOf(cause) ?? String(cause)}). Give it to this user, or set ASSETS_URL.`,
-          { cause },
-        );
+        throw notWritable(`The folder of result files ${folder}`, "ASSETS_URL", cause);
       }
     },
 
-    async write(taskId, bytes, fileOf) {
+    async write(taskId, source, kind) {
       const task = join(folder, taskId);
-      await makeFolder(task);
-      if (!(await lstat(task)).isDirectory())
-        throw new Error("A link stands where the folder of a task should.");
-      const temporary = join(task, partial());
+      await stored(makeTaskFolder(task));
+      const temporary = join(task, partialName(random));
+      let isThere = false;
       try {
-        const file = fileOf(await writeDurably(temporary, bytes));
-        await rename(temporary, join(task, file.name));
-        await syncFolder(task);
+        const file = await takeIn(temporary, { source, kind, durable: true });
+        if ("notStored" in file) return file;
+        await stored(rename(temporary, join(task, file.name)));
+        isThere = true;
+        await stored(syncFolder(task));
         return file;
-      } catch (error) {
-        await rm(temporary, { force: true }).catch(() => {});
-        throw error;
+      } finally {
+        if (!isThere) await rm(temporary, { force: true }).catch(() => {});
       }
     },
   };
+}
+
+/** A folder of this process's own files that are on their way elsewhere. */
+export interface Spool {
+  /**
+   * Takes a file of the wanted kind in and gives its path to `send`; nothing of it is left when it resolves or rejects,
+   * as `takeIn` and `send` do.
+   */
+  through(
+    source: FileSource,
+    kind: Incoming["kind"],
+    send: (path: string, file: ResultFile) => Promise<void>,
+  ): Promise<ResultFile | NotStored>;
+  /** Removes what processes that died have left before this time. */
+  sweep(beforeMs: number): Promise<void>;
+}
+
+/** A spool in `folder`, which is made when it is missing. Rejects with one sentence when it cannot be. */
+export async function openSpool(folder: string, random: Random): Promise<Spool> {
+  await makeFolder(folder).catch((cause: unknown) => {
+    throw notWritable(`The folder ${folder} of files on their way to ASSETS_URL`, "SWITCHYARD_HOME", cause);
+  });
+  return {
+    async through(source, kind, send) {
+      const path = join(folder, partialName(random));
+      try {
+        const file = await takeIn(path, { source, kind, durable: false });
+        if (!("notStored" in file)) await send(path, file);
+        return file;
+      } finally {
+        await rm(path, { force: true }).catch(() => {});
+      }
+    },
+
+    async sweep(beforeMs) {
+      for (const name of (await readdir(folder)).filter(isPartialName)) {
+        const path = join(folder, name);
+        const found = await lstat(path).catch(() => undefined);
+        if (found !== undefined && found.mtimeMs < beforeMs) await rm(path, { force: true });
+      }
+    },
+  };
+}
+
+/** A name of a file that is not there yet as far as others are concerned. */
+function partialName(random: Random): string {
+  return `.${random.bytes(16).toHex()}.partial`;
+}
+
+function isPartialName(name: string): boolean {
+  return /^\.[0-9a-f]{32}\.partial$/.test(name);
+}
+
+/** One sentence of a folder that is of no use, and of the variable that names another. */
+function notWritable(folder: string, variable: string, cause: unknown): Error {
+  const code = codeOf(cause) ?? String(cause);
+  return new Error(`${folder} cannot be written (${code}). Give it to this user, or set ${variable}.`, {
+    cause,
+  });
 }
 
 /** Whether a file system says that there is nothing by this name, or not what was asked for. */
@@ -74,29 +127,9 @@ async function makeFolder(folder: string): Promise<void> {
   if (first !== undefined) await syncFolder(dirname(folder));
 }
 
-/** Writes a new file and returns the SHA-256 of its content in hex. */
-async function writeDurably(path: string, bytes: Uint8Array): Promise<string> {
-  const hash = createContentHash();
-  const file = await open(path, "wx", 0o600);
-  try {
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      const piece = bytes.subarray(at, at + PIECE_BYTES);
-      hash.update(piece);
-      await writeWhole(file, piece);
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return hash.digest();
-}
-
-async function writeWhole(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length;) {
-    const { bytesWritten } = await file.write(piece, at, piece.length - at);
-    if (bytesWritten === 0) throw new Error("The disk takes no more.");
-    at += bytesWritten;
-  }
+async function makeTaskFolder(task: string): Promise<void> {
+  await makeFolder(task);
+  if (!(await lstat(task)).isDirectory()) throw new Error("A link stands where the folder of a task should.");
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -55,6 +55,10 @@ function stored(answer: ResultFile | { readonly notStored: string }): ResultFile
   return answer;
 }
 
+async function* piecesOf(bytes: Uint8Array, length: number) {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
 /** What a promise that must reject says. */
 async function failureOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
@@ -103,11 +107,50 @@ describe("a stored file", () => {
     expect(await assets.read(OTHER, file.name)).toBeDefined();
   });
 
+  test("is taken in pieces, of any length", async () => {
+    const { folder, assets } = await openNew();
+    const film = mp4File({ dataBytes: 300_000 });
+    for (const length of [1_000, 65_536, 1_000_000]) {
+      const file = stored(await assets.store(TASK, piecesOf(film, length), "video"));
+      expect(Buffer.from((await assets.read(TASK, file.name)) ?? [])).toEqual(Buffer.from(film));
+    }
+    expect(readdirSync(join(folder, TASK)).length).toBe(1);
+  });
+
+  test("that breaks off on its way leaves nothing, and its source's own error is told", async () => {
+    const { folder, assets } = await openNew();
+    const broken = async function* () {
+      yield mp4File().subarray(0, 700);
+      throw new Error("it broke off");
+    };
+    expect(await failureOf(assets.store(TASK, broken(), "video"))).toBe("it broke off");
+    expect(readdirSync(join(folder, TASK))).toEqual([]);
+  });
+
+  test("that is not wanted is read no further, and its source is told so", async () => {
+    const { folder, assets } = await openNew();
+    let given = 0;
+    let isLeft = false;
+    const endless = async function* () {
+      try {
+        for (;;) {
+          given += 1;
+          yield new TextEncoder().encode("<!doctype html>".padEnd(1_000));
+        }
+      } finally {
+        isLeft = true;
+      }
+    };
+    expect(await assets.store(TASK, endless(), "video")).toHaveProperty("notStored");
+    expect([given, isLeft]).toEqual([1, true]);
+    expect(readdirSync(join(folder, TASK))).toEqual([]);
+  });
+
   test("is not kept when it is none", async () => {
     const { folder, assets } = await openNew();
     expect(await assets.store(TASK, new TextEncoder().encode("<svg/>"), "image")).toHaveProperty("notStored");
     expect(await assets.store(TASK, pngFile(1, 1), "image")).toHaveProperty("notStored");
-    expect(existsSync(join(folder, TASK))).toBe(false);
+    expect(readdirSync(join(folder, TASK))).toEqual([]);
   });
 });
 

@@ -5,16 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
 import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
-import {
-  type AssetName,
-  isAssetName,
-  isTaskId,
-  mediaTypeOf,
-  pathOf,
-  readPath,
-  resultFileOf,
-} from "./asset-name.ts";
-import { contentOf } from "./content.ts";
+import { type AssetName, isAssetName, isTaskId, mediaTypeOf, pathOf, readPath } from "./asset-name.ts";
 import { unavailable } from "./unavailable.ts";
 import { createPlace, isMissing } from "./disk-write.ts";
 import { createUrlSigner } from "./signed-url.ts";
@@ -44,15 +35,9 @@ export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & A
   const signer = createUrlSigner(signingSecret, clock);
   const sweep = createSweep(folder, tasksPerSweep, clock);
   return {
-    async store(taskId, bytes, kind) {
+    async store(taskId, source, kind) {
       checkTaskId(taskId);
-      const content = contentOf(bytes, kind);
-      if ("notStored" in content) return content;
-      try {
-        return await place.write(taskId, bytes, (sha256) => resultFileOf(content, bytes.length, sha256));
-      } catch (cause) {
-        throw unavailable("stored", cause);
-      }
+      return place.write(taskId, source, kind);
     },
 
     urlOf(taskId, { name }) {

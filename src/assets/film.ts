@@ -1,62 +1,81 @@
+import type { ByteReader, Steps } from "./byte-reader.ts";
+
 /**
  * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a film with a track
- * of pictures, and the data of it.
+ * of pictures, and the data of it, in any order.
  */
-export function isWholeFilm(bytes: Uint8Array): boolean {
-  const boxes = boxesOf(bytes, 0, bytes.length);
-  const film = boxes?.find(({ type }) => type === "moov");
-  if (boxes === undefined || film === undefined) return false;
-  const hasData = boxes.some(({ type, start, end }) => type === "mdat" && end > start);
-  return hasData && tracksOf(bytes, film).some((track) => isOfPictures(bytes, track));
+export function* isWholeFilm(file: ByteReader): Steps<boolean> {
+  const found = { data: false, pictures: false };
+  const fills = yield* walkBoxes({ file, boxes: 0 }, Infinity, {
+    *mdat(length) {
+      const from = file.at;
+      yield* file.pass(length);
+      found.data ||= file.at > from;
+    },
+    moov: inside({
+      trak: inside({
+        mdia: inside({
+          *hdlr(length) {
+            const head = length < 12 ? undefined : yield* file.take(12);
+            found.pictures ||= head !== undefined && nameAt(head, 8) === "vide";
+          },
+        }),
+      }),
+    }),
+  });
+  return fills && found.data && found.pictures;
 }
 
-interface Box {
-  readonly type: string;
-  /** Where its contents begin and end. */
-  readonly start: number;
-  readonly end: number;
+/** What is done with the contents of a box, so many bytes; what it leaves unread is passed. */
+type Visit = (length: number, walk: Walk) => Steps<unknown>;
+type Visits = Readonly<Record<string, Visit>>;
+
+interface Walk {
+  readonly file: ByteReader;
+  /** How many boxes there were. */
+  boxes: number;
 }
 
 /** A file has some dozens, fragments included some thousands. */
 const MAX_BOXES = 100_000;
 
-/** The boxes that fill a span; `undefined` when they do not fill it exactly. */
-function boxesOf(bytes: Uint8Array, from: number, to: number): readonly Box[] | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const boxes: Box[] = [];
-  let at = from;
-  while (at < to) {
-    if (at + 8 > to || boxes.length >= MAX_BOXES) return undefined;
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
-    let size = view.getUint32(at);
-    let head = 8;
-    if (size === 1) {
-      if (at + 16 > to) return undefined;
-      size = Number(view.getBigUint64(at + 8));
-      head = 16;
-    } else if (size === 0) {
-      // To the end of the file.
-      size = to - at;
+/** A box that holds boxes: what is no box within it is passed over. */
+function inside(visits: Visits): Visit {
+  return (length, walk) => walkBoxes(walk, length, visits);
+}
+
+/** Goes over the boxes of a span; tells whether they fill it exactly. Reads nothing behind it. */
+function* walkBoxes(walk: Walk, length: number, visits: Visits): Steps<boolean> {
+  const { file } = walk;
+  const end = file.at + length;
+  while (file.at < end) {
+    if (end === Infinity && (yield* file.peek(1)).length === 0) return true;
+    walk.boxes += 1;
+    if (end - file.at < 8 || walk.boxes > MAX_BOXES) return false;
+    const start = file.at;
+    const head = yield* file.take(8);
+    if (head === undefined) return false;
+    const type = nameAt(head, 4);
+    let size = viewOf(head).getUint32(0);
+    // To the end of the span.
+    if (size === 0) size = end - start;
+    else if (size === 1) {
+      const long = end - file.at < 8 ? undefined : yield* file.take(8);
+      if (long === undefined) return false;
+      size = Number(viewOf(long).getBigUint64(0));
     }
-    if (size < head || at + size > to) return undefined;
-    boxes.push({ type, start: at + head, end: at + size });
-    at += size;
+    if (start + size < file.at || start + size > end) return false;
+    const visit = Object.hasOwn(visits, type) ? visits[type] : undefined;
+    if (visit !== undefined) yield* visit(start + size - file.at, walk);
+    if (!(yield* file.pass(start + size - file.at))) return false;
   }
-  return boxes;
+  return true;
 }
 
-function tracksOf(bytes: Uint8Array, film: Box): readonly Box[] {
-  return boxesOf(bytes, film.start, film.end)?.filter(({ type }) => type === "trak") ?? [];
+function nameAt(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4));
 }
 
-/** The handler of a track says what it is of. */
-function isOfPictures(bytes: Uint8Array, track: Box): boolean {
-  const handler = within(bytes, within(bytes, track, "mdia"), "hdlr");
-  if (handler === undefined || handler.end - handler.start < 12) return false;
-  return String.fromCharCode(...bytes.subarray(handler.start + 8, handler.start + 12)) === "vide";
-}
-
-function within(bytes: Uint8Array, box: Box | undefined, type: string): Box | undefined {
-  if (box === undefined) return undefined;
-  return boxesOf(bytes, box.start, box.end)?.find((each) => each.type === type);
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

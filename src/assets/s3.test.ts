@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile } from "../../test/assets/media-files.ts";
 import { describeOnS3, type S3Server, startS3Server } from "../../test/assets/s3-server.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import { systemClock } from "../core/clock.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
+import { systemRandom } from "../core/random.ts";
 import type { ResultFile } from "../core/task.ts";
 import { openS3Assets } from "./s3.ts";
 import { readS3Address, type S3Address } from "./s3-address.ts";
@@ -24,6 +28,15 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
+const spoolFolder = mkdtempSync(join(tmpdir(), "switchyard-spool-"));
+afterAll(() => rmSync(spoolFolder, { recursive: true, force: true }));
+/** What is on its way, or was left behind. */
+const spooled = (): string[] => readdirSync(spoolFolder);
+
+function openOnS3(address: S3Address, clock: Clock): ReturnType<typeof openS3Assets> {
+  return openS3Assets({ address, spoolFolder, clock, random: systemRandom });
+}
+
 function addressOf(environment: Readonly<Record<string, string>>): S3Address {
   return readS3Address(environment.ASSETS_URL ?? "", (name) => environment[name]);
 }
@@ -36,7 +49,7 @@ describeOnS3("a bucket", () => {
   afterAll(() => server.stop());
 
   const openIn = (prefix: string, clock = systemClock) =>
-    openS3Assets(addressOf(server.environment(prefix)), clock);
+    openOnS3(addressOf(server.environment(prefix)), clock);
 
   test("keeps files by names made of their content, each once", async () => {
     const assets = await openIn("kept/here");
@@ -56,6 +69,7 @@ describeOnS3("a bucket", () => {
     }
     expect(server.keys().filter((key) => key.startsWith("kept/")).length).toBe(3);
     expect(await assets.store(TASK, new Uint8Array(9), "image")).toHaveProperty("notStored");
+    expect(spooled()).toEqual([]);
     expect(await assets.read(TASK, "../x")).toBeUndefined();
   });
 
@@ -114,6 +128,33 @@ describeOnS3("a bucket", () => {
     expect(orphan).not.toBe(named);
   });
 
+  test("is swept of what processes that died had on their way to it, for an hour at least", async () => {
+    const files = await openIn("died");
+    const [old, young, other] = [`.${"0a".repeat(16)}.partial`, `.${"0b".repeat(16)}.partial`, "notes.txt"];
+    const longAgoSec = systemClock.nowMs() / 1000 - 3_700;
+    for (const name of [old, young, other]) writeFileSync(join(spoolFolder, name), "half a file");
+    for (const name of [old, other]) utimesSync(join(spoolFolder, name), longAgoSec, longAgoSec);
+    await files.sweep(() => Promise.resolve(false));
+    expect(spooled().sort()).toEqual([young, other].sort());
+    for (const name of [young, other]) rmSync(join(spoolFolder, name));
+  });
+
+  test("takes a file in pieces, and nothing of one whose source breaks off", async () => {
+    const files = await openIn("pieces");
+    const film = mp4File({ dataBytes: 3 * 1024 * 1024 + 5 });
+    const pieces = async function* (end: number) {
+      for (let at = 0; at < end; at += 70_000) yield film.subarray(at, Math.min(end, at + 70_000));
+      if (end < film.length) throw new Error("it broke off");
+    };
+    expect(await failureOf(files.store(TASK, pieces(2_000_000), "video"))).toMatchObject({
+      message: "it broke off",
+    });
+    expect(server.keys().filter((key) => key.startsWith("pieces/"))).toEqual([]);
+    const file = stored(await files.store(TASK, pieces(film.length), "video"));
+    expect(file).toEqual(stored(await files.store(TASK, film, "video")));
+    expect(spooled()).toEqual([]);
+  });
+
   test("is swept of nothing that is not ours", async () => {
     const outer = await openIn("");
     const inner = await openIn("inner");
@@ -138,7 +179,7 @@ describeOnS3("a bucket", () => {
       };
       const url = "ASSETS_URL" in change ? odd[change.ASSETS_URL] : good.ASSETS_URL;
       const address = addressOf({ ...good, ...change, ASSETS_URL: url ?? "" });
-      const failure = await failureOf(openS3Assets(address, systemClock));
+      const failure = await failureOf(openOnS3(address, systemClock));
       const sentence = failure instanceof Error ? failure.message : "";
       expect(sentence).toMatch(
         /^The bucket of ASSETS_URL cannot be written, listed and cleared \(\w+\)\. .*\.$/,
@@ -170,7 +211,7 @@ describe("a store that fails", () => {
       AWS_ACCESS_KEY_ID: "id",
       AWS_SECRET_ACCESS_KEY: "secret-canary",
     });
-    const assets = await openS3Assets(address, clock);
+    const assets = await openOnS3(address, clock);
     proven = true;
     return { assets, clock, seen, stop: () => server.stop(true) };
   }
@@ -191,6 +232,7 @@ describe("a store that fails", () => {
         kind: "overloaded_error",
         message: "Results cannot be stored at the moment.",
       });
+      expect(spooled()).toEqual([]);
       expect(await failureOf(assets.read(TASK, `${"ab".repeat(16)}.png`))).toMatchObject({
         kind: "overloaded_error",
         message: "Results cannot be read at the moment.",
@@ -211,6 +253,7 @@ describe("a store that fails", () => {
     expect(over).toBe(false);
     await clock.advance(2_000);
     expect(await failure).toMatchObject({ kind: "overloaded_error", cause: { code: "Timeout" } });
+    expect(spooled()).toEqual([]);
     await stop();
   });
 

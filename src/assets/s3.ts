@@ -1,21 +1,31 @@
 import type { Clock } from "../core/clock.ts";
-import { createContentHash } from "../runtime/hash.ts";
+import type { Random } from "../core/random.ts";
+import { fileSlice } from "../runtime/file.ts";
 import { openS3Bucket, S3Failure } from "../runtime/s3.ts";
-import { fileNameOf, isAssetName, isTaskId, resultFileOf } from "./asset-name.ts";
+import { fileNameOf, isAssetName, isTaskId } from "./asset-name.ts";
 import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
-import { contentOf } from "./content.ts";
+import { openSpool } from "./disk-write.ts";
+import { stored } from "./incoming.ts";
 import { unavailable } from "./unavailable.ts";
 import type { S3Address } from "./s3-address.ts";
 import { LIFETIME_SEC } from "./signed-url.ts";
 
-/** Bytes that are hashed at once; between two of them others get their turn. */
-const PIECE_BYTES = 4 * 1024 * 1024;
+/** What files in a bucket are kept with. */
+export interface S3AssetsParts {
+  readonly address: S3Address;
+  /** A folder of this machine for files on their way to the bucket; made when it is missing. */
+  readonly spoolFolder: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
 
 /**
  * Files in a bucket: `<prefix><task>/<name>`, reached by the store's own signed URLs. Rejects with one sentence when
- * the bucket cannot be written.
+ * the bucket or the folder cannot be written.
  */
-export async function openS3Assets(address: S3Address, clock: Clock): Promise<Assets & AssetUrls> {
+export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & AssetUrls> {
+  const { address, spoolFolder, clock, random } = parts;
+  const spool = await openSpool(spoolFolder, random);
   const bucket = openS3Bucket(address, clock);
   const { prefix } = address;
   const keyOf = (taskId: string, name: string): string => {
@@ -24,7 +34,7 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
   };
 
   try {
-    await bucket.put(`${prefix}.writable`, new Uint8Array(1), "application/octet-stream");
+    await bucket.put(`${prefix}.writable`, new Blob(["1"]), "application/octet-stream");
     await bucket.list(prefix, "");
     await bucket.remove(`${prefix}.writable`);
   } catch (error) {
@@ -38,17 +48,13 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
   /** Where the next sweep goes on. */
   let after = "";
   return {
-    async store(taskId, bytes, kind) {
+    async store(taskId, source, kind, insist = (work) => work()) {
       keyOf(taskId, "");
-      const content = contentOf(bytes, kind);
-      if ("notStored" in content) return content;
-      const file = resultFileOf(content, bytes.length, await hashOf(bytes));
-      try {
-        await bucket.put(keyOf(taskId, file.name), bytes, file.mediaType);
-      } catch (cause) {
-        throw unavailable("stored", cause);
-      }
-      return file;
+      // Its name is made of its content, which is known once all of it has come.
+      return spool.through(source, kind, async (path, { name, bytes, mediaType }) => {
+        const key = keyOf(taskId, name);
+        await insist(() => stored(bucket.put(key, fileSlice(path, 0, bytes), mediaType)));
+      });
     },
 
     urlOf(taskId, { name }) {
@@ -74,6 +80,7 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
     },
 
     async sweep(isNamed) {
+      await spool.sweep(clock.nowMs() - ORPHAN_MS);
       const { objects, more } = await bucket.list(prefix, after);
       let removed = 0;
       for (const { key, changedAtMs } of objects) {
@@ -89,13 +96,4 @@ export async function openS3Assets(address: S3Address, clock: Clock): Promise<As
       return removed;
     },
   };
-}
-
-async function hashOf(bytes: Uint8Array): Promise<string> {
-  const hash = createContentHash();
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    hash.update(bytes.subarray(at, at + PIECE_BYTES));
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return hash.digest();
 }

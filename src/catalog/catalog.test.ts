@@ -32,14 +32,14 @@ const BUCKETS: Readonly<Partial<Record<Category, (model: Model) => readonly Pric
   video: ({ prices }) => (prices.second !== undefined ? ["second"] : ["output"]),
 };
 
-let folder: string | undefined;
+const folders: string[] = [];
 afterEach(() => {
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-  folder = undefined;
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 function load(files: Readonly<Record<string, unknown>>) {
-  folder = mkdtempSync(join(tmpdir(), "switchyard-models-"));
+  const folder = mkdtempSync(join(tmpdir(), "switchyard-models-"));
+  folders.push(folder);
   for (const [name, data] of Object.entries(files)) {
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true });

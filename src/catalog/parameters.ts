@@ -4,7 +4,12 @@ import { generateContentParameters } from "./parameter-tables/generate-content.t
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
 import { messagesParameters } from "./parameter-tables/messages.ts";
-import type { JsonSchema, Parameter, ParameterFacts } from "./parameter-tables/parameter.ts";
+import {
+  eitherWay,
+  type JsonSchema,
+  type Parameter,
+  type ParameterFacts,
+} from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
 /** The endpoints of models of pictures and films, which have one format each. */
@@ -111,9 +116,4 @@ function formatSchema(model: ParameterFacts, endpoint: Endpoint): JsonSchema {
     properties,
     "x-ignored": all.filter(({ name }) => isIgnored(model, endpoint, name)).map(({ name }) => name),
   };
-}
-
-/** Values of either schema; the default is said of the whole. */
-function eitherWay({ default: otherwise, ...schema }: JsonSchema, also: JsonSchema): JsonSchema {
-  return { anyOf: [schema, also], ...(otherwise === undefined ? {} : { default: otherwise }) };
 }

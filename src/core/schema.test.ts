@@ -10,6 +10,7 @@ const Schema = Type.Object(
     list: Type.Optional(Type.Array(Type.Object({ "x/y~z": Type.Number() }), { minItems: 1, maxItems: 2 })),
     either: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ deep: Type.Boolean() })])),
     set: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
+    one: Type.Optional(Type.Array(Type.String({ maxLength: 1 }), { maxItems: 1 })),
     same: Type.Optional(Type.Literal("this")),
   },
   { additionalProperties: false },
@@ -36,6 +37,8 @@ describe("a fault names the field and says what it must be", () => {
     [{ name: "a", either: { deep: 1 } }, "either.deep must be a boolean."],
     [{ name: "a", either: {} }, "either.deep is required."],
     [{ name: "a", set: ["x", "x"] }, "set must not name a value twice."],
+    [{ name: "a", one: ["x", "y"] }, "one must have at most 1 item."],
+    [{ name: "a", one: ["xy"] }, "one[0] must have at most 1 character."],
     [{ name: "a", same: "that" }, 'same must be "this".'],
     [{ name: "a", other: 1 }, "other is not a known key."],
   ];

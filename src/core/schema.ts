@@ -108,14 +108,18 @@ function describe(error: SchemaError): SchemaFault {
     case "minLength":
       return { path, problem: "must not be empty" };
     case "maxItems":
-      return { path, problem: `must have at most ${String(params.limit)} items` };
+      return { path, problem: `must have at most ${counted(params.limit, "item")}` };
     case "maxLength":
-      return { path, problem: `must have at most ${String(params.limit)} characters` };
+      return { path, problem: `must have at most ${counted(params.limit, "character")}` };
     case "uniqueItems":
       return { path, problem: "must not name a value twice" };
     default:
       return { path, problem: error.message };
   }
+}
+
+function counted(limit: unknown, noun: string): string {
+  return `${String(limit)} ${noun}${limit === 1 ? "" : "s"}`;
 }
 
 function named(type: unknown): string {

@@ -150,6 +150,7 @@ export interface TasksTable {
   job: string | null;
   /** How often the provider was about to be sent it. */
   attempts: Generated<bigint>;
+  refusals: Generated<bigint>;
   /** JSON of what its price depends on beside counts: `{pricedAtMs, facts}`. */
   terms: string;
   /** JSON array of sentences. */

@@ -7,6 +7,7 @@ import type { Random } from "../core/random.ts";
 import { openRequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
+import { refuseOddQuery } from "./query.ts";
 import { readBody } from "./read-body.ts";
 import { respondError } from "./respond.ts";
 import type { EdgeServices, Route, RouteContext } from "./route.ts";
@@ -59,6 +60,8 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
           at = route;
           const caller = await authenticate(services, route.access, request.headers);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
+          // Clients of the interface may add to a query what is their own; an operator's filters are meant.
+          if (route.access === "admin") refuseOddQuery(route, new URL(request.url).searchParams);
           const context: RouteContext = {
             services,
             request,

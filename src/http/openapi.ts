@@ -65,8 +65,8 @@ const SECURITY: Readonly<Record<Route["access"], readonly object[]>> = {
 };
 
 function operation(route: Route, path: string): object {
-  // A store that cannot be asked for a key is a 503 wherever a key is asked for.
-  const ofAccess = { public: [], key: [401, 503], admin: [401] }[route.access];
+  // A store that cannot be asked for a key is a 503 wherever a key is asked for; an operator's odd query is a 400 anywhere.
+  const ofAccess = { public: [], key: [401, 503], admin: [400, 401] }[route.access];
   const errors = [...new Set([...route.errors, ...ofAccess, 500])].sort((a, b) => a - b);
   return {
     operationId: `${route.method}${path.replace(/[^a-zA-Z0-9]+(\w)/g, (_, next: string) => next.toUpperCase()).replace(/\W/g, "")}`,

@@ -62,7 +62,8 @@ const CHARGED_WRONGLY = sql`(h.id is null or h.id <> t.hold_id or coalesce(h.tas
 
 /** Who has claimed it and when stands there from its first claim on; what it was asked, until its end. */
 const STRAYED = sql`((t.epoch > 0) <> (t.started_at_ms is not null) or (t.epoch > 0) <> (t.provider is not null)
-  or (t.epoch = 0 and (t.job is not null or t.attempts > 0)) or (t.state in ('pending', 'cancelled') and t.epoch > 0)
+  or (t.epoch = 0 and (t.job is not null or t.attempts > 0))
+  or t.refusals not between 0 and t.attempts or (t.state in ('pending', 'cancelled') and t.epoch > 0)
   or (t.state in ('running', 'completed') and t.epoch = 0)
   or (t.ended_at_ms is null) <> exists (select 1 from task_payloads p where p.task_id = t.id))`;
 

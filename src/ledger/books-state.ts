@@ -80,6 +80,8 @@ export interface TaskRow {
   readonly provider: string | null;
   readonly job: string | null;
   readonly attempts: number;
+  /** Attempts that came to nothing for sure. */
+  readonly refusals: number;
   readonly deadlineMs: number;
   readonly charge: MicroCredits | null;
   readonly filesUntilMs: number | null;

@@ -197,7 +197,14 @@ export interface Answers extends TaskAnswers {
 export type AnswerTo<C extends Command> = Answers[C["kind"]];
 
 /** What becomes of one command of a batch: its answer, or that it failed in a way nobody expected. */
-export type Outcome = { readonly answer: Answers[Command["kind"]] } | { readonly failure: string };
+export type Outcome = { readonly answer: Answers[Command["kind"]] } | Failure;
+
+/** Why a command was not done. */
+export interface Failure {
+  readonly failure: string;
+  /** Present where the store is at fault: it may take the same command another time. */
+  readonly passing?: true;
+}
 
 const MONEY = {
   grant: true,
@@ -207,6 +214,7 @@ const MONEY = {
   submit: true,
   claim: true,
   attempt: true,
+  note_refusal: true,
   note_job: true,
   renew: true,
   release: true,

@@ -56,7 +56,10 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
 
   /** A batch that fails by one of its commands is run command by command, so that it alone is answered so. */
   const apart = async (commands: readonly Command[], error: unknown): Promise<readonly Outcome[]> => {
-    if (commands.length === 1) return [{ failure: error instanceof Error ? error.message : String(error) }];
+    if (commands.length === 1) {
+      const failure = error instanceof Error ? error.message : String(error);
+      return [isRace(error) ? { failure, passing: true } : { failure }];
+    }
     const outcomes: Outcome[] = [];
     for (const command of commands) outcomes.push(...(await run([command])));
     return outcomes;

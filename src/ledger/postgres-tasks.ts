@@ -29,8 +29,8 @@ export function taskReferences({ tasks, pendingOf, runningAt }: References): unk
 /** Parts of the load statement that read what commands of tasks refer to. */
 export const LOAD_TASKS = `
   t as materialized (
-    select id, account_id, key_id, hold_id, state, epoch, owner, lease_until_ms, provider, job, attempts, deadline_ms,
-      charge, files_until_ms, started_at_ms, ended_at_ms
+    select id, account_id, key_id, hold_id, state, epoch, owner, lease_until_ms, provider, job, attempts, refusals,
+      deadline_ms, charge, files_until_ms, started_at_ms, ended_at_ms
     from tasks where id = any($5::text[])),
   w as materialized (
     select name, (select count(*) from tasks where account_id = name and state = 'pending') as tasks
@@ -60,6 +60,7 @@ export interface LoadedTasks {
     provider: string | null;
     job: string | null;
     attempts: number;
+    refusals: number;
     deadline_ms: number;
     charge: number | null;
     files_until_ms: number | null;
@@ -99,6 +100,7 @@ function taskRow(row: LoadedTasks["tasks"][number]): TaskRow {
     provider: row.provider,
     job: row.job,
     attempts: row.attempts,
+    refusals: row.refusals,
     deadlineMs: row.deadline_ms,
     charge: row.charge === null ? null : BigInt(row.charge),
     filesUntilMs: row.files_until_ms,
@@ -110,25 +112,25 @@ function taskRow(row: LoadedTasks["tasks"][number]): TaskRow {
 /** Parts of the save statement that write tasks; what is said of an end stays, since it is said once. */
 export const SAVE_TASKS = `
   i as (insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, state, epoch, owner,
-      lease_until_ms, provider, job, attempts, terms, warnings, timeout_sec, deadline_ms, result, error_type,
+      lease_until_ms, provider, job, attempts, refusals, terms, warnings, timeout_sec, deadline_ms, result, error_type,
       error_message, charge, files_until_ms, created_at_ms, ready_at_ms, awaited_by, started_at_ms, ended_at_ms)
     select * from json_to_recordset($17::json) as t(id text, kind text, account text, key text, hold text,
       "requestId" text, model text, state text, epoch bigint, owner text, "leaseUntilMs" bigint, provider text,
-      job text, attempts bigint, terms text, warnings text, "timeoutSec" bigint, "deadlineMs" bigint, result text,
+      job text, attempts bigint, refusals bigint, terms text, warnings text, "timeoutSec" bigint, "deadlineMs" bigint, result text,
       "errorType" text, "errorMessage" text, charge bigint, "filesUntilMs" bigint, "createdAtMs" bigint,
       "readyAtMs" bigint, "awaitedBy" text, "startedAtMs" bigint, "endedAtMs" bigint)),
   t as (update tasks set state = t.state, epoch = t.epoch, owner = t.owner, lease_until_ms = t.lease,
-      provider = t.provider, job = t.job, attempts = t.attempts, result = coalesce(t.result, tasks.result),
+      provider = t.provider, job = t.job, attempts = t.attempts, refusals = t.refusals, result = coalesce(t.result, tasks.result),
       error_type = coalesce(t.error_type, tasks.error_type),
       error_message = coalesce(t.error_message, tasks.error_message), charge = t.charge, files_until_ms = t.files,
       started_at_ms = t.started, ended_at_ms = t.ended
     from unnest($18::text[], $19::text[], $20::bigint[], $21::text[], $22::bigint[], $23::text[], $24::bigint[],
-        $25::text[], $26::text[], $27::bigint[], $28::text[], $29::text[], $30::text[], $31::bigint[], $32::bigint[],
-        $33::bigint[], $34::bigint[])
-      as t(id, was, at_epoch, state, epoch, owner, lease, provider, job, attempts, result, error_type, error_message,
+        $25::text[], $26::text[], $27::bigint[], $28::bigint[], $29::text[], $30::text[], $31::text[], $32::bigint[],
+        $33::bigint[], $34::bigint[], $35::bigint[])
+      as t(id, was, at_epoch, state, epoch, owner, lease, provider, job, attempts, refusals, result, error_type, error_message,
         charge, files, started, ended)
     where tasks.id = t.id and tasks.state = t.was and tasks.epoch = t.at_epoch returning 1),
-  d as (delete from task_payloads where task_id = any($35::text[]))`;
+  d as (delete from task_payloads where task_id = any($36::text[]))`;
 
 /** How many tasks were changed. */
 export const COUNT_TASKS = "(select count(*) from t)";
@@ -156,6 +158,7 @@ export function savedTasks({ newTasks, changedTasks }: Changes): unknown[] {
       "provider",
       "job",
       "attempts",
+      "refusals",
       "result",
       "errorType",
       "errorMessage",

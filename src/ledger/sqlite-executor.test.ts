@@ -79,7 +79,7 @@ describe("a writer over a real thread and a real file", () => {
     const writer = openWriter("writer.before_commit:throw:2");
     await writer.submit(account);
     const refused = await writer.submit(grant(1)).catch((error: GatewayError) => error.kind);
-    expect(refused as string).toBe("overloaded_error");
+    expect(refused as string).toBe("internal_error");
     expect(await balance()).toBe(0n);
     expect(await writer.submit(grant(1))).toEqual({ ok: true, balance: 1n });
   });

@@ -51,7 +51,7 @@ export function createSqliteExecutor(
   return {
     execute(commands) {
       const failure = lost;
-      if (failure !== undefined) return Promise.resolve(commands.map(() => ({ failure })));
+      if (failure !== undefined) return Promise.resolve(commands.map(() => ({ failure, passing: true })));
       thread ??= open();
       number += 1;
       const batch: Batch = { number, commands };

@@ -71,8 +71,8 @@ function prepareTaskStatements(database: SqliteDatabase) {
   const prepare = (sql: string): SqliteStatement => database.prepare(sql);
   return {
     task: prepare(
-      `select account_id, key_id, hold_id, state, epoch, owner, lease_until_ms, provider, job, attempts, deadline_ms,
-         charge, files_until_ms, started_at_ms, ended_at_ms
+      `select account_id, key_id, hold_id, state, epoch, owner, lease_until_ms, provider, job, attempts, refusals,
+         deadline_ms, charge, files_until_ms, started_at_ms, ended_at_ms
        from tasks where id = ?`,
     ),
     countPending: prepare("select count(*) as tasks from tasks where account_id = ? and state = 'pending'"),
@@ -80,16 +80,16 @@ function prepareTaskStatements(database: SqliteDatabase) {
     insertTask: prepare(
       `insert into tasks
          (id, kind, account_id, key_id, hold_id, request_id, model, state, epoch, owner, lease_until_ms, provider, job,
-          attempts, terms, warnings, timeout_sec, deadline_ms, result, error_type, error_message, charge,
+          attempts, refusals, terms, warnings, timeout_sec, deadline_ms, result, error_type, error_message, charge,
           files_until_ms, created_at_ms, ready_at_ms, awaited_by, started_at_ms, ended_at_ms)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // What is said of its end stays: it is said once.
     changeTask: prepare(
       `update tasks set state = ?4, epoch = ?5, owner = ?6, lease_until_ms = ?7, provider = ?8, job = ?9,
-         attempts = ?10, result = coalesce(?11, result), error_type = coalesce(?12, error_type),
-         error_message = coalesce(?13, error_message), charge = ?14, files_until_ms = ?15, started_at_ms = ?16,
-         ended_at_ms = ?17
+         attempts = ?10, refusals = ?11, result = coalesce(?12, result), error_type = coalesce(?13, error_type),
+         error_message = coalesce(?14, error_message), charge = ?15, files_until_ms = ?16, started_at_ms = ?17,
+         ended_at_ms = ?18
        where id = ?1 and state = ?2 and epoch = ?3`,
     ),
     insertPayload: prepare("insert into task_payloads (task_id, sealed) values (?, ?)"),
@@ -181,6 +181,7 @@ function taskRow(id: string, row: SqliteRow): TaskRow {
     provider: row.provider as string | null,
     job: row.job as string | null,
     attempts: Number(row.attempts),
+    refusals: Number(row.refusals),
     deadlineMs: Number(row.deadline_ms),
     charge: row.charge as MicroCredits | null,
     filesUntilMs: whole("files_until_ms"),
@@ -284,6 +285,7 @@ function insertTask(statements: Statements, { row, ending, payload, ...made }: N
     row.provider,
     row.job,
     row.attempts,
+    row.refusals,
     made.terms,
     made.warnings,
     made.timeoutSec,
@@ -314,6 +316,7 @@ function changeTask(statements: Statements, { before, row, ending }: ChangedTask
     row.provider,
     row.job,
     row.attempts,
+    row.refusals,
     ending?.result ?? null,
     ending?.errorType ?? null,
     ending?.errorMessage ?? null,

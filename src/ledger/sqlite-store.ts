@@ -3,7 +3,7 @@ import { kyselyOver } from "../db/sqlite.ts";
 import type { SqliteDatabase, SqliteValue } from "../runtime/sqlite.ts";
 import { decide } from "./books.ts";
 import { referencesOf } from "./books-state.ts";
-import { type Command, movesMoney, type Outcome, type RecordCommand } from "./commands.ts";
+import { type Command, type Failure, movesMoney, type Outcome, type RecordCommand } from "./commands.ts";
 import { recordAnswer, recordStatement } from "./records.ts";
 import { openSqliteRows } from "./sqlite-rows.ts";
 
@@ -57,7 +57,7 @@ export function openSqliteStore(
     try {
       return transaction([command])[0] as Outcome;
     } catch (error) {
-      return { failure: error instanceof Error ? error.message : String(error) };
+      return failureOf(error);
     }
   };
   return {
@@ -69,7 +69,7 @@ export function openSqliteStore(
         return transaction(commands);
       } catch (error) {
         // A store that takes nothing takes nothing one by one either: every command hears it at once.
-        if (isStoreFault(error)) return commands.map(() => ({ failure: (error as Error).message }));
+        if (isStoreFault(error)) return commands.map(() => failureOf(error));
         return commands.map(alone);
       }
     },
@@ -84,6 +84,11 @@ function isLostSync(error: unknown): boolean {
 /** Faults of the file and not of a command: locked, full, unreadable, read-only. */
 function isStoreFault(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|CANTOPEN|NOTADB)/.test(codeOf(error));
+}
+
+function failureOf(error: unknown): Failure {
+  const failure = error instanceof Error ? error.message : String(error);
+  return isStoreFault(error) ? { failure, passing: true } : { failure };
 }
 
 function codeOf(error: unknown): string {

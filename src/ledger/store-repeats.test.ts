@@ -108,6 +108,12 @@ const REPEATS: readonly Repeat[] = [
     between: (books) => [books.noteJob("x", "j"), books.attempt("x", 2)],
   },
   {
+    name: "a refusal",
+    before: (books) => [books.submit("x", 60n), books.claim("x"), books.attempt("x", 1)],
+    command: (books) => books.noteRefusal("x", 1),
+    between: (books) => [books.attempt("x", 2), books.noteRefusal("x", 2), books.attempt("x", 3)],
+  },
+  {
     name: "a provider's name for a task",
     before: (books) => [books.submit("x", 60n), books.claim("x")],
     command: (books) => books.noteJob("x", "j"),

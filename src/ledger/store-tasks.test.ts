@@ -43,6 +43,7 @@ describeOnEngines("a task", (engine) => {
         provider: null,
         job: null,
         attempts: 0n,
+        refusals: 0n,
         terms: '{"pricedAtMs":1}',
         warnings: '["A sentence."]',
         timeout_sec: 600n,
@@ -293,6 +294,11 @@ describeOnEngines("a task", (engine) => {
       expect(await told(books.attempt("x", 2))).toEqual({ ok: true });
       expect(await told(books.noteJob("x", "job-2"))).toEqual({ ok: true });
       expect(await task("x")).toMatchObject({ attempts: 2n, job: "job-2", state: "running", epoch: 1n });
+      expect(await told(books.noteRefusal("x", 1))).toEqual({ ok: true });
+      expect(await task("x")).toMatchObject({ attempts: 2n, refusals: 1n });
+      expect(await books.apply(books.noteRefusal("x", 3))).toEqual([
+        { failure: `The task ${books.id("x")} had 2 attempts, not 3 refused.` },
+      ]);
       expect(await books.apply(books.attempt("x", 4))).toEqual([
         { failure: `The task ${books.id("x")} had 2 attempts, not 3.` },
       ]);
@@ -544,6 +550,7 @@ describeOnEngines("a task", (engine) => {
       for (const epoch of [0, 1])
         for (const command of [
           books.attempt("x", 1, { epoch }),
+          books.noteRefusal("x", 1, { epoch }),
           books.noteJob("x", "j", { epoch }),
           books.renew("x", 1, { epoch }),
           books.release("x", { epoch }),

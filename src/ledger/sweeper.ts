@@ -3,10 +3,10 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { describeError, type Log } from "../core/log.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
-import type { Abandonment } from "./commands.ts";
+import type { Abandonment, Void } from "./commands.ts";
 import { storeTime } from "./records.ts";
 import type { FailTask } from "./task-commands.ts";
-import type { Writer } from "./writer.ts";
+import { CommandRefused, type Writer } from "./writer.ts";
 
 /** Keeps this process known as alive, and ends what those that are not have left: holds, and tasks that they waited for. */
 export interface Sweeper {
@@ -32,7 +32,7 @@ export interface SweeperParts {
   readonly leaseMs: number;
 }
 
-/** Holds that are ended at a time. */
+/** Holds that are ended at a time, those whose time is over first. */
 const MAX_HOLDS = 1_000;
 
 /**
@@ -57,31 +57,32 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 
   const sweep = async (): Promise<number> => {
-    let ended = 0;
-    for (;;) {
-      const holds = await findAbandoned(parts);
-      await Promise.all(
-        holds.map(({ outcome, ...hold }) =>
-          writer.submit({ kind: "void", ...hold, outcome, nowMs: clock.nowMs() }),
-        ),
-      );
-      ended += holds.length;
-      if (holds.length < MAX_HOLDS) break;
-    }
-    ended += await sweepTasks();
+    const ended =
+      // Tasks that nobody will ever ask after: their clients are gone with the process that had their requests.
+      (await sweepAll(() => findAbandoned(parts))) + (await sweepAll(() => findUnawaited(parts)));
     await forgetDead(parts);
     if (ended > 0) log.warn("holds that nobody would have ended were released", { holds: ended });
     return ended;
   };
 
-  /** Tasks that nobody will ever ask after: their clients are gone with the process that had their requests. */
-  const sweepTasks = async (): Promise<number> => {
-    for (let ended = 0; ;) {
-      const found = await findUnawaited(parts);
-      const answers = await Promise.all(found.map((command) => writer.submit(command)));
-      ended += answers.filter(({ ok }) => ok).length;
-      // One that was not ended was claimed in this moment: the next sweep has it.
-      if (found.length < MAX_HOLDS || !answers.some(({ ok }) => ok)) return ended;
+  /** One that cannot be ended is in nobody's way: the others are. */
+  const end = async (command: Void | FailTask): Promise<boolean> => {
+    try {
+      return (await writer.submit(command)).ok;
+    } catch (error) {
+      if (!(error instanceof CommandRefused)) throw error;
+      log.error("what nobody would have ended could not be ended", { error: describeError(error) });
+      return false;
+    }
+  };
+
+  /** Sends what `find` finds, until nothing is left that can be ended now: what was claimed in this moment is for the next sweep. */
+  const sweepAll = async (find: () => Promise<readonly (Void | FailTask)[]>): Promise<number> => {
+    for (let all = 0; ;) {
+      const found = await find();
+      const ended = (await Promise.all(found.map(end))).filter(Boolean).length;
+      all += ended;
+      if (found.length < MAX_HOLDS || ended === 0) return all;
     }
   };
 
@@ -117,20 +118,9 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
-interface AbandonedHold {
-  readonly hold: string;
-  readonly account: string;
-  readonly key: string;
-  readonly outcome: Abandonment;
-}
-
-async function findAbandoned({
-  database,
-  engine,
-  clock,
-  bootId,
-}: SweeperParts): Promise<readonly AbandonedHold[]> {
-  const now = storeTime(engine, clock.nowMs());
+async function findAbandoned({ database, engine, clock, bootId }: SweeperParts): Promise<readonly Void[]> {
+  const nowMs = clock.nowMs();
+  const now = storeTime(engine, nowMs);
   const rows = await database
     .selectFrom("holds")
     .select(["id as hold", "account_id as account", "key_id as key"])
@@ -141,15 +131,14 @@ async function findAbandoned({
     .where((hold) =>
       hold.or([hold("expires_at_ms", "<", now), isDead({ engine, bootId, now }, "holds.boot_id")]),
     )
+    .orderBy("expires_at_ms")
     .limit(MAX_HOLDS)
     .execute();
-  return rows.map(({ hold, account, key, expired }) => ({
-    hold,
-    account,
-    key,
+  return rows.map(({ hold, account, key, expired }) => {
     // SQLite has numbers for truth.
-    outcome: Number(expired) === 1 ? "expired" : "process_died",
-  }));
+    const outcome: Abandonment = Number(expired) === 1 ? "expired" : "process_died";
+    return { kind: "void", hold, account, key, outcome, nowMs };
+  });
 }
 
 /** Whether the process that a column names is dead. */
@@ -179,10 +168,12 @@ async function findUnawaited({
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts"])
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals"])
     .where("awaited_by", "is not", null)
     .where("ended_at_ms", "is", null)
     .where(isDead({ engine, bootId, now: storeTime(engine, nowMs) }, "tasks.awaited_by"))
+    .orderBy("awaited_by")
+    .orderBy("seq")
     .limit(MAX_HOLDS)
     .execute();
   return rows.map((row) => ({
@@ -194,7 +185,7 @@ async function findUnawaited({
     epoch: Number(row.epoch),
     type: "generation_error",
     message: UNAWAITED,
-    unfinished: row.attempts > 0n,
+    unfinished: row.attempts > row.refusals,
     nowMs,
   }));
 }
@@ -204,7 +195,7 @@ async function forgetDead({ database, engine, writer, clock, bootId }: SweeperPa
   const isShared = engine === "postgres";
   let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);
   if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
-  for (const { boot_id: boot } of await dead.limit(MAX_HOLDS).execute())
+  for (const { boot_id: boot } of await dead.orderBy("lease_until_ms").limit(MAX_HOLDS).execute())
     await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.nowMs() } : {}) });
 }
 

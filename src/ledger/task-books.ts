@@ -10,6 +10,7 @@ import type {
   FinishTask,
   ForgetFiles,
   NoteJob,
+  NoteRefusal,
   ReleaseTask,
   RenewTask,
   SubmitTask,
@@ -20,7 +21,7 @@ import type {
 type OfTask = Exclude<TaskCommand, SubmitTask>;
 
 /** A command of a run, which only counts while that run is the task's last. */
-type OfRun = AttemptTask | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
+type OfRun = AttemptTask | NoteRefusal | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
 
 const LOST = { answer: { ok: false, reason: "lost" } } as const;
 const DONE = { answer: { ok: true } } as const;
@@ -35,6 +36,8 @@ export function decideTask(state: BooksState, command: TaskCommand): Decided<Tas
       return claim(state, command);
     case "attempt":
       return attempt(state, command);
+    case "note_refusal":
+      return noteRefusal(state, command);
     case "note_job":
       return noteJob(state, command);
     case "renew":
@@ -82,6 +85,7 @@ function taskMadeBy(command: SubmitTask): NewTask {
       provider: null,
       job: null,
       attempts: 0,
+      refusals: 0,
       deadlineMs: command.deadlineMs,
       charge: null,
       filesUntilMs: null,
@@ -143,6 +147,15 @@ function attempt(state: BooksState, command: AttemptTask): Decided<AttemptTask> 
   if (command.attempt > task.attempts + 1)
     throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
   return { ...DONE, effect: { task: { row: { ...task, attempts: command.attempt } } } };
+}
+
+function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefusal> {
+  const task = runOf(state, command);
+  if (task === undefined) return LOST;
+  if (command.refusals <= task.refusals) return DONE;
+  if (command.refusals > task.attempts)
+    throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.refusals} refused.`);
+  return { ...DONE, effect: { task: { row: { ...task, refusals: command.refusals } } } };
 }
 
 function noteJob(state: BooksState, command: NoteJob): Decided<NoteJob> {

@@ -11,6 +11,7 @@ export type TaskCommand =
   | SubmitTask
   | ClaimTask
   | AttemptTask
+  | NoteRefusal
   | NoteJob
   | RenewTask
   | ReleaseTask
@@ -73,6 +74,13 @@ export interface ClaimTask extends OfTask {
 export interface AttemptTask extends OfRun {
   readonly kind: "attempt";
   readonly attempt: number;
+}
+
+/** Says that of the attempts so far so many came to nothing for sure: the provider did not take the task. */
+export interface NoteRefusal extends OfRun {
+  readonly kind: "note_refusal";
+  /** All of them, over all runs. */
+  readonly refusals: number;
 }
 
 /** Writes down what the provider calls the task. */
@@ -140,6 +148,7 @@ export interface TaskAnswers {
     /** `taken`: another has it, or it was seen at another epoch; `full`: the provider has as many as it may. */
     | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" };
   attempt: { readonly ok: true } | Lost;
+  note_refusal: { readonly ok: true } | Lost;
   note_job: { readonly ok: true } | Lost;
   renew: { readonly ok: true } | Lost;
   release: { readonly ok: true } | Lost;

@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Command, Outcome } from "./commands.ts";
-import { createWriter, type Executor } from "./writer.ts";
+import { CommandRefused, createWriter, type Executor } from "./writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
 /** Gathers for no time at all. */
@@ -81,20 +81,25 @@ describe("the writer", () => {
     await Promise.all(answers);
   });
 
-  test("answers each command by itself: a failure is overloaded_error for its own caller only", async () => {
+  test("answers each command by itself: a failure is its own caller's only, and said to pass where it may", async () => {
     const { executor, turns } = createManualExecutor();
     const writer = createWriter(executor, quiet, pace);
     const first = writer.submit(create(0));
-    const [good, bad, lost] = [1, 2, 3].map((n) => writer.submit(create(n)).catch((error: unknown) => error));
+    const [good, full, wrong, lost] = [1, 2, 3, 4].map((n) =>
+      writer.submit(create(n)).catch((error: unknown) => error),
+    );
     turns[0]?.answer();
     await settled();
-    turns[1]?.answer([ok, { failure: "disk full" }]);
+    turns[1]?.answer([ok, { failure: "disk full", passing: true }, { failure: "a check of the disk" }]);
     expect(await first).toEqual({ ok: true });
     expect(await good).toEqual({ ok: true });
-    for (const refused of [await bad, await lost]) {
+    for (const refused of [await full, await wrong, await lost]) {
       expect(refused).toBeInstanceOf(GatewayError);
-      expect((refused as GatewayError).kind).toBe("overloaded_error");
-      expect((refused as GatewayError).message).not.toContain("disk full");
+      expect((refused as GatewayError).kind).toBe(
+        refused === (await wrong) ? "internal_error" : "overloaded_error",
+      );
+      expect(refused instanceof CommandRefused).toBe(refused === (await wrong));
+      expect((refused as GatewayError).message).not.toContain("disk");
     }
   });
 

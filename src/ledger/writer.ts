@@ -5,7 +5,10 @@ import type { AnswerTo, Command, Outcome } from "./commands.ts";
 
 /** The one writer of the process. Commands that wait together commit together; each gets its own answer. */
 export interface Writer {
-  /** Resolves when the command is durable. Rejects with `overloaded_error` when the store did not take it. */
+  /**
+   * Resolves when the command is durable. Rejects with `overloaded_error` while the store takes nothing, and with
+   * `CommandRefused` where it is this command that it does not take.
+   */
   submit<C extends Command>(command: C): Promise<AnswerTo<C>>;
   /** Resolves when nothing waits, and ends the writer; later commands are refused. */
   close(): Promise<void>;
@@ -28,6 +31,14 @@ const GIVE_UP_MS = 4_000;
 
 /** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
 const GATHER_MS = 1;
+
+/** The store is well and does not take the command: it breaks an invariant, and would break it again. */
+export class CommandRefused extends GatewayError {
+  constructor(reason: string) {
+    super("internal_error", "The gateway failed to write this down.", { cause: new Error(reason) });
+    this.name = "CommandRefused";
+  }
+}
 
 interface Waiting {
   readonly command: Command;
@@ -100,14 +111,18 @@ async function attempt(
       const reason = error instanceof Error ? error.message : String(error);
       log.error("the ledger's writer failed", { error: reason });
       if (tries === MAX_ATTEMPTS || pace.nowMs() - startedMs > GIVE_UP_MS)
-        return commands.map(() => ({ failure: reason }));
+        return commands.map(() => ({ failure: reason, passing: true }));
     }
   }
 }
 
 function answer(item: Waiting, outcome: Outcome | undefined): void {
   if (outcome !== undefined && "answer" in outcome) item.resolve(outcome.answer);
-  else item.reject(notWritten(`${item.command.kind}: ${outcome?.failure ?? "no answer"}`));
+  else {
+    const { failure = "no answer", passing = false } = outcome ?? { passing: true };
+    const reason = `${item.command.kind}: ${failure}`;
+    item.reject(passing ? notWritten(reason) : new CommandRefused(reason));
+  }
 }
 
 function notWritten(reason: string): GatewayError {

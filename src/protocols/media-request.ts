@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import { type Checker, faultSentence } from "../core/schema.ts";
 import { invalid, type RequestJson, withoutNulls } from "./request-json.ts";
 import { printable } from "./rewrite.ts";
@@ -17,6 +17,8 @@ export interface BodyForm<Fields> {
   readonly makes: string;
   /** The one spelling of a value that the interface lists; anything that is none stays as it is. */
   readonly spell: (name: string, value: unknown, raw: () => string) => unknown;
+  /** What objects in a list can have, by the list's name. */
+  readonly members: Readonly<Record<string, ReadonlySet<string>>>;
 }
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
@@ -31,8 +33,11 @@ export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>)
   const fields: JsonObject = {};
   const unknown: string[] = [];
   for (const [name, value] of Object.entries(given)) {
-    if (form.names.has(name)) fields[name] = form.spell(name, value, () => rawText(json, name));
-    else if (!STREAM_FIELDS.has(name)) unknown.push(name);
+    if (form.names.has(name)) {
+      const spelled = form.spell(name, value, () => rawText(json, name));
+      const members = form.members[name];
+      fields[name] = members === undefined ? spelled : knownMembers(spelled, members, { name, unknown });
+    } else if (!STREAM_FIELDS.has(name)) unknown.push(name);
   }
   if (!form.checker.accepts(fields)) {
     const fault = form.checker.faultOf(fields);
@@ -40,6 +45,23 @@ export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>)
   }
   refuseOddText(fields, "");
   return { fields, warnings: warningsOf(unknown, form.makes) };
+}
+
+/** Objects of a list without members that are null, and without those that nobody knows, which are noted. */
+function knownMembers(
+  value: unknown,
+  members: ReadonlySet<string>,
+  { name, unknown }: { readonly name: string; readonly unknown: string[] },
+): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((item: unknown, i) => {
+    if (!isJsonObject(item)) return item;
+    const known = Object.entries(item).filter(([member, of]) => {
+      if (!members.has(member)) unknown.push(`${name}[${i}].${member}`);
+      return members.has(member) && of !== null;
+    });
+    return Object.fromEntries(known);
+  });
 }
 
 /** As many as a reader reads; a body can have very many. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
-import type { MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "./media.ts";
+import type { MediaHttpAnswer, MediaRefusal, MediaStep } from "./media.ts";
 
 /** What a provider said in a refusal, in whatever shape it says it. */
 export interface SaidRefusal {
@@ -82,15 +82,6 @@ export function refusedQuestion({ status }: MediaHttpAnswer, refusal: MediaRefus
 export function cannotBeUsed(field: string, why = "its present provider does not take it"): MediaStep {
   const message = `${field} cannot be used with the model now: ${why}.`;
   return { state: "refused", refusal: { reason: "invalid_request", message } };
-}
-
-/** The output that base64 stands for; none where it is no base64. */
-export function bytesOf(base64: string): MediaOutput[] {
-  try {
-    return [{ bytes: Uint8Array.fromBase64(base64) }];
-  } catch {
-    return [];
-  }
 }
 
 /** Whether what was said has reached the provider, whatever it thinks of it. */

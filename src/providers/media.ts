@@ -51,7 +51,9 @@ export type MediaOutput = MediaFile & {
 
 type MediaFile =
   | { readonly url: string; /** Headers without which it is not given. */ readonly headers?: HeaderRecord }
-  | { readonly bytes: Uint8Array };
+  | { readonly bytes: Uint8Array }
+  /** As it stood in the JSON of an answer; the head of a data URI may stand before it. It may be anything. */
+  | { readonly base64: string };
 
 type HeaderRecord = Readonly<Record<string, string>>;
 
@@ -116,7 +118,10 @@ export interface MediaHttpAnswer {
   readonly status: number;
   header(name: string): string | null;
   readonly bytes: Uint8Array;
-  /** The body as JSON; `undefined` when it is none. */
+  /**
+   * The body as JSON; `undefined` when it is none. A long text stands there under a name, by which it can be handed on
+   * as `base64`, and nothing else done with it.
+   */
   readonly json: unknown;
 }
 

@@ -26,13 +26,18 @@ export interface UpstreamAnswer {
   readonly contentType: string;
   readonly retryAfter: string | null;
   header(name: string): string | null;
-  /** The whole body. Rejects with `upstream_error` beyond `maxBytes`, or when the connection breaks. */
-  readAll(maxBytes: number): Promise<Uint8Array>;
+  /**
+   * The whole body. Rejects with `upstream_error` beyond `maxBytes`, or when the connection breaks. `makeRoom` is waited
+   * for before so many bytes more are held.
+   */
+  readAll(maxBytes: number, makeRoom?: MakeRoom): Promise<Uint8Array>;
   /** The body as it comes. A read that rejects is explained by `failureOf`. */
   open(): ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** What a rejected read means: the signal's reason when that ended it, else `upstream_error`. */
   failureOf(cause: unknown): Error;
 }
+
+type MakeRoom = (bytes: number) => Promise<void>;
 
 /**
  * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, so that
@@ -125,13 +130,14 @@ function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
     header: (name) => response.headers.get(name),
     open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
     failureOf,
-    async readAll(maxBytes) {
+    async readAll(maxBytes, makeRoom = async () => {}) {
       try {
         const length = response.headers.get("content-length");
         // A length that was declared is kept to by the client; without one, we count.
         const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
-        if (length === null || !plain) return await readCounted(response, maxBytes);
+        if (length === null || !plain) return await readCounted(response, maxBytes, makeRoom);
         if (Number(length) > maxBytes) throw tooLarge();
+        await makeRoom(Number(length));
         return new Uint8Array(await response.arrayBuffer());
       } catch (error) {
         throw error instanceof GatewayError ? error : failureOf(error);
@@ -140,15 +146,18 @@ function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
   };
 }
 
-async function readCounted(response: Response, maxBytes: number): Promise<Uint8Array> {
+async function readCounted(response: Response, maxBytes: number, makeRoom: MakeRoom): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (response.body === null) return new Uint8Array(0);
   for await (const chunk of response.body) {
     length += chunk.length;
     if (length > maxBytes) throw tooLarge();
+    await makeRoom(chunk.length);
     chunks.push(chunk);
   }
+  // They are held twice while they are joined.
+  if (chunks.length > 1) await makeRoom(length);
   return joinBytes(chunks);
 }
 

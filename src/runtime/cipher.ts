@@ -1,13 +1,12 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
 import { systemRandom, type Random } from "../core/random.ts";
 import { deriveSecret } from "./hash.ts";
 
 /** Keeps text at rest so that who reads the store reads nothing, and changes nothing unseen. */
 export interface Cipher {
   /** `text`, sealed. The same text is sealed differently each time; what is sealed shows the length of the text alone. */
-  seal(text: string): string;
-  /** The text that was sealed. Throws when it was changed, cut, or sealed under another secret. */
-  open(sealed: string): string;
+  seal(text: string): Promise<string>;
+  /** The text that was sealed. Rejects when it was changed, cut, or sealed under another secret. */
+  open(sealed: string): Promise<string>;
 }
 
 /** The label of the key that seals: a later one gets a label and a mark of its own, and this one still opens. */
@@ -22,31 +21,38 @@ const TAG_BYTES = 16;
 
 /**
  * Seals under a key of its own, made from the installation's secret: AES-256-GCM with a random nonce. Text must be
- * well-formed Unicode, as JSON text is. `random` must never repeat itself.
+ * well-formed Unicode, as JSON text is. `random` must never repeat itself. Text as large as a request (32 MiB) takes the
+ * runtime's own threads to encrypt, and base64 of it is made part by part, so that nobody else waits for it.
  */
 export function createCipher(secret: string, random: Random = systemRandom): Cipher {
-  const key = Uint8Array.fromHex(deriveSecret(secret, LABEL));
-  const mark = new TextEncoder().encode(MARK);
+  const { subtle } = crypto;
+  const bits = Uint8Array.fromHex(deriveSecret(secret, LABEL));
+  const key = subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"]);
+  const additionalData = new TextEncoder().encode(MARK);
+  const terms = (iv: Uint8Array<ArrayBuffer>) => ({
+    name: "AES-GCM",
+    iv,
+    additionalData,
+    tagLength: TAG_BYTES * 8,
+  });
   return {
-    seal(text) {
-      const nonce = random.bytes(NONCE_BYTES);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES }).setAAD(mark);
-      const parts = [nonce, cipher.update(text, "utf8"), cipher.final()];
-      return MARK + Buffer.concat([...parts, cipher.getAuthTag()]).toString("base64url");
+    async seal(text) {
+      const nonce = new Uint8Array(random.bytes(NONCE_BYTES));
+      const encrypted = await subtle.encrypt(terms(nonce), await key, new TextEncoder().encode(text));
+      // The nonce is a whole number of characters, so that both together are the text of both.
+      return MARK + toText(nonce) + (await inParts(new Uint8Array(encrypted), BYTES, toText)).join("");
     },
 
-    open(sealed) {
-      const bytes = Buffer.from(sealed.slice(MARK.length), "base64url");
-      // The decoder steps over what is no base64: only the one text that these bytes make is taken.
-      const isOurs = sealed.startsWith(MARK) && sealed.slice(MARK.length) === bytes.toString("base64url");
-      if (!isOurs || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error(NOT_OPENED);
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      }).setAAD(mark);
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    async open(sealed) {
+      const parts = sealed.startsWith(MARK)
+        ? await inParts(sealed.slice(MARK.length), CHARACTERS, toBytes)
+        : [];
+      const bytes = parts.includes(undefined) ? undefined : Buffer.concat(parts as Uint8Array[]);
+      if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error(NOT_OPENED);
+      const nonce = new Uint8Array(bytes.subarray(0, NONCE_BYTES));
       try {
-        const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-        return Buffer.concat([text, decipher.final()]).toString("utf8");
+        const text = await subtle.decrypt(terms(nonce), await key, bytes.subarray(NONCE_BYTES));
+        return new TextDecoder("utf-8", { ignoreBOM: true }).decode(text);
       } catch (cause) {
         throw new Error(NOT_OPENED, { cause });
       }
@@ -56,3 +62,38 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
 
 const NOT_OPENED =
   "Sealed text cannot be opened: it was changed, or the installation's secret is another one.";
+
+/** As much as becomes base64, or is made of it, in some milliseconds. */
+const BYTES = 3 * 512 * 1024;
+const CHARACTERS = 4 * 512 * 1024;
+
+/** Does `work` part by part; between two of them others get their turn. */
+async function inParts<
+  Whole extends { readonly length: number; slice(start: number, end: number): Whole },
+  Done,
+>(whole: Whole, size: number, work: (part: Whole) => Done): Promise<Done[]> {
+  const done: Done[] = [];
+  for (let at = 0; at < whole.length; at += size) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    done.push(work(whole.slice(at, at + size)));
+  }
+  return done;
+}
+
+function toText(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** `undefined` for any text but the one that bytes make: the decoder steps over white space, and takes padding. */
+function toBytes(text: string): Uint8Array | undefined {
+  const padding = "=".repeat((4 - (text.length % 4)) % 4);
+  try {
+    const bytes = Uint8Array.fromBase64(text + padding, {
+      alphabet: "base64url",
+      lastChunkHandling: "strict",
+    });
+    return bytes.length === Math.floor((text.length * 3) / 4) ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -6,12 +6,20 @@ export interface OutboundRequest {
   readonly signal: AbortSignal;
 }
 
+/**
+ * A request whose body is read as it is sent. Its `content-length` must be among its headers. Measured on Bun 1.4.5: with
+ * it nothing is sent in chunks, and 200 MiB of a file over TLS take 4 MiB of memory (as a `Blob` they take 400).
+ */
+export interface StreamedRequest extends Omit<OutboundRequest, "body"> {
+  readonly body: ReadableStream<Uint8Array>;
+}
+
 /** The runtime's HTTP client. Only the guarded calls may use it. */
-export function fetchOnce(url: string, request: OutboundRequest): Promise<Response> {
+export function fetchOnce(url: string, request: OutboundRequest | StreamedRequest): Promise<Response> {
   return fetch(url, {
     method: request.method,
     headers: request.headers,
-    ...(request.body === undefined ? {} : { body: request.body as Uint8Array<ArrayBuffer> }),
+    ...(request.body === undefined ? {} : { body: request.body as BunFetchRequestInit["body"] }),
     signal: request.signal,
     redirect: "manual",
     // The runtime's own limit cuts a silent upstream at 300 s; ours are set by the caller.

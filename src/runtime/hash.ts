@@ -1,4 +1,5 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
+import { crc32 } from "node:zlib";
 
 /** Hashes text under a secret: HMAC-SHA-256 as base64url. The same text gives the same hash only under the same secret. */
 export function createKeyedHash(secret: string): (text: string) => string {
@@ -25,9 +26,9 @@ export function contentHash(content: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(content).digest("hex");
 }
 
-/** CRC-32 (IEEE 802.3) of `text` or bytes, as an unsigned number. */
-export function checksum(content: string | Uint8Array): number {
-  return Bun.hash.crc32(content);
+/** CRC-32 (IEEE 802.3) of `text` or bytes, as an unsigned number; `before` is that of what stands before them. */
+export function checksum(content: string | Uint8Array, before = 0): number {
+  return crc32(content, before);
 }
 
 /** SHA-256 of bytes that come in pieces; `digest` ends it, in hex. */

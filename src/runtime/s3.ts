@@ -1,5 +1,6 @@
 import { S3Client } from "bun";
 import type { Clock } from "../core/clock.ts";
+import { fetchOnce } from "./fetch.ts";
 
 /** A bucket of a store that speaks S3, and who asks it. */
 export interface S3Place {
@@ -20,8 +21,11 @@ export interface S3Object {
 
 /** What is done with a bucket. Everything but `presign` rejects with an `S3Failure`, at the latest when its time is over. */
 export interface S3Bucket {
-  /** Puts an object in one request, so that it is there as a whole or as it was. */
-  put(key: string, bytes: Uint8Array, mediaType: string): Promise<void>;
+  /**
+   * Puts an object in one request, so that it is there as a whole or as it was. A file is read as it is sent. What takes
+   * too long is broken off.
+   */
+  put(key: string, content: Blob, mediaType: string): Promise<void>;
   /** The object's bytes; `undefined` when there is none. */
   get(key: string): Promise<Uint8Array | undefined>;
   /** Removes an object; one that is not there is removed already. */
@@ -52,6 +56,9 @@ const REQUEST_MS = 30_000;
 /** and one with a file in it a millisecond for so many bytes more: a megabit a second. */
 const BYTES_PER_MS = 128;
 
+/** How long what is signed here for a request of ours holds: a request takes less, and clocks may differ. */
+const SIGNED_SEC = 3_600;
+
 /** Opens a bucket by the runtime's client; nothing is sent yet. Nothing is taken from the environment. */
 export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
   const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = place;
@@ -70,14 +77,32 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
     try {
       return await Promise.race([answer, late.promise]);
     } catch (error) {
-      throw error instanceof S3Failure ? error : new S3Failure(codeOf(error), error);
+      throw failureOf(error);
     } finally {
       timer.cancel();
     }
   };
   return {
-    async put(key, bytes, type) {
-      await within(REQUEST_MS + bytes.length / BYTES_PER_MS, client.write(key, bytes, { type }));
+    async put(key, content, mediaType) {
+      // The client would put a large file in parts, which a process that dies leaves behind in the bucket.
+      const url = client.presign(key, { method: "PUT", expiresIn: SIGNED_SEC });
+      const late = new AbortController();
+      const ms = REQUEST_MS + content.size / BYTES_PER_MS;
+      const timer = clock.setTimer(ms, () => late.abort(new S3Failure("Timeout")));
+      try {
+        const answer = await fetchOnce(url, {
+          method: "PUT",
+          headers: { "content-type": mediaType, "content-length": String(content.size) },
+          body: content.stream(),
+          signal: late.signal,
+        });
+        const text = await answer.text();
+        if (!answer.ok) throw new S3Failure(wordIn(text) ?? `status ${answer.status}`);
+      } catch (error) {
+        throw failureOf(late.signal.aborted ? late.signal.reason : error);
+      } finally {
+        timer.cancel();
+      }
     },
 
     async get(key) {
@@ -114,6 +139,15 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
         contentDisposition: `inline; filename="${fileName}"`,
       }),
   };
+}
+
+/** The store's word for what is wrong, in the XML that it answers with. */
+function wordIn(text: string): string | undefined {
+  return /<Code>(\w{1,100})<\/Code>/.exec(text)?.[1];
+}
+
+function failureOf(error: unknown): S3Failure {
+  return error instanceof S3Failure ? error : new S3Failure(codeOf(error), error);
 }
 
 function codeOf(error: unknown): string {

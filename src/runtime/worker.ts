@@ -1,6 +1,7 @@
 /** A thread that takes messages and sends messages back. */
 export interface Thread<Message> {
-  post(message: Message): void;
+  /** Sends a message. The memory of `moved` goes to the thread and is empty here afterwards; all else is copied. */
+  post(message: Message, moved?: readonly ArrayBuffer[]): void;
   /** Ends the thread at once. */
   stop(): void;
 }
@@ -30,7 +31,7 @@ export function openThread<Message, Answer>(
   worker.addEventListener("close", () => events.onClose(reason));
   worker.postMessage(settings);
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message, moved = []) => worker.postMessage(message, [...moved]),
     stop: () => worker.terminate(),
   };
 }

@@ -1,42 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { describeOnEngines } from "../../test/gateway/engines.ts";
-import {
-  completed,
-  CREDIT,
-  openStation,
-  type ProcessOptions,
-  type Station,
-  type TestProcess,
-  until,
-} from "../../test/tasks/station.ts";
-import type { Task } from "../core/task.ts";
+import { describe, expect, test } from "bun:test";
+import { describeAtStations } from "../../test/tasks/on-stations.ts";
+import { completed, CREDIT, type TestProcess, until } from "../../test/tasks/station.ts";
 import type { TaskStop } from "./runner.ts";
 
 const NEVER = new AbortController().signal;
 
-describeOnEngines("a deadline", (on) => {
-  let station: Station;
-  beforeEach(async () => {
-    station = await openStation(on);
-  });
-  afterEach(async () => {
-    await station.audit();
-    await station.close();
-  });
-
-  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
-    const process = station.process(options);
-    await process.engine.start();
-    return process;
-  };
-  const runOf = async (process: TestProcess, { id }: Task) => {
-    await until(() => process.runs.has(id), `the run of ${id}`);
-    return process.runs.get(id)!;
-  };
-  const isEnded = async ({ id }: Task) => (await station.row(id)).ended_at_ms !== null;
+describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
   const losses = async (): Promise<number> => {
-    const rows = await station.store.database
-      .selectFrom("ledger")
+    const rows = await station()
+      .store.database.selectFrom("ledger")
       .select("amount")
       .where("kind", "=", "loss")
       .execute();
@@ -49,49 +21,49 @@ describeOnEngines("a deadline", (on) => {
       const process = await started({ settings: { runningPerProcess: 1 } });
       await runOf(process, await process.submit());
       const task = await process.submit({ timeoutSec: 60 });
-      await station.pass(59_000);
+      await station().pass(59_000);
       expect(await isEnded(task)).toBe(false);
-      await station.passing(() => isEnded(task), 4_000);
+      await station().passing(() => isEnded(task), 4_000);
       expect(await process.tasks.ended(task, NEVER)).toMatchObject({
         state: "failed",
         failure: { type: "timeout_error" },
         startedAtMs: null,
       });
-      expect(await station.account()).toEqual({ balance: CREDIT, held: 10n });
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 10n });
       expect(await losses()).toBe(0);
     });
 
     test("that came while no process lived ends it at the next start", async () => {
-      const first = station.process();
+      const first = station().process();
       const task = await first.submit({ timeoutSec: 60 });
       first.kill();
-      await station.pass(61_000);
+      await station().pass(61_000);
       const second = await started();
-      await station.passing(() => isEnded(task), 500);
-      expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
+      await station().passing(() => isEnded(task), 500);
+      expect(await station().row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
       expect(second.runs.size).toBe(0);
     });
 
     test("ends hundreds, each of them once, whoever looks at the same time", async () => {
-      const first = station.process();
+      const first = station().process();
       const tasks = [];
       for (let i = 0; i < 250; i += 1) tasks.push(first.submit({ timeoutSec: 60 }));
       await Promise.all(tasks);
-      await station.pass(60_000);
-      const [one, other] = [station.process(), station.process()];
+      await station().pass(60_000);
+      const [one, other] = [station().process(), station().process()];
       await Promise.all([one.engine.start(), other.engine.start()]);
-      await station.passing(async () => (await station.counts()).failed === 250, 1_000);
-      expect(await station.counts()).toEqual({ failed: 250 });
-      expect(await station.account()).toEqual({ balance: CREDIT, held: 0n });
+      await station().passing(async () => (await station().counts()).failed === 250, 1_000);
+      expect(await station().counts()).toEqual({ failed: 250 });
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
       expect(failsOf(one) + failsOf(other)).toBeGreaterThanOrEqual(250);
     });
 
     test("that is found in the midst of a restart leaves each either untouched or ended", async () => {
-      const first = station.process();
+      const first = station().process();
       for (let i = 0; i < 150; i += 1) await first.submit({ timeoutSec: 60 });
-      await station.pass(60_000);
+      await station().pass(60_000);
       let passes = 0;
-      const dying = station.process({
+      const dying = station().process({
         failpoint(name) {
           if (name !== "task.sweeping") return;
           passes += 1;
@@ -99,11 +71,11 @@ describeOnEngines("a deadline", (on) => {
         },
       });
       await dying.engine.start();
-      await station.passing(() => passes === 2, 500);
-      expect(await station.counts()).toEqual({ failed: 100, pending: 50 });
+      await station().passing(() => passes === 2, 1_500);
+      expect(await station().counts()).toEqual({ failed: 100, pending: 50 });
       dying.kill();
       await started();
-      await station.passing(async () => (await station.counts()).failed === 150, 500);
+      await station().passing(async () => (await station().counts()).failed === 150, 1_500);
     });
   });
 
@@ -115,11 +87,11 @@ describeOnEngines("a deadline", (on) => {
       const task = await process.submit({ timeoutSec: 60 });
       const { run, end } = await runOf(process, task);
       await run.beginAttempt();
-      await station.pass(59_999);
+      await station().pass(59_999);
       expect(run.signal.aborted).toBe(false);
-      await station.pass(1);
+      await station().pass(1);
       expect((run.signal.reason as TaskStop).reason).toBe("deadline");
-      await station.pass(2_500);
+      await station().pass(2_500);
       expect(await isEnded(task)).toBe(false);
       end({
         kind: "failed",
@@ -127,22 +99,38 @@ describeOnEngines("a deadline", (on) => {
         unfinished: true,
       });
       await until(() => isEnded(task));
-      expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
+      expect(await station().row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
       expect(await losses()).toBe(1);
+    });
+
+    test("books no loss where its provider had surely refused every attempt, whoever ends it", async () => {
+      const first = await started();
+      const task = await first.submit({ timeoutSec: 60 });
+      const { run } = await runOf(first, task);
+      await run.beginAttempt();
+      await run.noteRefusal();
+      expect(await station().row(task.id)).toMatchObject({ attempts: 1n, refusals: 1n });
+      first.kill();
+      const second = await started({ settings: { runningPerProcess: 0 } });
+      await station().endLease(task.id);
+      await station().pass(60_000);
+      await station().passing(() => isEnded(task), 4_000);
+      expect(second.runs.size).toBe(0);
+      expect(await losses()).toBe(0);
     });
 
     test("ends it although its run does not stop", async () => {
       const process = await started();
       const task = await process.submit({ timeoutSec: 60 });
       const { end } = await runOf(process, task);
-      await station.pass(60_000);
-      await station.passing(() => isEnded(task), 5_000);
-      expect(await station.row(task.id)).toMatchObject({ error_type: "timeout_error" });
+      await station().pass(60_000);
+      await station().passing(() => isEnded(task), 5_000);
+      expect(await station().row(task.id)).toMatchObject({ error_type: "timeout_error" });
       // No provider was sent it.
       expect(await losses()).toBe(0);
       end(completed());
-      await station.pass(1_000);
-      expect((await station.row(task.id)).state).toBe("failed");
+      await station().pass(1_000);
+      expect((await station().row(task.id)).state).toBe("failed");
     });
 
     test("refuses a result that comes after it", async () => {
@@ -150,31 +138,31 @@ describeOnEngines("a deadline", (on) => {
       const task = await process.submit({ timeoutSec: 60 });
       const { run, end } = await runOf(process, task);
       await run.beginAttempt();
-      await station.pass(60_500);
+      await station().pass(60_500);
       end(completed());
       await until(() => isEnded(task));
-      expect(await station.row(task.id)).toMatchObject({ state: "failed", charge: null });
+      expect(await station().row(task.id)).toMatchObject({ state: "failed", charge: null });
       expect(await losses()).toBe(1);
-      expect(await station.account()).toEqual({ balance: CREDIT, held: 0n });
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
     });
 
     test("takes a result that came before it, though the store was away until after it", async () => {
       const process = await started();
       const task = await process.submit({ timeoutSec: 60 });
       const { end } = await runOf(process, task);
-      await station.pass(58_000);
+      await station().pass(58_000);
       process.reach(false);
       end(completed());
-      await station.pass(40_000);
+      await station().pass(40_000);
       process.refuse("finish");
       process.reach(true);
       // Its lease is over, and its deadline: nobody else ends it in its own process.
-      await station.endLease(task.id);
+      await station().endLease(task.id);
       process.engine.drain();
-      await station.pass(5_000);
+      await station().pass(5_000);
       process.refuse();
-      await station.passing(() => isEnded(task), 3_000);
-      expect(await station.row(task.id)).toMatchObject({ state: "completed", charge: 5n });
+      await station().passing(() => isEnded(task), 3_000);
+      expect(await station().row(task.id)).toMatchObject({ state: "completed", charge: 5n });
     });
 
     test("whose process died is kept by whoever lives", async () => {
@@ -185,12 +173,12 @@ describeOnEngines("a deadline", (on) => {
       first.kill();
       // Nobody goes on with it: this one may run nothing.
       const second = await started({ settings: { runningPerProcess: 0 } });
-      await station.pass(30_000);
-      await station.endLease(task.id);
+      await station().pass(30_000);
+      await station().endLease(task.id);
       expect(await isEnded(task)).toBe(false);
-      await station.pass(30_000);
-      await station.passing(() => isEnded(task), 4_000);
-      expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
+      await station().pass(30_000);
+      await station().passing(() => isEnded(task), 4_000);
+      expect(await station().row(task.id)).toMatchObject({ state: "failed", error_type: "timeout_error" });
       expect(await losses()).toBe(1);
       expect(second.runs.size).toBe(0);
     });
@@ -198,12 +186,12 @@ describeOnEngines("a deadline", (on) => {
     test("and its result that come at the same time make one end, and a charge only where it is completed", async () => {
       const process = await started();
       for (let round = 0; round < 12; round += 1) {
-        const before = (await station.account()).balance;
+        const before = (await station().account()).balance;
         const task = await process.submit({ timeoutSec: 60 });
         const { end } = await runOf(process, task);
-        await station.endLease(task.id);
+        await station().endLease(task.id);
         // The sweep of another process, at the last epoch that it saw.
-        const row = await station.row(task.id);
+        const row = await station().row(task.id);
         const swept = {
           kind: "fail",
           task: task.id,
@@ -214,20 +202,20 @@ describeOnEngines("a deadline", (on) => {
           type: "timeout_error",
           message: "late",
           unfinished: false,
-          nowMs: station.clock.nowMs(),
+          nowMs: station().clock.nowMs(),
         } as const;
         const outcome = completed(5n);
         const sweeping = async (): Promise<void> => {
           for (let i = 0; i < round % 4; i += 1) await new Promise((resolve) => setImmediate(resolve));
-          await station.writer.submit(swept);
+          await station().writer.submit(swept);
         };
         if (round % 2 === 0) end(outcome);
         const other = sweeping();
         if (round % 2 === 1) end(outcome);
         await other;
         await until(() => isEnded(task));
-        const { state } = await station.row(task.id);
-        expect((await station.account()).balance).toBe(state === "completed" ? before - 5n : before);
+        const { state } = await station().row(task.id);
+        expect((await station().account()).balance).toBe(state === "completed" ? before - 5n : before);
       }
     });
   });

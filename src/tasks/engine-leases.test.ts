@@ -1,41 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { describeOnEngines } from "../../test/gateway/engines.ts";
+import { describe, expect, test } from "bun:test";
+import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import {
   completed,
   CREDIT,
   messageOf,
-  openStation,
   type ProcessOptions,
   RELEASED,
-  type Station,
   type TestProcess,
   until,
 } from "../../test/tasks/station.ts";
-import type { Task } from "../core/task.ts";
 import type { TaskStop } from "./runner.ts";
 
 const NEVER = new AbortController().signal;
 
-describeOnEngines("a running task", (on) => {
-  let station: Station;
-  beforeEach(async () => {
-    station = await openStation(on);
-  });
-  afterEach(async () => {
-    await station.audit();
-    await station.close();
-  });
-
-  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
-    const process = station.process(options);
-    await process.engine.start();
-    return process;
-  };
-  /** The run of a task, once it has begun. */
-  const runOf = async (process: TestProcess, { id }: Task) => {
-    await until(() => process.runs.has(id), `the run of ${id}`);
-    return process.runs.get(id)!;
-  };
+describeAtStations("a running task", ({ on, runOf, started, station }) => {
   const renewals = (process: TestProcess): number =>
     process.sent.filter(({ kind }) => kind === "renew").length;
   const reasonOf = (signal: AbortSignal): string | undefined =>
@@ -46,17 +24,17 @@ describeOnEngines("a running task", (on) => {
       const process = await started();
       const tasks = [await process.submit(), await process.submit(), await process.submit()];
       for (const task of tasks) await runOf(process, task);
-      const first = await station.row(tasks[0]!.id);
-      await station.pass(10_000);
+      const first = await station().row(tasks[0]!.id);
+      await station().pass(10_000);
       await until(() => renewals(process) === 3);
-      await station.pass(9_000);
+      await station().pass(9_000);
       expect(renewals(process)).toBe(3);
       // The next one is counted from the end of the one before.
-      await station.passing(() => renewals(process) === 6, 11_000);
+      await station().passing(() => renewals(process) === 6, 11_000);
       if (on.name === "sqlite")
         await until(
           async () =>
-            ((await station.row(tasks[0]!.id)).lease_until_ms as bigint) >=
+            ((await station().row(tasks[0]!.id)).lease_until_ms as bigint) >=
             (first.lease_until_ms as bigint) + 19_000n,
         );
     });
@@ -66,7 +44,7 @@ describeOnEngines("a running task", (on) => {
       const process = await started({ settings });
       settings.leaseMs = 3_000;
       const { run } = await runOf(process, await process.submit());
-      await station.pass(9_000);
+      await station().pass(9_000);
       expect(run.signal.aborted).toBe(false);
     });
 
@@ -75,16 +53,16 @@ describeOnEngines("a running task", (on) => {
       const { promise, resolve: answer } = Promise.withResolvers<void>();
       process.delayAnswers("claim", promise);
       const task = await process.submit();
-      await until(async () => (await station.row(task.id)).state === "running");
-      await station.pass(11_000);
+      await until(async () => (await station().row(task.id)).state === "running");
+      await station().pass(11_000);
       answer();
       const { run, end } = await runOf(process, task);
-      await station.pass(10_000);
+      await station().pass(10_000);
       expect(run.signal.aborted).toBe(false);
       expect(renewals(process)).toBe(1);
       end(completed());
-      await until(async () => (await station.row(task.id)).state === "completed");
-      expect((await station.row(task.id)).epoch).toBe(1n);
+      await until(async () => (await station().row(task.id)).state === "completed");
+      expect((await station().row(task.id)).epoch).toBe(1n);
     });
 
     test("goes on while the store is away for less than its lease, and ends once it is back", async () => {
@@ -92,14 +70,14 @@ describeOnEngines("a running task", (on) => {
       const task = await process.submit();
       const { run, end } = await runOf(process, task);
       process.reach(false);
-      await station.pass(25_000);
+      await station().pass(25_000);
       expect(run.signal.aborted).toBe(false);
       end(completed());
-      await station.pass(2_000);
-      expect((await station.row(task.id)).state).toBe("running");
+      await station().pass(2_000);
+      expect((await station().row(task.id)).state).toBe("running");
       process.reach(true);
-      await station.passing(async () => (await station.row(task.id)).state === "completed", 5_000);
-      expect(await station.account()).toEqual({ balance: CREDIT - 5n, held: 0n });
+      await station().passing(async () => (await station().row(task.id)).state === "completed", 5_000);
+      expect(await station().account()).toEqual({ balance: CREDIT - 5n, held: 0n });
     });
 
     test("is stopped when its lease has surely run out, and is taken up again with what was known of it", async () => {
@@ -109,21 +87,21 @@ describeOnEngines("a running task", (on) => {
       await run.beginAttempt();
       await run.noteJob("job-7");
       process.reach(false);
-      await station.pass(29_999);
+      await station().pass(29_999);
       expect(run.signal.aborted).toBe(false);
-      await station.pass(500);
+      await station().pass(500);
       expect(reasonOf(run.signal)).toBe("lost");
       const asked = renewals(process);
-      await station.pass(3_000);
+      await station().pass(3_000);
       expect(renewals(process)).toBe(asked);
       process.runs.clear();
       end({ kind: "failed", failure: { type: "generation_error", message: "stopped" }, unfinished: true });
       process.reach(true);
       // The server's clock has hardly moved.
-      await station.endLease(task.id);
-      await station.passing(() => process.runs.has(task.id), 20_000);
+      await station().endLease(task.id);
+      await station().passing(() => process.runs.has(task.id), 20_000);
       expect(process.runs.get(task.id)?.run).toMatchObject({ job: "job-7", attempts: 1 });
-      expect((await station.row(task.id)).epoch).toBe(2n);
+      expect((await station().row(task.id)).epoch).toBe(2n);
     });
 
     test("whose result came while the store was away is not lost, however long that is", async () => {
@@ -132,9 +110,9 @@ describeOnEngines("a running task", (on) => {
       const { end } = await runOf(process, task);
       process.reach(false);
       end(completed());
-      await station.pass(120_000);
+      await station().pass(120_000);
       process.reach(true);
-      await station.passing(async () => (await station.row(task.id)).state === "completed", 5_000);
+      await station().passing(async () => (await station().row(task.id)).state === "completed", 5_000);
       expect(process.runs.size).toBe(1);
     });
 
@@ -144,11 +122,11 @@ describeOnEngines("a running task", (on) => {
       const { run } = await runOf(process, task);
       process.reach(false);
       const noted = run.noteJob("job-7");
-      await station.pass(5_000);
+      await station().pass(5_000);
       process.reach(true);
-      await station.pass(1_000);
+      await station().pass(1_000);
       await noted;
-      expect((await station.row(task.id)).job).toBe("job-7");
+      expect((await station().row(task.id)).job).toBe("job-7");
     });
 
     test("counts each attempt before it is made", async () => {
@@ -156,9 +134,9 @@ describeOnEngines("a running task", (on) => {
       const task = await process.submit();
       const { run } = await runOf(process, task);
       await run.beginAttempt();
-      expect((await station.row(task.id)).attempts).toBe(1n);
+      expect((await station().row(task.id)).attempts).toBe(1n);
       await run.beginAttempt();
-      expect((await station.row(task.id)).attempts).toBe(2n);
+      expect((await station().row(task.id)).attempts).toBe(2n);
     });
   });
 
@@ -170,18 +148,18 @@ describeOnEngines("a running task", (on) => {
       await run.beginAttempt();
       await run.noteJob("job-7");
       first.kill();
-      const second = station.process();
+      const second = station().process();
       if (on.name === "postgres") {
         await second.engine.start();
-        await station.pass(5_000);
+        await station().pass(5_000);
         expect(second.runs.size).toBe(0);
-        await station.endLease(task.id);
-        await station.pass(1_000);
+        await station().endLease(task.id);
+        await station().pass(1_000);
       } else await second.engine.start();
       const next = await runOf(second, task);
       expect(next.run).toMatchObject({ job: "job-7", attempts: 1, payload: { prompt: "a cat" } });
       await next.run.beginAttempt();
-      expect((await station.row(task.id)).attempts).toBe(2n);
+      expect((await station().row(task.id)).attempts).toBe(2n);
       next.end(completed());
       expect(await second.tasks.ended(task, NEVER)).toMatchObject({ state: "completed", charge: 5n });
     });
@@ -193,10 +171,10 @@ describeOnEngines("a running task", (on) => {
       await first.submit();
       await runOf(first, task);
       first.kill();
-      await station.endLease(task.id);
+      await station().endLease(task.id);
       const second = await started(options);
       await runOf(second, task);
-      expect(await station.counts()).toEqual({ pending: 1, running: 1 });
+      expect(await station().counts()).toEqual({ pending: 1, running: 1 });
     });
 
     test("that is not dead but slow writes nothing any more, and its run is stopped", async () => {
@@ -205,7 +183,7 @@ describeOnEngines("a running task", (on) => {
       const { run, end } = await runOf(slow, task);
       await run.beginAttempt();
       slow.engine.drain();
-      await station.endLease(task.id);
+      await station().endLease(task.id);
       const other = await started();
       const next = await runOf(other, task);
       expect(next.run.attempts).toBe(1);
@@ -213,8 +191,12 @@ describeOnEngines("a running task", (on) => {
       expect(reasonOf(run.signal)).toBe("lost");
       expect(await messageOf(run.beginAttempt())).toContain("lost");
       end(completed(9n));
-      await station.pass(2_000);
-      expect(await station.row(task.id)).toMatchObject({ state: "running", job: null, owner: other.bootId });
+      await station().pass(2_000);
+      expect(await station().row(task.id)).toMatchObject({
+        state: "running",
+        job: null,
+        owner: other.bootId,
+      });
       next.end(completed(5n));
       expect(await other.tasks.ended(task, NEVER)).toMatchObject({ charge: 5n });
     });
@@ -224,10 +206,10 @@ describeOnEngines("a running task", (on) => {
       const task = await slow.submit();
       const { run } = await runOf(slow, task);
       slow.engine.drain();
-      await station.endLease(task.id);
+      await station().endLease(task.id);
       const other = await started();
       await runOf(other, task);
-      await station.pass(10_000);
+      await station().pass(10_000);
       await until(() => run.signal.aborted);
       expect(reasonOf(run.signal)).toBe("lost");
     });
@@ -237,13 +219,13 @@ describeOnEngines("a running task", (on) => {
       const task = await slow.submit();
       const { end } = await runOf(slow, task);
       slow.engine.drain();
-      await station.endLease(task.id);
+      await station().endLease(task.id);
       const other = await started();
       const next = await runOf(other, task);
       end(completed(7n));
       next.end(completed(5n));
       expect(await other.tasks.ended(task, NEVER)).toMatchObject({ state: "completed", charge: 5n });
-      expect(await station.account()).toEqual({ balance: CREDIT - 5n, held: 0n });
+      expect(await station().account()).toEqual({ balance: CREDIT - 5n, held: 0n });
     });
   });
 
@@ -257,7 +239,7 @@ describeOnEngines("a running task", (on) => {
       run.signal.addEventListener("abort", () => end(RELEASED));
       await first.engine.close();
       expect(reasonOf(run.signal)).toBe("shutdown");
-      expect(await station.row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
+      expect(await station().row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
       first.kill();
       const second = await started();
       expect((await runOf(second, task)).run).toMatchObject({ job: "job-7", attempts: 1 });
@@ -269,17 +251,21 @@ describeOnEngines("a running task", (on) => {
       const { run, end } = await runOf(process, task);
       run.signal.addEventListener("abort", () => end(completed()));
       await process.engine.close();
-      expect((await station.row(task.id)).state).toBe("completed");
+      expect((await station().row(task.id)).state).toBe("completed");
     });
 
     test("is given up too where it was being claimed just then", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      process.delayAnswers("claim", promise);
       const starting = process.engine.start();
       await until(() => process.sent.some(({ kind }) => kind === "claim"));
-      await process.engine.close();
+      const closing = process.engine.close();
+      resolve();
+      await closing;
       await starting;
-      expect((await station.row(task.id)).lease_until_ms).toBe(0n);
+      expect((await station().row(task.id)).lease_until_ms).toBe(0n);
       expect(process.runs.size).toBe(0);
     });
 
@@ -289,9 +275,9 @@ describeOnEngines("a running task", (on) => {
       await runOf(process, task);
       let isClosed = false;
       const closing = process.engine.close().then(() => (isClosed = true));
-      await station.passing(() => isClosed, 8_000);
+      await station().passing(() => isClosed, 8_000);
       await closing;
-      expect(await station.row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
+      expect(await station().row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
     });
 
     test("is left as it is where the store is away, and the close does not wait for it", async () => {
@@ -302,8 +288,8 @@ describeOnEngines("a running task", (on) => {
       process.reach(false);
       let isClosed = false;
       void process.engine.close().then(() => (isClosed = true));
-      await station.passing(() => isClosed, 12_000);
-      expect((await station.row(task.id)).state).toBe("running");
+      await station().passing(() => isClosed, 12_000);
+      expect((await station().row(task.id)).state).toBe("running");
     });
   });
 });

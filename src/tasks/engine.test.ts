@@ -1,16 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { describeOnEngines } from "../../test/gateway/engines.ts";
-import {
-  completed,
-  CREDIT,
-  FILM,
-  openStation,
-  type ProcessOptions,
-  RELEASED,
-  type Station,
-  type TestProcess,
-  until,
-} from "../../test/tasks/station.ts";
+import { describe, expect, test } from "bun:test";
+import { describeAtStations } from "../../test/tasks/on-stations.ts";
+import { completed, CREDIT, FILM, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
 import type { TaskOutcome } from "./runner.ts";
 
@@ -21,27 +11,8 @@ const REFUSED: TaskOutcome = {
   unfinished: false,
 };
 
-describeOnEngines("the engine", (on) => {
-  let station: Station;
-  beforeEach(async () => {
-    station = await openStation(on);
-  });
-  afterEach(async () => {
-    await station.audit();
-    await station.close();
-  });
-
-  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
-    const process = station.process(options);
-    await process.engine.start();
-    return process;
-  };
-  /** The run of a task, once it has begun. */
-  const runOf = async (process: TestProcess, { id }: Task) => {
-    await until(() => process.runs.has(id), `the run of ${id}`);
-    return process.runs.get(id)!;
-  };
-  const state = async ({ id }: Task) => (await station.row(id)).state;
+describeAtStations("the engine", ({ runOf, started, station }) => {
+  const state = async ({ id }: Task) => (await station().row(id)).state;
 
   describe("a task that is submitted", () => {
     test("is run at once, and ends with its result and its charge", async () => {
@@ -62,7 +33,7 @@ describeOnEngines("the engine", (on) => {
       const ended = await process.tasks.ended(task, NEVER);
       expect(ended).toMatchObject({ state: "completed", charge: 5n, provider: "p", failure: null });
       expect(ended.result?.files.map(({ name }) => name)).toEqual(["f.png"]);
-      expect(await station.account()).toEqual({ balance: CREDIT - 5n, held: 0n });
+      expect(await station().account()).toEqual({ balance: CREDIT - 5n, held: 0n });
     });
 
     test("fails without a charge where its runner says so", async () => {
@@ -75,7 +46,7 @@ describeOnEngines("the engine", (on) => {
         failure: { type: "content_moderation", message: "no" },
         charge: null,
       });
-      expect(await station.account()).toEqual({ balance: CREDIT, held: 0n });
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
     });
 
     test("fails where its runner throws, which the log tells and the client is not told", async () => {
@@ -93,9 +64,9 @@ describeOnEngines("the engine", (on) => {
       const task = await process.submit({ minPendingMs: 1_000 });
       const other = await process.submit();
       await runOf(process, other);
-      await station.pass(900);
+      await station().pass(900);
       expect(await state(task)).toBe("pending");
-      await station.pass(100);
+      await station().pass(100);
       await runOf(process, task);
     });
 
@@ -113,9 +84,9 @@ describeOnEngines("the engine", (on) => {
     });
 
     test("whose request cannot be read any more fails", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
-      await station.execute("update task_payloads set sealed = 's1.AAAA'");
+      await station().execute("update task_payloads set sealed = 's1.AAAA'");
       await process.engine.start();
       expect(await process.tasks.ended(task, NEVER)).toMatchObject({ failure: { type: "generation_error" } });
     });
@@ -127,11 +98,11 @@ describeOnEngines("the engine", (on) => {
       const tasks = [];
       for (let i = 0; i < 4; i += 1) tasks.push(await process.submit());
       await until(() => process.runs.size === 2);
-      await station.pass(10_000);
-      expect(await station.counts()).toEqual({ pending: 2, running: 2 });
+      await station().pass(10_000);
+      expect(await station().counts()).toEqual({ pending: 2, running: 2 });
       process.runs.get(tasks[0]!.id)!.end(completed());
       await runOf(process, tasks[2]!);
-      expect(await station.counts()).toEqual({ pending: 1, running: 2, completed: 1 });
+      expect(await station().counts()).toEqual({ pending: 1, running: 2, completed: 1 });
     });
 
     test("than a provider may, whatever waits for another goes on", async () => {
@@ -141,8 +112,8 @@ describeOnEngines("the engine", (on) => {
       for (let i = 0; i < 3; i += 1) await process.submit();
       const film = await process.submit({ kind: "video", model: FILM });
       await runOf(process, film);
-      await station.pass(10_000);
-      expect(await station.counts()).toEqual({ pending: 2, running: 2 });
+      await station().pass(10_000);
+      expect(await station().counts()).toEqual({ pending: 2, running: 2 });
     });
   });
 
@@ -152,10 +123,10 @@ describeOnEngines("the engine", (on) => {
     const first = await runOf(process, task);
     process.runs.clear();
     first.end(RELEASED);
-    await station.passing(async () => Number((await station.row(task.id)).lease_until_ms) === 0, 1_000);
-    await station.passing(() => process.runs.has(task.id), 20_000);
-    expect((await station.row(task.id)).epoch).toBe(2n);
-    const beganMs = station.clock.nowMs() - task.createdAtMs;
+    await station().passing(async () => Number((await station().row(task.id)).lease_until_ms) === 0, 1_000);
+    await station().passing(() => process.runs.has(task.id), 20_000);
+    expect((await station().row(task.id)).epoch).toBe(2n);
+    const beganMs = station().clock.nowMs() - task.createdAtMs;
     expect(beganMs).toBeGreaterThanOrEqual(10_000);
   });
 
@@ -165,7 +136,7 @@ describeOnEngines("the engine", (on) => {
     const { end } = await runOf(process, task);
     process.engine.drain();
     const late = await process.submit();
-    await station.pass(20_000);
+    await station().pass(20_000);
     expect(await state(late)).toBe("pending");
     end(completed());
     expect((await process.tasks.ended(task, NEVER)).state).toBe("completed");

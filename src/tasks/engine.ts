@@ -54,7 +54,7 @@ export function createEngine(parts: EngineParts): Engine {
   const { leaseMs } = settings();
   const running = createRunning({ ...parts, leaseMs }, wake);
   const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
-  const overdue = createOverdue({ ...parts, isRunning: running.has });
+  const overdue = createOverdue({ ...parts, running });
   const retention = createRetention(parts);
 
   const look = async (): Promise<void> => {

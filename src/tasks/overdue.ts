@@ -4,11 +4,12 @@ import { describeError, type Log } from "../core/log.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
-import type { Writer } from "../ledger/writer.ts";
+import { CommandRefused, type Writer } from "../ledger/writer.ts";
 import type { Endings } from "./endings.ts";
 import { isLeft } from "./queue-reads.ts";
 import { createRounds } from "./rounds.ts";
 import { timeoutMessage } from "./run-end.ts";
+import type { Running } from "./running.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */
 export interface Overdue {
@@ -28,8 +29,8 @@ export interface OverdueParts {
   readonly failpoint: Failpoint;
   readonly bootId: string;
   readonly endings: Endings;
-  /** Whether the task runs here: its run ends it then. */
-  readonly isRunning: (taskId: string) => boolean;
+  /** What runs here, and is ended by its run. */
+  readonly running: Pick<Running, "count" | "has">;
 }
 
 /** How often it is looked for tasks whose deadline has come. */
@@ -43,17 +44,28 @@ export function createOverdue(parts: OverdueParts): Overdue {
   const { writer, clock, log, failpoint, endings } = parts;
   let closed = false;
 
+  /** One that cannot be ended is in nobody's way. */
+  const end = async (command: FailTask): Promise<boolean> => {
+    const { task } = command;
+    try {
+      const { ok } = await writer.submit(command);
+      if (ok) endings.ended(task);
+      return ok;
+    } catch (error) {
+      if (!(error instanceof CommandRefused)) throw error;
+      log.error("an overdue task could not be ended", { task, error: describeError(error) });
+      return false;
+    }
+  };
+
   const sweep = async (): Promise<void> => {
     for (;;) {
       const found = await findOverdue(parts);
       if (found.length === 0 || closed) return;
       failpoint("task.sweeping");
-      const answers = await Promise.all(found.map((command) => writer.submit(command)));
-      found.forEach(({ task }, i) => {
-        if (answers[i]?.ok === true) endings.ended(task);
-      });
-      log.info("tasks whose deadline had come were ended", { tasks: found.length });
-      if (found.length < MAX_TASKS || !answers.some(({ ok }) => ok)) return;
+      const ended = (await Promise.all(found.map(end))).filter(Boolean).length;
+      if (ended > 0) log.info("tasks whose deadline had come were ended", { tasks: ended });
+      if (found.length < MAX_TASKS || ended === 0) return;
     }
   };
   const round = (): Promise<void> =>
@@ -73,19 +85,21 @@ export function createOverdue(parts: OverdueParts): Overdue {
 
 /** Tasks to be failed, the longest overdue first. */
 async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
-  const { database, storeEngine, bootId, clock, isRunning } = parts;
+  const { database, storeEngine, bootId, clock, running } = parts;
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "timeout_sec"])
+    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals", "timeout_sec"])
     .where("ended_at_ms", "is", null)
     .where("deadline_ms", "<=", BigInt(nowMs))
     .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, nowMs })]))
     .orderBy("deadline_ms")
-    .limit(MAX_TASKS)
+    // What runs here may stand before all that nobody runs.
+    .limit(MAX_TASKS + running.count())
     .execute();
   return rows
-    .filter(({ id }) => !isRunning(id))
+    .filter(({ id }) => !running.has(id))
+    .slice(0, MAX_TASKS)
     .map((row) => ({
       kind: "fail",
       task: row.id,
@@ -95,7 +109,7 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
       epoch: Number(row.epoch),
       type: "timeout_error",
       message: timeoutMessage(Number(row.timeout_sec)),
-      unfinished: row.attempts > 0n,
+      unfinished: row.attempts > row.refusals,
       nowMs,
     }));
 }

@@ -147,6 +147,9 @@ describeOnEngines("the queue", (on) => {
     test("gives another account its first task at once, and reads a handful of rows for it", async () => {
       await insert(1, 100_000);
       await insert(100_001, 1, { account: "b" });
+      // As the server does by itself within a minute: a plan that was made of a count while all was still on its way in
+      // reads the whole table.
+      if (on.name === "postgres") await station.execute("analyze tasks");
       const picks = await open().pending(3, NOBODY);
       expect(picks.map(({ task }) => task.id)).toEqual(["1", "100001", "2"]);
       const { database } = station.store;
@@ -189,7 +192,7 @@ async function expectFewRows(
   for (const [, count, loops] of plan.matchAll(/Scan [^\n]*actual time=\S+ rows=([\d.]+) loops=(\d+)/g))
     read += Number(count) * Number(loops);
   for (const [, removed] of plan.matchAll(/Rows Removed by \w+: (\d+)/g)) read += Number(removed);
-  expect(read).toBeLessThan(40);
+  expect(read, plan).toBeLessThan(40);
 }
 
 /** How SQLite may enter tables where it is to read a handful of rows. */

@@ -54,21 +54,24 @@ describe("how a run ends", () => {
       if (stopped === undefined && settled === "hung") return;
       const want = table[stopped ?? "nothing"][i];
       test(`stopped by ${stopped ?? "nothing"}, a runner that ${name} ends it as ${want}`, () => {
-        expect(word(runEnd(settled, { stopped, attempts: 1, timeoutSec: 60 }))).toBe(want!);
+        expect(word(runEnd(settled, { stopped, mayBeBegun: true, timeoutSec: 60 }))).toBe(want!);
       });
     });
   }
 
   test("nothing is lost where no provider was sent the task", () => {
     for (const stopped of ["deadline", "client_gone", undefined] as const)
-      expect(runEnd({ error: "x" }, { stopped, attempts: 0, timeoutSec: 60 })).toMatchObject({
+      expect(runEnd({ error: "x" }, { stopped, mayBeBegun: false, timeoutSec: 60 })).toMatchObject({
         kind: "failed",
         unfinished: false,
       });
   });
 
   test("what went wrong within the gateway is not told to the client", () => {
-    const end = runEnd({ error: new Error("secret") }, { stopped: undefined, attempts: 1, timeoutSec: 60 });
+    const end = runEnd(
+      { error: new Error("secret") },
+      { stopped: undefined, mayBeBegun: true, timeoutSec: 60 },
+    );
     expect(JSON.stringify(end)).not.toContain("secret");
   });
 
@@ -76,7 +79,7 @@ describe("how a run ends", () => {
     const { timeline } = COMPLETED as Extract<TaskOutcome, { kind: "completed" }>;
     const end = runEnd(
       { outcome: { ...FAILED, timeline } as TaskOutcome },
-      { stopped: "deadline", attempts: 2, timeoutSec: 60 },
+      { stopped: "deadline", mayBeBegun: true, timeoutSec: 60 },
     );
     expect(end).toMatchObject({ timeline, unfinished: false });
   });

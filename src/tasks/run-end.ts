@@ -29,8 +29,8 @@ export interface RunFailure {
 export interface RunFacts {
   /** Why it was told to stop; `undefined` when it was not. */
   readonly stopped: TaskStop["reason"] | undefined;
-  /** How often the provider may have been sent the task, by all runs. */
-  readonly attempts: number;
+  /** Whether a provider may have begun it, in any run. */
+  readonly mayBeBegun: boolean;
   readonly timeoutSec: number;
 }
 
@@ -39,30 +39,30 @@ export interface RunFacts {
  * one that came after the deadline.
  */
 export function runEnd(settled: Settled, facts: RunFacts): RunEnd {
-  const { stopped, attempts } = facts;
+  const { stopped, mayBeBegun } = facts;
   const outcome = settled !== "hung" && "outcome" in settled ? settled.outcome : undefined;
   if (outcome?.kind === "completed") return outcome;
   if (stopped === "lost") return { kind: "lost" };
   if (stopped === "deadline") return timedOut(facts, outcome);
   if (outcome?.kind === "failed") return outcome;
-  if (stopped === "client_gone") return clientGone(attempts);
+  if (stopped === "client_gone") return clientGone(mayBeBegun);
   // What a runner rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
-  return failed("The generation failed.", attempts > 0);
+  return failed("The generation failed.", mayBeBegun);
 }
 
-/** The end of a task that its client no longer waits for, when a provider may have been sent it so often. */
-export function clientGone(attempts: number): RunFailure {
-  return failed("The client went away before the work was done.", attempts > 0);
+/** The end of a task that its client no longer waits for, and that a provider may have begun. */
+export function clientGone(mayBeBegun: boolean): RunFailure {
+  return failed("The client went away before the work was done.", mayBeBegun);
 }
 
 /** The end of a run whose deadline came. */
-export function timedOut({ attempts, timeoutSec }: RunFacts, outcome?: TaskOutcome): RunFailure {
+export function timedOut({ mayBeBegun, timeoutSec }: RunFacts, outcome?: TaskOutcome): RunFailure {
   const known = outcome?.kind === "failed" ? outcome : undefined;
   return {
     kind: "failed",
     failure: { type: "timeout_error", message: timeoutMessage(timeoutSec) },
-    unfinished: known?.unfinished ?? attempts > 0,
+    unfinished: known?.unfinished ?? mayBeBegun,
     ...(known?.timeline === undefined ? {} : { timeline: known.timeline }),
   };
 }

@@ -48,8 +48,10 @@ export interface RunState {
   /** Aborted with a `TaskStop`. */
   readonly stopping: AbortController;
   epoch: number;
-  /** How often the provider may have been sent the task, by all runs; 0 until it was read. */
+  /** How often the provider was about to be sent the task, by all runs; 0 until it was read. */
   attempts: number;
+  /** How often of these it did not take the task for sure. */
+  refusals: number;
   /** `claiming`: nobody knows yet whose it is; `ending`: the work is done, and is being written. */
   phase: "claiming" | "working" | "ending" | "ended";
 }

@@ -31,7 +31,8 @@ async function work(parts: RunParts, run: RunState): Promise<Settled> {
   try {
     const stored = await load(parts, run);
     run.attempts = stored.attempts;
-    const payload: unknown = JSON.parse(parts.cipher.open(stored.sealed));
+    run.refusals = stored.refusals;
+    const payload: unknown = JSON.parse(await parts.cipher.open(stored.sealed));
     run.stopping.signal.throwIfAborted();
     return { outcome: await parts.runner(taskRun(parts, run, { ...stored, payload })) };
   } catch (error) {
@@ -44,6 +45,7 @@ interface Stored {
   readonly hold: Hold;
   readonly job: string | null;
   readonly attempts: number;
+  readonly refusals: number;
 }
 
 /**
@@ -57,7 +59,7 @@ async function load({ database, clock }: RunParts, { of, stopping }: RunState): 
       database
         .selectFrom("tasks")
         .innerJoin("task_payloads", "task_payloads.task_id", "tasks.id")
-        .select(["sealed", "job", "attempts"])
+        .select(["sealed", "job", "attempts", "refusals"])
         .where("tasks.id", "=", of.task)
         .executeTakeFirst(),
       readTaskHold(database, of.task),
@@ -70,7 +72,8 @@ async function load({ database, clock }: RunParts, { of, stopping }: RunState): 
     // Both go when the task ends.
     if (row === undefined || hold === undefined)
       throw new Error("The task is not in the store as one that runs.");
-    return { sealed: row.sealed, job: row.job, attempts: Number(row.attempts), hold };
+    const { sealed, job, attempts, refusals } = row;
+    return { sealed, job, attempts: Number(attempts), refusals: Number(refusals), hold };
   }
 }
 
@@ -78,7 +81,7 @@ async function load({ database, clock }: RunParts, { of, stopping }: RunState): 
 function taskRun(
   parts: RunParts,
   run: RunState,
-  { payload, hold, job, attempts }: Omit<Stored, "sealed"> & { readonly payload: unknown },
+  { payload, hold, job, attempts, refusals }: Omit<Stored, "sealed"> & { readonly payload: unknown },
 ): TaskRun {
   const { clock, failpoint } = parts;
   const { picked, of, fence, stopping } = run;
@@ -102,6 +105,7 @@ function taskRun(
     payload,
     job,
     attempts,
+    refusals,
     createdAtMs: task.createdAtMs,
     deadlineMs: task.deadlineMs,
     signal: stopping.signal,
@@ -115,6 +119,11 @@ function taskRun(
       failpoint("task.attempted");
       // What nobody wants any more is not sent.
       signal.throwIfAborted();
+    },
+    async noteRefusal() {
+      const refusals = run.refusals + 1;
+      await note({ kind: "note_refusal", ...of, epoch: run.epoch, refusals, nowMs: clock.nowMs() });
+      run.refusals = refusals;
     },
     async noteJob(job) {
       // Also of a run that was stopped: whoever goes on with the task goes on with this job.

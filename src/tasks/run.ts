@@ -1,11 +1,12 @@
 import { describeError } from "../core/log.ts";
 import type { AnswerTo } from "../ledger/commands.ts";
 import type { ClaimTask } from "../ledger/task-commands.ts";
+import { CommandRefused } from "../ledger/writer.ts";
 import { usageText } from "../ledger/written-text.ts";
 import { createFence } from "./fence.ts";
 import { createLease } from "./lease.ts";
 import type { Picked } from "./queue.ts";
-import { type RunEnd, type RunFailure, runEnd, timedOut } from "./run-end.ts";
+import { failed, type RunEnd, type RunFailure, runEnd, timedOut } from "./run-end.ts";
 import { aboutRun, type RunParts, type RunState } from "./run-parts.ts";
 import { settle } from "./run-work.ts";
 import { TaskStop } from "./runner.ts";
@@ -33,11 +34,19 @@ export function createRun(parts: RunParts, picked: Picked): Run {
   const run: RunState = {
     picked,
     of: { task: id, hold: holdId, account: accountId, key: keyId },
-    fence: createFence(parts),
+    fence: createFence({
+      ...parts,
+      onTrouble: (error) =>
+        log.warn("the store did not take what became of a task", {
+          ...aboutRun(picked),
+          error: describeError(error),
+        }),
+    }),
     lease: createLease(clock, () => stop("lost")),
     stopping,
     epoch,
     attempts: 0,
+    refusals: 0,
     phase: "claiming",
   };
 
@@ -89,7 +98,11 @@ export function createRun(parts: RunParts, picked: Picked): Run {
             error: describeError(settled.error),
           });
         const { timeoutSec } = picked.task;
-        return await endTask(parts, run, runEnd(settled, { stopped, attempts: run.attempts, timeoutSec }));
+        return await endTask(
+          parts,
+          run,
+          runEnd(settled, { stopped, mayBeBegun: mayBeBegun(run), timeoutSec }),
+        );
       } catch (error) {
         log.error("a task could not be ended", { ...aboutRun(picked), error: describeError(error) });
         return "lost";
@@ -105,6 +118,10 @@ export function createRun(parts: RunParts, picked: Picked): Run {
 /** Asked anew after each wait: the answer changes meanwhile. */
 function hasEnded({ phase }: RunState): boolean {
   return phase === "ended";
+}
+
+function mayBeBegun({ attempts, refusals }: RunState): boolean {
+  return attempts > refusals;
 }
 
 function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {
@@ -133,8 +150,24 @@ function claimCommand(
   };
 }
 
-/** Ends the task in the store as its run ended, and tells those who wait. */
+/**
+ * Ends the task in the store as its run ended, and tells those who wait. An end that the store goes on refusing must not
+ * keep the task, its hold and its place: it then ends as one that went wrong.
+ */
 async function endTask(parts: RunParts, run: RunState, end: RunEnd): Promise<RunEnd["kind"]> {
+  try {
+    return await writeEnd(parts, run, end);
+  } catch (error) {
+    if (!(error instanceof CommandRefused) || end.kind === "released") throw error;
+    parts.log.error("the end of a task was refused", {
+      ...aboutRun(run.picked),
+      error: describeError(error),
+    });
+    return fail(parts, run, failed("The generation failed.", mayBeBegun(run)));
+  }
+}
+
+async function writeEnd(parts: RunParts, run: RunState, end: RunEnd): Promise<RunEnd["kind"]> {
   switch (end.kind) {
     case "completed":
       return finish(parts, run, end);
@@ -171,8 +204,8 @@ async function finish(
     nowMs,
   });
   if (answer?.ok === false && answer.reason === "deadline") {
-    const { attempts, picked } = run;
-    return fail(parts, run, timedOut({ stopped: "deadline", attempts, timeoutSec: picked.task.timeoutSec }));
+    const { timeoutSec } = run.picked.task;
+    return fail(parts, run, timedOut({ stopped: "deadline", mayBeBegun: mayBeBegun(run), timeoutSec }));
   }
   if (answer?.ok !== true) return lost(parts, run);
   failpoint("task.after_finish");

@@ -24,14 +24,18 @@ export interface TaskRun {
   readonly payload: unknown;
   /** What the provider calls it, when an earlier run came so far. */
   readonly job: string | null;
-  /** How often the provider may have been sent it, by earlier runs. */
+  /** How often the provider was about to be sent it, by earlier runs, */
   readonly attempts: number;
+  /** and how often of these it did not take it for sure. */
+  readonly refusals: number;
   readonly createdAtMs: number;
   readonly deadlineMs: number;
   /** Aborted with a `TaskStop` when the work is to stop. */
   readonly signal: AbortSignal;
   /** To be awaited before the provider is sent the task: durable when it resolves; rejects once another owns the task. */
   beginAttempt(): Promise<void>;
+  /** To be awaited when the last attempt came to nothing for sure: durable when it resolves; rejects likewise. */
+  noteRefusal(): Promise<void>;
   /** To be awaited before the job is asked after: durable when it resolves; rejects once another owns the task. */
   noteJob(job: string): Promise<void>;
 }

@@ -10,6 +10,8 @@ export interface TaskSettings {
   readonly runningAt: Readonly<Record<string, number>>;
   /** Tasks that this process runs at a time. */
   readonly runningPerProcess: number;
+  /** What this process holds whole of tasks' inputs and results at a time, in bytes. */
+  readonly memoryBytes: number;
   /** A running task that its process has not been heard of for so long is taken over by another; as it was at the start. */
   readonly leaseMs: number;
   /** How long the files of a result are kept. */
@@ -20,12 +22,14 @@ export interface TaskSettings {
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
+const MIB = 1024 * 1024;
 
 export const DEFAULT_TASK_SETTINGS: TaskSettings = {
   pendingPerAccount: 1_000,
   runningPerProvider: 20,
   runningAt: {},
   runningPerProcess: 64,
+  memoryBytes: 256 * MIB,
   leaseMs: 30_000,
   filesMs: DAY_MS,
   endedMs: 30 * DAY_MS,
@@ -40,6 +44,7 @@ export const TaskSection = Type.Object(
     running_per_provider: Count(10_000),
     running_at: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 1, maximum: 10_000 }))),
     running_per_process: Count(10_000),
+    memory_mib: Count(1_048_576),
     lease_seconds: Type.Optional(Type.Number({ minimum: 3, maximum: 3_600 })),
     result_hours: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 24 * 365 })),
     kept_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 3_650 })),
@@ -69,6 +74,7 @@ export function readTaskSection(
     runningPerProvider: data.running_per_provider ?? otherwise.runningPerProvider,
     runningAt: data.running_at ?? otherwise.runningAt,
     runningPerProcess: data.running_per_process ?? otherwise.runningPerProcess,
+    memoryBytes: data.memory_mib === undefined ? otherwise.memoryBytes : data.memory_mib * MIB,
     leaseMs: ms(data.lease_seconds, 1_000) ?? otherwise.leaseMs,
     filesMs: ms(data.result_hours, HOUR_MS) ?? otherwise.filesMs,
     endedMs: ms(data.kept_days, DAY_MS) ?? otherwise.endedMs,

@@ -1,17 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { seededRandom } from "../../test/upstream/cuts.ts";
-import { describeOnEngines } from "../../test/gateway/engines.ts";
-import {
-  completed,
-  CREDIT,
-  messageOf,
-  openStation,
-  type ProcessOptions,
-  RELEASED,
-  type Station,
-  type TestProcess,
-  until,
-} from "../../test/tasks/station.ts";
+import { describeAtStations } from "../../test/tasks/on-stations.ts";
+import { completed, CREDIT, messageOf, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
 import type { ProviderOf } from "./queue.ts";
 import type { TaskRunner, TaskStop } from "./runner.ts";
@@ -19,33 +9,14 @@ import type { TaskRunner, TaskStop } from "./runner.ts";
 const NEVER = new AbortController().signal;
 const FREE = { balance: CREDIT, held: 0n };
 
-describeOnEngines("tasks", (on) => {
-  let station: Station;
-  beforeEach(async () => {
-    station = await openStation(on);
-  });
-  afterEach(async () => {
-    await station.audit();
-    await station.close();
-  });
-
-  const started = async (options: ProcessOptions = {}): Promise<TestProcess> => {
-    const process = station.process(options);
-    await process.engine.start();
-    return process;
-  };
-  const runOf = async (process: TestProcess, { id }: Task) => {
-    await until(() => process.runs.has(id), `the run of ${id}`);
-    return process.runs.get(id)!;
-  };
-
+describeAtStations("tasks", ({ runOf, started, station }) => {
   describe("a submit", () => {
     test("sets the credit aside, and keeps what was asked for where it cannot be read", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit({ payload: { prompt: "a very secret cat" }, warnings: ["w"] });
-      expect(await station.account()).toEqual({ balance: CREDIT, held: 10n });
-      const { sealed } = await station.store.database
-        .selectFrom("task_payloads")
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 10n });
+      const { sealed } = await station()
+        .store.database.selectFrom("task_payloads")
         .select("sealed")
         .executeTakeFirstOrThrow();
       expect(sealed).not.toContain("secret");
@@ -58,7 +29,7 @@ describeOnEngines("tasks", (on) => {
         state: "pending",
         timeoutSec: 600,
         warnings: ["w"],
-        createdAtMs: station.clock.nowMs(),
+        createdAtMs: station().clock.nowMs(),
         startedAtMs: null,
         endedAtMs: null,
         failure: null,
@@ -69,38 +40,38 @@ describeOnEngines("tasks", (on) => {
     });
 
     test("is refused where the account has too little, or too many tasks wait", async () => {
-      const process = station.process({ settings: { pendingPerAccount: 2 } });
+      const process = station().process({ settings: { pendingPerAccount: 2 } });
       expect(await messageOf(process.submit({ amount: CREDIT + 1n }))).toContain("insufficient_credits");
       await process.submit();
       await process.submit();
       expect(await messageOf(process.submit())).toContain("too_many_pending");
       await process.submit({ accountId: "b" });
-      expect(await station.counts()).toEqual({ pending: 3 });
+      expect(await station().counts()).toEqual({ pending: 3 });
     });
 
     test("that the store did not take is no task", async () => {
       const process = await started();
       process.reach(false);
       expect(await messageOf(process.submit())).toContain("away");
-      await station.pass(3_000);
+      await station().pass(3_000);
       process.reach(true);
-      await station.pass(2_000);
-      expect(await station.counts()).toEqual({});
-      expect(await station.account()).toEqual(FREE);
+      await station().pass(2_000);
+      expect(await station().counts()).toEqual({});
+      expect(await station().account()).toEqual(FREE);
       expect(process.sent.at(-1)).toMatchObject({ kind: "cancel" });
     });
 
     test("whose answer was lost is cancelled, since its client was told that it failed", async () => {
-      const process = station.process();
+      const process = station().process();
       process.loseAnswers(true);
       process.refuse("cancel");
       expect(await messageOf(process.submit())).toContain("lost");
       process.loseAnswers(false);
-      await station.pass(5_000);
-      expect(await station.counts()).toEqual({ pending: 1 });
+      await station().pass(5_000);
+      expect(await station().counts()).toEqual({ pending: 1 });
       process.refuse();
-      await station.passing(async () => (await station.counts()).cancelled === 1, 3_000);
-      expect(await station.account()).toEqual(FREE);
+      await station().passing(async () => (await station().counts()).cancelled === 1, 3_000);
+      expect(await station().account()).toEqual(FREE);
     });
 
     test("whose answer was lost is stopped where it runs by then", async () => {
@@ -113,16 +84,16 @@ describeOnEngines("tasks", (on) => {
       await until(() => process.runs.size === 1);
       process.refuse();
       const [only] = process.runs.values();
-      await station.passing(() => only!.run.signal.aborted, 3_000);
+      await station().passing(() => only!.run.signal.aborted, 3_000);
       expect((only!.run.signal.reason as TaskStop).reason).toBe("client_gone");
-      await station.passing(async () => (await station.account()).held === 0n, 6_000);
-      expect(await station.account()).toEqual(FREE);
+      await station().passing(async () => (await station().account()).held === 0n, 6_000);
+      expect(await station().account()).toEqual(FREE);
     });
   });
 
   describe("a read", () => {
     test("of another account's task, of another kind, or of none at all is the same nothing", async () => {
-      const process = station.process();
+      const process = station().process();
       const { id } = await process.submit();
       expect(await process.tasks.find("image", id, "b")).toBeUndefined();
       expect(await process.tasks.find("video", id, "a")).toBeUndefined();
@@ -130,7 +101,7 @@ describeOnEngines("tasks", (on) => {
     });
 
     test("writes nothing, however often", async () => {
-      const process = station.process();
+      const process = station().process();
       const { id } = await process.submit();
       const before = process.sent.length;
       for (let i = 0; i < 50; i += 1) await process.tasks.find("image", id, "a");
@@ -143,9 +114,9 @@ describeOnEngines("tasks", (on) => {
       (await runOf(process, task)).end(completed());
       const ended = await process.tasks.ended(task, NEVER);
       expect(ended.result?.files).toHaveLength(1);
-      await station.clock.advance(59_000);
+      await station().clock.advance(59_000);
       expect((await process.tasks.find("image", task.id, "a"))?.result?.files).toHaveLength(1);
-      await station.clock.advance(1_000);
+      await station().clock.advance(1_000);
       const late = await process.tasks.find("image", task.id, "a");
       expect(late).toMatchObject({ state: "completed", charge: 5n, result: { createdSec: 1, files: [] } });
     });
@@ -176,13 +147,13 @@ describeOnEngines("tasks", (on) => {
 
   describe("a cancel", () => {
     test("of a pending task frees its credit, and is answered the same each time", async () => {
-      const process = station.process();
+      const process = station().process();
       const { id } = await process.submit();
       const answers = await Promise.all(
         Array.from({ length: 100 }, () => process.tasks.cancel("image", id, "a")),
       );
       expect(new Set(answers)).toEqual(new Set(["cancelled"]));
-      expect(await station.account()).toEqual(FREE);
+      expect(await station().account()).toEqual(FREE);
       await process.engine.start();
       expect(process.runs.size).toBe(0);
     });
@@ -200,11 +171,11 @@ describeOnEngines("tasks", (on) => {
     });
 
     test("of another's task is none", async () => {
-      const process = station.process();
+      const process = station().process();
       const { id } = await process.submit();
       expect(await process.tasks.cancel("image", id, "b")).toBe("unknown_task");
       expect(await process.tasks.cancel("video", id, "a")).toBe("unknown_task");
-      expect((await station.row(id)).state).toBe("pending");
+      expect((await station().row(id)).state).toBe("pending");
     });
 
     test("against a claim has exactly one winner", async () => {
@@ -226,13 +197,13 @@ describeOnEngines("tasks", (on) => {
         counts[answer === "cancelled" ? "cancelled" : "completed"] += 1;
       };
       for (let i = 0; i < rounds; i += 1) {
-        await Promise.all([...Array.from({ length: 20 }, round), station.clock.advance(1)]);
-        expect((await station.account("c")).held).toBe(0n);
+        await Promise.all([...Array.from({ length: 20 }, round), station().clock.advance(1)]);
+        expect((await station().account("c")).held).toBe(0n);
       }
-      expect(await station.counts()).toEqual(counts);
+      expect(await station().counts()).toEqual(counts);
       expect(counts.cancelled).toBeGreaterThan(0);
       expect(counts.completed).toBeGreaterThan(0);
-      expect(await station.account("c")).toEqual({ balance: CREDIT - BigInt(counts.completed), held: 0n });
+      expect(await station().account("c")).toEqual({ balance: CREDIT - BigInt(counts.completed), held: 0n });
     });
   });
 
@@ -246,25 +217,25 @@ describeOnEngines("tasks", (on) => {
     });
 
     test("is told soon when another process ends it", async () => {
-      const one = station.process();
+      const one = station().process();
       const task = await one.submit();
       let ended: Task | undefined;
       void one.tasks.ended(task, NEVER).then((told) => (ended = told));
-      const other = station.process();
+      const other = station().process();
       expect(await other.tasks.cancel("image", task.id, "a")).toBe("cancelled");
-      await station.passing(() => ended !== undefined, 3_000);
+      await station().passing(() => ended !== undefined, 3_000);
       expect(ended?.state).toBe("cancelled");
     });
 
     test("is told of what had ended before", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
       await process.tasks.cancel("image", task.id, "a");
       expect((await process.tasks.ended(task, NEVER)).state).toBe("cancelled");
     });
 
     test("may leave, and is told why", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
       const leaving = new AbortController();
       const waiting = process.tasks.ended(task, leaving.signal);
@@ -276,11 +247,11 @@ describeOnEngines("tasks", (on) => {
 
   describe("a task that nobody waits for any more", () => {
     test("is cancelled while it is pending", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
       await process.tasks.abandon(task);
-      expect((await station.row(task.id)).state).toBe("cancelled");
-      expect(await station.account()).toEqual(FREE);
+      expect((await station().row(task.id)).state).toBe("cancelled");
+      expect(await station().account()).toEqual(FREE);
     });
 
     test("is stopped where it runs here", async () => {
@@ -289,8 +260,8 @@ describeOnEngines("tasks", (on) => {
       const { run } = await runOf(process, task);
       await process.tasks.abandon(task);
       expect((run.signal.reason as TaskStop).reason).toBe("client_gone");
-      await station.passing(async () => (await station.row(task.id)).state === "failed", 6_000);
-      expect(await station.account()).toEqual(FREE);
+      await station().passing(async () => (await station().row(task.id)).state === "failed", 6_000);
+      expect(await station().account()).toEqual(FREE);
     });
 
     test("is ended where it runs elsewhere, and its run is told by its next renewal", async () => {
@@ -298,34 +269,34 @@ describeOnEngines("tasks", (on) => {
       const task = await process.submit();
       const { run, end } = await runOf(process, task);
       await run.beginAttempt();
-      await station.process().tasks.abandon(task);
-      expect(await station.row(task.id)).toMatchObject({ state: "failed", error_type: "generation_error" });
-      expect(await station.account()).toEqual(FREE);
-      await station.passing(() => run.signal.aborted, 12_000);
+      await station().process().tasks.abandon(task);
+      expect(await station().row(task.id)).toMatchObject({ state: "failed", error_type: "generation_error" });
+      expect(await station().account()).toEqual(FREE);
+      await station().passing(() => run.signal.aborted, 12_000);
       expect((run.signal.reason as TaskStop).reason).toBe("lost");
       end(completed());
-      await station.pass(2_000);
-      expect(await station.account()).toEqual(FREE);
+      await station().pass(2_000);
+      expect(await station().account()).toEqual(FREE);
     });
 
     test("is ended where it was left to be taken again", async () => {
       const process = await started();
       const task = await process.submit();
       (await runOf(process, task)).end(RELEASED);
-      await until(async () => (await station.row(task.id)).lease_until_ms === 0n);
+      await until(async () => (await station().row(task.id)).lease_until_ms === 0n);
       await process.tasks.abandon(task);
-      expect((await station.row(task.id)).state).toBe("failed");
-      expect(await station.account()).toEqual(FREE);
+      expect((await station().row(task.id)).state).toBe("failed");
+      expect(await station().account()).toEqual(FREE);
     });
 
     test("is given up once the store is back", async () => {
-      const process = station.process();
+      const process = station().process();
       const task = await process.submit();
       process.reach(false);
       await process.tasks.abandon(task);
-      await station.pass(5_000);
+      await station().pass(5_000);
       process.reach(true);
-      await station.passing(async () => (await station.row(task.id)).state === "cancelled", 2_500);
+      await station().passing(async () => (await station().row(task.id)).state === "cancelled", 2_500);
     });
 
     test("and that has ended stays as it is", async () => {
@@ -333,7 +304,7 @@ describeOnEngines("tasks", (on) => {
       const task = await process.submit();
       await process.tasks.ended(task, NEVER);
       await process.tasks.abandon(task);
-      expect((await station.row(task.id)).state).toBe("completed");
+      expect((await station().row(task.id)).state).toBe("completed");
     });
   });
 });

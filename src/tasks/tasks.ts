@@ -97,7 +97,7 @@ export function createTasks(parts: TasksParts): Tasks {
     find,
 
     async submit(submission) {
-      const command = submitCommand(submission);
+      const command = await submitCommand(submission);
       const { task, hold, account, key, nowMs } = command;
       failpoint("task.before_submit");
       const answer = await writer.submit(command).catch((error: unknown) => {
@@ -167,13 +167,14 @@ export function createTasks(parts: TasksParts): Tasks {
 }
 
 /** Makes the command of a submission. */
-function submitting(parts: TasksParts): (submission: TaskSubmission) => SubmitTask {
+function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<SubmitTask> {
   const { clock, random, cipher } = parts;
   const rulesText = createRulesText();
-  return (submission) => {
+  return async (submission) => {
     const { kind, snapshot, timeoutSec } = submission;
     const nowMs = clock.nowMs();
     const deadlineMs = nowMs + timeoutSec * 1000;
+    const payload = await cipher.seal(JSON.stringify(submission.payload));
     return {
       kind: "submit",
       task: newId(ID_PREFIX[kind], random),
@@ -188,7 +189,7 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => SubmitTa
       priceVersion: snapshot.version,
       priceRules: rulesText(snapshot),
       model: submission.model.id,
-      payload: cipher.seal(JSON.stringify(submission.payload)),
+      payload,
       terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts }),
       warnings: submission.warnings,
       timeoutSec,
@@ -240,12 +241,12 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
   const failElsewhere = async ({ task, hold, account, key, nowMs }: CancelTask): Promise<void> => {
     const row = await database
       .selectFrom("tasks")
-      .select(["epoch", "attempts"])
+      .select(["epoch", "attempts", "refusals"])
       .where("id", "=", task)
       .where("ended_at_ms", "is", null)
       .executeTakeFirst();
     if (row === undefined) return;
-    const { failure, unfinished } = clientGone(Number(row.attempts));
+    const { failure, unfinished } = clientGone(row.attempts > row.refusals);
     const of = { task, hold, account, key, epoch: Number(row.epoch), nowMs };
     const answer = await writer.submit({ kind: "fail", ...of, ...failure, unfinished });
     if (!answer.ok) throw new Error("Another has taken the task meanwhile.");

@@ -72,7 +72,9 @@ describeInChromium("in Chromium", () => {
           const { duration, videoWidth, videoHeight } = video;
           await video.play();
           const began = video.currentTime;
-          await new Promise((resolve) => setTimeout(resolve, 1_000));
+          const untilMs = performance.now() + 20_000;
+          while (video.currentTime - began < 0.4 && performance.now() < untilMs)
+            await new Promise((resolve) => setTimeout(resolve, 20));
           const played = video.currentTime - began;
           video.pause();
           const frames = [];
@@ -86,9 +88,9 @@ describeInChromium("in Chromium", () => {
       )) as Json;
       expect(seen).toMatchObject({ duration: seconds, videoWidth: width, videoHeight: height });
       expect(seen.fault).toBeUndefined();
-      expect(seen.played).toBeGreaterThan(0.4);
+      expect(seen.played).toBeGreaterThanOrEqual(0.4);
       expect(new Set(seen.frames).size).toBe(4);
-    }, 60_000);
+    }, 180_000);
 
   test("pictures are shown in every format", async () => {
     const files = Object.fromEntries(
@@ -121,7 +123,7 @@ describeInChromium("in Chromium", () => {
       ["picture.jpeg", 1024, 768, true],
       ["picture.webp", 1024, 768, true],
     ]);
-  }, 60_000);
+  }, 180_000);
 
   test("every sample of a film comes out as it went in, whatever its size and however much of it changes", async () => {
     for (const [width, height] of [
@@ -159,7 +161,7 @@ describeInChromium("in Chromium", () => {
       expect(fault).toBeUndefined();
       expect(seen).toEqual(wanted);
     }
-  }, 60_000);
+  }, 180_000);
 });
 
 /** A film in which flat, shaded and noisy boxes come and go, with every sample of it as the encoder was given them. */

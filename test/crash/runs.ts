@@ -1,7 +1,15 @@
 import type { TestEngine } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import type { KillPoint, Watch } from "./points.ts";
-import { ADMIN_TOKEN, kill, KILLED, openStation, type Station, urlUnlessKilled } from "./station.ts";
+import {
+  ADMIN_TOKEN,
+  buryIfDead,
+  kill,
+  KILLED,
+  openStation,
+  type Station,
+  urlUnlessKilled,
+} from "./station.ts";
 import { answerOf, runWorkload } from "./workload.ts";
 
 /** The seed of all runs; a failure names it. */
@@ -106,6 +114,7 @@ async function runOnce(
     onAnswered: () => watch.answered?.(),
   });
   watch.stop?.();
+  await buryIfDead(gateway, url);
   const fired = code === KILLED || gateway.child.killed;
   if (code !== undefined && !fired) throw new Error(`The gateway ended by itself: ${gateway.output()}`);
   await kill(gateway);

@@ -79,6 +79,15 @@ export async function kill(gateway: GatewayProcess): Promise<void> {
   await gateway.exited();
 }
 
+/** Clients hear of a death before its parent does: waits until the parent knows, of a gateway that answers nobody. */
+export async function buryIfDead(gateway: GatewayProcess, url: string): Promise<void> {
+  const answers = await fetch(`${url}/healthz`).then(
+    () => true,
+    () => false,
+  );
+  if (!answers) await gateway.exited();
+}
+
 /** The URL of a gateway that came up; undefined when it was killed before. Throws when it ended by itself. */
 export async function urlUnlessKilled(gateway: GatewayProcess): Promise<string | undefined> {
   try {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
@@ -109,6 +109,82 @@ test("a key is shown once, restricted to models, renamed and revoked", async () 
   expect((await gateway.chat(body, { headers })).status).toBe(200);
   expect((await gateway.admin("DELETE", `/keys/${id}`)).status).toBe(200);
   expect((await gateway.chat(body, { headers })).status).toBe(401);
+});
+
+describe("a key for a model that nobody has", () => {
+  const named = ["openai/gpt-5.6-luna", "openai/gpt-5.6-lune"];
+  const refusal = {
+    status: 400,
+    json: {
+      error: {
+        message: 'models[1] is "openai/gpt-5.6-lune", and there is no such model.',
+        type: "invalid_request_error",
+        param: "models[1]",
+      },
+    },
+  };
+
+  test("is not issued", async () => {
+    const before = (await gateway.admin("GET", "/keys")).json.data.length;
+    const request = { account_id: gateway.accountId, name: "k", models: named };
+    expect(await gateway.admin("POST", "/keys", request)).toMatchObject(refusal);
+    expect((await gateway.admin("GET", "/keys")).json.data.length).toBe(before);
+  });
+
+  test("is not made of one that is there, whatever else is asked of it", async () => {
+    const { json: key } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "k",
+      models: named.slice(0, 1),
+    });
+    expect(await gateway.admin("PATCH", `/keys/${key.id}`, { name: "other", models: named })).toMatchObject(
+      refusal,
+    );
+    const { json: list } = await gateway.admin("GET", "/keys");
+    expect(list.data.find(({ id }: Json) => id === key.id)).toMatchObject({ name: "k", models: key.models });
+  });
+
+  test("is another thing than one for a model that nobody serves now", async () => {
+    const request = {
+      account_id: gateway.accountId,
+      name: "k",
+      models: ["zhipu/glm-5.2", "alibaba/wan-2.6"],
+    };
+    expect((await gateway.admin("POST", "/keys", request)).status).toBe(201);
+  });
+});
+
+describe("a name in the query that the admin interface does not know", () => {
+  const paths = [
+    ["GET", "/accounts"],
+    ["GET", "/accounts/acct_none"],
+    ["GET", "/accounts/acct_none/ledger"],
+    ["GET", "/keys"],
+    ["DELETE", "/keys/key_none"],
+    ["GET", "/requests"],
+    ["GET", "/tasks"],
+    ["GET", "/audit"],
+  ] as const;
+  for (const [method, path] of paths)
+    test(`is a 400 that names it: ${method} ${path}`, async () => {
+      for (const name of ["acount_id", "__proto__", "Limit", "limit%20"]) {
+        const { status, json } = await gateway.admin(method, `${path}?${name}=x`);
+        const told = decodeURIComponent(name);
+        expect([status, json.error.type, json.error.param]).toEqual([400, "invalid_request_error", told]);
+        expect(json.error.message).toStartWith(`"${told}" is not known here. `);
+      }
+    });
+
+  test("is told beside those that it does know, and one that stands twice is as little taken", async () => {
+    const { json } = await gateway.admin("GET", "/keys?account=a");
+    expect(json.error.message).toBe('"account" is not known here. The query takes after, limit.');
+    const twice = await gateway.admin("GET", "/keys?limit=1&limit=2");
+    expect([twice.status, twice.json.error.param]).toEqual([400, "limit"]);
+  });
+
+  test("says nothing to whoever has no admin token", async () => {
+    expect((await fetch(`${gateway.url}/admin/v1/keys?acount_id=x`)).status).toBe(401);
+  });
 });
 
 for (const { path, json } of [

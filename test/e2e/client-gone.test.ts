@@ -107,4 +107,4 @@ test("a client that reads nothing holds upstream back instead of filling our mem
   client.reset();
   await double.waitForClientGone(request);
   await gateway.settled();
-}, 30_000);
+});

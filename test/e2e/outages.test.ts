@@ -115,22 +115,26 @@ describeOnOwnPostgres("PostgreSQL cannot be asked", () => {
       SWITCHYARD_CONFIG: join(folder.path, "none.yaml"),
       SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN,
     });
-    const url = await gateway.ready();
-    const models = () =>
-      fetch(`${url}/api/v1/models`, { headers: { authorization: `Bearer ${bank.gateway.key}` } });
-    const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
-    expect((await models()).status).toBe(200);
-    await cluster.stop("immediate");
-    expect(await ready()).toBe(503);
-    await expectBusy(await fetch(`${url}/api/v1/models`, UNKNOWN));
-    await cluster.start();
-    while ((await ready()) !== 200) await Bun.sleep(50);
-    expect((await models()).status).toBe(200);
-    expect((await fetch(`${url}/api/v1/models`, UNKNOWN)).status).toBe(401);
-    gateway.child.kill("SIGTERM");
-    expect(await gateway.exited()).toBe(0);
-    await recovered(bank.gateway);
-    folder.remove();
+    try {
+      const url = await gateway.ready();
+      const models = () =>
+        fetch(`${url}/api/v1/models`, { headers: { authorization: `Bearer ${bank.gateway.key}` } });
+      const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
+      expect((await models()).status).toBe(200);
+      await cluster.stop("immediate");
+      expect(await ready()).toBe(503);
+      await expectBusy(await fetch(`${url}/api/v1/models`, UNKNOWN));
+      await cluster.start();
+      while ((await ready()) !== 200) await Bun.sleep(50);
+      expect((await models()).status).toBe(200);
+      expect((await fetch(`${url}/api/v1/models`, UNKNOWN)).status).toBe(401);
+      gateway.child.kill("SIGTERM");
+      expect(await gateway.exited()).toBe(0);
+      await recovered(bank.gateway);
+    } finally {
+      gateway.child.kill("SIGKILL");
+      folder.remove();
+    }
   }, 120_000);
 
   test("restarted during a stream: the stream goes on, ends well, and is charged what it says", async () => {

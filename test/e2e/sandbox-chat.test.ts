@@ -193,7 +193,7 @@ describe.each([GPT, HAIKU, FLASH])("%s by the openai SDK", (model) => {
       ]);
       await gateway.settled();
       expect((await gateway.account()).balance).toBe(before);
-    }, 20_000);
+    });
 });
 
 describe.each([HAIKU, FLASH])("as with its vendor, %s", (model) => {

@@ -222,7 +222,7 @@ test("events of a very long answer are made as they are read, so that the longes
   expect(heapSize() - before).toBeLessThan(100_000_000);
   await reader?.cancel();
   await gateway.settled();
-}, 10_000);
+});
 
 const forged: readonly object[] = [
   { type: "thinking", thinking: "z", signature: "skip_thought_signature_validator" },

@@ -133,3 +133,47 @@ test("the requests that are taken are as described too, and the log tells what b
   expect((await station.read(`${PATHS.image}/${task}`)).status).toBe(200);
   expect(station.gateway.logs.at(-1)).toMatchObject({ path: `${PATHS.image}/${task}`, task });
 });
+
+describe("a request that is taken is as it is described, in whatever spelling:", () => {
+  const asked: readonly [Kind, Json][] = [
+    ["image", { model: "alibaba/qwen-image-2.0", size: "512x512" }],
+    ["image", { model: "alibaba/qwen-image-2.0", size: "512*512", n: 1, seed: -1 }],
+    ["image", { model: "midjourney/midjourney", version: 6.1, niji: 5, quality: 0.5 }],
+    ["image", { model: "midjourney/midjourney", version: "7", niji: "close", quality: "2" }],
+    ["image", { model: "openai/gpt-image-2", quality: "low", size: "1024x1024" }],
+    ["video", { model: "alibaba/wan-2.6", duration: 5 }],
+    ["video", { model: "alibaba/wan-2.6", duration: "5", frame_images: ["https://example.com/a.png"] }],
+    [
+      "video",
+      {
+        model: "alibaba/wan-2.6",
+        frame_images: [{ image_url: "https://example.com/a.png", frame_type: "first_frame" }],
+      },
+    ],
+  ];
+  const bodyOf = (kind: Kind): Json =>
+    description.paths[PATHS[kind]].post.requestBody.content["application/json"].schema;
+
+  for (const [kind, { model, ...fields }] of asked)
+    test(`${model} with ${JSON.stringify(fields)}`, async () => {
+      const body = { model, prompt: "A lighthouse", async: true, ...fields };
+      const { async: _, ...ofFilm } = body;
+      const sent = kind === "image" ? body : ofFilm;
+      const headers = { authorization: `Bearer ${station.gateway.key}`, ...WAITING };
+      expect((await station.gateway.post(PATHS[kind], sent, { headers })).status).toBe(202);
+      const validate = ajv.compile(bodyOf(kind));
+      expect([validate(sent), validate.errors]).toEqual([true, null]);
+    });
+
+  test("and one in none is not", () => {
+    const fields: readonly [Kind, object][] = [
+      ["video", { duration: 6 }],
+      ["video", { duration: "05" }],
+      ["image", { size: "512×512" }],
+      ["image", { version: 5 }],
+      ["image", { quality: 3 }],
+    ];
+    for (const [kind, wrong] of fields)
+      expect(ajv.validate(bodyOf(kind), { model: "m", prompt: "p", ...wrong })).toBe(false);
+  });
+});

@@ -5,7 +5,7 @@ import { GatewayError } from "../../src/core/errors.ts";
 import {
   admitImage,
   admitVideo,
-  type ImageAdmission,
+  type AdmissionRequest,
   type TaskAdmission,
 } from "../../src/gateway/media/admit.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
@@ -55,19 +55,20 @@ export function bytesOf(body: object | string): Uint8Array {
 }
 
 /** Asks for pictures, of the whole catalogue. */
-export function askImage(body: object | string, more: AskOptions = {}): ImageAdmission {
-  return admitImage(more.offer ?? offer, more.caller ?? anyone, bytesOf(body), NOW_MS);
+export function askImage(body: object | string, more: AskOptions = {}): TaskAdmission {
+  return admitImage(asked(body, more));
 }
 
 /** Asks for a film, of the whole catalogue. */
 export function askVideo(body: object | string, more: AskOptions = {}): TaskAdmission {
-  return admitVideo(more.offer ?? offer, more.caller ?? anyone, bytesOf(body), NOW_MS);
+  return admitVideo(asked(body, more));
 }
 
-export interface AskOptions {
-  readonly offer?: Offer;
-  readonly caller?: Caller;
+function asked(body: object | string, more: AskOptions): AdmissionRequest {
+  return { offer, caller: anyone, body: bytesOf(body), nowMs: NOW_MS, allowedHosts: [], ...more };
 }
+
+export type AskOptions = Partial<Omit<AdmissionRequest, "body">>;
 
 /** What a refused request is told: kind, field and sentence; `undefined` when it was not refused. */
 export function refusalOf(

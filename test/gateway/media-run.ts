@@ -1,3 +1,4 @@
+import type { FileSource } from "../../src/assets/assets.ts";
 import { buildModel, createCatalog } from "../../src/catalog/catalog.ts";
 import type { MediaData } from "../../src/catalog/media-schema.ts";
 import type { ModelFacts } from "../../src/catalog/schema.ts";
@@ -11,6 +12,7 @@ import type { ResultFile } from "../../src/core/task.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { type TaskRun, TaskStop } from "../../src/tasks/runner.ts";
+import { concat } from "../assets/media-files.ts";
 import type { LogLine } from "./gateway.ts";
 
 /** The least that is asked for. */
@@ -83,7 +85,11 @@ export function createTestRun(options: TestRunOptions): TestRun {
       ...(options.facts === undefined ? {} : { facts: options.facts }),
     },
   } as unknown as Hold;
-  const kept: { job: string | null; attempts: number } = { job: null, attempts: 0 };
+  const kept: { job: string | null; attempts: number; refusals: number } = {
+    job: null,
+    attempts: 0,
+    refusals: 0,
+  };
   const { clientHeaders = {}, base64, provider = model.routes[0]?.provider ?? "" } = options;
   const open = (): TestRun => {
     const steps: string[] = [];
@@ -106,6 +112,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
       ),
       job: kept.job,
       attempts: kept.attempts,
+      refusals: kept.refusals,
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
@@ -113,6 +120,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
         stopping.signal.throwIfAborted();
         await keep("attempt", () => void (kept.attempts += 1));
       },
+      noteRefusal: () => keep("refusal", () => void (kept.refusals += 1)),
       noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),
       steps,
       stop: (reason) => stopping.abort(new TaskStop(reason)),
@@ -126,7 +134,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
 export interface TestFiles {
   store(
     taskId: string,
-    bytes: Uint8Array,
+    source: FileSource,
     kind: "image" | "video",
   ): Promise<ResultFile | { notStored: string }>;
   readonly stored: readonly ResultFile[];
@@ -136,7 +144,8 @@ export function createTestFiles(): TestFiles {
   const stored: ResultFile[] = [];
   return {
     stored,
-    async store(_taskId, bytes, kind) {
+    async store(_taskId, source, kind) {
+      const bytes = source instanceof Uint8Array ? source : concat(await Array.fromAsync(source));
       const head = String.fromCharCode(...bytes.subarray(0, 8));
       const found = head.startsWith("\u0089PNG") ? "image" : head.endsWith("ftyp") ? "video" : "page";
       if (found !== kind) return { notStored: "The file is not what was asked for." };

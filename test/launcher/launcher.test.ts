@@ -12,7 +12,6 @@ import {
   nodeProblem,
   runtimeEnvironment,
 } from "../../bin/runtime.mjs";
-import { readTestRun, summaryLine, testEnvironment } from "../../bin/test-run.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "switchyard-launcher-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -70,35 +69,6 @@ describe("the environment", () => {
     });
     expect(runtimeEnvironment({ BUN_CONFIG_MAX_HTTP_REQUESTS: "9" }).BUN_CONFIG_MAX_HTTP_REQUESTS).toBe("9");
   });
-
-  test("of the tests has nothing of the developer's gateway", () => {
-    const kept = {
-      PATH: "/bin",
-      SWITCHYARD_TEST_DATABASE_URL: "postgres://x",
-      SWITCHYARD_RECORDINGS: "/r",
-      SWITCHYARD_REQUIRE_ALL: "1",
-    };
-    const dropped = {
-      OPENAI_API_KEY: "k",
-      FAL_KEY: "k",
-      XAI_BASE_URL: "u",
-      DATABASE_URL: "u",
-      REDIS_URL: "u",
-      PUBLIC_URL: "u",
-      ASSETS_URL: "u",
-      HOST: "h",
-      PORT: "1",
-      SWITCHYARD_HOME: "/h",
-      https_proxy: "u",
-    };
-    const env = testEnvironment({ ...kept, ...dropped }, { long: false });
-    expect(env).toEqual({ ...kept, SWITCHYARD_TEST_SEED: "1" });
-  });
-
-  test("of the tests keeps a given seed and says when the counts are large", () => {
-    const env = testEnvironment({ SWITCHYARD_TEST_SEED: "7" }, { long: true });
-    expect(env).toEqual({ SWITCHYARD_TEST_SEED: "7", SWITCHYARD_TEST_LONG: "1" });
-  });
 });
 
 describe("the installed packages", () => {
@@ -133,33 +103,6 @@ describe("the installed packages", () => {
       expect(matchesLock(locked, installed, { dev: true })).toBe(develop);
     });
   }
-});
-
-describe("the counts of a test run", () => {
-  const junit = `<testsuites name="bun test" tests="4" failures="1" skipped="1"><testsuite name="a.test.ts" file="a.test.ts">
-    <testcase name="one" classname="" time="0" file="a.test.ts" />
-    <testcase name="two" classname="" file="a.test.ts"><failure message="&lt;skipped /&gt;">at x</failure></testcase>
-    <testcase name="no &quot;x&quot; &#38; y" classname="inner &gt; outer" file="a.test.ts"><skipped /></testcase>
-    <testcase name="four" classname="" file="a.test.ts"/></testsuite></testsuites>`;
-
-  test("are those of the report", () => {
-    const run = readTestRun(junit, 1);
-    expect(run).toEqual({ passed: 2, failed: 1, skipped: ['a.test.ts: outer > inner > no "x" & y'] });
-    expect(summaryLine(run)).toBe("2 passed, 1 failed, 1 skipped");
-  });
-
-  test("name no skipped tests where there are none", () => {
-    expect(summaryLine(readTestRun(`<testcase name="one" />`, 0))).toBe("1 passed, 0 failed");
-  });
-
-  test("have a failure where there is no report, even after exit code 0", () => {
-    expect(summaryLine(readTestRun(undefined, 0))).toBe("0 passed, 1 failed");
-    expect(summaryLine(readTestRun(undefined, 137))).toBe("0 passed, 1 failed");
-  });
-
-  test("have a failure where the report has none but the tests' process failed", () => {
-    expect(summaryLine(readTestRun(`<testcase name="one" />`, 1))).toBe("1 passed, 1 failed");
-  });
 });
 
 describe("a child of the launcher", () => {

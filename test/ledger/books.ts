@@ -283,5 +283,6 @@ const AUDIT = `
   union all
   select 'a task has come its way', id from tasks
     where (epoch > 0) <> (started_at_ms is not null) or (epoch > 0) <> (provider is not null)
-      or (epoch = 0 and (job is not null or attempts > 0)) or (state in ('pending', 'cancelled') and epoch > 0)
+      or (epoch = 0 and (job is not null or attempts > 0)) or refusals not between 0 and attempts
+      or (state in ('pending', 'cancelled') and epoch > 0)
       or (state in ('running', 'completed') and epoch = 0)`;

@@ -6,6 +6,7 @@ import type {
   FinishTask,
   ForgetFiles,
   NoteJob,
+  NoteRefusal,
   ReleaseTask,
   RenewTask,
   SubmitTask,
@@ -22,6 +23,7 @@ export interface TaskCommands {
   submit(name: string, amount: bigint, more?: Partial<SubmitTask>): SubmitTask;
   claim(name: string, more?: Partial<ClaimTask>): ClaimTask;
   attempt(name: string, attempt: number, more?: Partial<AttemptTask>): AttemptTask;
+  noteRefusal(name: string, refusals: number, more?: Partial<NoteRefusal>): NoteRefusal;
   noteJob(name: string, job: string, more?: Partial<NoteJob>): NoteJob;
   renew(name: string, leaseMs: number, more?: Partial<RenewTask>): RenewTask;
   release(name: string, more?: Partial<ReleaseTask>): ReleaseTask;
@@ -71,6 +73,7 @@ export function taskCommandsFor(id: (name: string) => string): TaskCommands {
       ...more,
     }),
     attempt: (name, attempt, more = {}) => ({ kind: "attempt", ...run(name), attempt, ...more }),
+    noteRefusal: (name, refusals, more = {}) => ({ kind: "note_refusal", ...run(name), refusals, ...more }),
     noteJob: (name, job, more = {}) => ({ kind: "note_job", ...run(name), job, ...more }),
     renew: (name, leaseMs, more = {}) => ({ kind: "renew", ...run(name), leaseMs, ...more }),
     release: (name, more = {}) => ({ kind: "release", ...run(name), ...more }),

@@ -1,6 +1,8 @@
 import { createFakeClock } from "../gateway/fake-clock.ts";
+import { createByteBudget } from "../../src/core/byte-budget.ts";
 import type { Hold } from "../../src/core/hold.ts";
 import { openMediaCall } from "../../src/gateway/media/call.ts";
+import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
 import type { LoadedMedia, MediaCall } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 
@@ -17,6 +19,8 @@ export function realCall(provider: MediaProvider, upstreamId: string, loaded?: L
         if (loaded === undefined) throw new Error("Nothing is loaded here.");
         return loaded;
       },
+      memory: createByteBudget(() => 1).open(),
+      texts: createLongTexts(),
       clock: createFakeClock(),
       onAnswer: () => {},
     },

@@ -100,6 +100,7 @@ export async function readBooks(ask: Ask): Promise<BooksText> {
     union all
     select 'task ' || id || ' ' || state || ' ' || epoch || ' of ' || coalesce(owner, 'nobody') || ' at '
       || coalesce(provider, 'none') || ' job ' || coalesce(job, 'none') || ' attempts ' || attempts
+      || ' refusals ' || refusals
       || case lease_until_ms when 0 then ' given up' else '' end || ' charged ' || coalesce(charge, 0)
       || case when files_until_ms is null then '' else ' with files' end from tasks
     union all
@@ -113,14 +114,14 @@ export function taskLine(task: TaskLine): string {
   const isGivenUp = task.state === "running" && task.leaseUntilMs === 0;
   return (
     `task ${task.id} ${task.state} ${task.epoch} of ${task.owner ?? "nobody"} at ${task.provider ?? "none"}` +
-    ` job ${task.job ?? "none"} attempts ${task.attempts}${isGivenUp ? " given up" : ""}` +
+    ` job ${task.job ?? "none"} attempts ${task.attempts} refusals ${task.refusals}${isGivenUp ? " given up" : ""}` +
     ` charged ${task.charge ?? 0n}${task.hasFiles ? " with files" : ""}`
   );
 }
 
 type TaskLine = Pick<
   ModelTask,
-  "id" | "state" | "epoch" | "owner" | "provider" | "job" | "attempts" | "charge" | "hasFiles"
+  "id" | "state" | "epoch" | "owner" | "provider" | "job" | "attempts" | "refusals" | "charge" | "hasFiles"
 > & { readonly leaseUntilMs: number | null };
 
 /** The same of the model. */

@@ -97,7 +97,7 @@ describe("any history in any batches comes to what the charging rules say", () =
           },
         };
       },
-      LONG ? 4_000 : 300,
+      LONG ? 4_000 : 150,
     );
   }, 600_000);
 
@@ -174,6 +174,9 @@ const ALL_ANSWERS = [
   "issue_key unknown_account",
   "note_job lost",
   "note_job ok",
+  "note_refusal failed",
+  "note_refusal lost",
+  "note_refusal ok",
   "release lost",
   "release ok",
   "renew lost",

@@ -4,7 +4,7 @@ import { type Run, simulate } from "./simulation.ts";
 
 const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-const RUNS = Number(process.env.SWITCHYARD_TEST_RUNS ?? (LONG ? 10_000 : 600));
+const RUNS = Number(process.env.SWITCHYARD_TEST_RUNS ?? (LONG ? 10_000 : 250));
 
 /** Every seed is a run of its own, so that a failing one is the first run of SWITCHYARD_TEST_SEED=<it>. */
 test(`${RUNS} simulated histories of gateways that die, freeze and come back: every credit is where it belongs`, async () => {

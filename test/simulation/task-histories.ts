@@ -27,7 +27,7 @@ export type TaskStep =
       readonly do: "run";
       readonly at: number;
       readonly epoch: number;
-      readonly what: "attempt" | "note_job" | "renew" | "release";
+      readonly what: "attempt" | "note_refusal" | "note_job" | "renew" | "release";
       readonly more: number;
     }
   | { readonly do: "finish"; readonly at: number; readonly epoch: number; readonly used: "as held" | number }
@@ -69,12 +69,18 @@ export const taskStep: fc.Arbitrary<TaskStep> = fc.oneof(
     }),
   },
   {
-    weight: 6,
+    weight: 7,
     arbitrary: fc.record({
       do: fc.constant("run" as const),
       at,
       epoch,
-      what: fc.constantFrom("attempt" as const, "note_job" as const, "renew" as const, "release" as const),
+      what: fc.constantFrom(
+        "attempt" as const,
+        "note_refusal" as const,
+        "note_job" as const,
+        "renew" as const,
+        "release" as const,
+      ),
       more: fc.nat(1),
     }),
   },
@@ -182,6 +188,8 @@ function runCommandOf(run: OfRun, { what, more }: Extract<TaskStep, { do: "run" 
   switch (what) {
     case "attempt":
       return { kind: "attempt", ...run, attempt: 1 + more };
+    case "note_refusal":
+      return { kind: "note_refusal", ...run, refusals: more };
     case "note_job":
       return { kind: "note_job", ...run, job: `job-${more}` };
     case "renew":

@@ -6,6 +6,7 @@ import type {
   FailTask,
   FinishTask,
   NoteJob,
+  NoteRefusal,
   ReleaseTask,
   RenewTask,
   SubmitTask,
@@ -27,6 +28,7 @@ export interface ModelTask {
   /** Until when its owner must be heard of; 0 when it gave the task up. */
   leaseUntilMs: number;
   attempts: number;
+  refusals: number;
   job: string | null;
   charge: bigint | null;
   endedAtMs: number | null;
@@ -50,12 +52,13 @@ export interface TaskModel {
 }
 
 type Answer = Answers[Command["kind"]];
-type OfRun = AttemptTask | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
+type OfRun = AttemptTask | NoteRefusal | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
 
 const OF_TASKS: ReadonlySet<Command["kind"]> = new Set<(TaskCommand | ForgetTasks)["kind"]>([
   "submit",
   "claim",
   "attempt",
+  "note_refusal",
   "note_job",
   "renew",
   "release",
@@ -111,6 +114,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
       provider: null,
       leaseUntilMs: 0,
       attempts: 0,
+      refusals: 0,
       job: null,
       charge: null,
       endedAtMs: null,
@@ -169,6 +173,12 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
       if (command.attempt > task.attempts + 1)
         throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
       task.attempts = Math.max(task.attempts, command.attempt);
+    } else if (command.kind === "note_refusal") {
+      if (command.refusals > task.attempts)
+        throw new Error(
+          `The task ${task.id} had ${task.attempts} attempts, not ${command.refusals} refused.`,
+        );
+      task.refusals = Math.max(task.refusals, command.refusals);
     } else if (command.kind === "note_job") task.job = command.job;
     else if (command.kind === "release") task.leaseUntilMs = 0;
     else if (task.leaseUntilMs === 0) return no("lost");

@@ -1,6 +1,6 @@
-import { type TObject, Type } from "typebox";
+import { type TObject, type TSchema, Type } from "typebox";
 import type { MediaFacts } from "../../core/media-model.ts";
-import type { JsonSchema, Parameter } from "./parameter.ts";
+import { eitherWay, type JsonSchema, type Parameter } from "./parameter.ts";
 
 /** A field that has one of some words, and one of them when it is left out. */
 export const words = <const Values extends readonly [string, ...string[]]>(
@@ -65,6 +65,16 @@ function onlyLinks(description: string): string {
 /** Whether the model, or the gateway for it, takes a field. */
 export function takesField(table: MediaTable, model: Taker, name: string): boolean {
   return table.always.has(name) || Object.hasOwn(model.media?.parameters ?? {}, name);
+}
+
+/** A request's body as it is taken for all models, each value in every spelling: for whoever describes the endpoint. */
+export function bodyOf(table: MediaTable): TSchema {
+  const properties = Object.entries(fieldsOf(table)).map(([name, field]) => {
+    const words = wordsOf(field) ?? [];
+    const also = table.spellings[name]?.(words).filter((value) => !words.some((word) => word === value));
+    return [name, also === undefined ? field : eitherWay(field, { enum: also })];
+  });
+  return { ...table.fields, properties: Object.fromEntries(properties) };
 }
 
 /** The fields by name, each as a JSON Schema. */

@@ -61,3 +61,15 @@ export const flag = (otherwise: boolean): JsonSchema => ({ type: "boolean", defa
 export function givesImages({ outputModalities }: ParameterFacts): boolean {
   return outputModalities.includes("image");
 }
+
+/** Values of either schema; default and description are said of the whole. */
+export function eitherWay(
+  { default: otherwise, description, ...schema }: JsonSchema,
+  also: JsonSchema,
+): JsonSchema {
+  return {
+    anyOf: [schema, also],
+    ...(otherwise === undefined ? {} : { default: otherwise }),
+    ...(description === undefined ? {} : { description }),
+  };
+}

@@ -18,6 +18,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     provider text,
     job text,
     attempts ${integer} not null default 0,
+    refusals ${integer} not null default 0,
     terms text not null,
     warnings text not null,
     timeout_sec ${integer} not null,
@@ -37,7 +38,8 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     check ((state = 'running') = (lease_until_ms is not null)),
     check ((state = 'completed') = (result is not null)),
     check ((state = 'completed') = (charge is not null)),
-    check ((state = 'failed') = (error_type is not null))
+    check ((state = 'failed') = (error_type is not null)),
+    check (refusals between 0 and attempts)
   ) ${table}`,
   `create index tasks_of_account on tasks (account_id, seq)`,
   `create index tasks_pending on tasks (account_id, kind, model, ready_at_ms, seq) where state = 'pending'`,
@@ -51,5 +53,8 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     sealed text not null
   ) ${table}`,
   `alter table holds add column task_id text`,
+  // Holds of tasks are open for long, and are not looked at when those of requests are.
+  `drop index holds_open`,
+  `create index holds_open on holds (task_id, expires_at_ms) where state = 'held'`,
   ...protectTasks,
 ];

@@ -107,12 +107,15 @@ export interface AdminParts {
   readonly writer: Writer;
   readonly keys: Keys;
   readonly audit: Audit;
+  /** Whether there is a model of that id, served now or not. */
+  isModel(id: string): boolean;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /** Admin use cases over the store and the one writer. */
-export function createAdmin({ database, writer, keys, audit, clock, random }: AdminParts): Admin {
+export function createAdmin(parts: AdminParts): Admin {
+  const { database, writer, keys, audit, isModel, clock, random } = parts;
   const account = async (id: string): Promise<AccountView> => {
     const row = await readStore(
       database
@@ -206,6 +209,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async issueKey({ accountId, name, models, budget, limits, expiresAtSec }) {
+      checkModels(models ?? [], isModel);
       const issued = keys.issue();
       const answer = await writer.submit({
         kind: "issue_key",
@@ -238,6 +242,7 @@ export function createAdmin({ database, writer, keys, audit, clock, random }: Ad
     },
 
     async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
+      checkModels(models ?? [], isModel);
       const answer = await writer.submit({
         kind: "change_key",
         key: id,
@@ -311,6 +316,17 @@ function keyView(row: KeyRow): KeyView {
 
 function wholeOrNull(value: bigint | null): number | null {
   return value === null ? null : Number(value);
+}
+
+/** A key for a model that nobody has would be one that works for nothing, and says so to nobody but its user. */
+function checkModels(models: readonly string[], isModel: (id: string) => boolean): void {
+  const at = models.findIndex((id) => !isModel(id));
+  if (at === -1) return;
+  const path = `models[${at}]`;
+  const named = JSON.stringify(models[at]?.slice(0, 100));
+  throw new GatewayError("invalid_request_error", `${path} is ${named}, and there is no such model.`, {
+    param: path,
+  });
 }
 
 function readBudget(budget: number | null): MicroCredits | null {

@@ -4,6 +4,7 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 import type { PinnedRequest } from "../../runtime/pinned-fetch.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
+import { wholeFile } from "./whole-file.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -118,9 +119,8 @@ test("whatever a URL, its redirects and the name servers say, only addresses tha
             return new Response(null, { status: 302, headers });
           },
         });
-        await fetch(first, { maxBytes: 10, timeoutMs: 1000, signal: new AbortController().signal }).catch(
-          () => {},
-        );
+        const options = { maxBytes: 10, timeoutMs: 1000, signal: new AbortController().signal };
+        await fetch(first, options, wholeFile).catch(() => {});
         expect(connected.length).toBeLessThanOrEqual(4);
         for (const { url, address } of connected) {
           const isExcepted =

@@ -1,11 +1,18 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { createFakeClock, type FakeClock } from "../../../test/gateway/fake-clock.ts";
 import { type Answer, answerOf, openInternet } from "../../../test/outbound/internet.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { LogFields } from "../../core/log.ts";
-import { createGuardedFetch, type GuardedFetchOptions, type GuardedFetchParts } from "./guarded-fetch.ts";
+import { wholeFile } from "./whole-file.ts";
+import {
+  createGuardedFetch,
+  type FetchedFile,
+  type GuardedFetchOptions,
+  type GuardedFetchParts,
+} from "./guarded-fetch.ts";
 
 const PUBLIC = "93.184.215.14";
 const PUBLIC_6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
@@ -19,23 +26,32 @@ beforeEach(() => {
   for (const name of ["a.example", "b.example", "c.example"]) internet.names.set(name, [[PUBLIC]]);
 });
 
-function open(parts: Partial<GuardedFetchParts> = {}) {
+interface Open {
+  readonly clock: FakeClock;
+  /** Fetches a file whole. */
+  get(url: string, options?: Partial<GuardedFetchOptions>): Promise<Uint8Array>;
+  /** Fetches a file for `take`. */
+  give<Taken>(url: string, take: (file: FetchedFile) => Promise<Taken>): Promise<Taken>;
+}
+
+function open(parts: Partial<GuardedFetchParts> = {}): Open {
   const clock = createFakeClock();
   const note = (_: string, fields: LogFields = {}): void => void lines.push(fields);
   const log = { info: note, warn: note, error: note };
   const { connect, resolve } = internet;
   const fetch = createGuardedFetch({ allowedHosts: () => [], connect, resolve, clock, log, ...parts });
+  const usual = { maxBytes: 1000, timeoutMs: 30_000, signal: new AbortController().signal };
   return {
     clock,
-    get: (url: string, options: Partial<GuardedFetchOptions> = {}) =>
-      fetch(url, { maxBytes: 1000, timeoutMs: 30_000, signal: new AbortController().signal, ...options }),
+    get: (url, options = {}) => fetch(url, { ...usual, ...options }, wholeFile),
+    give: (url, take) => fetch(url, usual, take),
   };
 }
 
 /** The text of a file, or of the refusal. */
-async function outcomeOf(file: Promise<{ readonly bytes: Uint8Array }>): Promise<string> {
+async function outcomeOf(file: Promise<Uint8Array>): Promise<string> {
   return await file.then(
-    ({ bytes }) => new TextDecoder().decode(bytes),
+    (bytes) => new TextDecoder().decode(bytes),
     (error: Error) => error.message,
   );
 }
@@ -59,10 +75,7 @@ const redirect = (to: string, status = 302): Uint8Array => answerOf(status, { lo
 describe("a file of a public host", () => {
   test("is fetched whole, without anything that tells who asks", async () => {
     const { get } = open();
-    expect(await get("https://a.example/x.png?y=1#z")).toEqual({
-      bytes: new TextEncoder().encode("a file"),
-      contentType: "image/png",
-    });
+    expect(await outcomeOf(get("https://a.example/x.png?y=1#z"))).toBe("a file");
     expect(internet.resolved).toEqual(["a.example"]);
     expect(internet.connected).toEqual([`${PUBLIC} 443`]);
     expect(internet.asked).toMatchObject([{ scheme: "https", host: "a.example", target: "/x.png?y=1" }]);
@@ -519,6 +532,119 @@ describe("time", () => {
     expect(internet.resolved).toEqual([]);
     expect(internet.connections()).toBe(0);
   });
+});
+
+describe("a file that is taken as it comes", () => {
+  test("says how long it will be, where its server does", async () => {
+    const { give } = open();
+    const lengthOf = async ({ length, pieces }: FetchedFile) => {
+      for await (const piece of pieces) expect(piece.length).toBeGreaterThan(0);
+      return length;
+    };
+    expect(await give("https://a.example/", lengthOf)).toBe(6);
+    internet.answer = () => "HTTP/1.1 200 x\r\n\r\na file";
+    expect(await give("https://a.example/", lengthOf)).toBeUndefined();
+  });
+
+  test("is let go of where it is left unread, and what was made of it is given", async () => {
+    internet.answer = ({ socket }) => void socket.write("HTTP/1.1 200 x\r\n\r\nmore, and never an end");
+    expect(await open().give("https://a.example/", async () => "enough")).toBe("enough");
+    await closed();
+    const firstOf = async ({ pieces }: FetchedFile) => {
+      for await (const piece of pieces) return piece.length;
+      return 0;
+    };
+    expect(await open().give("https://a.example/", firstOf)).toBe(22);
+    await closed();
+    expect(lines).toEqual([]);
+  });
+
+  test("by somebody who fails rejects with that failure, and no line says that the URL was at fault", async () => {
+    const full = new GatewayError("overloaded_error", "The disk is full.");
+    for (const failure of [full, new Error("x")]) {
+      const failed = open().give("https://a.example/", async ({ pieces }) => {
+        for await (const piece of pieces) if (piece.length > 0) throw failure;
+      });
+      expect(await failed.catch((error: unknown) => error)).toBe(failure);
+    }
+    expect(lines).toEqual([]);
+    await closed();
+  });
+
+  test("and breaks off on its way is refused, whatever was made of its beginning", async () => {
+    internet.answer = () => answerOf(200, { "content-length": "10" }, "half");
+    const seen: number[] = [];
+    const taken = open().give("https://a.example/", async ({ pieces }) => {
+      for await (const piece of pieces) seen.push(piece.length);
+      return "whole";
+    });
+    expect(await refusalOf(taken)).toMatch(/could not be asked/);
+  });
+
+  test("has no more time than it was given, but whoever has all of it has as much as it takes", async () => {
+    const { give, clock } = open();
+    const stored = Promise.withResolvers<string>();
+    const isRead = Promise.withResolvers<void>();
+    const taken = give("https://a.example/", async (file) => {
+      await wholeFile(file);
+      isRead.resolve();
+      return stored.promise;
+    });
+    await isRead.promise;
+    await clock.advance(60_000);
+    stored.resolve("stored");
+    expect(await taken).toBe("stored");
+  });
+
+  test("is asked for no faster than it is taken", async () => {
+    let sent = 0;
+    internet.answer = ({ socket }) => {
+      socket.write("HTTP/1.1 200 x\r\n\r\n");
+      const more = (): void => {
+        while (!socket.destroyed && sent < 100_000_000 && socket.write("x".repeat(65_536))) sent += 65_536;
+      };
+      socket.on("drain", more);
+      more();
+      return undefined;
+    };
+    const { connect, resolve } = internet;
+    const fetch = createGuardedFetch({
+      allowedHosts: () => [],
+      connect,
+      resolve,
+      clock: createFakeClock(),
+      log: { info() {}, warn() {}, error() {} },
+    });
+    const { signal } = new AbortController();
+    await fetch("https://a.example/", { maxBytes: 2e8, timeoutMs: 30_000, signal }, async ({ pieces }) => {
+      for await (const piece of pieces) {
+        expect(piece.length).toBeGreaterThan(0);
+        break;
+      }
+    });
+    expect(sent).toBeLessThan(50_000_000);
+    await closed();
+  });
+});
+
+test("a whole file is whole, whether its length was said, not said, or said wrongly", async () => {
+  const pieces = ["abc", "de", "fghi"].map((text) => new TextEncoder().encode(text));
+  for (const length of [undefined, 9, 4, 3, 20]) {
+    const file = await wholeFile({ pieces: Readable.from(pieces), length });
+    expect(new TextDecoder().decode(file)).toBe("abcdefghi");
+  }
+});
+
+test("many at once come each to its own end", async () => {
+  internet.answer = ({ target }) => answerOf(200, {}, `file ${target}`);
+  const { get } = open();
+  const all = Array.from({ length: 40 }, (_, i) =>
+    outcomeOf(get(i % 4 === 0 ? `https://127.0.0.1/${i}` : `https://a.example/${i}`)),
+  );
+  const outcomes = await Promise.all(all);
+  for (const [i, outcome] of outcomes.entries())
+    expect(outcome).toMatch(i % 4 === 0 ? REFUSED : new RegExp(`^file /${i}$`));
+  await closed();
 });
 
 describe("an exception of the operator", () => {

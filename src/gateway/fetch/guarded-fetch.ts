@@ -1,4 +1,3 @@
-import { joinBytes } from "../../core/bytes.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { describeError, type Log } from "../../core/log.ts";
@@ -7,17 +6,18 @@ import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.
 import { type Resolve, resolveName } from "../../runtime/resolve.ts";
 import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";
 
-/** A file that was fetched whole. */
+/** A file that is being fetched. */
 export interface FetchedFile {
-  readonly bytes: Uint8Array;
-  /** What the server says it is; not to be believed. */
-  readonly contentType: string;
+  /** Its bytes as they come, each piece once; more than is allowed never comes. Left unread, they are let go of. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+  /** How many there will be, where the server says so. */
+  readonly length: number | undefined;
 }
 
 export interface GuardedFetchOptions {
   /** A longer file is refused. */
   readonly maxBytes: number;
-  /** For all of it, redirects included. */
+  /** For all of it, redirects included, until its last byte has come. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Sent to the origin of `url` only: where a redirect leads to another, they are left out. */
@@ -27,11 +27,16 @@ export interface GuardedFetchOptions {
 }
 
 /**
- * Fetches a file from a URL that a client or a provider named. Rejects with the signal's reason, or with one and the
- * same `invalid_request_error` whatever was wrong: a host that is refused, one that is not there and one that does not
- * answer cannot be told apart by what is said.
+ * Fetches a file from a URL that a client or a provider named, and gives what `take` makes of it. Rejects with the
+ * signal's reason, with what `take` rejects with of its own, or with one and the same `invalid_request_error` whatever
+ * was wrong: a host that is refused, one that is not there and one that does not answer cannot be told apart by what is
+ * said.
  */
-export type GuardedFetch = (url: string, options: GuardedFetchOptions) => Promise<FetchedFile>;
+export type GuardedFetch = <Taken>(
+  url: string,
+  options: GuardedFetchOptions,
+  take: (file: FetchedFile) => Promise<Taken>,
+) => Promise<Taken>;
 
 export interface GuardedFetchParts {
   /** The operator's exceptions, as `Exceptions.allowedHosts`. */
@@ -67,15 +72,20 @@ const REFUSED =
  */
 export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
   const { clock, log } = parts;
-  return async (url, options) => {
+  return async (url, options, take) => {
     const over = new AbortController();
     const stop = AbortSignal.any([over.signal, options.signal]);
     const timer = clock.setTimer(options.timeoutMs, () => over.abort(new Refusal("it took too long")));
     const way: Way = { parts, options, stop, at: undefined };
+    let isTaken = false;
     try {
-      return await follow(url, way);
+      const file = openFile(await follow(url, way), way, () => timer.cancel());
+      isTaken = true;
+      return await take(file);
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
+      // What went wrong with the file is a refusal; all else is of whoever took it.
+      if (isTaken && !(error instanceof Refusal)) throw error;
       const reason = error instanceof Refusal ? error : new Refusal(failureWords(error));
       const host = (reason.host || way.at?.hostname) ?? "";
       log.info("a URL was not fetched", { host: host.slice(0, 100), error: describeError(reason) });
@@ -98,7 +108,8 @@ interface Way {
   at: URL | undefined;
 }
 
-async function follow(text: string, way: Way): Promise<FetchedFile> {
+/** The answer that is not a redirect. */
+async function follow(text: string, way: Way): Promise<Response> {
   const { parts, options } = way;
   const exceptions: Exceptions = {
     allowedHosts: [...parts.allowedHosts(), ...(options.allowedHosts ?? [])],
@@ -110,7 +121,7 @@ async function follow(text: string, way: Way): Promise<FetchedFile> {
     way.at = target.url;
     const response = await ask(target, headers, way);
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-    if (location === null) return await readFile(response, way);
+    if (location === null) return response;
     leave(response);
     if (redirects === MAX_REDIRECTS) throw new Refusal("it redirects too often");
     const next = readRedirect(location, target.url, exceptions);
@@ -173,24 +184,45 @@ async function withinHeaderTime<T>(
   }
 }
 
-async function readFile(response: Response, { options, stop }: Way): Promise<FetchedFile> {
-  const { status, headers, body } = response;
+/** The file of an answer, of which nothing was read yet. `onEnd` is called when its last byte has come. */
+function openFile(response: Response, way: Way, onEnd: () => void): FetchedFile {
+  const { status, headers } = response;
   if (status !== 200) throw new Refusal(`it answers with status ${status}`);
   if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
     throw new Refusal("its file is encoded, though it was asked for as it is");
-  if (Number(headers.get("content-length") ?? 0) > options.maxBytes) throw tooLarge();
-  const chunks: Uint8Array[] = [];
+  const said = headers.get("content-length");
+  const length = said === null ? undefined : Number(said);
+  if (length !== undefined && length > way.options.maxBytes) throw tooLarge();
+  return { pieces: piecesOf(response, way, onEnd), length };
+}
+
+async function* piecesOf(
+  response: Response,
+  { options, stop }: Way,
+  onEnd: () => void,
+): AsyncGenerator<Uint8Array> {
   let length = 0;
-  const reader = body?.getReader();
+  const reader = response.body?.getReader();
   for (;;) {
-    const chunk = reader === undefined ? undefined : (await unlessAborted(reader.read(), stop)).value;
-    if (chunk === undefined) break;
-    length += chunk.length;
+    const piece = reader === undefined ? undefined : await nextPiece(reader, stop);
+    if (piece === undefined) break;
+    length += piece.length;
     if (length > options.maxBytes) throw tooLarge();
-    chunks.push(chunk);
+    yield piece;
   }
   if (length === 0) throw new Refusal("its file is empty");
-  return { bytes: joinBytes(chunks), contentType: headers.get("content-type") ?? "" };
+  onEnd();
+}
+
+async function nextPiece(
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, "read">,
+  stop: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  try {
+    return (await unlessAborted(reader.read(), stop)).value;
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal(failureWords(error));
+  }
 }
 
 function tooLarge(): Refusal {

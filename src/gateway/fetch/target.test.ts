@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readRedirect, readTarget, Refusal } from "./target.ts";
+import { leadsOutside, readRedirect, readTarget, Refusal } from "./target.ts";
 
 const NONE = { allowedHosts: [], plainHttp: false };
 const HTTP = { allowedHosts: [], plainHttp: true };
@@ -97,6 +97,29 @@ describe("a host that is not of the public Internet is refused, by https and htt
         );
     });
   }
+});
+
+describe("where a link leads is told without asking for addresses:", () => {
+  const urls = (hosts: readonly string[]) =>
+    hosts.flatMap((host) => [`http://${host}/a`, `https://${host}/`]);
+
+  test("to no host that is not public, and to none that is written oddly", () => {
+    const wrongPort = new Set(ODD["a wrong port"]);
+    const odd = Object.values(ODD)
+      .flat()
+      .filter((host) => !wrongPort.has(host));
+    for (const url of urls([...INSIDE, ...odd])) expect([url, leadsOutside(url, [])]).toEqual([url, false]);
+  });
+
+  test("to any other, by whatever scheme and port", () => {
+    for (const url of urls(["example.com", "8.8.8.8", "[2606:4700:4700::1111]", "example.com:8443"]))
+      expect([url, leadsOutside(url, [])]).toEqual([url, true]);
+  });
+
+  test("to the operator's exceptions", () => {
+    expect(leadsOutside("http://minio.internal:9000/a", ["minio.internal:9000"])).toBe(true);
+    expect(leadsOutside("http://minio.internal:9001/a", ["minio.internal:9000"])).toBe(false);
+  });
 });
 
 /** Each way to write an address, a name or a URL that two readers may take for different things. */

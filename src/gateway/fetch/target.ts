@@ -40,6 +40,25 @@ const MAX_URL = 8_192;
  * without asking for the addresses of its name.
  */
 export function readTarget(text: string, exceptions: Exceptions): Target {
+  return checkTarget(readPlain(text, exceptions.allowedHosts), exceptions);
+}
+
+/**
+ * Whether a URL leads to the public Internet, or to an exception of the operator's, as far as can be said without asking
+ * for the addresses of its name. By which scheme and port is another question: who is given the URL may ask otherwise
+ * than we do.
+ */
+export function leadsOutside(text: string, allowedHosts: readonly string[]): boolean {
+  try {
+    const target = readPlain(text, allowedHosts);
+    return target.isException || isOutside(target);
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+function readPlain(text: string, allowedHosts: readonly string[]): Target {
   const [, , authority = ""] = text.length > MAX_URL ? [] : (PLAIN_URL.exec(text) ?? []);
   if (authority === "" || !URL.canParse(text)) throw new Refusal("it is no plain http(s) URL");
   const url = new URL(text);
@@ -48,7 +67,11 @@ export function readTarget(text: string, exceptions: Exceptions): Target {
   // 0x7f.1 and the like: an address is written as an address, whatever else a URL's reader takes for one.
   if (address !== undefined && authority.toLowerCase().replace(/:\d*$/, "") !== url.hostname)
     throw new Refusal("its address is not written plainly", url.hostname);
-  return checkTarget({ url, address, isException: isAllowed(url, exceptions.allowedHosts) }, exceptions);
+  return { url, address, isException: isAllowed(url, allowedHosts) };
+}
+
+function isOutside({ url, address }: Target): boolean {
+  return address === undefined ? isPublicName(url.hostname) : isPublicAddress(address);
 }
 
 /** The same for where a redirect leads from `from`. It may not leave https. */
@@ -64,13 +87,12 @@ export function readRedirect(location: string, from: URL, exceptions: Exceptions
 }
 
 function checkTarget(target: Target, { plainHttp }: Exceptions): Target {
-  const { url, address, isException } = target;
+  const { url, isException } = target;
   if (isException) return target;
   if (url.protocol !== "https:" && !plainHttp) throw new Refusal("it is http", url.hostname);
   // Empty is the port of the scheme: 443 or 80.
   if (url.port !== "") throw new Refusal("its port is not that of its scheme", url.hostname);
-  if (address === undefined ? !isPublicName(url.hostname) : !isPublicAddress(address))
-    throw new Refusal("its host is not of the public Internet", url.hostname);
+  if (!isOutside(target)) throw new Refusal("its host is not of the public Internet", url.hostname);
   return target;
 }
 

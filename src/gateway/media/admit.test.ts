@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import {
+  type AskOptions,
   askImage,
   askVideo,
   imageBody,
@@ -188,6 +189,16 @@ describe("a field that is null, and one that nobody knows", () => {
     ]);
   });
 
+  test("so are those of a frame, which stays one", () => {
+    const frame = { type: "image_url", image_url: LINK, "a\nb": null };
+    const { request, warnings } = askVideo(videoBody(SEEDANCE, { frame_images: [LINK, frame] }));
+    expect(request).toMatchObject({ firstFrame: LINK, lastFrame: LINK });
+    expect(warnings).toEqual([
+      "frame_images[1].type was left out: it is not a field of requests for videos",
+      "frame_images[1].a?b was left out: it is not a field of requests for videos",
+    ]);
+  });
+
   test("very many unknown ones are named by a few, and counted", () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`f${i}`, i]));
     const { warnings } = askImage(imageBody(QWEN, many));
@@ -205,19 +216,19 @@ describe("a field that is null, and one that nobody knows", () => {
 });
 
 describe("what can be said of a task beside its work", () => {
-  test("async, base64 and timeout of pictures", () => {
+  test("of pictures whether they are waited for, whether as base64, and for how long", () => {
     const of = (more: object) => {
-      const { async, base64, timeoutSec } = askImage(imageBody(QWEN, more));
-      return [async, base64, timeoutSec];
+      const { awaited, base64, timeoutSec } = askImage(imageBody(QWEN, more));
+      return [awaited, base64, timeoutSec];
     };
-    expect(of({})).toEqual([false, false, 300]);
-    expect(of({ async: true, timeout: 1_800 })).toEqual([true, false, 1_800]);
-    expect(of({ async: false, response_format: "b64_json", timeout: 30 })).toEqual([false, true, 30]);
-    expect(of({ response_format: "url" })).toEqual([false, false, 300]);
+    expect(of({})).toEqual([true, false, 300]);
+    expect(of({ async: true, timeout: 1_800 })).toEqual([false, false, 1_800]);
+    expect(of({ async: false, response_format: "b64_json", timeout: 30 })).toEqual([true, true, 30]);
+    expect(of({ response_format: "url" })).toEqual([true, false, 300]);
   });
 
-  test("timeout of films", () => {
-    expect(askVideo(videoBody(WAN)).timeoutSec).toBe(600);
+  test("of films how long they may take; nobody waits for one", () => {
+    expect(askVideo(videoBody(WAN))).toMatchObject({ timeoutSec: 600, awaited: false, base64: false });
     expect(askVideo(videoBody(WAN, { timeout: 3_600 })).timeoutSec).toBe(3_600);
   });
 });
@@ -363,6 +374,7 @@ describe("frames find their place", () => {
     ["a last frame and a text", [last, A], { firstFrame: A, lastFrame: B }],
     ["a first frame and a text", [first, B], { firstFrame: A, lastFrame: B }],
     ["a text and a first frame", [B, first], { firstFrame: A, lastFrame: B }],
+    ["an object whose place is null", [{ image_url: A, frame_type: null }], { firstFrame: A }],
   ];
   test.each(cases)("%s", (_, list, want) => expect(frames(list)).toEqual(want));
 
@@ -490,6 +502,52 @@ describe("media of a request", () => {
       );
       expect(ask(id, { reference_videos: ["rtsp://x.example/a"] })?.param).toBe("reference_videos[0]");
     }
+  });
+});
+
+describe("a link into a house is a 400 that names its field, whoever would follow it:", () => {
+  const frames = (url: string) => ({ frame_images: [{ image_url: url, frame_type: "first_frame" }] });
+  const fields: readonly (readonly [string, (url: string, more?: AskOptions) => unknown])[] = [
+    ["image[1]", (url, more) => askImage(imageBody(QWEN, { image: [LINK, url] }), more)],
+    ["mask", (url, more) => askImage(imageBody(EDIT, { mask: url }), more)],
+    ["sref", (url, more) => askImage(imageBody(MIDJOURNEY, { sref: url }), more)],
+    ["frame_images", (url, more) => askVideo(videoBody(WAN, frames(url)), more)],
+    ["frame_images", (url, more) => askVideo(videoBody(SEEDANCE, { frame_images: [LINK, url] }), more)],
+    ["input_references[0]", (url, more) => askVideo(videoBody(WAN, { input_references: [url] }), more)],
+    ["reference_videos[0]", (url, more) => askVideo(videoBody(WAN, { reference_videos: [url] }), more)],
+    ["reference_audios[0]", (url, more) => askVideo(videoBody(WAN, { reference_audios: [url] }), more)],
+  ];
+  const inside = [
+    "http://127.0.0.1/a",
+    "https://169.254.169.254/latest/meta-data",
+    "http://[::1]:8080/a",
+    "https://[::ffff:10.0.0.1]/a",
+    "http://localhost:8080/a",
+    "https://db.internal/a",
+    "http://2130706433/a",
+    "http://0x7f.1/a",
+    "http://１２７.0.0.1/a",
+  ];
+  for (const [path, ask] of fields)
+    test(path, () => {
+      for (const url of inside)
+        expect([url, refusalOf(() => ask(url))]).toEqual([
+          url,
+          {
+            kind: "invalid_request_error",
+            param: path,
+            message: `${path} must lead to a public host, written plainly.`,
+          },
+        ]);
+      for (const url of [LINK, "http://example.com:8080/a?b=c@d", "https://8.8.8.8/a"])
+        expect(refusalOf(() => ask(url))).toBeUndefined();
+    });
+
+  test("but for hosts that the operator excepted", () => {
+    const [, ask] = fields[0] ?? expect.unreachable();
+    const more = { allowedHosts: ["127.0.0.1:9000"] };
+    expect(refusalOf(() => ask("http://127.0.0.1:9000/a", more))).toBeUndefined();
+    expect(refusalOf(() => ask("http://127.0.0.1:9001/a", more))?.param).toBe("image[1]");
   });
 });
 

@@ -6,9 +6,20 @@ import { readImageBody } from "../../protocols/images/index.ts";
 import { readVideoBody } from "../../protocols/videos/index.ts";
 import type { Offer } from "../offer.ts";
 import { imageRequestOf } from "./image-request.ts";
+import { checkLinks } from "./links.ts";
 import { findMediaModel, type MediaModel } from "./model.ts";
 import { checkContext, quoteMedia } from "./quote.ts";
 import { videoRequestOf } from "./video-request.ts";
+
+/** A request for something new, and what it is decided by. */
+export interface AdmissionRequest {
+  readonly offer: Offer;
+  readonly caller: Caller;
+  readonly body: Uint8Array;
+  readonly nowMs: number;
+  /** Hosts that links may lead to though they are not public, as the operator has them. */
+  readonly allowedHosts: readonly string[];
+}
 
 /** A request for pictures or a film that may be served. */
 export interface TaskAdmission {
@@ -23,12 +34,9 @@ export interface TaskAdmission {
   /** What it usually costs. */
   readonly expectedCost: MicroCredits;
   readonly timeoutSec: number;
-}
-
-export interface ImageAdmission extends TaskAdmission {
-  /** Whether the caller asks after the task; else the answer waits for its end. */
-  readonly async: boolean;
-  /** Whether the pictures' bytes were asked for beside their links. */
+  /** Whether the answer waits for the task's end; else its caller asks after it. */
+  readonly awaited: boolean;
+  /** Whether the bytes of the result were asked for beside their links. */
   readonly base64: boolean;
 }
 
@@ -39,10 +47,11 @@ const VIDEO_TIMEOUT_SEC = 600;
  * Decides whether a request for pictures is served, and the most it can cost. Throws a 400 that names the field at
  * fault; never asks anything outside the process.
  */
-export function admitImage(offer: Offer, caller: Caller, body: Uint8Array, nowMs: number): ImageAdmission {
+export function admitImage({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
   const { fields, warnings } = readImageBody(body);
   const model = findMediaModel(offer, caller, "image", fields.model);
   const request = imageRequestOf(model, fields);
+  checkLinks(request, allowedHosts);
   checkContext(model, request);
   return {
     model,
@@ -50,21 +59,24 @@ export function admitImage(offer: Offer, caller: Caller, body: Uint8Array, nowMs
     warnings,
     ...quoteMedia(model, request, nowMs),
     timeoutSec: fields.timeout ?? IMAGE_TIMEOUT_SEC,
-    async: fields.async ?? false,
+    awaited: fields.async !== true,
     base64: fields.response_format === "b64_json",
   };
 }
 
-/** The same for a request for a film. */
-export function admitVideo(offer: Offer, caller: Caller, body: Uint8Array, nowMs: number): TaskAdmission {
+/** The same for a request for a film, which nobody waits for. */
+export function admitVideo({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
   const { fields, warnings } = readVideoBody(body);
   const model = findMediaModel(offer, caller, "video", fields.model);
   const taken = videoRequestOf(model, fields);
+  checkLinks(taken.request, allowedHosts);
   return {
     model,
     request: taken.request,
     warnings: [...warnings, ...taken.warnings],
     ...quoteMedia(model, taken.request, nowMs),
     timeoutSec: fields.timeout ?? VIDEO_TIMEOUT_SEC,
+    awaited: false,
+    base64: false,
   };
 }

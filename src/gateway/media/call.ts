@@ -1,11 +1,11 @@
-import { MAX_FILE_BYTES } from "../../assets/content.ts";
+import type { ByteAccount } from "../../core/byte-budget.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Hold } from "../../core/hold.ts";
-import { jsonValue } from "../../protocols/answer-json.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../providers/media.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
-import { callUpstream } from "../../providers/upstream.ts";
+import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
+import type { LongTexts } from "./long-texts.ts";
 
 /** An answer that describes media, or carries them in its JSON. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -22,6 +22,10 @@ export interface MediaCallParts {
     kind: "image" | "audio" | "video",
     signal: AbortSignal,
   ) => Promise<LoadedMedia>;
+  /** What of requests and answers is held whole is held on this account. */
+  readonly memory: ByteAccount;
+  /** Where the base64 of answers is left. */
+  readonly texts: Pick<LongTexts, "readJson">;
   readonly clock: Clock;
   /** Told the status of every answer, as soon as its head has come. */
   readonly onAnswer: (status: number) => void;
@@ -54,33 +58,51 @@ export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCal
 }
 
 async function send(
-  { paidBy, provider, onAnswer }: MediaCallParts,
+  parts: MediaCallParts,
   { method, path, headers, json }: MediaHttpRequest,
   clientHeaders: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<MediaHttpAnswer> {
-  const answer = await callUpstream(paidBy, {
-    provider,
-    method,
-    path,
-    headers: { ...clientHeaders, ...headers },
-    ...(json === undefined ? {} : { body: new TextEncoder().encode(JSON.stringify(json)) }),
-    stream: false,
-    signal,
-  });
-  onAnswer(answer.status);
-  const isMedia = /^(image|video|application\/octet-stream)\b/i.test(answer.contentType);
-  const bytes = await answer.readAll(isMedia ? MAX_FILE_BYTES.video : MAX_JSON_BYTES);
-  let parsed: { readonly value: unknown } | undefined;
-  return {
-    status: answer.status,
-    header: answer.header,
-    bytes,
-    get json() {
-      parsed ??= { value: isMedia ? undefined : jsonValue(bytes) };
-      return parsed.value;
-    },
-  };
+  const { paidBy, provider, memory, onAnswer } = parts;
+  const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
+  const held = body?.length ?? 0;
+  await memory.take(held, signal);
+  try {
+    const answer = await callUpstream(paidBy, {
+      provider,
+      method,
+      path,
+      headers: { ...clientHeaders, ...headers },
+      ...(body === undefined ? {} : { body }),
+      stream: false,
+      signal,
+    });
+    onAnswer(answer.status);
+    return await readAnswer(parts, answer, signal);
+  } finally {
+    memory.give(held);
+  }
+}
+
+/** Reads all of an answer. It stays on the account where it carries media, until the account is closed. */
+async function readAnswer(
+  { memory, texts }: MediaCallParts,
+  answer: UpstreamAnswer,
+  signal: AbortSignal,
+): Promise<MediaHttpAnswer> {
+  let room = 0;
+  let kept = 0;
+  try {
+    const bytes = await answer.readAll(MAX_JSON_BYTES, async (more) => {
+      await memory.take(more, signal);
+      room += more;
+    });
+    const { value, hasLongTexts } = texts.readJson(bytes);
+    if (hasLongTexts) kept = bytes.length;
+    return { status: answer.status, header: answer.header, bytes, json: value };
+  } finally {
+    memory.give(room - kept);
+  }
 }
 
 /** Runs `work` with a signal that ends it at the limit with `timeout_error`, or when the call's own signal does. */

@@ -49,7 +49,10 @@ export interface Course {
 /** What is known of a job so far; read by whoever ends the run in its midst. */
 export interface CourseProgress {
   job: string | null;
+  /** How often the provider was about to be sent the task, */
   attempts: number;
+  /** and how often of these it did not take it for sure. */
+  refusals: number;
   /** Whether the provider has the work, or may have it. */
   mayBeAtWork: boolean;
 }
@@ -95,24 +98,48 @@ export async function followCourse(course: Course): Promise<CourseEnd> {
 
 type Working = Extract<MediaStep, { state: "working" }>;
 
+/** Sends the task, and again for as long as it surely has not begun; in doubt once more. */
 async function begin(course: Course): Promise<Working | CourseEnd> {
-  const { run, adapter, progress } = course;
+  const { adapter, progress } = course;
   const most = adapter.find === undefined ? MOST_IN_DOUBT : MOST_SURE;
-  for (;;) {
+  for (let refusals = 0; ;) {
     if (progress.mayBeAtWork) {
       const job = await lookUp(course);
       if (job !== undefined) return { state: "working", job, pollAfterMs: 0 };
     }
-    if (progress.attempts >= most) {
+    const inDoubt = progress.attempts - progress.refusals;
+    if (inDoubt >= most) {
       course.onTrouble("nobody can tell what became of the task, and it is sent no more");
       return { state: "lost_track" };
     }
-    progress.attempts += 1;
-    await run.beginAttempt();
-    const sent = await sendUntilTaken(course);
-    if (sent !== "in_doubt") return sent;
-    await pause(course, grown(1_000, progress.attempts - 1, 8_000));
+    const sent = await attempt(course);
+    switch (sent.kind) {
+      case "taken":
+        return sent.step;
+      case "over":
+        return sent.end;
+      case "in_doubt":
+        refusals = 0;
+        await pause(course, grown(1_000, inDoubt, 8_000));
+        break;
+      case "busy":
+        if (!(await waitForRoom(course, sent, refusals))) return { state: "overloaded" };
+        refusals += 1;
+    }
   }
+}
+
+/** Waits until a provider that takes no work is to be asked again; false where the deadline would come first. */
+async function waitForRoom(
+  { run, clock, random }: Course,
+  { retryAfterMs }: Extract<Sent, { kind: "busy" }>,
+  refusals: number,
+): Promise<boolean> {
+  const waitMs = retryAfterMs === undefined ? grown(1_000, refusals, 60_000) : heededMs(retryAfterMs);
+  const delayMs = jittered(waitMs, random);
+  if (clock.nowMs() + delayMs >= run.deadlineMs) return false;
+  await wait(clock, delayMs, run.signal);
+  return true;
 }
 
 /** The job of the last attempt, where the provider can be asked for it and has one. */
@@ -142,26 +169,23 @@ type Sent =
   | { readonly kind: "busy"; readonly retryAfterMs?: number; readonly error?: unknown }
   | { readonly kind: "over"; readonly end: CourseEnd; readonly mayBeAtWork: boolean };
 
-/** Sends the task, and again for as long as it surely has not begun. */
-async function sendUntilTaken(course: Course): Promise<Working | CourseEnd | "in_doubt"> {
-  const { run, progress, clock } = course;
+/** Sends the task, once that is written down, and writes down what was surely for nothing. */
+async function attempt(course: Course): Promise<Sent> {
+  const { run, progress } = course;
   const wasInDoubt = progress.mayBeAtWork;
-  for (let refusals = 0; ; refusals += 1) {
-    progress.mayBeAtWork = true;
-    const sent = await sendOnce(course);
-    course.failpoint("task.sent");
-    if (sent.kind === "taken") return sent.step;
-    if (sent.kind === "in_doubt") return "in_doubt";
-    // What was sent before this may still be at work.
-    progress.mayBeAtWork = wasInDoubt || (sent.kind === "over" && sent.mayBeAtWork);
-    if (sent.kind === "over") return sent.end;
+  progress.attempts += 1;
+  await run.beginAttempt();
+  progress.mayBeAtWork = true;
+  const sent = await sendOnce(course);
+  course.failpoint("task.sent");
+  // What was sent before this may still be at work.
+  if (sent.kind === "busy" || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
+  if (sent.kind === "busy") {
     course.onTrouble("the provider takes no work now", sent.error);
-    const { retryAfterMs } = sent;
-    const waitMs = retryAfterMs === undefined ? grown(1_000, refusals, 60_000) : heededMs(retryAfterMs);
-    const delayMs = jittered(waitMs, course.random);
-    if (clock.nowMs() + delayMs >= run.deadlineMs) return { state: "overloaded" };
-    await wait(clock, delayMs, run.signal);
+    progress.refusals += 1;
+    await run.noteRefusal();
   }
+  return sent;
 }
 
 async function sendOnce(course: Course): Promise<Sent> {

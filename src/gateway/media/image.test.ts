@@ -66,6 +66,7 @@ function open(task: Task, files: "there" | "away" = "there") {
     clock,
     live: new Set(),
     offer: () => mediaOffer(),
+    allowedHosts: () => [],
   };
   const log = (_: string, fields: LogFields = {}): void => void lines.push(fields);
   const record = openRequestRecord({ info: log, warn: log, error: log }, clock, {

@@ -8,6 +8,7 @@ import {
 } from "../../protocols/images/encode-image.ts";
 import { type CompletedTask, isCompleted } from "../../protocols/task-members.ts";
 import { admitImage } from "./admit.ts";
+import { submitTask } from "./submit.ts";
 import {
   awaitTask,
   cancelTask,
@@ -16,7 +17,6 @@ import {
   type MediaInput,
   type MediaServices,
   noteEnd,
-  submitTask,
   type TaskAsked,
 } from "./task.ts";
 
@@ -24,13 +24,9 @@ import {
  * Makes pictures: a 202 with the task where the request says `async`, else the result once there is one. Both are the
  * same task. Throws a `GatewayError` for everything else.
  */
-export async function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
-  const offer = services.offer();
-  const admission = admitImage(offer, input.caller, input.body, services.clock.nowMs());
-  const { base64, async } = admission;
-  const admitted = { kind: "image", admission, offer, base64, awaited: !async } as const;
-  return submitTask(services, input, admitted, async (task) => {
-    if (async) return { status: 202, body: encodeImageTask(task, []), task };
+export function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
+  return submitTask(services, input, admitImage, async (task, { awaited, base64 }) => {
+    if (!awaited) return { status: 202, body: encodeImageTask(task, []), task };
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);
     if (!isCompleted(ended)) throw failureError(ended);

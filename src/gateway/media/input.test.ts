@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { Readable } from "node:stream";
+import { createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MediaKind } from "../../core/media-type.ts";
-import type { FetchedFile, GuardedFetchOptions } from "../fetch/guarded-fetch.ts";
-import { loadInput, MAX_INPUT_BYTES } from "./input.ts";
+import type { GuardedFetch, GuardedFetchOptions } from "../fetch/guarded-fetch.ts";
+import { type InputParts, loadInput, MAX_INPUT_BYTES } from "./input.ts";
 
 const of = (text: string): Uint8Array =>
   Uint8Array.from(text.padEnd(64, "\u0000"), (letter) => letter.charCodeAt(0));
@@ -15,23 +17,21 @@ const SVG = new TextEncoder().encode(
 const uri = (bytes: Uint8Array, type: string): string => `data:${type};base64,${bytes.toBase64()}`;
 
 const signal = new AbortController().signal;
-const nowhere = {
+const budget = createByteBudget(() => 1);
+const memory = budget.open();
+const nowhere: InputParts = {
   signal,
-  fetch: (): Promise<FetchedFile> => Promise.reject(new Error("nothing is to be fetched")),
+  memory,
+  fetch: () => Promise.reject(new Error("nothing is to be fetched")),
 };
 
-function server(bytes: Uint8Array, contentType: string) {
+function server(bytes: Uint8Array) {
   const asked: { url: string; options: GuardedFetchOptions }[] = [];
-  return {
-    asked,
-    parts: {
-      signal,
-      fetch: async (url: string, options: GuardedFetchOptions): Promise<FetchedFile> => {
-        asked.push({ url, options });
-        return { bytes, contentType };
-      },
-    },
+  const fetch: GuardedFetch = (url, options, take) => {
+    asked.push({ url, options });
+    return take({ pieces: Readable.from([bytes]), length: undefined });
   };
+  return { asked, parts: { signal, memory, fetch } };
 }
 
 async function kindOf(load: Promise<unknown>): Promise<string> {
@@ -57,7 +57,7 @@ describe("an input", () => {
     test(`of ${mediaType} is what its content is, whatever is said of it, as a data URI and by a URL`, async () => {
       for (const type of [mediaType, "image/jpeg", "text/html", ""]) {
         expect(await loadInput(uri(bytes, type), kind, nowhere)).toEqual({ mediaType, bytes });
-        const { parts, asked } = server(bytes, type);
+        const { parts, asked } = server(bytes);
         expect(await loadInput("https://a.example/x", kind, parts)).toEqual({ mediaType, bytes });
         expect(asked).toMatchObject([
           { url: "https://a.example/x", options: { maxBytes: MAX_INPUT_BYTES[kind], signal } },
@@ -84,7 +84,7 @@ describe("an input", () => {
       expect(await kindOf(loadInput(uri(bytes, "image/png"), "image", nowhere))).toBe(
         "invalid_request_error",
       );
-      const { parts } = server(bytes, "image/png");
+      const { parts } = server(bytes);
       expect(await kindOf(loadInput("https://a.example/x.png", "image", parts))).toBe(
         "invalid_request_error",
       );
@@ -113,7 +113,7 @@ describe("an input", () => {
   test("of anything else goes to the guarded fetch, whose error is the client's", async () => {
     for (const input of ["file:///etc/passwd", "aGVsbG8=", "", "javascript:x"]) {
       const refused = new GatewayError("invalid_request_error", "refused");
-      const load = loadInput(input, "image", { signal, fetch: () => Promise.reject(refused) });
+      const load = loadInput(input, "image", { signal, memory, fetch: () => Promise.reject(refused) });
       expect(await load.catch((error: unknown) => error)).toBe(refused);
     }
   });

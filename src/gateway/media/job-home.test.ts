@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { Readable } from "node:stream";
 import {
   FILM,
   mediaModel,
@@ -9,6 +10,7 @@ import {
 } from "../../../test/gateway/media-run.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { testFilm } from "../../../test/upstream/media/result-files.ts";
+import { createByteBudget } from "../../core/byte-budget.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
@@ -102,7 +104,8 @@ test("a film that runs when the address of its provider is changed is made to it
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     assets: createTestFiles(),
-    fetch: async () => ({ bytes: testFilm(), contentType: "" }),
+    fetch: (_url, _options, take) => take({ pieces: Readable.from([testFilm()]), length: testFilm().length }),
+    memory: createByteBudget(() => 1),
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,

@@ -22,9 +22,11 @@ import {
 } from "../../../test/gateway/scripted-maker.ts";
 import { testFilm, testPicture } from "../../../test/upstream/media/result-files.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
+import { Readable } from "node:stream";
+import { createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
-import type { MediaDone, MediaOutput, MediaRefusal } from "../../providers/media.ts";
+import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { TaskOutcome } from "../../tasks/runner.ts";
 import { createMediaRunner } from "./job.ts";
@@ -78,13 +80,14 @@ function scene(
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
-    async fetch(url, { maxBytes }) {
+    async fetch(url, { maxBytes }, take) {
       fetched.push(url);
       bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
-      return { bytes, contentType: "" };
+      return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
+    memory: createByteBudget(() => 1),
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,
@@ -154,11 +157,11 @@ describe("a task that nobody has begun", () => {
       steps: ["attempt", "job a", "job b"],
     },
     {
-      name: "is sent again while its provider takes no work, as one attempt",
+      name: "is sent again while its provider takes no work, and none of it counts",
       script: { create: [refused("busy"), refused("busy"), upstream("ECONNREFUSED"), done()] },
       want: "1 for 350000000",
-      calls: ["create 1", "create 1", "create 1", "create 1"],
-      steps: ["attempt"],
+      calls: ["create 1", "create 2", "create 3", "create 4"],
+      steps: [...[1, 2, 3].flatMap(() => ["attempt", "refusal"]), "attempt"],
     },
     {
       name: "is sent once more when nobody can tell whether it was begun",
@@ -240,7 +243,7 @@ describe("a task that nobody has begun", () => {
     expect(clock.nowMs()).toBeLessThan(run.deadlineMs);
     // One second, doubled to a minute.
     expect(maker.timesMs.slice(0, 8)).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000]);
-    expect(run.steps).toEqual(["attempt"]);
+    expect(run.steps.slice(-2)).toEqual(["attempt", "refusal"]);
   });
 
   for (const [retryAfterMs, wantMs] of [
@@ -291,6 +294,23 @@ describe("a task that was left behind", () => {
     expect(told(await again)).toBe("released");
     expect(told(await begin(run.next()))).toBe("generation_error, unfinished");
     expect(maker.calls).toEqual(["create 1", "create 2"]);
+  });
+
+  test("while its provider took no work has used nothing up, however often that was", async () => {
+    const { run, begin, outcome, clock } = scene({
+      create: [...Array<MediaStep>(4).fill(refused("busy")), refused("unclear"), done()],
+    });
+    let next = run;
+    for (let restarts = 0; restarts < 4; restarts += 1) {
+      const waiting = begin(next);
+      await clock.advance(0);
+      next.stop("shutdown");
+      expect(told(await waiting)).toBe("released");
+      next = next.next();
+      expect(next.attempts - next.refusals).toBe(0);
+    }
+    // In doubt it is sent once more, as ever.
+    expect(told(await outcome(next))).toBe("1 for 350000000");
   });
 
   const cases: readonly {
@@ -593,10 +613,14 @@ describe("outputs", () => {
     expect(log.lines.every(({ level }) => level === "warn")).toBe(true);
   });
 
-  test("wait for their store, however long it is away, and are fetched no second time", async () => {
+  test("wait for their store, however long it is away, and are asked for again by their address", async () => {
     const { outcome, files, fetched, clock } = scene(
-      { create: [done([url("a")])] },
-      { behind: () => testPicture() },
+      {
+        create: [
+          done([url("a"), { bytes: testPicture(20, 10) }, { base64: testPicture(30, 10).toBase64() }]),
+        ],
+      },
+      { request: { ...PICTURE, n: 3 }, behind: () => testPicture() },
     );
     const store = files.store.bind(files);
     const startMs = clock.nowMs();
@@ -605,8 +629,9 @@ describe("outputs", () => {
         throw new GatewayError("overloaded_error", "Results cannot be stored.");
       return store(...file);
     };
-    expect(told(await outcome())).toBe("1 for 350000000");
-    expect(fetched).toHaveLength(1);
+    expect(told(await outcome())).toBe("3 for 1050000000");
+    expect(fetched.length).toBeGreaterThan(5);
+    expect(fetched.length).toBeLessThan(20);
   });
 
   test("whose store is away until the deadline end the task there, at the operator's loss", async () => {

@@ -1,4 +1,5 @@
 import type { Assets } from "../../assets/assets.ts";
+import type { ByteAccount, ByteBudget } from "../../core/byte-budget.ts";
 import { type Clock, wait } from "../../core/clock.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import { describeError, type Log } from "../../core/log.ts";
@@ -18,6 +19,7 @@ import { bindAdapter, type BoundAdapter, type Course, type CourseProgress, follo
 import { failureOf, noResult } from "./failure.ts";
 import { loadInput } from "./input.ts";
 import { homeOf, jobNote } from "./job-home.ts";
+import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "./model.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
@@ -30,6 +32,8 @@ export interface MediaRunnerParts {
   readonly offer: () => Offer;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
+  /** What all runs of this process may hold whole in memory. */
+  readonly memory: ByteBudget;
   readonly clock: Clock;
   readonly random: Random;
   readonly failpoint: Failpoint;
@@ -61,12 +65,14 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
         model,
         provider,
       });
-      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > 0 };
+      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > run.refusals };
     }
     try {
       return await work(job);
     } catch (error) {
       return afterThrow(job, error);
+    } finally {
+      job.memory.close();
     }
   };
 }
@@ -85,6 +91,8 @@ interface Job {
   readonly adapter: BoundAdapter;
   readonly progress: CourseProgress;
   readonly attempts: Attempt[];
+  readonly memory: ByteAccount;
+  readonly texts: LongTexts;
   firstByteAtMs: number | null;
 }
 
@@ -105,7 +113,8 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
   const progress = {
     job,
     attempts: run.attempts,
-    mayBeAtWork: run.attempts > 0 || job !== null,
+    refusals: run.refusals,
+    mayBeAtWork: run.attempts > run.refusals || job !== null,
   };
   return {
     parts,
@@ -117,6 +126,8 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     adapter,
     progress,
     attempts: [],
+    memory: parts.memory.open(),
+    texts: createLongTexts(),
     firstByteAtMs: null,
   };
 }
@@ -163,7 +174,7 @@ interface CallKind {
 }
 
 function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: CallKind): MediaCall {
-  const { parts, run, payload, provider, upstreamId } = job;
+  const { parts, run, payload, provider, upstreamId, memory, texts } = job;
   const { clock } = parts;
   const at = job.attempts.length;
   if (isAttempt)
@@ -180,7 +191,9 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
       upstreamId,
       model: run.model,
       clientHeaders: payload.clientHeaders,
-      load: (input, kind, stop) => loadInput(input, kind, { fetch: parts.fetch, signal: stop }),
+      load: (input, kind, stop) => loadInput(input, kind, { fetch: parts.fetch, memory, signal: stop }),
+      memory,
+      texts,
       clock,
       onAnswer(status) {
         job.firstByteAtMs ??= clock.nowMs();
@@ -213,7 +226,7 @@ function lateSignal({ run, adapter, parts }: Job): AbortSignal {
 
 /** Takes the outputs over and says what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
-  const { parts, run, payload, provider } = job;
+  const { parts, run, payload, provider, memory, texts } = job;
   const { clock, random, failpoint, assets, fetch, cutGrid } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
@@ -222,7 +235,21 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { request, base64 } = payload;
   const asked = request.kind === "image" ? request.n : 1;
   const files = await keepOutputs(
-    { run, asked, signal, assets, fetch, cutGrid, ownHosts, clock, random, failpoint, onTrouble },
+    {
+      run,
+      asked,
+      signal,
+      assets,
+      fetch,
+      texts,
+      memory,
+      cutGrid,
+      ownHosts,
+      clock,
+      random,
+      failpoint,
+      onTrouble,
+    },
     outputs,
   );
   if (files.length === 0) {
@@ -293,10 +320,12 @@ function cancelBehind(job: Job): void {
   const { cancel } = adapter;
   if (name === null || cancel === undefined) return;
   const { signal } = new AbortController();
+  // The run has an end before this has.
+  const aside = { ...job, memory: parts.memory.open() };
   const tryOften = async (): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        const call = callFor(job, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal });
+        const call = callFor(aside, attempts, { limitMs: CANCEL.limitMs, isAttempt: false, signal });
         if (await cancel(name, call)) return;
         tell(job, "warn", "the provider could not be told to stop");
       } catch (error) {
@@ -306,7 +335,7 @@ function cancelBehind(job: Job): void {
       await wait(parts.clock, jittered(grown(1_000, tries - 1, 10_000), parts.random), signal);
     }
   };
-  void tryOften();
+  void tryOften().finally(() => aside.memory.close());
 }
 
 function timelineOf({ parts, run, provider, attempts, firstByteAtMs }: Job): RequestTimeline {

@@ -1,14 +1,19 @@
-import type { Assets } from "../../assets/assets.ts";
+import type { Assets, FileSource } from "../../assets/assets.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
+import type { ByteAccount } from "../../core/byte-budget.ts";
+import { joinBytes } from "../../core/bytes.ts";
 import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Random } from "../../core/random.ts";
 import type { ResultFile } from "../../core/task.ts";
 import type { MediaOutput } from "../../providers/media.ts";
+import type { Grid } from "../../runtime/pictures/cut-grid.ts";
 import type { GridCutter } from "../../runtime/pictures/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../../tasks/runner.ts";
-import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
+import type { FetchedFile, GuardedFetch } from "../fetch/guarded-fetch.ts";
+import { wholeFile } from "../fetch/whole-file.ts";
+import type { LongTexts } from "./long-texts.ts";
 import { grown, jittered } from "./waits.ts";
 
 /** What the outputs of one run are taken over with. */
@@ -20,6 +25,10 @@ export interface OutputParts {
   readonly signal: AbortSignal;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
+  /** Where the base64 of the provider's answers is. */
+  readonly texts: Pick<LongTexts, "decode">;
+  /** What must be whole in memory is held on this account. */
+  readonly memory: ByteAccount;
   readonly cutGrid: GridCutter;
   /** Hosts of the provider itself, which need not be public where the provider is not. */
   readonly ownHosts: readonly string[];
@@ -38,7 +47,7 @@ const FETCH_MS = { image: 60_000, video: 120_000 } as const;
 /**
  * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for; of a grid each
  * of its pictures is a file. One that cannot be had, or is not what was asked for, is left out; while the store is away
- * they wait for it. Rejects with the signal's reason.
+ * they wait for it. None is held as a whole but a grid. Rejects with the signal's reason.
  */
 export async function keepOutputs(
   parts: OutputParts,
@@ -57,23 +66,15 @@ export function countOf(outputs: readonly MediaOutput[]): number {
 }
 
 async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<readonly ResultFile[]> {
-  const { signal, failpoint, onTrouble } = parts;
+  const { signal, onTrouble } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1) {
     if (tries > 1) await pause(parts, tries - 2);
     try {
-      const bytes = await bytesOf(parts, output);
-      const pictures = output.grid === undefined ? [bytes] : await parts.cutGrid(bytes, output.grid);
-      const files: ResultFile[] = [];
-      for (const picture of pictures) {
-        const file = await store(parts, picture);
-        if ("notStored" in file) onTrouble("an output is not what was asked for", file.notStored);
-        else {
-          failpoint("task.file_stored");
-          files.push(file);
-        }
-      }
+      const files = await (output.grid === undefined
+        ? keepFile(parts, output)
+        : keepGrid(parts, output, output.grid));
       // The same bytes would not become better ones.
-      if (files.length > 0 || "bytes" in output) return files;
+      if (files.length > 0 || !("url" in output)) return files;
     } catch (error) {
       if (error instanceof TaskStop) throw error;
       signal.throwIfAborted();
@@ -83,12 +84,61 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<read
   return [];
 }
 
-/** Stores what was made, however long the store is away: what is lost here was made for nothing. */
-async function store(parts: OutputParts, bytes: Uint8Array): ReturnType<Assets["store"]> {
-  const { run, signal, assets, onTrouble } = parts;
+/** Stores an output as it comes. Where the store is away meanwhile, the output is asked for again once it is back. */
+function keepFile(parts: OutputParts, output: MediaOutput): Promise<readonly ResultFile[]> {
+  return untilStored(parts, async () => {
+    if ("url" in output) return fetchOutput(parts, output, ({ pieces }) => store(parts, pieces));
+    return store(parts, "bytes" in output ? output.bytes : parts.texts.decode(output.base64));
+  });
+}
+
+/** Cuts a grid, which takes all of it, and stores its pictures. */
+async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Promise<readonly ResultFile[]> {
+  const { memory, signal } = parts;
+  const room = MAX_FILE_BYTES.image;
+  await memory.take(room, signal);
+  try {
+    const file = await wholeOutput(parts, output);
+    const kept: ResultFile[] = [];
+    for (const picture of await parts.cutGrid(file, grid))
+      kept.push(...(await untilStored(parts, () => store(parts, picture))));
+    return kept;
+  } finally {
+    memory.give(room);
+  }
+}
+
+async function wholeOutput(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
+  if ("url" in output) return fetchOutput(parts, output, wholeFile);
+  // Cutting takes the memory along, and a second try needs it.
+  if ("bytes" in output) return output.bytes.slice();
+  return joinBytes(await Array.fromAsync(parts.texts.decode(output.base64)));
+}
+
+async function store(
+  { run, assets, failpoint, onTrouble, ...parts }: OutputParts,
+  source: FileSource,
+): Promise<readonly ResultFile[]> {
+  const again = <Done>(work: () => Promise<Done>): Promise<Done> =>
+    untilStored({ onTrouble, ...parts }, work);
+  const file = await assets.store(run.id, source, run.kind, again);
+  if ("notStored" in file) {
+    onTrouble("an output is not what was asked for", file.notStored);
+    return [];
+  }
+  failpoint("task.file_stored");
+  return [file];
+}
+
+/** What `work` comes to, however long the store is away: what is lost here was made for nothing. */
+async function untilStored<Done>(
+  parts: Pick<OutputParts, "signal" | "clock" | "random" | "onTrouble">,
+  work: () => Promise<Done>,
+): Promise<Done> {
+  const { signal, onTrouble } = parts;
   for (let tries = 0; ; tries += 1) {
     try {
-      return await assets.store(run.id, bytes, run.kind);
+      return await work();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof GatewayError) || error.kind !== "overloaded_error") throw error;
@@ -98,20 +148,25 @@ async function store(parts: OutputParts, bytes: Uint8Array): ReturnType<Assets["
   }
 }
 
-function pause({ clock, random, signal }: OutputParts, times: number): Promise<void> {
+function pause(
+  { clock, random, signal }: Pick<OutputParts, "clock" | "random" | "signal">,
+  times: number,
+): Promise<void> {
   return wait(clock, jittered(grown(1_000, times, 15_000), random), signal);
 }
 
-async function bytesOf(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
-  if ("bytes" in output) return output.bytes;
-  const { run, signal, ownHosts } = parts;
-  parts.failpoint("task.downloading");
-  const { bytes } = await parts.fetch(output.url, {
+function fetchOutput<Taken>(
+  { run, signal, ownHosts, failpoint, ...parts }: OutputParts,
+  { url, headers }: Extract<MediaOutput, { url: string }>,
+  take: (file: FetchedFile) => Promise<Taken>,
+): Promise<Taken> {
+  failpoint("task.downloading");
+  const options = {
     maxBytes: MAX_FILE_BYTES[run.kind],
     timeoutMs: FETCH_MS[run.kind],
     signal,
     allowedHosts: ownHosts,
-    ...(output.headers === undefined ? {} : { headers: output.headers }),
-  });
-  return bytes;
+    ...(headers === undefined ? {} : { headers }),
+  };
+  return parts.fetch(url, options, take);
 }

@@ -15,3 +15,14 @@ export function taskProvider(
   }
   return undefined;
 }
+
+/** Headers that say where a task's result comes from: from who works on it, else from who is asked first. */
+export function providerHeaders(
+  offer: Offer,
+  kind: TaskKind,
+  model: string,
+  provider: string | null = null,
+): Readonly<Record<string, string>> {
+  const name = provider ?? taskProvider(offer, kind, model)?.name;
+  return (name === undefined ? undefined : offer.mediaProviders.get(name)?.answerHeaders) ?? {};
+}

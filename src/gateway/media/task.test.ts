@@ -3,20 +3,20 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { LogFields } from "../../core/log.ts";
+import type { MediaRequest } from "../../core/media.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Task } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";
 import type { Tasks, TaskSubmission } from "../../tasks/tasks.ts";
 import type { TaskAdmission } from "./admit.ts";
 import type { Offer } from "../offer.ts";
+import { submitTask } from "./submit.ts";
 import {
-  type AdmittedTask,
   awaitTask,
   cancelTask,
   findTask,
   type MediaInput,
   type MediaServices,
-  submitTask,
   type Waiting,
 } from "./task.ts";
 import { openRequestRecord } from "../request-record.ts";
@@ -63,6 +63,8 @@ const ADMISSION = {
   model: MODEL,
   request: { kind: "image", prompt: "p" },
   warnings: ["w"],
+  awaited: false,
+  base64: false,
   snapshot: { version: "1", prices: [], pricedAtMs: 1 },
   amount: 5n,
   expectedCost: 2n,
@@ -102,6 +104,7 @@ function open(does: Partial<Tasks> = {}) {
     clock,
     live,
     offer: () => OFFER,
+    allowedHosts: () => [],
   };
   const log = (_: string, line: LogFields = {}): void => void fields.push(line);
   const record = openRequestRecord({ info: log, warn: log, error: log }, clock, {
@@ -118,12 +121,12 @@ function open(does: Partial<Tasks> = {}) {
   });
   const submit = (
     kind: "image" | "video" = "image",
-    more: Partial<AdmittedTask> & { caller?: Caller } = {},
+    { caller, ...more }: Partial<TaskAdmission> & { caller?: Caller } = {},
   ) =>
     submitTask(
       services,
-      input(more.caller),
-      { kind, admission: ADMISSION, offer: OFFER, ...more },
+      input(caller),
+      () => ({ ...ADMISSION, request: { ...ADMISSION.request, kind } as MediaRequest, ...more }),
       async (task) => ({ status: 202, body: "{}", task }),
     );
   return { services, submitted, asked, fields, live, record, clock, submit, input };
@@ -226,7 +229,7 @@ describe("limits of keys", () => {
     const waits = submitTask(
       services,
       input(caller),
-      { kind: "image", admission: ADMISSION, offer: OFFER },
+      () => ADMISSION,
       (task) => new Promise((resolve) => (answer = () => resolve({ status: 200, body: "", task }))),
     );
     expect((await errorOf(submit("image", { caller }))).status).toBe(429);
@@ -249,7 +252,7 @@ describe("limits of keys", () => {
     const { headers } = await submitTask(
       services,
       input(caller),
-      { kind: "image", admission: ADMISSION, offer: OFFER },
+      () => ADMISSION,
       async (task) => ({ status: 200, body: "", task: { ...task, result } }),
     );
     expect(headers["x-ratelimit-remaining-tokens"]).toBe("900");

@@ -2,19 +2,14 @@ import type { Assets } from "../../assets/assets.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/clock.ts";
 import { creditsText } from "../../core/credits.ts";
-import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
-import type { Model } from "../../core/model.ts";
+import { GatewayError } from "../../core/errors.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
-import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
-import { chatCompletions } from "../../protocols/chat-completions/index.ts";
+import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
-import type { TaskAdmission } from "./admit.ts";
 import type { Offer } from "../offer.ts";
-import { holdRefusalError } from "../hold-refusal.ts";
-import { passKeyLimits } from "../key-limits.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { readStore } from "../store-read.ts";
-import { taskProvider } from "./provider.ts";
+import { providerHeaders } from "./provider.ts";
 
 /** What the use cases of pictures and films need. */
 export interface MediaServices {
@@ -24,6 +19,8 @@ export interface MediaServices {
   readonly clock: Clock;
   /** The models and providers of this moment; a request sees one of them throughout. */
   offer(): Offer;
+  /** Hosts that links may lead to though they are not public, as the operator has them now. */
+  allowedHosts(): readonly string[];
   /** Requests that wait for their task, so that a shutdown can end them. */
   readonly live: Set<Waiting>;
 }
@@ -50,155 +47,6 @@ export interface MediaAnswer {
   readonly body: string;
   readonly warnings: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A request that nothing speaks against but its key's limits and what it costs. */
-export interface AdmittedTask {
-  readonly kind: TaskKind;
-  readonly admission: TaskAdmission;
-  /** What it was admitted by. */
-  readonly offer: Offer;
-  /** Whether the client asked for the bytes of the result themselves; absent is no. */
-  readonly base64?: boolean;
-  /** Whether the request waits for the task's end; absent is no. */
-  readonly awaited?: boolean;
-}
-
-/** What is told of a task that was submitted. */
-export interface SubmittedAnswer {
-  readonly status: 200 | 202;
-  readonly body: string;
-  /** The task as it was told of. */
-  readonly task: Task;
-}
-
-const NO_TOKENS: UsedTokens = { input: 0, output: 0 };
-
-/** How long a client is told to wait where nobody knows how long it takes. */
-const BUSY_SEC = 10;
-
-/** What differs between the kinds: what a key's limits refuse with, what costs less, what too many waiting tasks are. */
-const KINDS = {
-  image: {
-    limitedAs: "rate_limit_error",
-    less: "fewer or smaller pictures",
-    tooMany: (message: string) => new GatewayError("rate_limit_error", message, { retryAfterSec: BUSY_SEC }),
-  },
-  video: {
-    // The interface lists no 429 for films.
-    limitedAs: "overloaded_error",
-    less: "a shorter or smaller film",
-    tooMany: (message: string) => new GatewayError("invalid_request_error", message),
-  },
-} as const;
-
-/**
- * Passes the limits of the caller's key, sets credit aside and queues the task, and gives what `answer` makes of it. The
- * request counts as under way for its key until `answer` has resolved.
- */
-export async function submitTask(
-  services: MediaServices,
-  input: MediaInput,
-  admitted: AdmittedTask,
-  answer: (task: Task) => Promise<SubmittedAnswer>,
-): Promise<MediaAnswer> {
-  const { caller, record } = input;
-  const { kind, admission, offer } = admitted;
-  const { model, warnings } = admission;
-  record.note({ model: model.id });
-  const told = askProvider(admitted, input.headers);
-  const limited = passKeyLimits(
-    services,
-    { caller, record, format: chatCompletions, refusedAs: KINDS[kind].limitedAs },
-    NO_TOKENS,
-  );
-  const headers = (provider?: string | null): Readonly<Record<string, string>> => ({
-    ...limited?.headers(),
-    ...providerHeaders(offer, kind, model.id, provider),
-  });
-  try {
-    const { status, body, task } = await answer(await queue(services, input, admitted, told));
-    limited?.pass.end(usedTokens(task));
-    return { status, body, warnings, headers: headers(task.provider) };
-  } catch (error) {
-    limited?.pass.end(NO_TOKENS);
-    throw withHeaders(toGatewayError(error), headers());
-  }
-}
-
-async function queue(
-  { tasks }: MediaServices,
-  { caller, record }: MediaInput,
-  { kind, admission, base64, awaited = false }: AdmittedTask,
-  { clientHeaders, minPendingMs }: Told,
-): Promise<Task> {
-  const { model, request, warnings, snapshot, amount, expectedCost, timeoutSec } = admission;
-  const task = await tasks.submit({
-    kind,
-    accountId: caller.accountId,
-    keyId: caller.keyId,
-    requestId: record.requestId,
-    model,
-    snapshot,
-    amount,
-    expectedCost,
-    payload: { request, clientHeaders, ...(base64 === true ? { base64 } : {}) },
-    warnings,
-    timeoutSec,
-    ...(minPendingMs === undefined ? {} : { minPendingMs }),
-    awaited,
-  });
-  if (typeof task !== "string") {
-    record.note({ task: task.id });
-    return task;
-  }
-  const { less, tooMany } = KINDS[kind];
-  if (task !== "too_many_pending") throw holdRefusalError(task, less);
-  throw tooMany(
-    "The account has as many tasks waiting as it may have. Wait until some of them have begun, or cancel some.",
-  );
-}
-
-/** What providers are told of a request beside itself, and how long its task is to stay pending at least. */
-interface Told {
-  readonly clientHeaders: Readonly<Record<string, string>>;
-  readonly minPendingMs: number | undefined;
-}
-
-/** Lets the provider that is asked first look at the client's headers. Throws what it does not take of them. */
-function askProvider({ kind, admission: { model }, offer }: AdmittedTask, headers: Headers): Told {
-  const clientHeaders = toldHeaders(offer, model, headers);
-  const provider = taskProvider(offer, kind, model.id)?.provider;
-  const { pendingMs = provider?.minPendingMs } = provider?.admit?.(kind, clientHeaders) ?? {};
-  return { clientHeaders, minPendingMs: pendingMs };
-}
-
-/** The client's own headers that a provider of the model is to be told: which of them it will be is not known yet. */
-function toldHeaders({ mediaProviders }: Offer, model: Model, headers: Headers): Record<string, string> {
-  const told: Record<string, string> = {};
-  for (const { provider } of model.routes) {
-    for (const name of mediaProviders.get(provider)?.clientHeaders ?? []) {
-      const value = headers.get(name);
-      if (value !== null) told[name] = value;
-    }
-  }
-  return told;
-}
-
-/** Headers that say where a task's result comes from: from who works on it, else from who is asked first. */
-function providerHeaders(
-  offer: Offer,
-  kind: TaskKind,
-  model: string,
-  provider: string | null = null,
-): Readonly<Record<string, string>> {
-  const name = provider ?? taskProvider(offer, kind, model)?.name;
-  return (name === undefined ? undefined : offer.mediaProviders.get(name)?.answerHeaders) ?? {};
-}
-
-function usedTokens({ result }: Task): UsedTokens {
-  const usage = result?.usage;
-  return usage === undefined ? NO_TOKENS : { input: usage.inputTokens, output: usage.outputTokens };
 }
 
 /**

@@ -1,20 +1,18 @@
 import { encodeCancelledVideo, encodeVideoTask } from "../../protocols/videos/encode-video.ts";
 import { admitVideo } from "./admit.ts";
+import { submitTask } from "./submit.ts";
 import {
   cancelTask,
   findTask,
   type MediaAnswer,
   type MediaInput,
   type MediaServices,
-  submitTask,
   type TaskAsked,
 } from "./task.ts";
 
 /** Queues a film, and answers 202 with its task. Throws a `GatewayError` for everything else. */
-export async function generateVideo(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
-  const offer = services.offer();
-  const admission = admitVideo(offer, input.caller, input.body, services.clock.nowMs());
-  return submitTask(services, input, { kind: "video", admission, offer }, async (task) => ({
+export function generateVideo(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
+  return submitTask(services, input, admitVideo, async (task) => ({
     status: 202,
     body: encodeVideoTask(task, []),
     task,

@@ -10,6 +10,7 @@ export const IMAGE_FORM: BodyForm<ImageFields> = {
   checker: compileSchema(ImageFieldsSchema),
   names: new Set(Object.keys(IMAGE_TABLE.fields.properties)),
   makes: "images",
+  members: {},
   spell(name, value) {
     if (name === "size" && typeof value === "string") return value.replace(/^(\d+)x(\d+)$/, "$1*$2");
     return NUMBERED.has(name) && typeof value === "number" ? String(value) : value;

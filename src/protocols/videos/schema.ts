@@ -7,6 +7,7 @@ export const VIDEO_FORM: BodyForm<VideoFields> = {
   checker: compileSchema(VideoFieldsSchema),
   names: new Set(Object.keys(VIDEO_TABLE.fields.properties)),
   makes: "videos",
+  members: { frame_images: new Set(["image_url", "frame_type"]) },
   spell(name, value, raw) {
     // 5 is the same as "5"; 5.0 and 5e0 are as little of the list as "5.0" and "5e0".
     return name === "duration" && typeof value === "number" ? raw() : value;

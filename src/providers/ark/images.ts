@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest } from "../../core/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { createEach } from "../create-each.ts";
-import { bytesOf, endedWith, isGood } from "../media-answers.ts";
+import { endedWith, isGood } from "../media-answers.ts";
 import type { MediaAdapter, MediaCall, MediaOutput, MediaStep } from "../media.ts";
 import { readFailure, readRefusal } from "./answers.ts";
 
@@ -59,5 +59,5 @@ function readPictures(data: readonly JsonObject[]): MediaStep {
 /** An address as is asked for, or the bytes, which a reseller may give all the same. */
 function outputOf({ url, b64_json: base64 }: JsonObject): MediaOutput[] {
   if (typeof url === "string") return [{ url }];
-  return typeof base64 === "string" ? bytesOf(base64) : [];
+  return typeof base64 === "string" ? [{ base64 }] : [];
 }

@@ -10,7 +10,7 @@ import type {
   MediaRefusal,
   MediaStep,
 } from "../media.ts";
-import { bytesOf, type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
+import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
  * Gemini's pictures, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
@@ -148,7 +148,7 @@ function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
     isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
   return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
     if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
-    return bytesOf(inlineData.data);
+    return [{ base64: inlineData.data }];
   });
 }
 

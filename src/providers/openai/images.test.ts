@@ -113,7 +113,7 @@ test("usage is told in its buckets; without details what comes out is pictures; 
   });
   expect(whole).toMatchObject({
     state: "done",
-    outputs: [{ bytes: new Uint8Array(3) }],
+    outputs: [{ base64: "AAAA" }, { base64: "!" }],
     usage: { input: 6, cacheRead: 4, imageInput: 40, output: 10, imageOutput: 20 },
   });
   const plain = await create({ json: { data, usage: { input_tokens: 5, output_tokens: 30 } } });

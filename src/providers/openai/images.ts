@@ -9,7 +9,7 @@ import type {
   MediaRefusal,
   MediaStep,
 } from "../media.ts";
-import { bytesOf, type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
+import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
  * OpenAI's pictures: made at once, while the call waits; there is nothing to ask after and nothing to stop.
@@ -87,7 +87,7 @@ function readImages(data: readonly unknown[], counted: unknown): MediaStep {
 }
 
 function readImage({ b64_json: base64, url }: JsonObject): MediaOutput[] {
-  if (typeof base64 === "string") return bytesOf(base64);
+  if (typeof base64 === "string") return [{ base64 }];
   return typeof url === "string" ? [{ url }] : [];
 }
 

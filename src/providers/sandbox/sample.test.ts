@@ -268,5 +268,5 @@ for (const [name, schema] of Object.entries(endless)) {
   test(`a schema that ${name} ends in bounded work`, () => {
     const text = JSON.stringify(sampleValue(schema, createChance("x")));
     expect(text.length).toBeLessThan(5_000_000);
-  }, 5_000);
+  });
 }

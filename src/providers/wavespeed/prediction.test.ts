@@ -157,13 +157,13 @@ describe("a prediction that is", () => {
   for (const [name, answer, want] of rows)
     test(name, async () => expect(reasonOf(await poll("b0", answer))).toBe(want));
 
-  test("completed gives addresses, and base64 as bytes", async () => {
+  test("completed gives addresses, and takes anything else for base64", async () => {
     const outputs = ["https://f/1", "https://f/2", "data:image/png;base64,AAAA", "!"];
     expect(
       await poll("b0", data({ status: "completed", outputs, has_nsfw_contents: [false, true] })),
     ).toEqual({
       state: "done",
-      outputs: [{ url: "https://f/1" }, { bytes: new Uint8Array(3) }],
+      outputs: [{ url: "https://f/1" }, { base64: "data:image/png;base64,AAAA" }, { base64: "!" }],
     });
   });
 });

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { bytesOf, isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
+import { isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
 import type { MediaCall, MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
 
 /** Starts a prediction. What is asked differs by model; what is answered does not. */
@@ -52,7 +52,7 @@ function readPrediction(
           state: "refused",
           refusal: { reason: "moderation", message: "What was made may not be shown." },
         };
-      return { state: "done", outputs: kept.flatMap(outputOf) };
+      return { state: "done", outputs: kept.map(outputOf) };
     }
     case "failed":
       return { state: "refused", refusal: readFailure(error) };
@@ -62,8 +62,8 @@ function readPrediction(
 }
 
 /** An address, or base64 with or without the head of a data URI. */
-function outputOf(output: string): MediaOutput[] {
-  return /^https?:\/\//.test(output) ? [{ url: output }] : bytesOf(output.slice(output.indexOf(",") + 1));
+function outputOf(output: string): MediaOutput {
+  return /^https?:\/\//.test(output) ? { url: output } : { base64: output };
 }
 
 /** It fails with a sentence and no code. */

@@ -2,14 +2,17 @@ import { openThread } from "../worker.ts";
 import type { Grid } from "./cut-grid.ts";
 import type { GridAnswer, GridOrder } from "./grid-thread.ts";
 
-/** Cuts a file of several pictures into a file for each, as `cutGrid` does, off the main thread. */
+/**
+ * Cuts a file of several pictures into a file for each, as `cutGrid` does, off the main thread. The file's memory goes
+ * there: it is empty afterwards.
+ */
 export type GridCutter = (file: Uint8Array, grid: Grid) => Promise<readonly Uint8Array[]>;
 
 /** A cutter of one grid at a time, on a thread that is there for as long as it takes: a large picture needs much memory. */
 export function createGridCutter(): GridCutter {
   let last: Promise<unknown> = Promise.resolve();
   return (file, grid) => {
-    const cut = last.then(() => onThread({ file: new Uint8Array(file), grid }));
+    const cut = last.then(() => onThread({ file: ownMemoryOf(file), grid }));
     last = cut.catch(() => {});
     return cut;
   };
@@ -25,6 +28,13 @@ function onThread(order: GridOrder): Promise<readonly Uint8Array[]> {
       },
       onClose: (reason) => reject(new Error(`The thread that cuts grids ended: ${reason}`)),
     });
-    thread.post(order);
+    thread.post(order, [order.file.buffer]);
   });
+}
+
+/** Copied only where the file is a part of something larger. */
+function ownMemoryOf(file: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = file;
+  const isAll = buffer instanceof ArrayBuffer && buffer.byteLength === file.length;
+  return isAll ? new Uint8Array(buffer) : new Uint8Array(file);
 }

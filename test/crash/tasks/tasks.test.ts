@@ -3,7 +3,7 @@ import { describeOnEngines, type TestEngine } from "../../gateway/engines.ts";
 import { seededRandom } from "../../upstream/cuts.ts";
 import { fileAnswer } from "../../upstream/media/result-files.ts";
 import { LONG, SEED } from "../runs.ts";
-import { kill, KILLED, urlUnlessKilled } from "../station.ts";
+import { buryIfDead, kill, KILLED, urlUnlessKilled } from "../station.ts";
 import { TASK_POINTS, type TaskPoint } from "./points.ts";
 import { makeOverdue, openTaskStation, readTasks, type TaskStation } from "./station.ts";
 import { noteDoubts, verifyTasks } from "./verify.ts";
@@ -62,6 +62,10 @@ async function dieOnce(
     const url = await before.ready();
     const asked = runAll(url);
     await Bun.sleep(300);
+    const untilMs = performance.now() + RUN_MS;
+    const isOpen = (task: Awaited<ReturnType<typeof readTasks>>[number]): boolean =>
+      task.ended_at_ms === null;
+    while (!(await readTasks(place.place)).some(isOpen) && performance.now() < untilMs) await Bun.sleep(10);
     await kill(before);
     await asked;
     await makeOverdue(place.place, "deadlines");
@@ -78,9 +82,8 @@ async function dieOnce(
   const url = await urlUnlessKilled(gateway);
   if (url !== undefined && point.overdue === undefined)
     await Promise.race([runAll(url), gateway.exited(), Bun.sleep(RUN_MS)]);
-  if (point.overdue !== undefined) await Promise.race([gateway.exited(), Bun.sleep(6_000)]);
-  // Clients hear of a death before its parent does.
-  await Promise.race([gateway.exited(), Bun.sleep(500)]);
+  if (point.overdue !== undefined) await Promise.race([gateway.exited(), Bun.sleep(RUN_MS)]);
+  if (url !== undefined) await buryIfDead(gateway, url);
   const fired = gateway.child.killed || gateway.child.signalCode !== null;
   await kill(gateway);
   expect(await gateway.exited()).toBe(KILLED);

@@ -68,8 +68,8 @@ function faultsOfWork({ double, told }: TaskStation, rows: readonly TaskRow[]): 
     if (row === undefined) return times > 2 ? [`${plan.label} was sent ${times} times`] : [];
     const faults: string[] = [];
     if (times > (inDoubt ? 2 : 1)) faults.push(`${plan.label} was sent ${times} times`);
-    if (times > Number(row.attempts))
-      faults.push(`${plan.label} was sent ${times} times, ${row.attempts} are known`);
+    const known = row.attempts - row.refusals;
+    if (times > known) faults.push(`${plan.label} was sent ${times} times, ${known} are known`);
     if (row.state === "cancelled" && times > 0) faults.push(`${plan.label} is cancelled and was sent`);
     return faults;
   });

@@ -1,0 +1,136 @@
+/**
+ * Bytes that a process may hold whole at a time, over all its tasks. Who needs some waits until they fit; the first who
+ * came is the first to go on.
+ */
+export interface ByteBudget {
+  /** An account with nothing in it, for one piece of work. */
+  open(): ByteAccount;
+  /** How many are taken in all, of those that are counted. */
+  taken(): number;
+}
+
+/** What one piece of work holds. */
+export interface ByteAccount {
+  /** Resolves once it may hold so many more. Rejects with the signal's reason. */
+  take(bytes: number, signal: AbortSignal): Promise<void>;
+  /** So many are held no longer. */
+  give(bytes: number): void;
+  /** All of it is held no longer; takes nothing any more. */
+  close(): void;
+}
+
+/** Work that holds no more than this is not counted, and never waits: questions after jobs and their answers. */
+export const UNCOUNTED_BYTES = 256 * 1024;
+
+interface Account {
+  /** What is held and counted; 0 while it is little. */
+  held: number;
+  /** What is held while it is little. */
+  uncounted: number;
+  isClosed: boolean;
+}
+
+interface Waiting {
+  readonly account: Account;
+  readonly bytes: number;
+  readonly go: () => void;
+  readonly leave: (reason: Error) => void;
+}
+
+/**
+ * A budget of `limit` bytes, which may change. The work that has held some for longest takes more without waiting, and
+ * who asks for more than all of it goes on when nobody holds any: so that there is always one that comes to its end,
+ * whatever the others wait for. What is held is therefore at most the limit and what one piece of work needs.
+ */
+export function createByteBudget(limit: () => number): ByteBudget {
+  let taken = 0;
+  /** Those who hold something, the eldest first. */
+  const holders = new Set<Account>();
+  const waiting: Waiting[] = [];
+
+  const fits = ({ account, bytes }: Pick<Waiting, "account" | "bytes">): boolean => {
+    const [eldest = account] = holders;
+    return eldest === account || taken + bytes <= limit();
+  };
+  const grant = (account: Account, bytes: number): void => {
+    taken += bytes;
+    account.held += bytes;
+    holders.add(account);
+  };
+  const letGo = (account: Account, bytes: number): void => {
+    const given = Math.min(bytes, account.held);
+    taken -= given;
+    account.held -= given;
+    account.uncounted = Math.max(0, account.uncounted - (bytes - given));
+    if (account.held === 0) holders.delete(account);
+    admit();
+  };
+  /** Whoever may go on now: the first in the line for as long as it fits, the eldest holder from anywhere in it. */
+  const admit = (): void => {
+    for (;;) {
+      const [eldest] = holders;
+      const first = waiting[0];
+      const next =
+        first !== undefined && fits(first) ? first : waiting.find(({ account }) => account === eldest);
+      if (next === undefined) return;
+      waiting.splice(waiting.indexOf(next), 1);
+      grant(next.account, next.bytes);
+      next.go();
+    }
+  };
+
+  const take = async (account: Account, more: number, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    if (account.isClosed) throw new Error(ENDED);
+    if (account.held === 0 && account.uncounted + more <= UNCOUNTED_BYTES) {
+      account.uncounted += more;
+      return;
+    }
+    const bytes = more + account.uncounted;
+    account.uncounted = 0;
+    const [eldest] = holders;
+    if (account === eldest || (waiting.length === 0 && fits({ account, bytes }))) {
+      grant(account, bytes);
+      return;
+    }
+    await inLine(account, bytes, signal);
+  };
+
+  const inLine = async (account: Account, bytes: number, signal: AbortSignal): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own: Waiting = { account, bytes, go: resolve, leave: reject };
+    const onAbort = (): void => {
+      const at = waiting.indexOf(own);
+      if (at !== -1) waiting.splice(at, 1);
+      reject(signal.reason as Error);
+      // The next may have waited for this one alone.
+      admit();
+    };
+    waiting.push(own);
+    signal.addEventListener("abort", onAbort, { once: true });
+    await promise.finally(() => signal.removeEventListener("abort", onAbort));
+  };
+
+  const close = (account: Account): void => {
+    account.isClosed = true;
+    for (const own of waiting.filter((each) => each.account === account)) {
+      waiting.splice(waiting.indexOf(own), 1);
+      own.leave(new Error(ENDED));
+    }
+    letGo(account, account.held);
+  };
+
+  return {
+    taken: () => taken,
+    open() {
+      const account: Account = { held: 0, uncounted: 0, isClosed: false };
+      return {
+        take: (bytes, signal) => take(account, bytes, signal),
+        give: (bytes) => letGo(account, bytes),
+        close: () => close(account),
+      };
+    },
+  };
+}
+
+const ENDED = "The work that was to hold bytes has ended.";

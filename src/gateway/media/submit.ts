@@ -1,0 +1,147 @@
+import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
+import type { Model } from "../../core/model.ts";
+import type { Task } from "../../core/task.ts";
+import type { UsedTokens } from "../../limits/limiter.ts";
+import { chatCompletions } from "../../protocols/chat-completions/index.ts";
+import { holdRefusalError } from "../hold-refusal.ts";
+import { passKeyLimits } from "../key-limits.ts";
+import type { Offer } from "../offer.ts";
+import type { AdmissionRequest, TaskAdmission } from "./admit.ts";
+import { providerHeaders, taskProvider } from "./provider.ts";
+import type { MediaAnswer, MediaInput, MediaServices } from "./task.ts";
+
+/** What is told of a task that was submitted. */
+export interface SubmittedAnswer {
+  readonly status: 200 | 202;
+  readonly body: string;
+  /** The task as it was told of. */
+  readonly task: Task;
+}
+
+const NO_TOKENS: UsedTokens = { input: 0, output: 0 };
+
+/** How long a client is told to wait where nobody knows how long it takes. */
+const BUSY_SEC = 10;
+
+/** What differs between the kinds: what a key's limits refuse with, what costs less, what too many waiting tasks are. */
+const KINDS = {
+  image: {
+    limitedAs: "rate_limit_error",
+    less: "fewer or smaller pictures",
+    tooMany: (message: string) => new GatewayError("rate_limit_error", message, { retryAfterSec: BUSY_SEC }),
+  },
+  video: {
+    // The interface lists no 429 for films.
+    limitedAs: "overloaded_error",
+    less: "a shorter or smaller film",
+    tooMany: (message: string) => new GatewayError("invalid_request_error", message),
+  },
+} as const;
+
+/**
+ * The way of every request for something new: it is admitted, passes the limits of its key, has its credit set aside and
+ * its task queued, and is answered by what `answer` makes of that. It counts as under way for its key until then. Throws
+ * a `GatewayError` for everything else.
+ */
+export async function submitTask(
+  services: MediaServices,
+  input: MediaInput,
+  admit: (request: AdmissionRequest) => TaskAdmission,
+  answer: (task: Task, admission: TaskAdmission) => Promise<SubmittedAnswer>,
+): Promise<MediaAnswer> {
+  const { caller, body, record } = input;
+  const offer = services.offer();
+  const { clock, allowedHosts } = services;
+  const admission = admit({ offer, caller, body, nowMs: clock.nowMs(), allowedHosts: allowedHosts() });
+  const { model, request, warnings } = admission;
+  const { kind } = request;
+  record.note({ model: model.id });
+  const told = askProvider(offer, admission, input.headers);
+  const limited = passKeyLimits(
+    services,
+    { caller, record, format: chatCompletions, refusedAs: KINDS[kind].limitedAs },
+    NO_TOKENS,
+  );
+  const headers = (provider?: string | null): Readonly<Record<string, string>> => ({
+    ...limited?.headers(),
+    ...providerHeaders(offer, kind, model.id, provider),
+  });
+  try {
+    const submitted = await answer(await queue(services, input, admission, told), admission);
+    limited?.pass.end(usedTokens(submitted.task));
+    return {
+      status: submitted.status,
+      body: submitted.body,
+      warnings,
+      headers: headers(submitted.task.provider),
+    };
+  } catch (error) {
+    limited?.pass.end(NO_TOKENS);
+    throw withHeaders(toGatewayError(error), headers());
+  }
+}
+
+async function queue(
+  { tasks }: MediaServices,
+  { caller, record }: MediaInput,
+  { model, request, base64, ...admission }: TaskAdmission,
+  { clientHeaders, minPendingMs }: Told,
+): Promise<Task> {
+  const { warnings, snapshot, amount, expectedCost, timeoutSec, awaited } = admission;
+  const { kind } = request;
+  const task = await tasks.submit({
+    kind,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId: record.requestId,
+    model,
+    snapshot,
+    amount,
+    expectedCost,
+    payload: { request, clientHeaders, ...(base64 ? { base64 } : {}) },
+    warnings,
+    timeoutSec,
+    ...(minPendingMs === undefined ? {} : { minPendingMs }),
+    awaited,
+  });
+  if (typeof task !== "string") {
+    record.note({ task: task.id });
+    return task;
+  }
+  const { less, tooMany } = KINDS[kind];
+  if (task !== "too_many_pending") throw holdRefusalError(task, less);
+  throw tooMany(
+    "The account has as many tasks waiting as it may have. Wait until some of them have begun, or cancel some.",
+  );
+}
+
+/** What providers are told of a request beside itself, and how long its task is to stay pending at least. */
+interface Told {
+  readonly clientHeaders: Readonly<Record<string, string>>;
+  readonly minPendingMs: number | undefined;
+}
+
+/** Lets the provider that is asked first look at the client's headers. Throws what it does not take of them. */
+function askProvider(offer: Offer, { model, request: { kind } }: TaskAdmission, headers: Headers): Told {
+  const clientHeaders = toldHeaders(offer, model, headers);
+  const provider = taskProvider(offer, kind, model.id)?.provider;
+  const { pendingMs = provider?.minPendingMs } = provider?.admit?.(kind, clientHeaders) ?? {};
+  return { clientHeaders, minPendingMs: pendingMs };
+}
+
+/** The client's own headers that a provider of the model is to be told: which of them it will be is not known yet. */
+function toldHeaders({ mediaProviders }: Offer, model: Model, headers: Headers): Record<string, string> {
+  const told: Record<string, string> = {};
+  for (const { provider } of model.routes) {
+    for (const name of mediaProviders.get(provider)?.clientHeaders ?? []) {
+      const value = headers.get(name);
+      if (value !== null) told[name] = value;
+    }
+  }
+  return told;
+}
+
+function usedTokens({ result }: Task): UsedTokens {
+  const usage = result?.usage;
+  return usage === undefined ? NO_TOKENS : { input: usage.inputTokens, output: usage.outputTokens };
+}

@@ -20,7 +20,7 @@ function createFickleWriter() {
       if (state.refusing) throw new GatewayError("overloaded_error", "full");
       const answer =
         command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n };
-      return answer as AnswerTo<C>;
+      return answer;
     },
     close: async () => {},
   };

@@ -84,7 +84,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     submit<C extends Command>(command: C) {
       if (closed) return Promise.reject(notWritten("the writer is closed"));
       return new Promise<AnswerTo<C>>((resolve, reject) => {
-        waiting.push({ command, resolve: resolve as Waiting["resolve"], reject });
+        waiting.push({ command, resolve, reject });
         void pump();
       });
     },

@@ -110,7 +110,7 @@ export async function openBooks(
     async run<C extends Command>(command: C) {
       const [outcome] = await apply(command);
       if (outcome === undefined || !("answer" in outcome)) throw new Error(outcome?.failure);
-      return outcome.answer as AnswerTo<C>;
+      return outcome.answer;
     },
     execute: (statement) => executeAt(place.place, statement),
   };

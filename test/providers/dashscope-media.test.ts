@@ -2,13 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { ImageRequest, VideoRequest } from "../../src/core/media.ts";
 import { NO_USAGE } from "../../src/core/usage.ts";
 import { dashscope } from "../../src/providers/dashscope/index.ts";
-import type { MediaAdapter, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
+import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { FILM, PICTURE } from "../gateway/media-run.ts";
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
+import { type Said, scriptedCall } from "../upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
-import { realCall, scriptedCall } from "./media-calls.ts";
+import { realCall } from "./real-call.ts";
 
 const KEY = "sk-dashscope-0123456789";
 const { media } = dashscope;
@@ -42,6 +43,8 @@ test("its interface for media stands beside the compatible one, at every host of
   expect(media.baseUrl?.("https://proxy.example/api/v1")).toBe("https://proxy.example/api/v1");
 });
 
+/** A call that is answered so, whatever it asks. */
+const answered = (said: Said): MediaCall => scriptedCall("test", [said]).call;
 const picture = (more: Partial<ImageRequest>): ImageRequest => ({ ...PICTURE, ...more });
 const film = (more: Partial<VideoRequest>): VideoRequest => ({ ...FILM, ...more });
 const LINK = "https://a.example/a.png";
@@ -177,11 +180,11 @@ describe("refusals", () => {
   ];
   for (const [status, code, message, want] of rows)
     test(`${status} ${code} ${message.slice(0, 30)}`, async () => {
-      const call = scriptedCall("qwen-image-2.0", () => ({
+      const call = answered({
         status,
-        body: { code, message, request_id: "r" },
+        json: { code, message, request_id: "r" },
         headers: { "retry-after": "3" },
-      }));
+      });
       expect(await images.create(PICTURE, call)).toEqual({
         state: "refused",
         refusal: { reason: want, message, code, retryAfterMs: 3_000 },
@@ -198,7 +201,7 @@ describe("refusals", () => {
       [302, "operator_fault"],
       [200, "unclear"],
     ] as const) {
-      const call = scriptedCall("wan2.6-t2v", () => ({ status, body: "<html>" }));
+      const call = answered({ status, text: "<html>" });
       const step = await videos.create(FILM, call);
       expect(step.state === "refused" ? step.refusal.reason : step.state).toBe(want);
     }
@@ -206,10 +209,7 @@ describe("refusals", () => {
 
   test("in a good answer are told by their code", async () => {
     const body = { code: "DataInspectionFailed", message: "Blocked." };
-    const step = await images.create(
-      PICTURE,
-      scriptedCall("qwen-image-2.0", () => ({ status: 200, body })),
-    );
+    const step = await images.create(PICTURE, answered({ json: body }));
     expect(step).toMatchObject({ state: "refused", refusal: { reason: "moderation", message: "Blocked." } });
   });
 
@@ -222,11 +222,7 @@ describe("refusals", () => {
   ] as const) {
     test(`of a film that has failed: ${code}`, async () => {
       const body = { output: { task_id: "j", task_status: "FAILED", code, message: "m" } };
-      const step = await videos.poll?.(
-        "j",
-        FILM,
-        scriptedCall("", () => ({ status: 200, body })),
-      );
+      const step = await videos.poll?.("j", FILM, answered({ json: body }));
       expect(step).toEqual({ state: "refused", refusal: { reason: want, message: "m", code } });
     });
   }
@@ -241,18 +237,14 @@ describe("refusals", () => {
     [500, "unclear"],
   ] as const) {
     test(`of a question after a film say nothing of the film: ${status}`, async () => {
-      const step = await videos.poll?.(
-        "j",
-        FILM,
-        scriptedCall("", () => ({ status, body: "" })),
-      );
+      const step = await videos.poll?.("j", FILM, answered({ status, text: "" }));
       expect(step?.state === "refused" ? step.refusal.reason : step?.state).toBe(want);
     });
   }
 
   test("a name that could lead elsewhere is none", async () => {
     for (const task_id of ["../../x", "a/b", "", "a?b", 7, "x".repeat(200)]) {
-      const call = scriptedCall("", () => ({ status: 200, body: { output: { task_id } } }));
+      const call = answered({ json: { output: { task_id } } });
       expect((await videos.create(FILM, call)).state).toBe("refused");
     }
   });
@@ -300,7 +292,7 @@ describe.if(none === undefined)("recorded answers", () => {
     if (wanted === undefined) continue;
     test(name, async () => {
       const { status } = response;
-      const call = scriptedCall("", () => ({ status, body: response.body }));
+      const call = answered({ status, json: response.body });
       const isQuestion = request.method === "GET";
       const isWaiting = request.url.endsWith("/multimodal-generation/generation");
       const step = await (isQuestion
@@ -323,11 +315,11 @@ describe.if(none === undefined)("recorded answers", () => {
       input: { messages: [{ content: [{ text: string }] }] };
       parameters: { negative_prompt?: string };
     };
-    const call = scriptedCall("qwen-image-max", () => ({ status: 500 }));
+    const { call, sent } = scriptedCall("qwen-image-max", [{ status: 500 }]);
     const prompt = body.input.messages[0].content[0].text;
     await images.create(picture({ prompt, seed: 233, size: { width: 1_664, height: 928 } }), call);
     const { negative_prompt: _, ...parameters } = body.parameters;
-    expect(call.sent).toEqual([
+    expect(sent).toEqual([
       {
         method: "POST",
         path: new URL(recorded?.request.url ?? "").pathname.replace(/^\/api\/v1/, ""),

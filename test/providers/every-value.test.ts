@@ -7,7 +7,7 @@ import { askImage, askVideo, mediaModels, refusalOf } from "../gateway/media-off
 import { DOUBLES, providerOf, type Vendor, VENDORS } from "../upstream/media/doubles.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
 import { testPicture } from "../upstream/media/result-files.ts";
-import { realCall } from "./media-calls.ts";
+import { realCall } from "./real-call.ts";
 
 // Every value that a model takes, sent over each of its routes to the vendor's strict double: it is taken there, or the
 // adapter says in words what this route has not. So no client meets a vendor's refusal of a field that it never wrote.

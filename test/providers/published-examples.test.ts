@@ -53,7 +53,10 @@ const WANT: Readonly<Record<string, object>> = {
     outputs: [{ url: "https://fal.media/files/video-output.mp4" }],
   },
   "images/fal/qwen-image": { state: "done", outputs: [{ url: "https://api.example.com/image.png" }] },
-  "images/bytedance/seedream-b64": { state: "done", outputs: [{ bytes: expect.anything() }, {}] },
+  "images/bytedance/seedream-b64": {
+    state: "done",
+    outputs: [{ base64: "test1234" }, { base64: "test5678" }],
+  },
   "videos/bytedance/create": { state: "working", job: "test-task-id-123" },
   "videos/bytedance/poll-queued": { state: "working" },
   "videos/bytedance/poll-running": { state: "working" },
@@ -75,7 +78,7 @@ const WANT: Readonly<Record<string, object>> = {
   // Its picture is an ellipsis.
   "images/openai/gpt-image-usage": {
     state: "done",
-    outputs: [],
+    outputs: [{ base64: "..." }],
     usage: { input: 10, imageInput: 40, output: 0, imageOutput: 50 },
   },
 };

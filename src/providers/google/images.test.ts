@@ -174,7 +174,7 @@ describe.skipIf(!recordingsAvailable())("recorded", () => {
       .flatMap((folder) => loadRecordings(folder))
       .filter(({ path, response }) => /image-output/.test(path) && isJsonObject(response.body));
 
-  test("answers of makers of pictures are read: each picture by its bytes, and the tokens that were told", async () => {
+  test("answers of makers of pictures are read: each picture, and the tokens that were told", async () => {
     expect(drawn().length).toBeGreaterThan(1);
     for (const { path, response } of drawn()) {
       const step = await create([{ status: response.status, json: response.body }]);

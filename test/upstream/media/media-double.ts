@@ -117,6 +117,8 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
   };
   let decide: (work: TakenWork) => WorkScript = () => ({});
   let served = 0;
+  // Goes on over a reset: what is said late of a job of one test means none of the next.
+  let named = 0;
 
   const kindsOf = ({ script }: Work, count: number, kind: FileKind): readonly FileKind[] =>
     script.files ?? Array.from({ length: count }, () => kind);
@@ -127,7 +129,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
       const script = scripts.shift() ?? decide(work);
       const taken = {
         ...work,
-        job: `double-${works.length + 1}-${request.id}`,
+        job: `double-${(named += 1)}`,
         request,
         script,
         polls: 0,

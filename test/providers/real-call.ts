@@ -1,0 +1,29 @@
+import { createFakeClock } from "../gateway/fake-clock.ts";
+import { createByteBudget } from "../../src/core/byte-budget.ts";
+import type { Hold } from "../../src/core/hold.ts";
+import { openMediaCall } from "../../src/gateway/media/call.ts";
+import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
+import type { LoadedMedia, MediaCall } from "../../src/providers/media.ts";
+import type { MediaProvider } from "../../src/providers/provider.ts";
+
+/** A call over the network, as the gateway makes it. What it loads is `loaded`. */
+export function realCall(provider: MediaProvider, upstreamId: string, loaded?: LoadedMedia): MediaCall {
+  return openMediaCall(
+    {
+      paidBy: {} as Hold,
+      provider,
+      upstreamId,
+      model: "test/model",
+      clientHeaders: {},
+      load: async () => {
+        if (loaded === undefined) throw new Error("Nothing is loaded here.");
+        return loaded;
+      },
+      memory: createByteBudget(() => 1).open(),
+      texts: createLongTexts(),
+      clock: createFakeClock(),
+      onAnswer: () => {},
+    },
+    { reference: "img_0.1", limitMs: 60_000, signal: new AbortController().signal },
+  );
+}

@@ -6,7 +6,7 @@ import type { Model } from "../core/model.ts";
 import { systemRandom } from "../core/random.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import type { AnswerTo, Command } from "./commands.ts";
+import type { Command } from "./commands.ts";
 import { createLedger } from "./ledger.ts";
 import type { Writer } from "./writer.ts";
 
@@ -14,16 +14,12 @@ import type { Writer } from "./writer.ts";
 function createFickleWriter() {
   const seen: Command[] = [];
   const state = { refusing: false };
-  const writer: Writer = {
-    submit: async <C extends Command>(command: C) => {
-      seen.push(command);
-      if (state.refusing) throw new GatewayError("overloaded_error", "full");
-      const answer =
-        command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n };
-      return answer;
-    },
-    close: async () => {},
+  const submit = async (command: Command): Promise<unknown> => {
+    seen.push(command);
+    if (state.refusing) throw new GatewayError("overloaded_error", "full");
+    return command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n };
   };
+  const writer: Writer = { submit: submit as Writer["submit"], close: async () => {} };
   return { writer, seen, state };
 }
 

@@ -138,6 +138,8 @@ export interface ForgetFiles extends OfTask {
 /** Why a command of a run did nothing: another has the task now, or it has ended. */
 type Lost = { readonly ok: false; readonly reason: "lost" };
 
+type Taken = { readonly ok: true };
+
 /** What each command is answered with. */
 export interface TaskAnswers {
   submit:
@@ -147,17 +149,17 @@ export interface TaskAnswers {
     | { readonly ok: true; readonly epoch: number }
     /** `taken`: another has it, or it was seen at another epoch; `full`: the provider has as many as it may. */
     | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" };
-  attempt: { readonly ok: true } | Lost;
-  note_refusal: { readonly ok: true } | Lost;
-  note_job: { readonly ok: true } | Lost;
-  renew: { readonly ok: true } | Lost;
-  release: { readonly ok: true } | Lost;
+  attempt: Taken | Lost;
+  note_refusal: Taken | Lost;
+  note_job: Taken | Lost;
+  renew: Taken | Lost;
+  release: Taken | Lost;
   finish:
     | { readonly ok: true; readonly charged: MicroCredits }
     | Lost
     /** It came too late: the task is to fail. */
     | { readonly ok: false; readonly reason: "deadline" };
-  fail: { readonly ok: true } | Lost;
+  fail: Taken | Lost;
   /** A task that was cancelled before is answered with ok. */
   cancel:
     | { readonly ok: true }

@@ -80,14 +80,17 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     for (const resolve of idle.splice(0)) resolve();
   };
 
+  const submit = (command: Command): Promise<AnswerTo<Command>> => {
+    if (closed) return Promise.reject(notWritten("the writer is closed"));
+    return new Promise((resolve, reject) => {
+      waiting.push({ command, resolve, reject });
+      void pump();
+    });
+  };
+
   return {
-    submit<C extends Command>(command: C) {
-      if (closed) return Promise.reject(notWritten("the writer is closed"));
-      return new Promise<AnswerTo<C>>((resolve, reject) => {
-        waiting.push({ command, resolve, reject });
-        void pump();
-      });
-    },
+    // The executor answers each command as its kind is answered.
+    submit: submit as Writer["submit"],
     async close() {
       closed = true;
       if (writing) await new Promise<void>((resolve) => idle.push(resolve));

@@ -1,7 +1,7 @@
 import type { TaskKind } from "../core/task.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
-import { createFairOrder, type Line } from "./fair-order.ts";
+import { type Busy, createFairOrder, type Line } from "./fair-order.ts";
 import {
   countRunning,
   findHeads,
@@ -43,12 +43,15 @@ export interface QueueParts {
   readonly nowMs: () => number;
   readonly bootId: string;
   readonly providerOf: ProviderOf;
-  /** Lines that are looked at in one go; for tests. */
+  /** Lines that are read in one go; for tests. */
   readonly maxLines?: number;
 }
 
-/** Lines (tasks of an account for one model) that are looked at in one go: the rest has its turn in the next. */
+/** Lines (tasks of an account for one model) that are read in one go. */
 const MAX_LINES = 200;
+
+/** How often that is gone on with, while there is room: the rest has its turn in the next look. */
+const MAX_GOES = 10;
 
 /** A task that runs has its place at its provider already: taking it over takes no further one. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -58,6 +61,47 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
   const { database, providerOf } = parts;
   /** The last line that was looked at, when there were more. */
   let lookedAt: Placed | undefined;
+
+  /** Picks from the next lines behind those that were looked at last; `picked` count as if they ran. */
+  const pickNext = async (
+    room: number,
+    skip: ReadonlySet<string>,
+    picked: readonly Picked[],
+  ): Promise<readonly Picked[]> => {
+    const heads = await findHeads(database, lookedAt, maxLines);
+    lookedAt = heads.length === maxLines ? heads.at(-1) : undefined;
+    if (heads.length === 0) return [];
+    const order = createFairOrder([...(await countRunning(database)), ...picked.map(busyWith)]);
+    const lines = new Map<Line, Waiting>();
+    const nowMs = parts.nowMs();
+    for (const head of heads) {
+      const { seq, task } = head;
+      if (nowMs < task.readyAtMs) continue;
+      const served = providerOf(task.kind, task.model);
+      if (served === undefined) continue;
+      const { accountId, kind, model } = task;
+      const line = { accountId, kind, model, ...served };
+      order.at(line, seq);
+      lines.set(line, { head, known: [head], isWhole: false });
+    }
+    const picks: Picked[] = [];
+    for (let line = order.next(); line !== undefined && picks.length < room; line = order.next()) {
+      const waiting = lines.get(line);
+      const first = waiting?.known.shift();
+      if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
+      else if (first === undefined) {
+        // Only now is it worth a look at what stands behind the first of the line.
+        waiting.known = await readLine(database, waiting.head, { nowMs, limit: room + skip.size });
+        waiting.isWhole = true;
+      } else if (!skip.has(first.task.id) && nowMs < first.task.deadlineMs) {
+        order.taken(line);
+        picks.push({ task: first.task, provider: line.provider, providerLimit: line.limit });
+      }
+      const next = waiting?.known[0]?.seq;
+      if (next !== undefined) order.at(line, next);
+    }
+    return picks;
+  };
 
   return {
     async orphans(room, skip) {
@@ -70,41 +114,22 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
     },
 
     async pending(room, skip) {
-      const heads = await findHeads(database, lookedAt, maxLines);
-      lookedAt = heads.length === maxLines ? heads.at(-1) : undefined;
-      if (heads.length === 0) return [];
-      const order = createFairOrder(await countRunning(database));
-      const lines = new Map<Line, Waiting>();
-      const nowMs = parts.nowMs();
-      for (const head of heads) {
-        const { seq, task } = head;
-        if (nowMs < task.readyAtMs) continue;
-        const served = providerOf(task.kind, task.model);
-        if (served === undefined) continue;
-        const { accountId, kind, model } = task;
-        const line = { accountId, kind, model, ...served };
-        order.at(line, seq);
-        lines.set(line, { head, known: [head], isWhole: false });
-      }
+      const begunAt = lookedAt;
       const picks: Picked[] = [];
-      for (let line = order.next(); line !== undefined && picks.length < room; line = order.next()) {
-        const waiting = lines.get(line);
-        const first = waiting?.known.shift();
-        if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
-        else if (first === undefined) {
-          // Only now is it worth a look at what stands behind the first of the line.
-          waiting.known = await readLine(database, waiting.head, { nowMs, limit: room + skip.size });
-          waiting.isWhole = true;
-        } else if (!skip.has(first.task.id) && nowMs < first.task.deadlineMs) {
-          order.taken(line);
-          picks.push({ task: first.task, provider: line.provider, providerLimit: line.limit });
-        }
-        const next = waiting?.known[0]?.seq;
-        if (next !== undefined) order.at(line, next);
+      // From the beginning once more where it was begun in the midst, so that whoever is woken misses nobody.
+      for (let goes = 0, rounds = begunAt === undefined ? 1 : 2; goes < MAX_GOES && rounds > 0; goes += 1) {
+        const known = new Set([...skip, ...picks.map(({ task }) => task.id)]);
+        picks.push(...(await pickNext(room - picks.length, known, picks)));
+        if (picks.length >= room) break;
+        if (lookedAt === undefined) rounds -= 1;
       }
       return picks;
     },
   };
+}
+
+function busyWith({ task: { accountId }, provider }: Picked): Busy {
+  return { accountId, provider, tasks: 1 };
 }
 
 /** What is known of a line. */

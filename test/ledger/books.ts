@@ -99,6 +99,11 @@ export async function openBooks(
   const id = (name: string): string => `t${test}-${name}`;
   const commands = commandsFor(id);
   const apply = (...batch: readonly Command[]): Promise<readonly Outcome[]> => store.executor.execute(batch);
+  const run = async (command: Command): Promise<AnswerTo<Command>> => {
+    const [outcome] = await apply(command);
+    if (outcome === undefined || !("answer" in outcome)) throw new Error(outcome?.failure);
+    return outcome.answer;
+  };
   const books: TestBooks = {
     ...commands,
     ...taskCommandsFor(id),
@@ -107,11 +112,7 @@ export async function openBooks(
     place: place.place,
     id,
     apply,
-    async run<C extends Command>(command: C) {
-      const [outcome] = await apply(command);
-      if (outcome === undefined || !("answer" in outcome)) throw new Error(outcome?.failure);
-      return outcome.answer;
-    },
+    run: run as TestBooks["run"],
     execute: (statement) => executeAt(place.place, statement),
   };
   return {

@@ -43,7 +43,7 @@ export class CommandRefused extends Error {
 interface Waiting {
   readonly command: Command;
   readonly resolve: (answer: AnswerTo<Command>) => void;
-  readonly reject: (error: GatewayError) => void;
+  readonly reject: (error: GatewayError | CommandRefused) => void;
 }
 
 /**

@@ -78,8 +78,8 @@ describe("a writer over a real thread and a real file", () => {
   test("a commit that fails under one command is answered, and the command can come again", async () => {
     const writer = openWriter("writer.before_commit:throw:2");
     await writer.submit(account);
-    const refused = await writer.submit(grant(1)).catch((error: GatewayError) => error.kind);
-    expect(refused as string).toBe("internal_error");
+    const refused = await writer.submit(grant(1)).catch((error: Error) => error.name);
+    expect(refused as string).toBe("CommandRefused");
     expect(await balance()).toBe(0n);
     expect(await writer.submit(grant(1))).toEqual({ ok: true, balance: 1n });
   });

@@ -33,9 +33,9 @@ const GIVE_UP_MS = 4_000;
 const GATHER_MS = 1;
 
 /** The store is well and does not take the command: it breaks an invariant, and would break it again. */
-export class CommandRefused extends GatewayError {
+export class CommandRefused extends Error {
   constructor(reason: string) {
-    super("internal_error", "The gateway failed to write this down.", { cause: new Error(reason) });
+    super(`The store refused a command: ${reason}`);
     this.name = "CommandRefused";
   }
 }
@@ -43,7 +43,7 @@ export class CommandRefused extends GatewayError {
 interface Waiting {
   readonly command: Command;
   readonly resolve: (answer: AnswerTo<Command>) => void;
-  readonly reject: (error: GatewayError) => void;
+  readonly reject: (error: GatewayError | CommandRefused) => void;
 }
 
 /**

@@ -257,14 +257,13 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
     test("is given up too where it was being claimed just then", async () => {
       const process = station().process();
       const task = await process.submit();
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
       process.delayAnswers("claim", promise);
       const starting = process.engine.start();
       await until(() => process.sent.some(({ kind }) => kind === "claim"));
       const closing = process.engine.close();
-      resolve();
-      await closing;
-      await starting;
+      answer();
+      await Promise.all([closing, starting]);
       expect((await station().row(task.id)).lease_until_ms).toBe(0n);
       expect(process.runs.size).toBe(0);
     });

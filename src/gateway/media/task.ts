@@ -127,7 +127,9 @@ export async function cancelTask(
   { tasks }: MediaServices,
   { kind, id, caller, record }: TaskAsked,
 ): Promise<void> {
-  const cancelled = TASK_ID.test(id) ? await tasks.cancel(kind, id, caller.accountId) : "unknown_task";
+  const cancelled = TASK_ID.test(id)
+    ? await readStore(tasks.cancel(kind, id, caller.accountId))
+    : "unknown_task";
   if (cancelled === "unknown_task") throw noTask();
   record.note({ task: id });
   if (cancelled === "started")

@@ -4,12 +4,14 @@ import type { LoadPlan } from "./load-client.ts";
 
 let served = 0;
 let lastQuery = "";
+let lastMethod = "";
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   async fetch(request) {
     served += 1;
     lastQuery = new URL(request.url).search;
+    lastMethod = request.method;
     const body = await request.text();
     if (request.headers.get("authorization") !== "Bearer k") return new Response("no", { status: 401 });
     return new Response(body.startsWith("data") ? body : JSON.stringify({ body }));
@@ -26,6 +28,13 @@ const plan = (more: Partial<LoadPlan>): LoadPlan => ({
   requests: 50,
   seconds: 30,
   ...more,
+});
+
+test("a load may read instead", async () => {
+  const before = served;
+  const result = await runLoad(plan({ method: "GET", body: Buffer.alloc(0), requests: 20 }));
+  expect([result.requests, result.errors, served - before]).toEqual([20, 0, 20]);
+  expect(lastMethod).toBe("GET");
 });
 
 test("a load bounded by its count asks exactly so often", async () => {

@@ -4,7 +4,8 @@ import type { Cores } from "./cores.ts";
 import type { Format, FormatRequest } from "./formats.ts";
 import { GRANT, startGateway } from "./gateway.ts";
 import type { LoadResult } from "./load-client.ts";
-import { runToEnd, startServer } from "./processes.ts";
+import { runLoadTool } from "./load-tool.ts";
+import { startServer } from "./processes.ts";
 import type { RoundBounds, Subject } from "./rounds.ts";
 
 /** What the upstream does, and what is asked of the proxies in front of it. */
@@ -103,12 +104,12 @@ export async function openStage(scene: Scene, form: StageForm): Promise<Stage> {
   return {
     bare: (concurrency) => ({
       pid: bare.pid,
-      load: (bounds) => runLoadTool({ scene, target: bareTarget, concurrency, bounds, on }),
+      load: (bounds) => load({ scene, target: bareTarget, concurrency, bounds, on }),
     }),
     ours: (concurrency) => ({
       pid: gateway.pid,
       load: async (bounds) => {
-        const result = await runLoadTool({ scene, target: ourTarget, concurrency, bounds, on });
+        const result = await load({ scene, target: ourTarget, concurrency, bounds, on });
         answered += result.requests;
         return result;
       },
@@ -153,8 +154,9 @@ interface LoadCall {
   readonly on: readonly string[];
 }
 
-async function runLoadTool({ scene, target, concurrency, bounds, on }: LoadCall): Promise<LoadResult> {
+async function load({ scene, target, concurrency, bounds, on }: LoadCall): Promise<LoadResult> {
   const { stream } = scene.mode;
+  const name = sceneName(scene);
   const options = {
     mode: stream ? "stream" : "plain",
     "end-mark": scene.format.request(stream).endMark,
@@ -165,8 +167,11 @@ async function runLoadTool({ scene, target, concurrency, bounds, on }: LoadCall)
     requests: bounds.requests,
     seconds: bounds.seconds,
   };
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return readResult(await runToEnd({ on, args: [fileHere("load.ts"), ...args] }), scene);
+  const result = await runLoadTool({ name, options, on });
+  if (stream && result.events < result.requests * streamEvents(scene.format)) {
+    throw new Error(`${name}: ${result.events} events in ${result.requests} streams: some were lost`);
+  }
+  return result;
 }
 
 function fileHere(name: string): string {
@@ -180,15 +185,4 @@ function writeBodies(folder: string, { clientBody, upstreamBody }: FormatRequest
   writeFileSync(client, clientBody);
   writeFileSync(upstream, upstreamBody);
   return { client, upstream };
-}
-
-function readResult(run: { readonly code: number; readonly output: string }, scene: Scene): LoadResult {
-  const name = sceneName(scene);
-  if (run.output === "") throw new Error(`the load tool ended with code ${run.code} and said nothing`);
-  const result = JSON.parse(run.output) as LoadResult;
-  if (run.code !== 0) throw new Error(`${name}: ${result.errors} errors, the first: ${result.firstError}`);
-  if (scene.mode.stream && result.events < result.requests * streamEvents(scene.format)) {
-    throw new Error(`${name}: ${result.events} events in ${result.requests} streams: some were lost`);
-  }
-  return result;
 }

@@ -4,7 +4,8 @@ import { type Gateway, startGateway } from "./gateway.ts";
 import type { LoadResult } from "./load-client.ts";
 import { median } from "./percentile.ts";
 import { processCpuSeconds } from "./process-cpu.ts";
-import { runToEnd, startServer } from "./processes.ts";
+import { runLoadTool } from "./load-tool.ts";
+import { startServer } from "./processes.ts";
 import type { Pace } from "./request-path.ts";
 import { type Round, spread, toRound } from "./rounds.ts";
 import type { StageForm } from "./stage.ts";
@@ -149,12 +150,7 @@ async function load(
     requests: REQUESTS,
     seconds,
   };
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const run = await runToEnd({ on: form.cores.others, args: [join(import.meta.dir, "load.ts"), ...args] });
-  if (run.output === "") throw new Error(`the load tool ended with code ${run.code} and said nothing`);
-  const result = JSON.parse(run.output) as LoadResult;
-  if (run.code !== 0) throw new Error(`${path}: ${result.errors} errors, the first: ${result.firstError}`);
-  return result;
+  return runLoadTool({ name: path, options, on: form.cores.others });
 }
 
 /** The id of a task that has its picture. */

@@ -11,8 +11,8 @@ import { buildServices, type Services } from "./services.ts";
 /** Requests under way may take this long after the first signal. */
 const DRAIN_MS = 60_000;
 
-/** Calls that are ended then have this long to say so. */
-const GOODBYE_MS = 2_000;
+/** Calls that are ended then have this long to say so, with what a task that they waited for comes to in that time. */
+const GOODBYE_MS = 6_000;
 
 /** A process that can keep nothing any more has this long to refuse what is under way. */
 const LAST_WORDS_MS = 1_000;

@@ -90,7 +90,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   await sweeper.start();
   const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
   const tokenHash = createKeyedHash(pepper);
-  const audit = createAudit(auditor, writer, clock);
+  const audit = createAudit({ auditor, writer, clock, thereSinceMs: sweeper.heardSinceMs });
   const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;
   const auditing = auditHourly(audit, clock, log);
   const earlierTokenHash = home?.adminTokenHash;

@@ -102,3 +102,13 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
   both.set(other, one.length);
   return both;
 }
+
+/** The four letters that chunks and boxes are named by. */
+export function nameAt(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4));
+}
+
+/** The numbers in some bytes. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile, WEBP_FILE } from "../../test/assets/media-files.ts";
+import { countTurns } from "../../test/gateway/turns.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import type { ResultFile } from "../core/task.ts";
 import { systemRandom } from "../core/random.ts";
@@ -105,6 +106,14 @@ describe("a stored file", () => {
     await assets.remove(TASK);
     expect(await assets.read(TASK, file.name)).toBeUndefined();
     expect(await assets.read(OTHER, file.name)).toBeDefined();
+  });
+
+  test("lets others have their turns while it is checked and written, however large it is", async () => {
+    const { assets } = await openNew();
+    const film = mp4File({ dataBytes: 40 * 1024 * 1024 });
+    const { done, turns } = await countTurns(() => assets.store(TASK, film, "video"));
+    expect(stored(done).bytes).toBe(film.length);
+    expect(turns).toBeGreaterThan(40);
   });
 
   test("is taken in pieces, of any length", async () => {

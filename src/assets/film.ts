@@ -1,4 +1,4 @@
-import type { ByteReader, Steps } from "./byte-reader.ts";
+import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
 /**
  * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a film with a track
@@ -70,12 +70,4 @@ function* walkBoxes(walk: Walk, length: number, visits: Visits): Steps<boolean> 
     if (!(yield* file.pass(start + size - file.at))) return false;
   }
   return true;
-}
-
-function nameAt(bytes: Uint8Array, at: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + 4));
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

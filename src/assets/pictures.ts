@@ -1,7 +1,6 @@
-import type { ImageSize } from "../core/image-size.ts";
-import { imageSizeIn } from "../core/image-size.ts";
+import { type ImageSize, imageSizeIn } from "../core/image-size.ts";
 import { checksum } from "../runtime/hash.ts";
-import type { ByteReader, Steps } from "./byte-reader.ts";
+import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
 /** What was found of a picture: its size, `no size`, or `broken` where it is cut off or does not hang together. */
 export type FoundPicture = ImageSize | "no size" | "broken";
@@ -112,11 +111,3 @@ export function* readWebp(file: ByteReader): Steps<FoundPicture> {
 }
 
 const PICTURES: ReadonlySet<string> = new Set(["VP8 ", "VP8L", "ANMF"]);
-
-function nameAt(bytes: Uint8Array, at: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + 4));
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile } from "../../test/assets/media-files.ts";
@@ -9,6 +10,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { systemRandom } from "../core/random.ts";
 import type { ResultFile } from "../core/task.ts";
+import type { Insist } from "./assets.ts";
 import { openS3Assets } from "./s3.ts";
 import { readS3Address, type S3Address } from "./s3-address.ts";
 
@@ -255,6 +257,69 @@ describe("a store that fails", () => {
     expect(await failure).toMatchObject({ kind: "overloaded_error", cause: { code: "Timeout" } });
     expect(spooled()).toEqual([]);
     await stop();
+  });
+
+  test("is given the same file again, and its source is not asked for it twice", async () => {
+    let refusals = 2;
+    const { assets, seen, stop } = await openOn(() =>
+      refusals-- > 0 ? code(503, "SlowDown")() : new Response(),
+    );
+    let asked = 0;
+    const source = async function* () {
+      asked += 1;
+      yield pngFile();
+    };
+    const insist: Insist = async (work) => {
+      for (;;) {
+        try {
+          return await work();
+        } catch (error) {
+          expect(error).toMatchObject({ kind: "overloaded_error" });
+        }
+      }
+    };
+    stored(await assets.store(TASK, source(), "image", insist));
+    expect([asked, seen.length, new Set(seen).size]).toEqual([1, 3, 1]);
+    expect(spooled()).toEqual([]);
+    await stop();
+  });
+
+  test("in the midst of a file has stored nothing, however it does so", async () => {
+    const film = mp4File({ dataBytes: 40 * 1024 * 1024 });
+    const ways: readonly ((socket: Socket) => void)[] = [
+      (socket) => socket.destroy(),
+      (socket) => socket.resetAndDestroy(),
+      (socket) => socket.end("HTTP/1.1 503 Slow Down\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+      (socket) => socket.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"),
+    ];
+    for (const way of ways) {
+      const sockets = new Set<Socket>();
+      const server = createServer((socket) => {
+        sockets.add(socket);
+        socket.on("error", () => {});
+        socket.once("data", (bytes) => {
+          const isFile = bytes.toString("latin1").includes(`/${TASK}/`);
+          if (isFile) return way(socket);
+          const body = "<ListBucketResult/>";
+          socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+        });
+      });
+      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+      const { port } = server.address() as AddressInfo;
+      const environment = {
+        ASSETS_URL: `s3://results/x?endpoint=http://127.0.0.1:${port}`,
+        AWS_ACCESS_KEY_ID: "id",
+        AWS_SECRET_ACCESS_KEY: "secret-canary",
+      };
+      const assets = await openOnS3(addressOf(environment), systemClock);
+      const failure = await failureOf(assets.store(TASK, film, "video"));
+      expect(failure).toMatchObject({ kind: "overloaded_error", cause: { name: "S3Failure" } });
+      expect(Bun.inspect(failure)).not.toContain("canary");
+      expect(Bun.inspect(failure)).not.toContain("X-Amz-Signature");
+      expect(spooled()).toEqual([]);
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
   });
 
   test("to have an object is told from one that fails", async () => {

@@ -85,14 +85,14 @@ const faults: readonly Fault[] = [
   },
   {
     name: "a task that nobody ended when its time was over",
-    statement: "update tasks set deadline_ms = -600000 where state = 'pending'",
+    statement: "update tasks set deadline_ms = -29998 where state = 'pending'",
     id: "I5",
     onlyFull: false,
   },
   {
     name: "a task that nobody took when its owner had died",
     statement: "update tasks set lease_until_ms = 1 where state = 'running'",
-    nowMs: 600_002,
+    nowMs: 60_002,
     id: "I5",
     onlyFull: false,
   },
@@ -161,4 +161,25 @@ describeOnEngines("an audit sees", (engine) => {
       }
     });
   }
+});
+
+describeOnEngines("an audit of tasks that are left", (engine) => {
+  test("counts from when their time was over, and no earlier than from when somebody was there", async () => {
+    const { books, begin, close } = await openBooks(engine);
+    try {
+      await begin();
+      await books.apply(books.grant("g", 1_000n), books.submit("waits", 10n, { deadlineMs: 100_000 }));
+      const left = async (nowMs: number, thereSinceMs?: number): Promise<boolean> => {
+        const since = thereSinceMs === undefined ? {} : { thereSinceMs };
+        const { checks } = await books.store.auditor({ full: false, nowMs, ...since });
+        return checks.some(({ id, ok }) => id === "I5" && !ok);
+      };
+      expect(await left(130_000)).toBe(false);
+      expect(await left(130_001)).toBe(true);
+      expect(await left(500_000, 470_000)).toBe(false);
+      expect(await left(500_000, 469_999)).toBe(true);
+    } finally {
+      await close();
+    }
+  });
 });

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
+import type { AuditRequest } from "./audit-request.ts";
 import { taskFaults } from "./audit-tasks.ts";
 import { ABANDONED, type AuditMark } from "./commands.ts";
 
@@ -27,7 +29,8 @@ const OVERDUE_MS = 10 * 60_000;
  * stopped, or from the beginning when `full`. Within an account, entries become visible in the order of their
  * numbers, because each is written under the account's lock; so an account's mark never passes an entry by.
  */
-export async function checkBooks(tx: Database, full: boolean, nowMs: number): Promise<Findings> {
+export async function checkBooks(tx: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
+  const { full, nowMs } = request;
   const marks = full ? sql`(select * from audit_marks where 1 = 0)` : sql`audit_marks`;
   const accounts = await accountsOf(tx, marks);
   const keys = await keysOf(tx, marks);
@@ -35,7 +38,7 @@ export async function checkBooks(tx: Database, full: boolean, nowMs: number): Pr
   const requests = await requestFaults(tx, marks);
   const overdue = await overdueHolds(tx, nowMs);
   const strays = full ? await strayRows(tx) : [];
-  const tasks = await taskFaults(tx, { requests: newRequests(marks), full, nowMs });
+  const tasks = await taskFaults(tx, { requests: newRequests(marks), engine, request });
   const checks = [
     check(
       "I1",

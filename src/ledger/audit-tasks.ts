@@ -1,5 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
+import type { AuditRequest } from "./audit-request.ts";
+import { storeTime } from "./records.ts";
 
 /** Tasks in whose rows something is wrong, by what it is. */
 export interface TaskFaults {
@@ -11,22 +14,22 @@ export interface TaskFaults {
   readonly strays: readonly string[];
 }
 
-/**
- * A task is failed soon after its deadline, and one whose owner has died is taken over soon after its lease. After an
- * outage both take some rounds and a lease; what is still so after this long was forgotten.
- */
-const LEFT_MS = 10 * 60_000;
+/** So long after its deadline, or after its owner was last heard of, a task may still be as it was: then it was forgotten. */
+const LEFT_MS = { overdue: 30_000, unowned: 60_000 } as const;
 
 /** What is looked at. */
 interface TaskChecks {
   /** The requests that are looked at: each task that has ended has one. */
   readonly requests: RawBuilder<unknown>;
-  readonly full: boolean;
-  readonly nowMs: number;
+  readonly engine: Engine;
+  readonly request: AuditRequest;
 }
 
 /** Looks at tasks that have not ended, and at those of `requests`; at every one when `full`. */
-export async function taskFaults(tx: Database, { requests, full, nowMs }: TaskChecks): Promise<TaskFaults> {
+export async function taskFaults(
+  tx: Database,
+  { requests, engine, request }: TaskChecks,
+): Promise<TaskFaults> {
   const looked = [
     ...(await wrongTasks(
       tx,
@@ -41,9 +44,9 @@ export async function taskFaults(tx: Database, { requests, full, nowMs }: TaskCh
     charges: [
       ...named((row) => row.charged),
       ...(await holdsWithoutTask(tx)),
-      ...(full ? await tasksWithoutRequest(tx) : []),
+      ...(request.full ? await tasksWithoutRequest(tx) : []),
     ],
-    left: await leftTasks(tx, nowMs),
+    left: await leftTasks(tx, engine, request),
     strays: named((row) => row.strayed),
   };
 }
@@ -97,12 +100,23 @@ async function tasksWithoutRequest(tx: Database): Promise<readonly string[]> {
   return rows.map((row) => row.id);
 }
 
-/** A lease of nothing was given up: when is not known, and its deadline comes all the same. */
-async function leftTasks(tx: Database, nowMs: number): Promise<readonly string[]> {
-  const since = BigInt(nowMs - LEFT_MS);
+/**
+ * Who was not there to do it cannot have forgotten it: the times count from when the store and this process were back. A
+ * lease of nothing was given up: when is not known, and its deadline comes all the same. Leases go by the store's clock.
+ */
+async function leftTasks(
+  tx: Database,
+  engine: Engine,
+  { nowMs, thereSinceMs = Number.NEGATIVE_INFINITY }: AuditRequest,
+): Promise<readonly string[]> {
+  const hadTime = (ms: number): RawBuilder<boolean> =>
+    nowMs - thereSinceMs > ms ? sql<boolean>`1 = 1` : sql<boolean>`1 = 0`;
+  const { overdue, unowned } = LEFT_MS;
   const { rows } = await sql<{ id: string }>`
     select id from tasks where ended_at_ms is null
-      and (deadline_ms < ${since} or (lease_until_ms > 0 and lease_until_ms < ${since}))
+      and ((${hadTime(overdue)} and deadline_ms < ${BigInt(nowMs - overdue)})
+        or (${hadTime(unowned)} and lease_until_ms > 0
+          and lease_until_ms < ${storeTime(engine, nowMs)} - ${sql.lit(unowned)}))
     limit 1000`.execute(tx);
   return rows.map((row) => row.id);
 }

@@ -1,7 +1,8 @@
 import { openForReading } from "../db/sqlite.ts";
 import { serveThread } from "../runtime/worker.ts";
-import { type AuditRequest, checkSnapshot } from "./audit.ts";
+import { checkSnapshot } from "./audit.ts";
 import type { Findings } from "./audit-checks.ts";
+import type { AuditRequest } from "./audit-request.ts";
 
 serveThread<string, AuditRequest, Findings>((databaseFile) => {
   const database = openForReading(databaseFile);

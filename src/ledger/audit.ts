@@ -4,6 +4,7 @@ import { openUnhurried } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
 import { openThread } from "../runtime/worker.ts";
 import { type Check, checkBooks, type Findings } from "./audit-checks.ts";
+import type { AuditRequest } from "./audit-request.ts";
 import type { Writer } from "./writer.ts";
 
 /** What an audit says: whether every invariant of the books holds. */
@@ -21,21 +22,25 @@ export interface Audit {
 /** Looks at one snapshot of the store. */
 export type Auditor = (request: AuditRequest) => Promise<Findings>;
 
-/** What an auditor is asked. */
-export interface AuditRequest {
-  readonly full: boolean;
-  readonly nowMs: number;
-}
-
 /** Marks of one command at most. */
 const MAX_MARKS = 500;
 
+/** What an audit is made of. */
+export interface AuditParts {
+  readonly auditor: Auditor;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  /** Since when this process is there without a break, and the store with it; `undefined` while it is not. */
+  readonly thereSinceMs: () => number | undefined;
+}
+
 /** An audit by `auditor`; what it found right is written down, so that the next one can go on from there. */
-export function createAudit(auditor: Auditor, writer: Writer, clock: Clock): Audit {
+export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts): Audit {
   const running = new Map<boolean, Promise<AuditReport>>();
 
   const run = async (full: boolean): Promise<AuditReport> => {
-    const { checks, marks } = await auditor({ full, nowMs: clock.nowMs() });
+    const nowMs = clock.nowMs();
+    const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
     // An account and its keys are marked by one command: marks that belong together stand or fall together.
     let group: (typeof marks)[number][number][] = [];
     const flush = async (): Promise<void> => {
@@ -91,12 +96,8 @@ export function postgresAuditor(url: string): Auditor {
 }
 
 /** Checks the books as they are at one moment, whatever is written meanwhile. */
-export function checkSnapshot(
-  database: Database,
-  engine: Engine,
-  { full, nowMs }: AuditRequest,
-): Promise<Findings> {
+export function checkSnapshot(database: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
   const transaction = database.transaction();
   const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
-  return atOneMoment.execute((tx) => checkBooks(tx, full, nowMs));
+  return atOneMoment.execute((tx) => checkBooks(tx, engine, request));
 }

@@ -14,6 +14,8 @@ export interface Sweeper {
   start(): Promise<void>;
   /** Ends what can be ended now; returns how many holds, those of tasks included. */
   sweep(): Promise<number>;
+  /** Since when this process was heard of without a break; `undefined` while the store does not hear it. */
+  heardSinceMs(): number | undefined;
   /** Whether no other process that shares the store lives. */
   isAlone(): Promise<boolean>;
   /** Stops, and says that this process ends in order. */
@@ -43,7 +45,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   const { writer, clock, log, bootId, leaseMs } = parts;
   let timer: Timer | undefined;
   let closed = false;
-  /** Since when this process has been heard of without a break: others were able to be heard as well. */
+  /** Others were able to be heard as well since then. */
   let heardSinceMs: number | undefined;
 
   const heartbeat = async (): Promise<void> => {
@@ -103,6 +105,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
   return {
     sweep,
+    heardSinceMs: () => heardSinceMs,
     isAlone: () => isAlone(parts),
     async start() {
       await heartbeat();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { countTurns } from "../../test/gateway/turns.ts";
 import { createCipher } from "./cipher.ts";
 
 const SECRET = "5e".repeat(32);
@@ -29,6 +30,14 @@ describe("sealed text", () => {
   test("may be as large as a request", async () => {
     const text = JSON.stringify({ image: "é𝄞".repeat(4_000_000) });
     expect((await cipher.open(await cipher.seal(text))) === text).toBe(true);
+  });
+
+  test("lets others have their turns, however large it is", async () => {
+    const text = "x".repeat(32 * 1024 * 1024);
+    const sealing = await countTurns(() => cipher.seal(text));
+    const opening = await countTurns(() => cipher.open(sealing.done));
+    expect(opening.done === text).toBe(true);
+    for (const { turns } of [sealing, opening]) expect(turns).toBeGreaterThan(20);
   });
 
   test("of a length about that of a part opens to what it was", async () => {

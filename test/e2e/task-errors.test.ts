@@ -312,3 +312,29 @@ test("126: a path takes the methods that it has", async () => {
     ]);
   }
 });
+
+describe("S12, S13: a link into a house", () => {
+  const inside = ["http://169.254.169.254/latest/", "https://[::1]/a.png", "http://localhost/a.png"];
+
+  test("is a 400 for pictures and films alike", async () => {
+    for (const url of [...inside, "http://2130706433/a.png", "http://127.1/a.png"]) {
+      await refused("qwen", { image: [LINK, url] }, "image");
+      await refused("edit", { image: [LINK], mask: url }, "mask");
+      await refused("midjourney", { sref: url }, "sref");
+      await refused("wan", { frame_images: [url] }, "frame_images");
+      await refused("seedance", { input_references: [url] }, "input_references");
+      await refused("seedance", { reference_videos: [url] }, "reference_videos");
+    }
+  });
+
+  test("is taken where the operator excepted its host", async () => {
+    const other = await startTaskStation({ settings: 'outbound: { allowed_hosts: ["localhost:9000"] }' });
+    try {
+      await other.submit("image", { image: ["http://localhost:9000/a.png"] }, WAITING);
+      const refusal = await other.post("image", { image: ["http://localhost:9001/a.png"] });
+      expect([refusal.status, ((await refusal.json()) as Json).error.param]).toEqual([400, "image[0]"]);
+    } finally {
+      await other.gateway.close();
+    }
+  });
+});

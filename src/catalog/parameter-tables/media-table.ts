@@ -68,7 +68,7 @@ export function takesField(table: MediaTable, model: Taker, name: string): boole
 }
 
 /** A request's body as it is taken for all models, each value in every spelling: for whoever describes the endpoint. */
-export function bodyOf(table: MediaTable): TSchema {
+export function bodySchemaOf(table: MediaTable): TSchema {
   const properties = Object.entries(fieldsOf(table)).map(([name, field]) => {
     const words = wordsOf(field) ?? [];
     const also = table.spellings[name]?.(words).filter((value) => !words.some((word) => word === value));

@@ -171,7 +171,9 @@ async function holdFor(
     expectedCost: costOf({ ...NO_USAGE, input: admission.expectedInput }, admission.snapshot),
   });
   if (typeof hold !== "string") return hold;
-  throw holdRefusalError(hold, "fewer output tokens");
+  // Of a hold that goes by the balance no one amount was missing.
+  const amount = admission.elastic === undefined ? admission.amount : undefined;
+  throw holdRefusalError(hold, { amount, less: "fewer output tokens" });
 }
 
 async function relayPlain(

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createFakeClock, type FakeClock } from "../../../test/gateway/fake-clock.ts";
 import { jsonAnswer } from "../../../test/upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../../test/upstream/double.ts";
-import { endlessBody, gzipBomb, pauseAt, stallAt } from "../../../test/upstream/faults.ts";
-import { createByteBudget } from "../../core/byte-budget.ts";
+import { endlessBody, gzipBomb, pauseAt, resetAt, stallAt } from "../../../test/upstream/faults.ts";
+import { type ByteAccount, createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Hold } from "../../core/hold.ts";
 import type { MediaCall } from "../../providers/media.ts";
@@ -21,12 +21,18 @@ interface Opened {
   readonly clock: FakeClock;
   readonly statuses: readonly number[];
   readonly stopping: AbortController;
+  /** Bytes that are held of what was sent and answered. */
+  held(): number;
+  /** Ends the run, and with it all that it holds. */
+  close(): void;
 }
 
-function open(clientHeaders: Readonly<Record<string, string>> = {}): Opened {
+function open(clientHeaders: Readonly<Record<string, string>> = {}, account?: ByteAccount): Opened {
   const clock = createFakeClock();
   const statuses: number[] = [];
   const stopping = new AbortController();
+  const budget = createByteBudget(() => 1);
+  const memory = account ?? budget.open();
   const call = openMediaCall(
     {
       paidBy: {} as Hold,
@@ -42,14 +48,14 @@ function open(clientHeaders: Readonly<Record<string, string>> = {}): Opened {
       model: "test/model",
       clientHeaders,
       load: async (input, kind) => ({ mediaType: `${kind}/${input}`, bytes: new Uint8Array(1) }),
-      memory: createByteBudget(() => 1).open(),
+      memory,
       texts: createLongTexts(),
       clock,
       onAnswer: (status) => void statuses.push(status),
     },
     { reference: "img_1.2", limitMs: 30_000, signal: stopping.signal },
   );
-  return { call, clock, statuses, stopping };
+  return { call, clock, statuses, stopping, held: budget.taken, close: memory.close };
 }
 
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -142,3 +148,59 @@ for (const [name, answer] of [
     expect(error instanceof GatewayError && error.message).toBe("The provider's answer is too large.");
   });
 }
+
+describe("what is held of a call", () => {
+  const MIB = 1024 * 1024;
+  const picture = new Uint8Array(MIB).fill(7).toBase64();
+
+  test("is its request until it was answered or given up", async () => {
+    const { call, held, stopping } = open();
+    double.handle(() => stallAt(jsonAnswer(200, {}), "start"));
+    const stalled = errorOf(call.send({ method: "POST", path: "/x", json: { image: picture } }));
+    await double.waitForRequest(1);
+    expect(held()).toBeWithin(picture.length, picture.length + 100);
+    stopping.abort(new TaskStop("lost"));
+    await stalled;
+    expect(held()).toBe(0);
+  });
+
+  test("is its answer where that carries media, until the run ends", async () => {
+    const { call, held, close } = open();
+    double.handle(() => jsonAnswer(200, { data: [{ b64_json: picture }] }));
+    await call.send({ method: "POST", path: "/x", json: { prompt: "x" } });
+    expect(held()).toBeWithin(picture.length, picture.length + 100);
+    close();
+    expect(held()).toBe(0);
+  });
+
+  for (const framing of ["content-length", "chunked"] as const) {
+    test(`is nothing of an answer that only describes, however long it is (${framing})`, async () => {
+      const { call, held } = open();
+      const texts = Array.from({ length: 40_000 }, (_, i) => `text ${i}`);
+      double.handle(() => jsonAnswer(200, { texts }, { framing }));
+      const { json } = await call.send({ method: "GET", path: "/x" });
+      expect(json).toEqual({ texts });
+      expect(held()).toBe(0);
+    });
+
+    test(`is nothing of an answer that breaks off (${framing})`, async () => {
+      const { call, held } = open();
+      double.handle(() => resetAt(jsonAnswer(200, { b64_json: picture }, { framing }), MIB));
+      expect(await errorOf(call.send({ method: "GET", path: "/x" }))).toBeInstanceOf(GatewayError);
+      expect(held()).toBe(0);
+    });
+  }
+
+  test("is waited for before the request is sent, and that is not of the provider's time", async () => {
+    const budget = createByteBudget(() => 1);
+    const other = budget.open();
+    await other.take(MIB, new AbortController().signal);
+    const { call, clock } = open({}, budget.open());
+    double.handle(() => jsonAnswer(200, {}));
+    const sent = call.send({ method: "POST", path: "/x", json: { image: picture } });
+    await clock.advance(100_000);
+    expect(double.requests).toHaveLength(0);
+    other.close();
+    expect((await sent).status).toBe(200);
+  });
+});

@@ -52,33 +52,35 @@ export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCal
     reference,
     clientHeaders: told,
     signal,
-    send: (request) => withinLimit(parts.clock, terms, (limited) => send(parts, request, told, limited)),
+    send: (request) => send(parts, terms, { ...request, headers: { ...told, ...request.headers } }),
     load: (input, kind) => parts.load(input, kind, signal),
   };
 }
 
+/** Waits for room for the request, which is not of its time, then sends it. */
 async function send(
   parts: MediaCallParts,
-  { method, path, headers, json }: MediaHttpRequest,
-  clientHeaders: Readonly<Record<string, string>>,
-  signal: AbortSignal,
+  terms: CallTerms,
+  { method, path, headers = {}, json }: MediaHttpRequest,
 ): Promise<MediaHttpAnswer> {
-  const { paidBy, provider, memory, onAnswer } = parts;
+  const { paidBy, provider, memory, clock, onAnswer } = parts;
   const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
   const held = body?.length ?? 0;
-  await memory.take(held, signal);
+  await memory.take(held, terms.signal);
   try {
-    const answer = await callUpstream(paidBy, {
-      provider,
-      method,
-      path,
-      headers: { ...clientHeaders, ...headers },
-      ...(body === undefined ? {} : { body }),
-      stream: false,
-      signal,
+    return await withinLimit(clock, terms, async (signal) => {
+      const answer = await callUpstream(paidBy, {
+        provider,
+        method,
+        path,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        stream: false,
+        signal,
+      });
+      onAnswer(answer.status);
+      return readAnswer(parts, answer, signal);
     });
-    onAnswer(answer.status);
-    return await readAnswer(parts, answer, signal);
   } finally {
     memory.give(held);
   }

@@ -24,6 +24,7 @@ import { testFilm, testPicture } from "../../../test/upstream/media/result-files
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import { Readable } from "node:stream";
 import { createByteBudget } from "../../core/byte-budget.ts";
+import { wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
@@ -67,12 +68,13 @@ type Fetched = (url: string) => Uint8Array | "refused";
 
 function scene(
   script: MakerScript,
-  more: Partial<TestRunOptions> & { readonly behind?: Fetched } = {},
+  more: Partial<TestRunOptions> & { readonly behind?: Fetched; readonly fetchMs?: number } = {},
 ): Scene {
   const clock = createFakeClock();
   const maker = createScriptedMaker(script, clock);
   const files = createTestFiles();
   const log = keepingLog();
+  const memory = createByteBudget(() => 1);
   const fetched: string[] = [];
   const bounds: number[] = [];
   const request = more.request ?? PICTURE;
@@ -80,14 +82,15 @@ function scene(
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
-    async fetch(url, { maxBytes }, take) {
+    async fetch(url, { maxBytes, signal }, take) {
       fetched.push(url);
+      if (more.fetchMs !== undefined) await wait(clock, more.fetchMs, signal);
       bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
       if (bytes === "refused") throw new GatewayError("invalid_request_error", "It could not be fetched.");
       return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
-    memory: createByteBudget(() => 1),
+    memory,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,
@@ -110,6 +113,8 @@ function scene(
         if (clock.nowMs() >= run.deadlineMs) run.stop("deadline");
         await clock.advance(i === 0 ? 0 : 500);
       }
+      // Whatever a run holds, it holds no longer once it has ended.
+      if (ended) expect(memory.taken()).toBe(0);
       return outcome;
     },
   };
@@ -566,6 +571,29 @@ describe("a run that is to stop", () => {
     expect(told(await running)).toBe("1 for 350000000");
   });
 
+  for (const [reason, create, fetchMs, want] of [
+    ["shutdown", working(), 2_000, "1 for 350000000"],
+    ["shutdown", working(), 3_000, "released"],
+    ["client_gone", working(), 2_000, "1 for 350000000"],
+    ["client_gone", done([{ url: "https://files.invalid/a" }]), 2_000, "1 for 350000000"],
+    ["client_gone", working(), 3_000, "generation_error, unfinished"],
+    ["deadline", working(), 500, "timeout_error, unfinished"],
+    ["lost", working(), 500, "released"],
+  ] as const)
+    test(`amid taking over what ${create.state === "done" ? "was answered" : "a job made"}, because of ${reason}: ${want} when that takes ${fetchMs} ms`, async () => {
+      const it = scene(
+        { create: [create], poll: [done([{ url: "https://files.invalid/a" }])], cancel: [true] },
+        { behind: () => testPicture(), fetchMs },
+      );
+      const running = it.begin();
+      for (let passedMs = 0; it.fetched.length === 0 && passedMs < 5_000; passedMs += 500)
+        await it.clock.advance(passedMs === 0 ? 0 : 500);
+      expect(it.fetched).toHaveLength(1);
+      it.run.stop(reason);
+      await it.clock.advance(3_500);
+      expect(told(await running)).toBe(want);
+    });
+
   test("by the store's word that another has it is released", async () => {
     const it = scene({ create: [done()] });
     it.run.stop("lost");
@@ -644,6 +672,17 @@ describe("outputs", () => {
     const { outcome, bounds } = scene({ create: [done([url("a")])] }, { behind: () => testPicture() });
     await outcome();
     expect(bounds).toEqual([MAX_FILE_BYTES.image]);
+  });
+
+  test("in base64 that is none are left out at once, the others are kept", async () => {
+    const { outcome, clock, log } = scene(
+      { create: [done([{ base64: "!" }, { base64: "" }, { base64: testPicture().toBase64() }])] },
+      { request: { ...PICTURE, n: 3 } },
+    );
+    const startMs = clock.nowMs();
+    expect(told(await outcome())).toBe("1 for 350000000");
+    expect(clock.nowMs() - startMs).toBeLessThan(1_000);
+    expect(log.lines.map(({ level }) => level)).toEqual(["warn", "warn"]);
   });
 
   test("beyond those that were asked for are left out, and nobody pays for them", async () => {

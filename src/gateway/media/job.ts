@@ -204,18 +204,25 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
     {
       reference: `${run.id}.${attempt}`,
       limitMs,
-      signal: signal ?? (isAttempt ? lateSignal(job) : run.signal),
+      signal: signal ?? (isAttempt ? lateSignal(job, mayStillBeginFor(job)) : run.signal),
     },
   );
 }
 
-/** Ends what should not be lost a while after the run is told to stop; at once where nothing could come of it. */
-function lateSignal({ run, adapter, parts }: Job): AbortSignal {
+/** What a run may be stopped for and still learn the name of the job that it is beginning; all of it where there is none. */
+function mayStillBeginFor({ adapter }: Job): readonly TaskStop["reason"][] {
+  return adapter.poll === undefined ? ["shutdown"] : ["shutdown", "client_gone", "deadline"];
+}
+
+/**
+ * Ends what should not be lost a while after the run is told to stop for one of these reasons, and at once where nothing
+ * could come of it.
+ */
+function lateSignal({ run, parts }: Job, reasons: readonly TaskStop["reason"][]): AbortSignal {
   const late = new AbortController();
   const onStop = (): void => {
     const reason: unknown = run.signal.reason;
-    const why = reason instanceof TaskStop ? reason.reason : "lost";
-    const isWanted = why === "shutdown" || (why !== "lost" && adapter.poll !== undefined);
+    const isWanted = reason instanceof TaskStop && reasons.includes(reason.reason);
     if (isWanted) parts.clock.setTimer(GRACE_MS, () => late.abort(reason));
     else late.abort(reason);
   };
@@ -230,8 +237,8 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const { clock, random, failpoint, assets, fetch, cutGrid } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
-  // Outputs of a job can be had again by its name.
-  const signal = job.progress.job === null ? lateSignal(job) : run.signal;
+  // The provider has done its part: whoever is still there is given it, and whoever has gone would have been.
+  const signal = lateSignal(job, ["shutdown", "client_gone"]);
   const { request, base64 } = payload;
   const asked = request.kind === "image" ? request.n : 1;
   const files = await keepOutputs(

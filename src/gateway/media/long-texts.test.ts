@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { countTurns } from "../../../test/gateway/turns.ts";
 import { createLongTexts } from "./long-texts.ts";
 
 const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 100 };
@@ -93,6 +94,15 @@ test("any value is read as it was, with long texts of any characters", async () 
     ),
     seeded,
   );
+});
+
+test("a large text is decoded with turns for others in between", async () => {
+  const file = noise(12_000_000);
+  const texts = createLongTexts();
+  const { value } = texts.readJson(encode({ data: file.toBase64() }));
+  const { done, turns } = await countTurns(() => decoded(texts.decode((value as { data: string }).data)));
+  expect(done.equals(file)).toBe(true);
+  expect(turns).toBeGreaterThan(10);
 });
 
 test("base64 with line breaks is decoded across all parts", async () => {

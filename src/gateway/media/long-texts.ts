@@ -105,9 +105,9 @@ function headLength(text: Uint8Array | string): number {
   return head.slice(0, 5).toLowerCase() === "data:" ? head.indexOf(",") + 1 : 0;
 }
 
-/** Bytes as characters of the same number: what is not of ASCII is no base64 either. */
+/** A part of it as characters. What is not of ASCII is no base64, and becomes none. */
 function textOf(text: Uint8Array | string, start: number, end: number): string {
   return typeof text === "string"
     ? text.slice(start, end)
-    : new TextDecoder("latin1").decode(text.subarray(start, end));
+    : new TextDecoder().decode(text.subarray(start, end));
 }

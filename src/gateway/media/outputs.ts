@@ -73,13 +73,14 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<read
       const files = await (output.grid === undefined
         ? keepFile(parts, output)
         : keepGrid(parts, output, output.grid));
-      // The same bytes would not become better ones.
-      if (files.length > 0 || !("url" in output)) return files;
+      if (files.length > 0) return files;
     } catch (error) {
       if (error instanceof TaskStop) throw error;
       signal.throwIfAborted();
       onTrouble("an output could not be kept", error);
     }
+    // The same bytes would not become better ones.
+    if (!("url" in output)) break;
   }
   return [];
 }
@@ -115,13 +116,9 @@ async function wholeOutput(parts: OutputParts, output: MediaOutput): Promise<Uin
   return joinBytes(await Array.fromAsync(parts.texts.decode(output.base64)));
 }
 
-async function store(
-  { run, assets, failpoint, onTrouble, ...parts }: OutputParts,
-  source: FileSource,
-): Promise<readonly ResultFile[]> {
-  const again = <Done>(work: () => Promise<Done>): Promise<Done> =>
-    untilStored({ onTrouble, ...parts }, work);
-  const file = await assets.store(run.id, source, run.kind, again);
+async function store(parts: OutputParts, source: FileSource): Promise<readonly ResultFile[]> {
+  const { run, assets, failpoint, onTrouble } = parts;
+  const file = await assets.store(run.id, source, run.kind, (work) => untilStored(parts, work));
   if ("notStored" in file) {
     onTrouble("an output is not what was asked for", file.notStored);
     return [];
@@ -131,10 +128,7 @@ async function store(
 }
 
 /** What `work` comes to, however long the store is away: what is lost here was made for nothing. */
-async function untilStored<Done>(
-  parts: Pick<OutputParts, "signal" | "clock" | "random" | "onTrouble">,
-  work: () => Promise<Done>,
-): Promise<Done> {
+async function untilStored<Done>(parts: OutputParts, work: () => Promise<Done>): Promise<Done> {
   const { signal, onTrouble } = parts;
   for (let tries = 0; ; tries += 1) {
     try {
@@ -148,10 +142,7 @@ async function untilStored<Done>(
   }
 }
 
-function pause(
-  { clock, random, signal }: Pick<OutputParts, "clock" | "random" | "signal">,
-  times: number,
-): Promise<void> {
+function pause({ clock, random, signal }: OutputParts, times: number): Promise<void> {
   return wait(clock, jittered(grown(1_000, times, 15_000), random), signal);
 }
 

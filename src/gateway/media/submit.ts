@@ -109,7 +109,7 @@ async function queue(
     return task;
   }
   const { less, tooMany } = KINDS[kind];
-  if (task !== "too_many_pending") throw holdRefusalError(task, less);
+  if (task !== "too_many_pending") throw holdRefusalError(task, { amount, less });
   throw tooMany(
     "The account has as many tasks waiting as it may have. Wait until some of them have begun, or cancel some.",
   );

@@ -280,18 +280,38 @@ describe("waiting for a task", () => {
   });
 
   test("gives it up when the gateway shuts down, and tells why", async () => {
-    const { services, asked, live } = open({ ended: untilAborted, find: async () => TASK });
+    const { services, asked, live, clock } = open({ ended: untilAborted });
+    const waits = errorOf(awaitTask(services, TASK, new AbortController().signal));
+    for (const waiting of live) waiting.abort(new Error("shutting down"));
+    await clock.advance(0);
+    await clock.advance(5_000);
+    expect((await waits).message).toBe("shutting down");
+    expect([asked, live.size]).toEqual([["abandon img_0123"], 0]);
+  });
+
+  test("gives a client that is still there what is made, and charged, while it is given up", async () => {
+    const given = Promise.withResolvers<Task>();
+    let asks = 0;
+    const { services, live, clock } = open({
+      ended: (...args) => ((asks += 1) === 1 ? untilAborted(...args) : given.promise),
+    });
+    const waits = awaitTask(services, TASK, new AbortController().signal);
+    for (const waiting of live) waiting.abort(new Error("shutting down"));
+    await clock.advance(0);
+    await clock.advance(4_000);
+    given.resolve(COMPLETED);
+    expect(await waits).toBe(COMPLETED);
+  });
+
+  test("tells why nobody waits any more as soon as it has ended without a result", async () => {
+    let asks = 0;
+    const failed: Task = { ...TASK, state: "failed", failure: { type: "generation_error", message: "gone" } };
+    const { services, live } = open({
+      ended: (...args) => ((asks += 1) === 1 ? untilAborted(...args) : Promise.resolve(failed)),
+    });
     const waits = errorOf(awaitTask(services, TASK, new AbortController().signal));
     for (const waiting of live) waiting.abort(new Error("shutting down"));
     expect((await waits).message).toBe("shutting down");
-    expect(asked).toEqual(["abandon img_0123", "find"]);
-  });
-
-  test("gives a client that is still there what was made, and charged, in that moment", async () => {
-    const { services, live } = open({ ended: untilAborted, find: async () => COMPLETED });
-    const waits = awaitTask(services, TASK, new AbortController().signal);
-    for (const waiting of live) waiting.abort(new Error("shutting down"));
-    expect(await waits).toBe(COMPLETED);
   });
 
   test("tells why nobody waits any more, also when it cannot be given up", async () => {

@@ -49,9 +49,12 @@ export interface MediaAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** How long a client that is still there waits for the end of what was given up: a little more than a run has for it. */
+const END_MS = 5_000;
+
 /**
  * The task once it has ended. When the client has gone, or the gateway is shutting down, it is given up: cancelled or
- * stopped. One that had ended by then all the same is given to whoever is still there.
+ * stopped. Whoever is still there waits for what that comes to, and is given what was made and charged all the same.
  */
 export async function awaitTask(services: MediaServices, task: Task, signal: AbortSignal): Promise<Task> {
   const { tasks, live } = services;
@@ -61,7 +64,7 @@ export async function awaitTask(services: MediaServices, task: Task, signal: Abo
   try {
     return await tasks.ended(task, AbortSignal.any([signal, controller.signal]));
   } catch (error) {
-    const left = await giveUp(tasks, task, !signal.aborted);
+    const left = await giveUp(services, task, !signal.aborted);
     if (left?.state === "completed") return left;
     throw error;
   } finally {
@@ -70,12 +73,20 @@ export async function awaitTask(services: MediaServices, task: Task, signal: Abo
 }
 
 /** Whatever goes wrong here, the client is told why nobody waits any more; the task then ends by its deadline. */
-async function giveUp(tasks: Tasks, task: Task, look: boolean): Promise<Task | undefined> {
+async function giveUp(
+  { tasks, clock }: MediaServices,
+  task: Task,
+  isWaiting: boolean,
+): Promise<Task | undefined> {
+  const late = new AbortController();
+  const timer = clock.setTimer(END_MS, () => late.abort(new Error("It has not ended yet.")));
   try {
     await tasks.abandon(task);
-    return look ? await tasks.find(task.kind, task.id, task.accountId) : undefined;
+    return isWaiting ? await tasks.ended(task, late.signal) : undefined;
   } catch {
     return undefined;
+  } finally {
+    timer.cancel();
   }
 }
 

@@ -1,5 +1,5 @@
 import { IMAGE_TABLE } from "../../catalog/parameter-tables/images.ts";
-import { bodyOf } from "../../catalog/parameter-tables/media-table.ts";
+import { bodySchemaOf } from "../../catalog/parameter-tables/media-table.ts";
 import { cancelImageTask, generateImage, readImageTask } from "../../gateway/media/image.ts";
 import {
   CancelledImageSchema,
@@ -17,7 +17,7 @@ export const imageRoutes: readonly Route[] = [
     access: "key",
     summary: "Make pictures: at once, or with `async` as a task to be polled",
     tag: "images",
-    body: bodyOf(IMAGE_TABLE),
+    body: bodySchemaOf(IMAGE_TABLE),
     answers: {
       200: { description: "The pictures, with their cost in `credit`", schema: ImageResultSchema },
       202: { description: "With `async`: the task, which is pending", schema: ImageTaskSchema },

@@ -1,5 +1,5 @@
 import { VIDEO_TABLE } from "../../catalog/parameter-tables/videos.ts";
-import { bodyOf } from "../../catalog/parameter-tables/media-table.ts";
+import { bodySchemaOf } from "../../catalog/parameter-tables/media-table.ts";
 import { cancelVideoTask, generateVideo, readVideoTask } from "../../gateway/media/video.ts";
 import { CancelledVideoSchema, VideoTaskSchema } from "../../protocols/videos/answer-schema.ts";
 import type { Route } from "../route.ts";
@@ -13,7 +13,7 @@ export const videoRoutes: readonly Route[] = [
     access: "key",
     summary: "Make a film, as a task to be polled",
     tag: "videos",
-    body: bodyOf(VIDEO_TABLE),
+    body: bodySchemaOf(VIDEO_TABLE),
     answers: { 202: { description: "The task, which is pending", schema: VideoTaskSchema } },
     errors: [400, 402, 503],
     handle: (context) => handleMedia(context, generateVideo),

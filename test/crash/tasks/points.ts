@@ -7,8 +7,8 @@ export interface TaskPoint {
   readonly name: string;
   /** What the gateway is started with to die at the n-th passing by itself; empty where it is killed from outside. */
   environment(nth: number): Readonly<Record<string, string>>;
-  /** What it is killed at from outside: when a file is asked for, whose bytes are still to come. */
-  readonly atFile?: true;
+  /** What it is killed at from outside: when a file is asked for, whose bytes are still to come, or at any moment. */
+  readonly from?: "file" | "clock";
   /** What is made of the tasks before that start: as if their time were over. */
   readonly overdue?: "deadlines" | "files";
 }
@@ -38,7 +38,7 @@ export const TASK_POINTS: readonly TaskPoint[] = [
   at("K18", "task.job_noted"),
   at("K19", "task.polled"),
   at("K20", "task.downloading"),
-  { rows: "K21", name: "a file half sent", environment: () => ({}), atFile: true },
+  { rows: "K21", name: "a file half sent", environment: () => ({}), from: "file" },
   at("K22", "task.file_stored"),
   at("K24", "task.before_finish"),
   at("K25", "task.after_finish"),
@@ -46,4 +46,5 @@ export const TASK_POINTS: readonly TaskPoint[] = [
   at("K27", "task.before_cancel"),
   at("K28", "task.sweeping", { overdue: "deadlines" }),
   at("K30", "files.forgotten", { overdue: "files" }),
+  { rows: "K13 to K27", name: "any moment", environment: () => ({}), from: "clock" },
 ];

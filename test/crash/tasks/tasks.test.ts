@@ -35,8 +35,14 @@ afterAll(() => {
   console.log(["rows               kill point               engine     runs  fired", ...cells].join("\n"));
 });
 
-/** Passings of each point that are died at. */
-const PASSINGS = LONG ? [1, 2, 3, 4, 5, 1, 2, 3, 4, 5] : [1];
+/** Passings of a point that are died at. */
+function passingsOf({ from }: TaskPoint): readonly number[] {
+  const count = LONG ? (from === "clock" ? 30 : 5) : 1;
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+/** Within this time of its first tasks a gateway is killed that is killed at any moment: most of them have ended by then. */
+const ANY_MOMENT_MS = 7_000;
 
 /** A run is over when all its tasks have ended, or after so long. */
 const RUN_MS = 40_000;
@@ -75,11 +81,12 @@ async function dieOnce(
   double.files.handle(({ target }) => {
     const [, kind = "missing", seed = "0"] = /^\/([a-z_]+)\/(\d+)/.exec(target) ?? [];
     files += 1;
-    const half = point.atFile === true && files === nth;
+    const half = point.from === "file" && files === nth;
     if (half) setTimeout(() => gateway.child.kill("SIGKILL"), 50);
     return fileAnswer(half ? "stall" : (kind as "picture" | "film"), Number(seed));
   });
   const url = await urlUnlessKilled(gateway);
+  if (point.from === "clock") setTimeout(() => gateway.child.kill("SIGKILL"), random() * ANY_MOMENT_MS);
   if (url !== undefined && point.overdue === undefined)
     await Promise.race([runAll(url), gateway.exited(), Bun.sleep(RUN_MS)]);
   if (point.overdue !== undefined) await Promise.race([gateway.exited(), Bun.sleep(RUN_MS)]);
@@ -109,7 +116,7 @@ async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: n
     for (const [i, point] of points.entries()) {
       const row: Row = { point, engine: engine.name, runs: 0, fired: 0 };
       table.push(row);
-      for (const [j, nth] of PASSINGS.entries()) {
+      for (const [j, nth] of passingsOf(point).entries()) {
         const { fired, faults } = await dieOnce(station, point, { nth, run: `${lane}0${i}0${j}` });
         row.runs += 1;
         if (fired) row.fired += 1;

@@ -4,9 +4,10 @@ import { type Canvas, type Colour, mix } from "./canvas.ts";
 import type { Pixels } from "../../../runtime/pictures/pixels.ts";
 import { decodePicture } from "./decode.ts";
 import { fillPath } from "./fill.ts";
+import { widthOf } from "./font.ts";
 import type { Palette } from "./landscape.ts";
 import { type Box, type Contour, rounded, stroke } from "./path.ts";
-import { fitText, oneLine, writeLines, writeText } from "./text.ts";
+import { fitText, LINE, oneLine, writeText } from "./text.ts";
 
 /** Something that was given to go by, as it is shown: the picture itself, or words about it. */
 export interface Tile {
@@ -110,6 +111,7 @@ function drawTile(
   });
 }
 
+/** What cannot be seen, as what it is and where: in the middle of its box. */
 function drawWords(
   canvas: Canvas,
   { kind, text, size }: { readonly kind: Tile["kind"]; readonly text: string; readonly size: number },
@@ -117,14 +119,22 @@ function drawWords(
   { skyBottom, near }: Palette,
 ): void {
   fillPath(canvas, [rounded(box, 2)], { colour: mix(skyBottom, PAPER, 0.45) });
-  const side = Math.min(box.width, box.height) * 0.3;
-  const icon: Box = { x: box.x + size * 0.8, y: box.y + size * 0.8, width: side * 1.25, height: side };
+  const height = Math.min(box.width, box.height) * 0.3;
+  const width = height * 1.25;
+  const gap = size * 0.6;
+  const room = { width: box.width - size * 1.6, height: box.height - height - gap - size * 1.6 };
+  const words = fitText(room.height < size ? "" : text, room, {
+    from: size * 1.15,
+    to: Math.max(8, size * 0.8),
+  });
+  const { lines, type } = words;
+  const top = box.y + (box.height - height - gap - words.height) / 2;
+  const icon: Box = { x: box.x + (box.width - width) / 2, y: top, width, height };
   fillPath(canvas, iconOf(kind, icon), { colour: near });
-  const top = icon.y + icon.height + size * 0.5;
-  const room = { width: box.width - size * 1.6, height: box.y + box.height - top - size * 0.3 };
-  if (room.height < size) return;
-  writeLines(canvas, fitText(text, room, { from: size * 1.15, to: Math.max(8, size * 0.8) }), [icon.x, top], {
-    colour: INK,
+  lines.forEach((line, i) => {
+    const left = box.x + (box.width - widthOf(line, type)) / 2;
+    const below = top + height + gap + type.size * (0.98 + i * LINE);
+    writeText(canvas, line, [left, below], { ...type, paint: { colour: INK } });
   });
 }
 

@@ -1,5 +1,5 @@
 // `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --tasks] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
-// the same runtime, what a picture costs and does to chat beside it, and what its hold and settlement cost in the books, beside the disk's own sync.
+// the same runtime, what an image costs and does to chat beside it, and what its hold and settlement cost in the books, beside the disk's own sync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -22,8 +22,8 @@ const NOTES = [
 ];
 
 const TASK_NOTES = [
-  "One gateway on SQLite and a folder, and a vendor in another process that has every answer and picture ready; rounds in turns, medians, in brackets the least and the most; ratios are of rounds beside each other.",
-  "A task is a picture whose client waits: hold, queue, claim, call, file checked, hashed and made durable, settlement, answer. A poll reads a task that has ended and signs its URL.",
+  "One gateway on SQLite and a folder, and a vendor in another process that has every answer and image ready; rounds in turns, medians, in brackets the least and the most; ratios are of rounds beside each other.",
+  "A task is an image whose client waits: hold, queue, claim, call, file checked, hashed and made durable, settlement, answer. A poll reads a task that has ended and signs its URL.",
   "CPU is user + system time of the whole gateway; of the last row it includes that of the tasks behind.",
 ];
 

@@ -1,5 +1,5 @@
-// A vendor of answers and pictures in OpenAI's form that has each of them ready: what is measured before it is all ours.
-// `maker-server.ts` prints {"url"} when it listens. How many bytes a picture has stands in its prompt: "4096 bytes".
+// A vendor of answers and images in OpenAI's form that has each of them ready: what is measured before it is all ours.
+// `maker-server.ts` prints {"url"} when it listens. How many bytes an image has stands in its prompt: "4096 bytes".
 import { BENCHMARK_ANSWERS } from "../test/upstream/benchmark-answers.ts";
 import { concat, pngChunk, pngFile } from "../test/assets/media-files.ts";
 
@@ -14,7 +14,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const CHUNK_BYTES = 64 * 1024;
 
 /** A whole PNG of at least so many bytes, most of them in chunks of text that every reader steps over. */
-function pictureOf(bytes: number): Uint8Array {
+function imageOf(bytes: number): Uint8Array {
   const png = pngFile();
   const filling: Uint8Array[] = [];
   for (let left = bytes - png.length; left > 0; left -= CHUNK_BYTES)
@@ -28,7 +28,7 @@ function imageAnswer(prompt: string): Uint8Array {
   const bytes = Number(/\d+/.exec(prompt)?.[0] ?? 0);
   let answer = answers.get(bytes);
   if (answer === undefined) {
-    const data = [{ b64_json: pictureOf(bytes).toBase64() }];
+    const data = [{ b64_json: imageOf(bytes).toBase64() }];
     answer = Buffer.from(JSON.stringify({ created: 1, data, usage: USAGE }));
     answers.set(bytes, answer);
   }

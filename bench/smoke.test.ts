@@ -101,11 +101,11 @@ describe("an operator is told what to look at:", () => {
     const says = (status: number, code: string): Fault => ({
       instead: jsonAnswer(status, { error: { message: "No.", code } }),
     });
-    double.fault("pictures", says(429, "rate_limit_exceeded"));
+    double.fault("images", says(429, "rate_limit_exceeded"));
     expect((await run("openai", environment)).lines.at(-1)).toStartWith(
       "openai takes no work now: code rate",
     );
-    double.fault("pictures", says(400, "moderation_blocked"));
+    double.fault("images", says(400, "moderation_blocked"));
     expect((await run("openai", environment)).lines.at(-1)).toBe(
       "refused: moderation, code moderation_blocked, No.",
     );

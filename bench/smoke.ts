@@ -21,7 +21,7 @@ import type { MediaProvider, ProviderDefinition } from "../src/providers/provide
 import { PROVIDERS } from "../src/providers/registry.ts";
 
 const USAGE =
-  "npm run smoke -- <provider>: makes one picture or film at that provider, which charges you for it.";
+  "npm run smoke -- <provider>: makes one image or video at that provider, which charges you for it.";
 
 /** So long the work may take, and one request of it. */
 const LIMIT_MS = { work: 900_000, request: 300_000 } as const;
@@ -32,7 +32,7 @@ export interface SmokePace {
 }
 
 /**
- * Makes the cheapest picture that a provider makes, or film where it makes no pictures, through its adapter and with the
+ * Makes the cheapest image that a provider makes, or video where it makes no images, through its adapter and with the
  * key of the environment, and says what was seen. Nothing is started, kept or billed here. Gives the exit code: 0 when
  * it was made, 1 when it was not, 2 when nothing was sent.
  */
@@ -104,7 +104,7 @@ function orderFor(definition: ProviderDefinition, environment: Environment): Ord
     mediaProviders: new Map([[id, provider]]),
   };
   const routedAt = models.filter(({ routes }) => routes.some((route) => route.provider === id));
-  // It may make pictures of models that the catalogue does not have.
+  // It may make images of models that the catalogue does not have.
   const kind = routedAt.some(({ category }) => category === "image") ? "image" : "video";
   const routed = routedAt.filter(({ category }) => category === kind);
   const admissions = routed

@@ -36,13 +36,13 @@ const CHAT = {
   body: { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hello." }] },
 } as const;
 
-const PICTURE_PATH = "/api/v1/images/generations";
+const IMAGE_PATH = "/api/v1/images/generations";
 const MIB = 1024 * 1024;
 
-/** A picture of so many bytes, that its client waits for unless it says `async`. */
-function picture(bytes: number, more: object = {}): Omit<Question, "callers"> {
+/** An image of so many bytes, that its client waits for unless it says `async`. */
+function image(bytes: number, more: object = {}): Omit<Question, "callers"> {
   const body = { model: "openai/gpt-image-2", prompt: `${bytes} bytes`, quality: "low", ...more };
-  return { method: "POST", path: PICTURE_PATH, body };
+  return { method: "POST", path: IMAGE_PATH, body };
 }
 
 const PACES: Readonly<Record<Pace, { readonly rounds: number; readonly seconds: number }>> = {
@@ -56,7 +56,7 @@ const REQUESTS = 100_000_000;
 const WAIT_MS = 10_000;
 
 /**
- * Measures tasks in one gateway on SQLite and a folder, with a vendor that has every picture ready: by rounds in turns,
+ * Measures tasks in one gateway on SQLite and a folder, with a vendor that has every image ready: by rounds in turns,
  * beside plain chat in the same process. `report` is told how far it has come.
  */
 export async function measureTasks(
@@ -97,19 +97,19 @@ function scenesOf(taskId: string): Scene[] {
   const chat = { ...CHAT, callers: 16 };
   return [
     { name: "chat, plain", ...chat },
-    { name: "tasks, pictures of 1 KiB", ...picture(1_024), callers: 16 },
-    { name: "tasks, pictures of 4 MiB", ...picture(4 * MIB), callers: 4 },
+    { name: "tasks, images of 1 KiB", ...image(1_024), callers: 16 },
+    { name: "tasks, images of 4 MiB", ...image(4 * MIB), callers: 4 },
     {
       name: "polls of an ended task",
       method: "GET",
-      path: `${PICTURE_PATH}/${taskId}`,
+      path: `${IMAGE_PATH}/${taskId}`,
       body: "",
       callers: 16,
     },
     {
-      name: "chat, while one picture of 4 MiB after the other is made",
+      name: "chat, while one image of 4 MiB after the other is made",
       ...chat,
-      behind: { ...picture(4 * MIB), callers: 1 },
+      behind: { ...image(4 * MIB), callers: 1 },
     },
   ];
 }
@@ -153,7 +153,7 @@ async function load(
   return runLoadTool({ name: path, options, on: form.cores.others });
 }
 
-/** The id of a task that has its picture. */
+/** The id of a task that has its image. */
 async function endedTask({ url, key }: Gateway): Promise<string> {
   const ask = async (path: string, init: RequestInit = {}): Promise<{ id: string; status: string }> => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -162,12 +162,12 @@ async function endedTask({ url, key }: Gateway): Promise<string> {
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
     return JSON.parse(text) as { id: string; status: string };
   };
-  const { id } = await ask(PICTURE_PATH, {
+  const { id } = await ask(IMAGE_PATH, {
     method: "POST",
-    body: JSON.stringify(picture(1_024, { async: true }).body),
+    body: JSON.stringify(image(1_024, { async: true }).body),
   });
   for (const deadline = performance.now() + WAIT_MS; performance.now() < deadline; await Bun.sleep(50)) {
-    const { status } = await ask(`${PICTURE_PATH}/${id}`);
+    const { status } = await ask(`${IMAGE_PATH}/${id}`);
     if (status === "completed") return id;
     if (status === "failed") break;
   }

@@ -1,4 +1,4 @@
-// `npm run smoke -- <provider>`: makes one cheap picture or film at a provider, with the key of the environment.
+// `npm run smoke -- <provider>`: makes one cheap image or video at a provider, with the key of the environment.
 import { run } from "./child.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { BUN_FLAGS, bunBinary, main, runtimeEnvironment } from "./runtime.mjs";

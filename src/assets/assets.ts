@@ -4,7 +4,7 @@ import type { ResultFile } from "../core/task.ts";
 export interface Assets {
   /**
    * Takes in a file of the wanted kind, durable when it resolves. The kind is told by the content: anything but a whole
-   * picture (PNG, JPEG, WebP) or film (MP4) is refused with a sentence, as soon as that is clear. It is checked, hashed
+   * image (PNG, JPEG, WebP) or video (MP4) is refused with a sentence, as soon as that is clear. It is checked, hashed
    * and written as it comes, and never held as a whole. The name is made of the content, so who stores the same again
    * overwrites it with itself. Rejects with what its source rejected with, or with an `overloaded_error` when it cannot
    * be kept now (the disk is full, the store is away): nothing of it is to be seen then, and it can be tried again.

@@ -30,17 +30,17 @@ function contentOf(bytes: Uint8Array, kind: "image" | "video", pieceBytes = byte
 const latin1 = (value: string): Uint8Array => new Uint8Array(Buffer.from(value, "latin1"));
 
 const WHOLE: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
-  ["a PNG picture", pngFile(), "image", "png"],
-  ["a PNG picture with data in two chunks", twoChunks(), "image", "png"],
-  ["a JPEG picture", JPEG_FILE, "image", "jpg"],
-  ["a JPEG picture in several scans", PROGRESSIVE_JPEG_FILE, "image", "jpg"],
-  ["a JPEG picture with bytes behind its end", concat([JPEG_FILE, text("more")]), "image", "jpg"],
-  ["a WebP picture", WEBP_FILE, "image", "webp"],
-  ["a WebP picture without loss", LOSSLESS_WEBP_FILE, "image", "webp"],
-  ["an MP4 film", mp4File(), "video", "mp4"],
-  ["an MP4 film whose data comes first", dataFirst(), "video", "mp4"],
-  ["an MP4 film whose data has a long length", longData(), "video", "mp4"],
-  ["an MP4 film whose data goes to the end", openData(), "video", "mp4"],
+  ["a PNG image", pngFile(), "image", "png"],
+  ["a PNG image with data in two chunks", twoChunks(), "image", "png"],
+  ["a JPEG image", JPEG_FILE, "image", "jpg"],
+  ["a JPEG image in several scans", PROGRESSIVE_JPEG_FILE, "image", "jpg"],
+  ["a JPEG image with bytes behind its end", concat([JPEG_FILE, text("more")]), "image", "jpg"],
+  ["a WebP image", WEBP_FILE, "image", "webp"],
+  ["a WebP image without loss", LOSSLESS_WEBP_FILE, "image", "webp"],
+  ["an MP4 video", mp4File(), "video", "mp4"],
+  ["an MP4 video whose data comes first", dataFirst(), "video", "mp4"],
+  ["an MP4 video whose data has a long length", longData(), "video", "mp4"],
+  ["an MP4 video whose data goes to the end", openData(), "video", "mp4"],
 ];
 
 describe("a whole file is known by its bytes", () => {
@@ -66,7 +66,7 @@ describe("a file that was cut anywhere is refused", () => {
   }
 });
 
-test("a PNG picture with any bit changed is refused: each chunk has a checksum", () => {
+test("a PNG image with any bit changed is refused: each chunk has a checksum", () => {
   const bytes = pngFile();
   fc.assert(
     fc.property(fc.nat(bytes.length - 1), fc.nat(7), (at, bit) => {
@@ -113,7 +113,7 @@ test("a file is the same in whatever pieces it comes, whole or with a bit change
   );
 });
 
-test("what is no picture or film is refused by its first bytes, before the rest has come", () => {
+test("what is no image or video is refused by its first bytes, before the rest has come", () => {
   const page = text("<!doctype html>".padEnd(600));
   for (const kind of ["image", "video"] as const) {
     const check = openContentCheck(kind);
@@ -121,7 +121,7 @@ test("what is no picture or film is refused by its first bytes, before the rest 
   }
 });
 
-test("a file beyond its bound is refused at the piece that crosses it, also behind the end of a picture", () => {
+test("a file beyond its bound is refused at the piece that crosses it, also behind the end of an image", () => {
   const check = openContentCheck("image");
   expect(check.push(pngFile())).toBeUndefined();
   const piece = new Uint8Array(MAX_FILE_BYTES.image - pngFile().length);
@@ -135,36 +135,36 @@ describe("what is refused is named", () => {
   const cases: readonly (readonly [string, Uint8Array, "image" | "video", string])[] = [
     ["nothing", new Uint8Array(), "image", "The file is empty."],
     ["a page", text("<!DOCTYPE html><html><script>x()</script>"), "image", "an HTML or XML page, not a PNG"],
-    ["a page behind white space", text("\ufeff \n<html>"), "video", "an HTML or XML page, not an MP4 film"],
+    ["a page behind white space", text("\ufeff \n<html>"), "video", "an HTML or XML page, not an MP4 video"],
     ["a drawing", text('<svg xmlns="x"><script/></svg>'), "image", "an SVG drawing"],
     ["a drawing with a head", text('<?xml version="1.0"?>\n<!-- a --><svg>'), "image", "an SVG drawing"],
     ["an error", text('{"error":{"message":"sk-secret"}}'), "image", "JSON text"],
-    ["a GIF", text("GIF89a\u0001\u0000"), "image", "a GIF picture"],
-    ["a BMP", text("BM123456"), "image", "a BMP picture"],
+    ["a GIF", text("GIF89a\u0001\u0000"), "image", "a GIF image"],
+    ["a BMP", text("BM123456"), "image", "a BMP image"],
     ["a PDF", text("%PDF-1.7"), "image", "a PDF document"],
-    ["a WebM film", latin1("\u001aE\u00df\u00a3webm"), "video", "a WebM or Matroska film"],
-    ["an AVIF picture", bmff("avif"), "image", "a QuickTime, HEIC or AVIF file"],
-    ["a QuickTime film", bmff("qt  "), "video", "a QuickTime, HEIC or AVIF file"],
+    ["a WebM video", latin1("\u001aE\u00df\u00a3webm"), "video", "a WebM or Matroska video"],
+    ["an AVIF image", bmff("avif"), "image", "a QuickTime, HEIC or AVIF file"],
+    ["a QuickTime video", bmff("qt  "), "video", "a QuickTime, HEIC or AVIF file"],
     ["noise", new Uint8Array(100).fill(3), "image", "of no known kind"],
-    ["a picture for a film", pngFile(), "video", "a PNG picture, not an MP4 film"],
-    ["a film for a picture", mp4File(), "image", "an MP4 film, not a PNG, JPEG or WebP picture"],
-    ["a picture of one pixel", pngFile(1, 1), "image", "a single pixel"],
-    ["a picture without width", pngFile(0, 9), "image", "without a size"],
+    ["an image for a video", pngFile(), "video", "a PNG image, not an MP4 video"],
+    ["a video for an image", mp4File(), "image", "an MP4 video, not a PNG, JPEG or WebP image"],
+    ["an image of one pixel", pngFile(1, 1), "image", "a single pixel"],
+    ["an image without width", pngFile(0, 9), "image", "without a size"],
     ["a PNG without data", pngWith(pngChunk("IEND", new Uint8Array())), "image", "cut off or broken"],
     ["a PNG without an end", pngFile().subarray(0, -12), "image", "cut off or broken"],
     ["a JPEG without a frame", latin1("\u00ff\u00d8\u00ff\u00d9"), "image", "cut off or broken"],
-    ["a sound", mp4File({ handler: "soun" }), "video", "cut off or broken"],
-    ["a film whose track reaches beyond its head", overlongTrack(), "video", "cut off or broken"],
-    ["a film without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],
-    ["a film without a head", concat([FILE_TYPE, mp4Box("mdat", new Uint8Array(9))]), "video", "cut off"],
+    ["audio", mp4File({ handler: "soun" }), "video", "cut off or broken"],
+    ["a video whose track reaches beyond its head", overlongTrack(), "video", "cut off or broken"],
+    ["a video without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],
+    ["a video without a head", concat([FILE_TYPE, mp4Box("mdat", new Uint8Array(9))]), "video", "cut off"],
     [
-      "a film with a broken box",
+      "a video with a broken box",
       concat([mp4File(), text("\u0000\u0000\u0000\u0007free")]),
       "video",
       "cut off",
     ],
     [
-      "a picture that is too large",
+      "an image that is too large",
       concat([pngFile(), new Uint8Array(MAX_FILE_BYTES.image)]),
       "image",
       "at most 52428800 bytes are kept",
@@ -179,7 +179,7 @@ describe("what is refused is named", () => {
   }
 });
 
-test("a picture of one pixel in height is a picture", () => {
+test("an image of one pixel in height is an image", () => {
   expect(contentOf(pngFile(1, 2), "image")).toMatchObject({ mediaType: "image/png" });
 });
 
@@ -200,29 +200,29 @@ function twoChunks(): Uint8Array {
 
 /** An MP4 file's boxes in the other order. */
 function dataFirst(): Uint8Array {
-  const film = mp4File();
-  return concat([FILE_TYPE, film.subarray(-1_008), film.subarray(FILE_TYPE.length, -1_008)]);
+  const video = mp4File();
+  return concat([FILE_TYPE, video.subarray(-1_008), video.subarray(FILE_TYPE.length, -1_008)]);
 }
 
 function longData(): Uint8Array {
-  const film = mp4File();
+  const video = mp4File();
   const long = Buffer.alloc(16);
   long.writeUInt32BE(1, 0);
   long.write("mdat", 4, "latin1");
   long.writeBigUInt64BE(1_016n, 8);
-  return concat([film.subarray(0, -1_008), long, film.subarray(-1_000)]);
+  return concat([video.subarray(0, -1_008), long, video.subarray(-1_000)]);
 }
 
 function openData(): Uint8Array {
-  const film = mp4File();
-  film.fill(0, film.length - 1_008, film.length - 1_004);
-  return film;
+  const video = mp4File();
+  video.fill(0, video.length - 1_008, video.length - 1_004);
+  return video;
 }
 
 /** The track says that it is longer than the head that it stands in. */
 function overlongTrack(): Uint8Array {
-  const film = mp4File();
-  const at = Buffer.from(film).indexOf("trak", 0, "latin1") - 4;
-  new DataView(film.buffer).setUint32(at, 5_000);
-  return film;
+  const video = mp4File();
+  const at = Buffer.from(video).indexOf("trak", 0, "latin1") - 4;
+  new DataView(video.buffer).setUint32(at, 5_000);
+  return video;
 }

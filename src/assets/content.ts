@@ -1,7 +1,7 @@
 import type { NotStored } from "./assets.ts";
 import { type ByteReader, openReader, type Steps } from "./byte-reader.ts";
-import { isWholeFilm } from "./film.ts";
-import { type FoundPicture, readJpeg, readPng, readWebp } from "./pictures.ts";
+import { isWholeVideo } from "./video.ts";
+import { type FoundImage, readJpeg, readPng, readWebp } from "./images.ts";
 
 /** What a file is, told by its bytes alone. */
 export interface Content {
@@ -19,16 +19,16 @@ export const MEDIA_TYPES = {
 export type Extension = keyof typeof MEDIA_TYPES;
 
 /**
- * The most bytes that are kept of one file. The largest pictures that models make are 4096 x 4096 (as PNG at most
- * 48 MiB), the largest films 15 s in 1080p (below 100 MB at any usual rate).
+ * The most bytes that are kept of one file. The largest images that models make are 4096 x 4096 (as PNG at most
+ * 48 MiB), the largest videos 15 s in 1080p (below 100 MB at any usual rate).
  */
 export const MAX_FILE_BYTES = { image: 50 * 1024 * 1024, video: 256 * 1024 * 1024 } as const;
 
 type Kind = keyof typeof MAX_FILE_BYTES;
 
 const WANTED: Readonly<Record<Kind, string>> = {
-  image: "a PNG, JPEG or WebP picture",
-  video: "an MP4 film",
+  image: "a PNG, JPEG or WebP image",
+  video: "an MP4 video",
 };
 
 /** Says what a file is while it comes, piece by piece. */
@@ -40,7 +40,7 @@ export interface ContentCheck {
 }
 
 /**
- * Checks a file of the wanted kind by its bytes alone. A picture of one pixel is no picture: some providers send it in
+ * Checks a file of the wanted kind by its bytes alone. An image of one pixel is no image: some providers send it in
  * place of one that they have withheld.
  */
 export function openContentCheck(kind: Kind): ContentCheck {
@@ -79,7 +79,7 @@ function* readContent(file: ByteReader, kind: Kind): Steps<Content | NotStored> 
   const wrong = yield* format.faultIn(file);
   if (wrong === "broken") return refuse(`The file begins like ${format.name}, but it is cut off or broken.`);
   if (wrong === "no size") return refuse(`The file is ${format.name} without a size.`);
-  if (wrong === "one pixel") return refuse("The picture has a single pixel.");
+  if (wrong === "one pixel") return refuse("The image has a single pixel.");
   return { mediaType: MEDIA_TYPES[format.extension], extension: format.extension };
 }
 
@@ -103,39 +103,39 @@ type Fault = "broken" | "no size" | "one pixel";
 
 const FORMATS: readonly Format[] = [
   {
-    name: "a PNG picture",
+    name: "a PNG image",
     kind: "image",
     extension: "png",
     begins: (head) => hasText(head, 0, "\u0089PNG\r\n\u001a\n"),
-    faultIn: ofPicture(readPng),
+    faultIn: ofImage(readPng),
   },
   {
-    name: "a JPEG picture",
+    name: "a JPEG image",
     kind: "image",
     extension: "jpg",
     begins: (head) => hasText(head, 0, "\u00ff\u00d8\u00ff"),
-    faultIn: ofPicture(readJpeg),
+    faultIn: ofImage(readJpeg),
   },
   {
-    name: "a WebP picture",
+    name: "a WebP image",
     kind: "image",
     extension: "webp",
     begins: (head) => hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP"),
-    faultIn: ofPicture(readWebp),
+    faultIn: ofImage(readWebp),
   },
   {
-    name: "an MP4 film",
+    name: "an MP4 video",
     kind: "video",
     extension: "mp4",
-    // The other brands of the same boxes are pictures and QuickTime, which not every browser shows.
-    begins: (head) => hasText(head, 4, "ftyp") && !NO_FILM.has(textAt(head, 8, 4)),
+    // The other brands of the same boxes are images and QuickTime, which not every browser shows.
+    begins: (head) => hasText(head, 4, "ftyp") && !NO_VIDEO.has(textAt(head, 8, 4)),
     *faultIn(file) {
-      return (yield* isWholeFilm(file)) ? undefined : "broken";
+      return (yield* isWholeVideo(file)) ? undefined : "broken";
     },
   },
 ];
 
-function ofPicture(read: (file: ByteReader) => Steps<FoundPicture>): Format["faultIn"] {
+function ofImage(read: (file: ByteReader) => Steps<FoundImage>): Format["faultIn"] {
   return function* (file) {
     const found = yield* read(file);
     if (typeof found === "string") return found;
@@ -143,7 +143,7 @@ function ofPicture(read: (file: ByteReader) => Steps<FoundPicture>): Format["fau
   };
 }
 
-const NO_FILM: ReadonlySet<string> = new Set([
+const NO_VIDEO: ReadonlySet<string> = new Set([
   "avif",
   "avis",
   "heic",
@@ -156,10 +156,10 @@ const NO_FILM: ReadonlySet<string> = new Set([
 
 /** What the sentence calls a file that is not kept; for the operator and the client, so no byte of it is shown. */
 function otherName(bytes: Uint8Array): string {
-  if (hasText(bytes, 0, "GIF8")) return "a GIF picture";
+  if (hasText(bytes, 0, "GIF8")) return "a GIF image";
   if (hasText(bytes, 4, "ftyp")) return "a QuickTime, HEIC or AVIF file";
-  if (hasText(bytes, 0, "\u001aE\u00df\u00a3")) return "a WebM or Matroska film";
-  if (hasText(bytes, 0, "BM")) return "a BMP picture";
+  if (hasText(bytes, 0, "\u001aE\u00df\u00a3")) return "a WebM or Matroska video";
+  if (hasText(bytes, 0, "BM")) return "a BMP image";
   if (hasText(bytes, 0, "%PDF")) return "a PDF document";
   const head = textAt(bytes, 0, 512)
     .replace(/^\u00ef\u00bb\u00bf/, "")

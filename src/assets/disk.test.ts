@@ -110,18 +110,18 @@ describe("a stored file", () => {
 
   test("lets others have their turns while it is checked and written, however large it is", async () => {
     const { assets } = await openNew();
-    const film = mp4File({ dataBytes: 40 * 1024 * 1024 });
-    const { done, turns } = await countTurns(() => assets.store(TASK, film, "video"));
-    expect(stored(done).bytes).toBe(film.length);
+    const video = mp4File({ dataBytes: 40 * 1024 * 1024 });
+    const { done, turns } = await countTurns(() => assets.store(TASK, video, "video"));
+    expect(stored(done).bytes).toBe(video.length);
     expect(turns).toBeGreaterThan(40);
   });
 
   test("is taken in pieces, of any length", async () => {
     const { folder, assets } = await openNew();
-    const film = mp4File({ dataBytes: 300_000 });
+    const video = mp4File({ dataBytes: 300_000 });
     for (const length of [1_000, 65_536, 1_000_000]) {
-      const file = stored(await assets.store(TASK, piecesOf(film, length), "video"));
-      expect(Buffer.from((await assets.read(TASK, file.name)) ?? [])).toEqual(Buffer.from(film));
+      const file = stored(await assets.store(TASK, piecesOf(video, length), "video"));
+      expect(Buffer.from((await assets.read(TASK, file.name)) ?? [])).toEqual(Buffer.from(video));
     }
     expect(readdirSync(join(folder, TASK)).length).toBe(1);
   });

@@ -55,11 +55,11 @@ describeOnS3("a bucket", () => {
 
   test("keeps files by names made of their content, each once", async () => {
     const assets = await openIn("kept/here");
-    const film = mp4File({ dataBytes: 12 * 1024 * 1024 });
+    const video = mp4File({ dataBytes: 12 * 1024 * 1024 });
     for (const [bytes, kind, mediaType] of [
       [pngFile(), "image", "image/png"],
       [JPEG_FILE, "image", "image/jpeg"],
-      [film, "video", "video/mp4"],
+      [video, "video", "video/mp4"],
     ] as const) {
       const file = stored(await assets.store(TASK, bytes, kind));
       expect(stored(await assets.store(TASK, bytes, kind))).toEqual(file);
@@ -143,17 +143,17 @@ describeOnS3("a bucket", () => {
 
   test("takes a file in pieces, and nothing of one whose source breaks off", async () => {
     const files = await openIn("pieces");
-    const film = mp4File({ dataBytes: 3 * 1024 * 1024 + 5 });
+    const video = mp4File({ dataBytes: 3 * 1024 * 1024 + 5 });
     const pieces = async function* (end: number) {
-      for (let at = 0; at < end; at += 70_000) yield film.subarray(at, Math.min(end, at + 70_000));
-      if (end < film.length) throw new Error("it broke off");
+      for (let at = 0; at < end; at += 70_000) yield video.subarray(at, Math.min(end, at + 70_000));
+      if (end < video.length) throw new Error("it broke off");
     };
     expect(await failureOf(files.store(TASK, pieces(2_000_000), "video"))).toMatchObject({
       message: "it broke off",
     });
     expect(server.keys().filter((key) => key.startsWith("pieces/"))).toEqual([]);
-    const file = stored(await files.store(TASK, pieces(film.length), "video"));
-    expect(file).toEqual(stored(await files.store(TASK, film, "video")));
+    const file = stored(await files.store(TASK, pieces(video.length), "video"));
+    expect(file).toEqual(stored(await files.store(TASK, video, "video")));
     expect(spooled()).toEqual([]);
   });
 
@@ -285,7 +285,7 @@ describe("a store that fails", () => {
   });
 
   test("in the midst of a file has stored nothing, however it does so", async () => {
-    const film = mp4File({ dataBytes: 40 * 1024 * 1024 });
+    const video = mp4File({ dataBytes: 40 * 1024 * 1024 });
     const ways: readonly ((socket: Socket) => void)[] = [
       (socket) => socket.destroy(),
       (socket) => socket.resetAndDestroy(),
@@ -312,7 +312,7 @@ describe("a store that fails", () => {
         AWS_SECRET_ACCESS_KEY: "secret-canary",
       };
       const assets = await openOnS3(addressOf(environment), systemClock);
-      const failure = await failureOf(assets.store(TASK, film, "video"));
+      const failure = await failureOf(assets.store(TASK, video, "video"));
       expect(failure).toMatchObject({ kind: "overloaded_error", cause: { name: "S3Failure" } });
       expect(Bun.inspect(failure)).not.toContain("canary");
       expect(Bun.inspect(failure)).not.toContain("X-Amz-Signature");

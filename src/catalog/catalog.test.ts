@@ -91,12 +91,12 @@ describe("a file that cannot be used is refused by name, with the reason", () =>
     { name: "a negative price", data: { ...GOOD, prices: { input: -1, output: 1 } }, says: "prices.input" },
     { name: "no route", data: { ...GOOD, routes: [] }, says: "routes must not be empty" },
     {
-      name: "a formula for pictures without the most of one",
+      name: "a formula for images without the most of one",
       data: { ...GOOD, image_tokens: { patch: 32 } },
       says: "image_tokens needs media_token_ceiling.image",
     },
     {
-      name: "a detail above the most of a picture",
+      name: "a detail above the most of an image",
       data: { ...GOOD, media_token_ceiling: { image: 9 }, image_tokens: { patch: 32, high: 10 } },
       says: "more for low or high detail than media_token_ceiling.image",
     },
@@ -168,7 +168,7 @@ describe("rules", () => {
   });
 });
 
-test("a formula for pictures counts a token for a square and none beside, unless it says so", () => {
+test("a formula for images counts a token for a square and none beside, unless it says so", () => {
   const facts = { ...GOOD, media_token_ceiling: { image: 1_600 } };
   const [short, long] = load({
     "language/a/b.json": { ...facts, image_tokens: { patch: 28 } },

@@ -121,13 +121,13 @@ function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts
   };
 }
 
-/** A picture of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
+/** An image of unknown size counts as the ceiling, and none counts more: with a formula it must be the vendor's own. */
 function readImageTokens(
   { patch, per_patch = 1, base = 0, low, high }: NonNullable<ModelFacts["image_tokens"]>,
   most: number | undefined,
 ): ImageTokens {
   if (most === undefined)
-    throw new Error("image_tokens needs media_token_ceiling.image: the most that a picture comes to");
+    throw new Error("image_tokens needs media_token_ceiling.image: the most that an image comes to");
   if (Math.max(low ?? 0, high ?? 0) > most)
     throw new Error("image_tokens has more for low or high detail than media_token_ceiling.image");
   return {

@@ -33,7 +33,7 @@ export function servicePage(models: readonly Model[], origin: string): string {
   });
   return `${[
     "# Switchyard",
-    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Language models answer in up to three formats, so that the official SDKs work with another base address and no other change; pictures and films are made as tasks.",
+    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Language models answer in up to three formats, so that the official SDKs work with another base address and no other change; images and videos are made as tasks.",
     "Choose a model below, read its page (it is complete: parameters, limits, prices, examples, errors), and call it.",
     "## How to call it",
     ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media].join("\n"),

@@ -57,8 +57,8 @@ describe("every language model's page is whole", () => {
     test(`${model.uniqueId}: what is held for media that nobody can measure`, () => {
       for (const [kind, name] of [
         ["pdf", "A document"],
-        ["audio", "A sound"],
-        ["video", "A film"],
+        ["audio", "Audio"],
+        ["video", "A video"],
       ] as const) {
         const most = model.inputModalities.includes(kind) ? model.mediaTokenCeiling[kind] : undefined;
         const row = lines.find((line) => line.startsWith(`| ${name} |`));

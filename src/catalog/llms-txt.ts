@@ -57,8 +57,8 @@ function where(model: Model, formats: readonly Served[], origin: string): readon
 /** Media of which nobody knows beforehand what they come to. */
 const HELD_WHOLE = [
   ["pdf", "A document"],
-  ["audio", "A sound"],
-  ["video", "A film"],
+  ["audio", "Audio"],
+  ["video", "A video"],
 ] as const;
 
 function limits(model: Model): readonly string[] {

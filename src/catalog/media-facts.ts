@@ -13,7 +13,7 @@ import {
 import type { Parameter } from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
-/** What is known of a model of pictures or films, as its file says it. Throws a sentence when that cannot be. */
+/** What is known of a model of images or videos, as its file says it. Throws a sentence when that cannot be. */
 export function readMedia(id: string, category: Category, data: MediaData): MediaFacts {
   if (category !== "image" && category !== "video")
     throw new Error("media is only of models of category image or video");
@@ -28,7 +28,7 @@ export function readMedia(id: string, category: Category, data: MediaData): Medi
     checker: compileSchema(schemaOf(taken)),
     outputTokens: readTokens(data.output_tokens ?? []),
     textTokens: data.text_tokens ?? 0,
-    ...(data.pictures_per_job === undefined ? {} : { picturesPerJob: data.pictures_per_job }),
+    ...(data.images_per_job === undefined ? {} : { imagesPerJob: data.images_per_job }),
     promptSwitches: data.prompt_switches ?? false,
     inputVideoSec: data.input_video_seconds ?? 0,
     ...(data.most_references === undefined ? {} : { mostReferences: data.most_references }),

@@ -7,7 +7,7 @@ import { parametersOf, isIgnored } from "./parameters.ts";
 
 const ORIGIN = "https://gateway.example";
 
-describe("every page of a model of pictures or films is whole", () => {
+describe("every page of a model of images or videos is whole", () => {
   for (const model of mediaModels) {
     const page = modelPage(model, ORIGIN);
     const lines = page.split("\n");
@@ -78,12 +78,12 @@ describe("every page of a model of pictures or films is whole", () => {
 
 describe("a page says what a request costs, in credits", () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
-    ["image/alibaba/qwen-image-2.0", ["So a picture costs 350 credits."]],
+    ["image/alibaba/qwen-image-2.0", ["So an image costs 350 credits."]],
     [
       "image/google/gemini-3-pro-image",
       ["| 1K | 1,120 | 1,344 |", "| 2K | 1,120 | 1,344 |", "| 4K | 2,000 | 2,400 |"],
     ],
-    ["image/midjourney/midjourney", ["So a request, whose pictures are 4, costs 1,000 credits."]],
+    ["image/midjourney/midjourney", ["So a request, whose images are 4, costs 1,000 credits."]],
     ["image/openai/gpt-image-2", ["| 1024*1024 | 58.8 | 526.8 | 2,107.2 | 2,107.2 |"]],
     ["image/openai/gpt-image-2/edit", ["| 2048*2048 | 119.1 | 1,070.4 | 4,281.6 | 4,281.6 |"]],
     ["video/alibaba/wan-2.6", ["| 720p | 5,000 | 10,000 | 15,000 |", "| 1080p | 7,500 | 15,000 | 22,500 |"]],

@@ -10,35 +10,35 @@ import { grouped } from "./price-words.ts";
 
 /** What a request costs by what it asks for, in a sentence and a table. */
 export function costTable(model: MediaPageModel): readonly string[] {
-  return model.category === "video" ? filmCosts(model) : pictureCosts(model);
+  return model.category === "video" ? videoCosts(model) : imageCosts(model);
 }
 
-function filmCosts(model: MediaPageModel): readonly string[] {
+function videoCosts(model: MediaPageModel): readonly string[] {
   const byTokens = model.prices.second === undefined;
   const durations = valuesOf(model, "duration");
   const rows = valuesOf(model, "resolution").map((resolution) =>
-    [resolution].concat(durations.map((seconds) => filmCost(model, { resolution }, Number(seconds)))),
+    [resolution].concat(durations.map((seconds) => videoCost(model, { resolution }, Number(seconds)))),
   );
   return [
-    `So a film costs${byTokens ? " about" : ""} this much in credits:`,
+    `So a video costs${byTokens ? " about" : ""} this much in credits:`,
     table(["`resolution`", ...durations.map((seconds) => `${seconds} seconds`)], rows),
   ];
 }
 
-function filmCost(model: MediaPageModel, facts: PriceFacts, seconds: number): string {
+function videoCost(model: MediaPageModel, facts: PriceFacts, seconds: number): string {
   const tokens = tokensFor(model.media.outputTokens, facts);
   return costText(model, { ...NO_USAGE, output: tokens * seconds, seconds }, facts);
 }
 
-function pictureCosts(model: MediaPageModel): readonly string[] {
-  const { outputTokens, picturesPerJob } = model.media;
+function imageCosts(model: MediaPageModel): readonly string[] {
+  const { outputTokens, imagesPerJob } = model.media;
   if (outputTokens.length === 0) {
-    const n = picturesPerJob ?? 1;
+    const n = imagesPerJob ?? 1;
     const cost = costText(model, { ...NO_USAGE, images: n }, {});
     return [
-      picturesPerJob === undefined
-        ? `So a picture costs ${cost} credits.`
-        : `So a request, whose pictures are ${n}, costs ${cost} credits.`,
+      imagesPerJob === undefined
+        ? `So an image costs ${cost} credits.`
+        : `So a request, whose images are ${n}, costs ${cost} credits.`,
     ];
   }
   const isSized = outputTokens.some(({ size }) => size !== undefined);
@@ -48,10 +48,10 @@ function pictureCosts(model: MediaPageModel): readonly string[] {
 function costsByResolution(model: MediaPageModel): readonly string[] {
   const rows = valuesOf(model, "image_size").map((resolution) => {
     const tokens = tokensFor(model.media.outputTokens, { resolution });
-    return [resolution, grouped(String(tokens)), pictureCost(model, { resolution })];
+    return [resolution, grouped(String(tokens)), imageCost(model, { resolution })];
   });
   return [
-    "So a picture costs this much in credits; what the model reads and thinks comes on top:",
+    "So an image costs this much in credits; what the model reads and thinks comes on top:",
     table(["`image_size`", "Output tokens", "Credits"], rows),
   ];
 }
@@ -59,16 +59,16 @@ function costsByResolution(model: MediaPageModel): readonly string[] {
 function costsBySize(model: MediaPageModel): readonly string[] {
   const qualities = valuesOf(model, "quality");
   const rows = valuesOf(model, "size").map((size) =>
-    [size].concat(qualities.map((quality) => pictureCost(model, { size, quality }))),
+    [size].concat(qualities.map((quality) => imageCost(model, { size, quality }))),
   );
   const heads = qualities.map((quality) => (quality === "auto" ? "auto, at most" : quality));
   return [
-    "So a picture costs about this much in credits; what the model reads comes on top:",
+    "So an image costs about this much in credits; what the model reads comes on top:",
     table(["`size`", ...heads], rows),
   ];
 }
 
-function pictureCost(model: MediaPageModel, facts: PriceFacts): string {
+function imageCost(model: MediaPageModel, facts: PriceFacts): string {
   return costText(model, { ...NO_USAGE, imageOutput: tokensFor(model.media.outputTokens, facts) }, facts);
 }
 

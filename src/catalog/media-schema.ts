@@ -30,7 +30,7 @@ const LimitsSchema = Type.Object(
   closed,
 );
 
-/** What is said of a model of pictures or films in its file. */
+/** What is said of a model of images or videos in its file. */
 export const MediaSchema = Type.Object(
   {
     parameters: Type.Record(Type.String(), LimitsSchema, {
@@ -58,29 +58,29 @@ export const MediaSchema = Type.Object(
         {
           minItems: 1,
           description:
-            "Output tokens of a picture, or of a second of film; the first rule that holds counts, and the last holds always",
+            "Output tokens of an image, or of a second of video; the first rule that holds counts, and the last holds always",
         },
       ),
     ),
-    text_tokens: count("The most output tokens of one call beside its pictures: thoughts and text"),
-    pictures_per_job: count("How many pictures each job makes, where that cannot be asked for"),
+    text_tokens: count("The most output tokens of one call beside its images: thoughts and text"),
+    images_per_job: count("How many images each job makes, where that cannot be asked for"),
     prompt_switches: Type.Optional(
       Type.Boolean({ description: "The prompt is a command line, in which switches can be set" }),
     ),
-    input_video_seconds: count("The most seconds of reference films that are charged for"),
+    input_video_seconds: count("The most seconds of reference videos that are charged for"),
     most_references: count("The most references of all kinds in one request"),
-    most_seconds_with_references: count("The longest film that it makes from references"),
+    most_seconds_with_references: count("The longest video that it makes from references"),
     multi_shot_expands: Type.Optional(
       Type.Boolean({ description: "Several shots come of an expanded prompt only, except with references" }),
     ),
     expands_with_references: Type.Optional(
       Type.Boolean({
-        description: "The prompt can be expanded beside reference pictures and films; left out: yes",
+        description: "The prompt can be expanded beside reference images and videos; left out: yes",
       }),
     ),
     audio_beside_references: Type.Optional(
       Type.Enum(["may", "must", "never"], {
-        description: "Whether a reference sound can stand beside reference pictures and films; left out: may",
+        description: "Whether reference audio can stand beside reference images and videos; left out: may",
       }),
     ),
   },

@@ -3,7 +3,7 @@ import type { Model } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { grouped } from "./price-words.ts";
 
-/** A model of pictures or films, as its page needs it. */
+/** A model of images or videos, as its page needs it. */
 export type MediaPageModel = Model & { readonly category: TaskKind; readonly media: MediaFacts };
 
 /** What the pages say of an endpoint. */
@@ -30,11 +30,11 @@ export const MEDIA_WORDS: Readonly<Record<TaskKind, MediaWords>> = {
   image: {
     name: "Images",
     path: "/api/v1/images/generations",
-    makes: "makes pictures, in one answer or as a task",
+    makes: "makes images, in one answer or as a task",
     sdk: (origin) =>
       `official SDK \`openai\`: \`baseURL: "${origin}/api/v1"\`, then \`client.images.generate\`; of \`images.edit\` and streams there is nothing`,
     ignored: "Parameters of other models are refused unless they have the interface's default:",
-    task: "Without `async` a request is answered when its pictures are there. With `async: true` it is answered at once (202) with a task, which is read until it has ended:",
+    task: "Without `async` a request is answered when its images are there. With `async: true` it is answered at once (202) with a task, which is read until it has ended:",
     taskNotes: [
       "Poll `polling_url` every 2 to 5 seconds. Reading costs nothing and changes nothing.",
       '`POST` to `cancel_url`, without a body, cancels a task that is `pending` and answers `{"id":"…","object":"image_generation.task","status":"cancelled"}`; once it is `running` the answer is 409. To cancel twice is no error.',
@@ -45,11 +45,11 @@ export const MEDIA_WORDS: Readonly<Record<TaskKind, MediaWords>> = {
     ],
     notes: ({ media }) => [
       "Fields that nobody knows are left out, with a `warning` header.",
-      "`data` can hold fewer pictures than were asked for: what is there is charged.",
+      "`data` can hold fewer images than were asked for: what is there is charged.",
       ...(media.parameters.image === undefined
         ? []
         : [
-            "Given pictures are PNG, JPEG, WebP or GIF of at most 50 million pixels. Links must lead to public addresses.",
+            "Given images are PNG, JPEG, WebP or GIF of at most 50 million pixels. Links must lead to public addresses.",
           ]),
       "Nothing is made smaller to fit the balance: what it does not cover is a 402.",
     ],
@@ -57,7 +57,7 @@ export const MEDIA_WORDS: Readonly<Record<TaskKind, MediaWords>> = {
   video: {
     name: "Videos",
     path: "/api/v1/videos",
-    makes: "begins a film, as a task",
+    makes: "begins a video, as a task",
     ignored:
       "Parameters of other models are said in the prompt where words can say it (`multi`, `negative_prompt`), or left out, with a warning:",
     task: 'A request is answered at once (202) with a task, `{"id":"…","status":"pending","polling_url":"…"}`, which is read until it has ended:',
@@ -70,7 +70,7 @@ export const MEDIA_WORDS: Readonly<Record<TaskKind, MediaWords>> = {
     ],
     notes: () => [
       "What this model cannot do as it was asked is done by the nearest means, or left out; a `warning` header and `warnings` of the task name it. Fields that nobody knows are left out likewise.",
-      "Given pictures are PNG, JPEG, WebP or GIF of at most 50 million pixels. Links must lead to public addresses.",
+      "Given images are PNG, JPEG, WebP or GIF of at most 50 million pixels. Links must lead to public addresses.",
       "Nothing is made shorter or smaller to fit the balance: what it does not cover is a 402.",
     ],
   },
@@ -90,12 +90,12 @@ export function mediaLimits(model: MediaPageModel): readonly (readonly string[])
       ? []
       : [["Prompt", `${grouped(String(prompt.maxLength))} characters`]]),
     ...(totalContext === null ? [] : [["Input", `${grouped(String(totalContext))} tokens`]]),
-    ...given("Given pictures", image),
+    ...given("Given images", image),
     ...given("Mask", mask),
     ...given("Frames", frame_images),
-    ...given("Reference pictures", input_references),
-    ...given("Reference films", reference_videos),
-    ...given("Reference sounds", reference_audios),
+    ...given("Reference images", input_references),
+    ...given("Reference videos", reference_videos),
+    ...given("Reference audio", reference_audios),
     ...(media.mostReferences === undefined
       ? []
       : [["References of all kinds", `${media.mostReferences} at most`]]),

@@ -12,7 +12,7 @@ import {
 } from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
-/** The endpoints of models of pictures and films, which have one format each. */
+/** The endpoints of models of images and videos, which have one format each. */
 export const MEDIA_ENDPOINTS = { image: "images", video: "videos" } as const;
 
 /** Where a model can be asked: in a format of language models, or at the one endpoint of its kind. */
@@ -58,7 +58,7 @@ export function chatParameterNames(model: ParameterFacts): readonly string[] {
 
 /**
  * Whether the model, or the server that it is reached at, does not take a parameter. In the formats of language models it
- * is left out with a warning, among those of films too where its meaning cannot be kept; one of pictures must have the
+ * is left out with a warning, among those of videos too where its meaning cannot be kept; one of images must have the
  * interface's default.
  */
 export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: string): boolean {
@@ -76,7 +76,7 @@ function isIgnoredIn(model: ParameterFacts, protocol: ProtocolId, name: string):
 /**
  * The parameters that a model takes, as a JSON Schema (2020-12). `properties` are those of the first format that it is
  * served in, which `x-protocol` names; `x-protocols` has a schema of the same shape for each further format. A model of
- * pictures or films has one format, which has no name. What the model does not take is no property but stands in
+ * images or videos has one format, which has no name. What the model does not take is no property but stands in
  * `x-ignored`; see `isIgnored`.
  */
 export function parameterSchema(model: Omit<Model, "parameterSchema">): JsonSchema {

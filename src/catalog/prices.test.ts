@@ -60,7 +60,7 @@ const LISTS: readonly {
     ],
   },
   {
-    model: "by the image, by size, the picture that goes in by the token",
+    model: "by the image, by size, the image that goes in by the token",
     category: "image",
     prices: {
       input: 2,
@@ -100,7 +100,7 @@ const LISTS: readonly {
     ],
   },
   {
-    model: "pictures by the token",
+    model: "images by the token",
     category: "image",
     prices: { input: 5, cache_read: 1.25, image_input: 8, image_output: 30 },
     costs: [{ usage: { input: 100, imageInput: 1_000, imageOutput: 1_000 }, cost: 385_000_000n }],

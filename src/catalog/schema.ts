@@ -61,11 +61,11 @@ export const PricesSchema = Type.Object(
 
 const ImageTokensSchema = Type.Object(
   {
-    patch: Type.Integer({ minimum: 1, description: "Side in pixels of the squares that cover a picture" }),
+    patch: Type.Integer({ minimum: 1, description: "Side in pixels of the squares that cover an image" }),
     per_patch: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Tokens of a square" })),
-    base: Type.Optional(Type.Integer({ minimum: 0, description: "Tokens of any picture" })),
-    low: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens of a picture of low detail" })),
-    high: Type.Optional(Type.Integer({ minimum: 1, description: "The most of a picture of high detail" })),
+    base: Type.Optional(Type.Integer({ minimum: 0, description: "Tokens of any image" })),
+    low: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens of an image of low detail" })),
+    high: Type.Optional(Type.Integer({ minimum: 1, description: "The most of an image of high detail" })),
   },
   closed,
 );
@@ -150,7 +150,7 @@ export const ModelFileSchema = Type.Object(
           upstream_id: Type.String({
             minLength: 1,
             description:
-              "Of pictures and films it may have a part in braces that differs by how they are asked for: {from text alone|from pictures|from references}",
+              "Of images and videos it may have a part in braces that differs by how they are asked for: {from text alone|from images|from references}",
           }),
         },
         closed,

@@ -50,7 +50,7 @@ function contentNotes({ outputModalities, chatLimits }: Model): readonly string[
     "It always thinks: `none` and `disabled` become the least that it has, with a warning.",
     ...(outputModalities.includes("image")
       ? [
-          "Without `image` in `modalities` it answers in text. A picture that comes back without its `thought_signature` is sent with a placeholder, with a warning.",
+          "Without `image` in `modalities` it answers in text. An image that comes back without its `thought_signature` is sent with a placeholder, with a warning.",
         ]
       : []),
   ];

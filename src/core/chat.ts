@@ -57,7 +57,7 @@ export type Part =
 /** Families of models that sign their thinking. */
 export type Issuer = "anthropic" | "google";
 
-/** A picture; `signature` is what its model wants back with it. */
+/** An image; `signature` is what its model wants back with it. */
 export interface ImagePart {
   readonly type: "image";
   readonly source: Source;

@@ -68,7 +68,7 @@ const extended = (width: number, height: number): Bytes => {
 const side = (most: number) => fc.integer({ min: 1, max: most });
 const sized = (name: string, most: number, make: (width: number, height: number) => Bytes) => ({
   name,
-  picture: fc
+  image: fc
     .tuple(side(most), side(most))
     .map(([width, height]) => ({ bytes: make(width, height), size: { width, height } })),
 });
@@ -77,7 +77,7 @@ const KINDS = [
   sized("PNG", 2 ** 31 - 1, png),
   {
     name: "JPEG behind segments, of any coding",
-    picture: fc
+    image: fc
       .record({
         width: side(65_535),
         height: side(65_535),
@@ -97,11 +97,11 @@ const KINDS = [
   sized("extended WebP", 2 ** 24, extended),
 ];
 
-describe("the size of a picture is read from its head", () => {
-  for (const { name, picture } of KINDS) {
+describe("the size of an image is read from its head", () => {
+  for (const { name, image } of KINDS) {
     test(`${name}: of any size`, () => {
       fc.assert(
-        fc.property(picture, ({ bytes, size }) => {
+        fc.property(image, ({ bytes, size }) => {
           expect(imageSizeOf(uri(bytes))).toEqual(size);
         }),
         RUNS,
@@ -110,7 +110,7 @@ describe("the size of a picture is read from its head", () => {
 
     test(`${name}: cut anywhere, it is the same size or none`, () => {
       fc.assert(
-        fc.property(picture, fc.double({ min: 0, max: 1, noNaN: true }), ({ bytes, size }, part) => {
+        fc.property(image, fc.double({ min: 0, max: 1, noNaN: true }), ({ bytes, size }, part) => {
           const whole = uri(bytes);
           const cut = imageSizeOf(whole.slice(0, Math.floor(whole.length * part)));
           expect(cut === undefined || (cut.width === size.width && cut.height === size.height)).toBe(true);
@@ -120,7 +120,7 @@ describe("the size of a picture is read from its head", () => {
     });
 
     test(`${name}: with bytes overwritten, nothing is thrown and a size is whole and positive`, () => {
-      const spoiled = fc.tuple(picture, fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 5 }));
+      const spoiled = fc.tuple(image, fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 5 }));
       fc.assert(
         fc.property(spoiled, ([{ bytes }, changes]) => {
           const changed = [...bytes];
@@ -147,12 +147,12 @@ describe("the size of a picture is read from its head", () => {
     expect(imageSizeOf(uri(bytes))).toEqual({ width: 7, height: 5 });
   });
 
-  test("a GIF whose first picture is larger than its screen is as large as that", () => {
+  test("a GIF whose first image is larger than its screen is as large as that", () => {
     expect(imageSizeOf(uri(gif(2, 900, { frame: [800, 600] })))).toEqual({ width: 800, height: 900 });
   });
 });
 
-describe("what is no such picture has no size", () => {
+describe("what is no such image has no size", () => {
   const whole = uri(png(3, 2));
   const cases: readonly (readonly [string, string])[] = [
     ["a link", "https://example.com/a.png"],
@@ -165,12 +165,12 @@ describe("what is no such picture has no size", () => {
     ["escapes in the head", whole.replace("iVBOR", "iVB%4FR")],
     ["characters beyond ASCII", whole.replace("iVBOR", "iVBÖR")],
     ["another format", uri(text("BM000000000000000000000000"))],
-    ["a picture of drawings", uri(text("<svg width='9' height='9'/>"))],
+    ["an image of drawings", uri(text("<svg width='9' height='9'/>"))],
     ["a PNG of no width", uri(png(0, 2))],
     ["a JPEG whose height comes later", uri(jpeg(9, 0))],
     ["a JPEG whose scan comes first", uri([0xff, 0xd8, 0xff, 0xda, 0, 2, ...jpeg(9, 9).slice(2)])],
     ["a JPEG with a segment of no length", uri([0xff, 0xd8, 0xff, 0xe0, 0, 0, ...jpeg(9, 9).slice(2)])],
-    ["a GIF without a picture", uri([...gif(9, 9).slice(0, 13), 0x3b])],
+    ["a GIF without an image", uri([...gif(9, 9).slice(0, 13), 0x3b])],
     ["a WebP of an unknown chunk", uri(webp("ALPH", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))],
   ];
   for (const [name, url] of cases) test(name, () => expect(imageSizeOf(url)).toBeUndefined());

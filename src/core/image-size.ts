@@ -1,11 +1,11 @@
-/** Width and height of a picture, in pixels. Turned pictures may have them the other way round. */
+/** Width and height of an image, in pixels. Turned images may have them the other way round. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * Pictures of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size.
+ * Images of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size.
  */
 export const MAX_SIZED_IMAGES = 1_500;
 
@@ -19,7 +19,7 @@ const MAX_HEADER = 64 * 1024;
 const MAX_STEPS = 512;
 
 /**
- * The size of the PNG, JPEG, GIF or WebP picture in a data URI, `undefined` when it holds none of these or a broken
+ * The size of the PNG, JPEG, GIF or WebP image in a data URI, `undefined` when it holds none of these or a broken
  * one. What counts is the bytes, not the media type. Only the few characters that say the size are decoded.
  */
 export function imageSizeOf(url: string): ImageSize | undefined {
@@ -27,12 +27,12 @@ export function imageSizeOf(url: string): ImageSize | undefined {
   return byteAt === undefined ? undefined : sizeIn(byteAt);
 }
 
-/** The same for a picture in base64 that stands by itself. */
+/** The same for an image in base64 that stands by itself. */
 export function rawImageSizeOf(base64: string): ImageSize | undefined {
   return sizeIn(openBase64(base64, 0));
 }
 
-/** The same for a picture whose bytes are at hand. */
+/** The same for an image whose bytes are at hand. */
 export function imageSizeIn(bytes: Uint8Array): ImageSize | undefined {
   return sizeIn((offset) => bytes[offset] ?? NaN);
 }
@@ -117,7 +117,7 @@ function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** The screen, or the first picture where that is larger: decoders make room for it. */
+/** The screen, or the first image where that is larger: decoders make room for it. */
 function gifSize(byteAt: ByteAt): ImageSize | undefined {
   if (!hasText(byteAt, 0, "GIF87a") && !hasText(byteAt, 0, "GIF89a")) return undefined;
   const flags = byteAt(10);

@@ -2,7 +2,7 @@ import type { MediaRequest } from "./media.ts";
 import type { PriceFacts } from "./price.ts";
 import type { Checker } from "./schema.ts";
 
-/** What is known of a model of pictures or films beside what is known of any model. */
+/** What is known of a model of images or videos beside what is known of any model. */
 export interface MediaFacts {
   /** The fields of the interface that it takes, beside those that the gateway sees to, and how it narrows them. */
   readonly parameters: Readonly<Record<string, ParameterLimits>>;
@@ -10,25 +10,25 @@ export interface MediaFacts {
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Checks the fields of a request that the model takes, as it narrows them; those it does not take are left out. */
   readonly checker: Checker<unknown>;
-  /** Output tokens of a picture, or of a second of film; the first rule that holds counts. None: not sold by tokens. */
+  /** Output tokens of an image, or of a second of video; the first rule that holds counts. None: not sold by tokens. */
   readonly outputTokens: readonly TokenRule[];
-  /** The most output tokens of one call beside its pictures: thoughts and text. */
+  /** The most output tokens of one call beside its images: thoughts and text. */
   readonly textTokens: number;
-  /** How many pictures each job makes, where that cannot be asked for. */
-  readonly picturesPerJob?: number;
+  /** How many images each job makes, where that cannot be asked for. */
+  readonly imagesPerJob?: number;
   /** Whether the prompt is a command line, in which switches can be set. */
   readonly promptSwitches: boolean;
-  /** The most seconds of reference films that are charged for. */
+  /** The most seconds of reference videos that are charged for. */
   readonly inputVideoSec: number;
   /** The most references of all kinds in one request. */
   readonly mostReferences?: number;
-  /** The longest film that it makes from references. */
+  /** The longest video that it makes from references. */
   readonly mostSecWithReferences?: number;
   /** Whether several shots come of an expanded prompt only, except with references. */
   readonly multiShotExpands: boolean;
-  /** Whether the prompt can be expanded where there are reference pictures or films. */
+  /** Whether the prompt can be expanded where there are reference images or videos. */
   readonly expandsWithReferences: boolean;
-  /** Whether a reference sound can stand beside reference pictures and films, must, or cannot. */
+  /** Whether reference audio can stand beside reference images and videos, must, or cannot. */
   readonly audioBesideReferences: "may" | "must" | "never";
 }
 
@@ -67,7 +67,7 @@ export function priceFacts(request: MediaRequest): PriceFacts {
   };
 }
 
-/** The tokens that a picture or a second of film comes to; 0 where the model's data has none. */
+/** The tokens that an image or a second of video comes to; 0 where the model's data has none. */
 export function tokensFor(rules: readonly TokenRule[], facts: PriceFacts): number {
   const holds = (words: readonly string[] | undefined, asked: string | undefined): boolean =>
     words === undefined || (asked !== undefined && words.includes(asked));

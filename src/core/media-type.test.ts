@@ -52,7 +52,7 @@ describe("none of ours:", () => {
     ["HEIC", "\u0000\u0000\u0000\u0020ftypheic"],
     ["Matroska", `\u001aE\u00df\u00a3\u009fB\u0086\u0081\u0001B\u0082\u0088matroska`],
     ["AVI", "RIFF\u0010\u0000\u0000\u0000AVI LIST"],
-    ["a film in Ogg", `OggS${"\u0000".repeat(24)}\u0080theora`],
+    ["a video in Ogg", `OggS${"\u0000".repeat(24)}\u0080theora`],
     ["AAC", "\u00ff\u00f1\u0050\u0080"],
     ["MPEG audio of another layer", "\u00ff\u00fd\u0090\u0064"],
     ["UTF-16", "\u00ff\u00fea\u0000"],

@@ -31,7 +31,7 @@ const image = (name: string): Sniffed => ({ kind: "image", mediaType: `image/${n
 const audio = (name: string): Sniffed => ({ kind: "audio", mediaType: `audio/${name}` });
 const video = (name: string): Sniffed => ({ kind: "video", mediaType: `video/${name}` });
 
-/** Brands of the one container of films, sounds and pictures; HEIF and AVIF pictures are none of ours. */
+/** Brands of the one container of videos, audio and images; HEIF and AVIF images are none of ours. */
 function ofBrand(brand: string): Sniffed | undefined {
   if (brand === "qt  ") return video("quicktime");
   if (/^M4[ABP] $/.test(brand)) return audio("mp4");

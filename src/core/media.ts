@@ -1,16 +1,16 @@
 /**
- * Pictures and films as they are asked for, once the parameters of the model have been checked and its defaults filled
+ * Images and videos as they are asked for, once the parameters of the model have been checked and its defaults filled
  * in. Plain data, so that a request can wait in the store. A parameter that the model does not take is absent.
  */
 export type MediaRequest = ImageRequest | VideoRequest;
 
-/** A picture, sound or film that a request names: an http(s) URL, or a data URI as it came. */
+/** An image, audio or video that a request names: an http(s) URL, or a data URI as it came. */
 export type MediaInput = string;
 
 export interface ImageRequest {
   readonly kind: "image";
   readonly prompt: string;
-  /** How many pictures, 1 to 4. */
+  /** How many images, 1 to 4. */
   readonly n: number;
   /** Absent: random. */
   readonly seed?: number;
@@ -18,9 +18,9 @@ export interface ImageRequest {
   readonly imageSize?: "1K" | "2K" | "4K";
   /** `16:9` */
   readonly aspectRatio?: string;
-  /** Pictures to start from, in the order in which they were given. */
+  /** Images to start from, in the order in which they were given. */
   readonly images: readonly MediaInput[];
-  /** Transparent where the picture is to be painted anew. */
+  /** Transparent where the image is to be painted anew. */
   readonly mask?: MediaInput;
   /** A word (`low`, `medium`, `high`, `auto`), or Midjourney's number as text (`0.25`, `0.5`, `1`, `2`). */
   readonly quality?: string;
@@ -40,7 +40,7 @@ export interface MidjourneyStyle {
   readonly chaos: number;
   readonly weird: number;
   readonly stylize: number;
-  /** A picture whose style is followed: an http(s) URL. */
+  /** An image whose style is followed: an http(s) URL. */
   readonly sref?: MediaInput;
 }
 

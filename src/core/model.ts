@@ -16,24 +16,24 @@ export type Modality = (typeof MODALITIES)[number];
 /** A way to reach a model: which provider serves it, and under which id. */
 export interface Route {
   readonly provider: string;
-  /** Of pictures and films see `upstreamIdFor`. */
+  /** Of images and videos see `upstreamIdFor`. */
   readonly upstreamId: string;
 }
 
 /**
- * How a model counts a picture: the squares that cover it, each at a price in tokens. The vendors' words for it are
- * patches and tiles. A picture too large is scaled down or refused, so that the model's ceiling for images holds.
+ * How a model counts an image: the squares that cover it, each at a price in tokens. The vendors' words for it are
+ * patches and tiles. An image too large is scaled down or refused, so that the model's ceiling for images holds.
  */
 export interface ImageTokens {
   /** The side of a square in pixels. */
   readonly patch: number;
   /** Tokens of one square. */
   readonly perPatch: number;
-  /** Tokens of any picture, beside its squares. */
+  /** Tokens of any image, beside its squares. */
   readonly base: number;
-  /** What a picture of `detail: low` comes to, whatever its size; absent where that says nothing. */
+  /** What an image of `detail: low` comes to, whatever its size; absent where that says nothing. */
   readonly low?: number;
-  /** The most that a picture of `detail: high` comes to; absent where that is the most of any. */
+  /** The most that an image of `detail: high` comes to; absent where that is the most of any. */
   readonly high?: number;
 }
 
@@ -121,9 +121,9 @@ export interface Model {
   readonly systemTurns?: boolean;
   /** The field that bounds output upstream. */
   readonly maxTokensField: "max_completion_tokens" | "max_tokens";
-  /** The most tokens that one input picture, sound, film or document can come to. */
+  /** The most tokens that one input image, audio, video or document can come to. */
   readonly mediaTokenCeiling: Readonly<Partial<Record<Modality, number>>>;
-  /** How pictures of known size are counted; without it each counts as the ceiling. */
+  /** How images of known size are counted; without it each counts as the ceiling. */
   readonly imageTokens?: ImageTokens;
   readonly prices: Prices;
   /** Names `prices` by content. */
@@ -132,6 +132,6 @@ export interface Model {
   /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
   readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
-  /** Set on models of pictures and films, and on no other. */
+  /** Set on models of images and videos, and on no other. */
   readonly media?: MediaFacts;
 }

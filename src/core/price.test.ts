@@ -48,7 +48,7 @@ describe("a token is charged in its own bucket, or its parent's", () => {
       usage: { cacheWrite1h: 3 },
       cost: 36n,
     },
-    { name: "pictures without a price are input", usage: { imageInput: 3 }, cost: 30n },
+    { name: "images without a price are input", usage: { imageInput: 3 }, cost: 30n },
     { name: "reasoning without a price is output", usage: { reasoning: 3 }, cost: 300n },
     {
       name: "reasoning with a price",
@@ -112,7 +112,7 @@ describe("a second and an image are charged by the piece", () => {
       want: { images: 1 },
     },
     {
-      name: "a picture's tokens are not charged as text beside the picture",
+      name: "an image's tokens are not charged as text beside the image",
       prices: { input: flat(1n), output: flat(2n), image: flat(5n) },
       usage: { images: 1, input: 9, output: 4, imageOutput: 1_120 },
       want: { images: 1, input: 9, output: 4 },
@@ -124,7 +124,7 @@ describe("a second and an image are charged by the piece", () => {
       want: { output: 108_900 },
     },
     {
-      name: "text from a model that sells only pictures is charged as they are",
+      name: "text from a model that sells only images is charged as they are",
       prices: { image_output: flat(30n) },
       usage: { images: 1, output: 4, reasoning: 3, imageOutput: 10 },
       want: { images: 0, imageOutput: 17 },
@@ -234,7 +234,7 @@ test("a price is micro-credits a token: USD per million × 10,000, refused when 
   for (const [usd, price] of cases) expect(parseTokenPrice(usd)).toBe(price);
 });
 
-test("only sound, made pictures and the roots have no price but their own", () => {
+test("only audio, made images and the roots have no price but their own", () => {
   const roots = TOKEN_BUCKETS.filter(
     (bucket) => rulesFor({ input: flat(1n), output: flat(1n) }, bucket) === undefined,
   );

@@ -82,7 +82,7 @@ export interface PriceSnapshot {
 }
 
 /**
- * The bucket that a count is charged in when its own has no price. Sound and pictures have none on purpose: they
+ * The bucket that a count is charged in when its own has no price. Audio and images have none on purpose: they
  * cost a multiple of text, so a model without their price must refuse them.
  */
 const PARENT: Readonly<Record<PriceBucket, PriceBucket | undefined>> = {

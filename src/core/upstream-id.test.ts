@@ -17,9 +17,9 @@ const video: VideoRequest = {
 const TEXT_IMAGE = image;
 const GIVEN_IMAGE: MediaRequest = { ...image, images: ["https://x/a"] };
 const FRAMES: MediaRequest = { ...video, firstFrame: "https://x/a" };
-const PICTURES: MediaRequest = { ...video, referenceImages: ["https://x/a"] };
-const FILMS: MediaRequest = { ...video, referenceVideos: ["https://x/a"] };
-const SOUND: MediaRequest = { ...video, referenceAudios: ["https://x/a"] };
+const IMAGES: MediaRequest = { ...video, referenceImages: ["https://x/a"] };
+const VIDEOS: MediaRequest = { ...video, referenceVideos: ["https://x/a"] };
+const AUDIO: MediaRequest = { ...video, referenceAudios: ["https://x/a"] };
 
 describe("the id at a provider is made by how a request asks", () => {
   const cases: readonly (readonly [string, MediaRequest, string])[] = [
@@ -28,11 +28,11 @@ describe("the id at a provider is made by how a request asks", () => {
     ["nano-banana-pro{|/edit}", GIVEN_IMAGE, "nano-banana-pro/edit"],
     ["wan2.6-{t2v|i2v|r2v}", video, "wan2.6-t2v"],
     ["wan2.6-{t2v|i2v|r2v}", FRAMES, "wan2.6-i2v"],
-    ["wan2.6-{t2v|i2v|r2v}", PICTURES, "wan2.6-r2v"],
-    ["wan2.6-{t2v|i2v|r2v}", FILMS, "wan2.6-r2v"],
-    // A sound leads a film made from text.
-    ["wan2.6-{t2v|i2v|r2v}", SOUND, "wan2.6-t2v"],
-    ["a/{text|image}", PICTURES, "a/image"],
+    ["wan2.6-{t2v|i2v|r2v}", IMAGES, "wan2.6-r2v"],
+    ["wan2.6-{t2v|i2v|r2v}", VIDEOS, "wan2.6-r2v"],
+    // Audio leads a video made from text.
+    ["wan2.6-{t2v|i2v|r2v}", AUDIO, "wan2.6-t2v"],
+    ["a/{text|image}", IMAGES, "a/image"],
   ];
   test.each(cases)("%s", (upstreamId, request, id) => expect(upstreamIdFor(upstreamId, request)).toBe(id));
 });
@@ -40,7 +40,7 @@ describe("the id at a provider is made by how a request asks", () => {
 test("every route of the catalogue comes to an id without braces, however it is asked for", () => {
   for (const { category, routes } of mediaModels) {
     const requests =
-      category === "image" ? [TEXT_IMAGE, GIVEN_IMAGE] : [video, FRAMES, PICTURES, FILMS, SOUND];
+      category === "image" ? [TEXT_IMAGE, GIVEN_IMAGE] : [video, FRAMES, IMAGES, VIDEOS, AUDIO];
     for (const { upstreamId } of routes)
       for (const request of requests) expect(upstreamIdFor(upstreamId, request)).toMatch(/^[\w./-]+$/);
   }

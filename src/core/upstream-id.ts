@@ -2,7 +2,7 @@ import type { MediaRequest } from "./media.ts";
 
 /**
  * What a provider calls the model for this request. Some have a name for each way to ask; the part that differs then
- * stands in braces, as `first|second|third`: from text alone, from pictures (those to change, or the frames of a film),
+ * stands in braces, as `first|second|third`: from text alone, from images (those to change, or the frames of a video),
  * from references. Where fewer are named the last of them is meant for the rest.
  */
 export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {

@@ -33,7 +33,7 @@ const PATCHES: Facts = {
   image_tokens: { patch: 32, per_patch: 1.2, base: 3, low: 308, high: 3_000 },
 };
 
-describe("a picture counts by its model's formula", () => {
+describe("an image counts by its model's formula", () => {
   const cases: readonly { name: string; image: ImageInput; tokens: number }[] = [
     { name: "the squares that cover it, rounded up", image: sized(33, 32), tokens: 6 },
     { name: "the same when it is turned", image: sized(32, 33), tokens: 6 },
@@ -57,7 +57,7 @@ describe("a picture counts by its model's formula", () => {
     expect(count(model, [sized(100, 50, "low"), sized(100, 50, "high")]).ceiling).toBe(100);
   });
 
-  test("each picture counts by itself, beside what else there is", () => {
+  test("each image counts by itself, beside what else there is", () => {
     const demand = { media: { image: 2, pdf: 1 }, mediaBytes: 5_000 };
     const tokens = count(modelOf(PATCHES), [sized(64, 64), {}], demand);
     expect(tokens).toEqual({ ceiling: 8 + 5_000 + 200_000, expected: 8 + 1_232 + 100 });
@@ -72,7 +72,7 @@ describe("a picture counts by its model's formula", () => {
 });
 
 /**
- * Input tokens measured by others for one picture with a word or two beside it
+ * Input tokens measured by others for one image with a word or two beside it
  * (https://huggingface.co/datasets/JOHNISKING/image-token-cost, 2026): width, height, automatic and high detail.
  */
 const MEASURED = [
@@ -136,17 +136,17 @@ const FAMILIES: readonly (readonly [RegExp, Facts])[] = [
 ];
 
 const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of pictures is skipped: there are no recordings on this machine");
+if (!isAvailable) console.log("calibration of images is skipped: there are no recordings on this machine");
 
 const FOLDERS = ["chat-completions", "cross-protocol", "messages", "generate-content", "other"];
 
-interface Picture {
+interface Image {
   readonly url: string;
   readonly detail?: string;
 }
 
-/** The pictures of a request in any format, as chat completions would send them; `undefined` for other values. */
-function pictureOf(value: Json): Picture | undefined {
+/** The images of a request in any format, as chat completions would send them; `undefined` for other values. */
+function imageOf(value: Json): Image | undefined {
   const link = value.image_url;
   if (typeof link === "string") return { url: link, ...(value.detail ? { detail: value.detail } : {}) };
   if (typeof link?.url === "string") return link;
@@ -156,21 +156,19 @@ function pictureOf(value: Json): Picture | undefined {
   if (type.startsWith("image/")) return { url: `data:${type};base64,${inline.data}` };
   const file = value.fileData ?? value.file_data;
   const isLink = source?.type === "url" || String(file?.mimeType ?? file?.mime_type).startsWith("image/");
-  return isLink ? { url: "https://example.com/picture" } : undefined;
+  return isLink ? { url: "https://example.com/image" } : undefined;
 }
 
-/** Takes the pictures out of `value` into `pictures`. */
-function withoutPictures(value: Json, pictures: Picture[]): Json {
-  if (Array.isArray(value)) return value.map((item) => withoutPictures(item, pictures));
+/** Takes the images out of `value` into `images`. */
+function withoutImages(value: Json, images: Image[]): Json {
+  if (Array.isArray(value)) return value.map((item) => withoutImages(item, images));
   if (typeof value !== "object" || value === null) return value;
-  const picture = pictureOf(value);
-  if (picture !== undefined) {
-    pictures.push(picture);
-    return { type: "picture" };
+  const image = imageOf(value);
+  if (image !== undefined) {
+    images.push(image);
+    return { type: "image" };
   }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, withoutPictures(item, pictures)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutImages(item, images)]));
 }
 
 /** Input tokens as the answer has them, cached ones included. */
@@ -197,18 +195,18 @@ function recordedInput({ response }: Recording): number | undefined {
   return most;
 }
 
-/** Other media, files and searches, whose tokens would hide those of the pictures. */
-const MORE_THAN_PICTURES = /"type":"(file|document|input_file)"|application\/pdf|"(audio|video)\/|"file_id"/;
+/** Other media, files and searches, whose tokens would hide those of the images. */
+const MORE_THAN_IMAGES = /"type":"(file|document|input_file)"|application\/pdf|"(audio|video)\/|"file_id"/;
 
-/** What would be held for the request's text and pictures, and what was counted. */
+/** What would be held for the request's text and images, and what was counted. */
 function compared(recording: Recording) {
   const { request, response, model: name, path } = recording;
-  const pictures: Picture[] = [];
-  const rest = withoutPictures(request.body, pictures);
+  const images: Image[] = [];
+  const rest = withoutImages(request.body, images);
   const recorded = response.status === 200 ? recordedInput(recording) : undefined;
-  if (pictures.length === 0 || recorded === undefined) return [];
+  if (images.length === 0 || recorded === undefined) return [];
   const { tools, ...text } = rest;
-  if (MORE_THAN_PICTURES.test(JSON.stringify(text))) return [];
+  if (MORE_THAN_IMAGES.test(JSON.stringify(text))) return [];
   // Tools as chat completions would have them, and all else as one text: the bound counts bytes in either.
   const body = {
     model: "v/m",
@@ -220,7 +218,7 @@ function compared(recording: Recording) {
         role: "user",
         content: [
           { type: "text", text: JSON.stringify(text) },
-          ...pictures.map((picture) => ({ type: "image_url", image_url: picture })),
+          ...images.map((image) => ({ type: "image_url", image_url: image })),
         ],
       },
     ],
@@ -243,7 +241,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 }
 
-describe.if(isAvailable)("requests with pictures beside recorded usage", () => {
+describe.if(isAvailable)("requests with images beside recorded usage", () => {
   test("the hold covers what the provider counted, in every one", () => {
     const all = FOLDERS.flatMap((folder) => loadRecordings(folder))
       .filter(({ fidelity }) => !/authored|mock|documented|edited/.test(fidelity))
@@ -253,8 +251,8 @@ describe.if(isAvailable)("requests with pictures beside recorded usage", () => {
       const guess = rows.map(({ expected, recorded }) => expected / recorded);
       return `${rows.length} recordings, ceiling/recorded median ${median(bound).toFixed(2)}, least ${Math.min(...bound).toFixed(2)}, expected/recorded median ${median(guess).toFixed(2)}`;
     };
-    console.log(`pictures by formula: ${line(all.filter(({ isSized }) => isSized))}`);
-    console.log(`pictures by ceiling: ${line(all.filter(({ isSized }) => !isSized))}`);
+    console.log(`images by formula: ${line(all.filter(({ isSized }) => isSized))}`);
+    console.log(`images by ceiling: ${line(all.filter(({ isSized }) => !isSized))}`);
     expect(all.length).toBeGreaterThan(30);
     expect(all.filter(({ isSized }) => isSized).length).toBeGreaterThan(8);
     expect(all.filter(({ ceiling, recorded }) => ceiling < recorded)).toEqual([]);

@@ -7,13 +7,13 @@ export interface MediaTokens {
   readonly ceiling: number;
 }
 
-/** Bytes of a sound, film or document behind one token of it, as a guess for charges that nobody else counted. */
+/** Bytes of audio, video or document behind one token of it, as a guess for charges that nobody else counted. */
 const BYTES_PER_MEDIA_TOKEN = 50;
 
-/** What a picture of unknown size is taken for when we must guess. */
+/** What an image of unknown size is taken for when we must guess. */
 const USUAL_SIZE = { width: 1_024, height: 1_024 };
 
-/** Pixels behind one token of a picture, near what all vendors have that count by size. */
+/** Pixels behind one token of an image, near what all vendors have that count by size. */
 const PIXELS_PER_TOKEN = 750;
 
 /** Counts the media of a request by the data of `model`. */
@@ -34,7 +34,7 @@ export function mediaTokens(
 }
 
 /**
- * The most that a vendor counts for a picture. By the model's formula when the size is known, and never above the
+ * The most that a vendor counts for an image. By the model's formula when the size is known, and never above the
  * most of the model: what is larger is scaled down or refused. We do not follow the scaling itself, which can come
  * out a few squares below its limit.
  */
@@ -42,7 +42,7 @@ function imageCeiling(model: Model, { size, detail }: ImageInput): number {
   const most = model.mediaTokenCeiling.image ?? 0;
   const formula = model.imageTokens;
   if (formula === undefined) return most;
-  // Some vendors enlarge small pictures to their low detail, so here the size says nothing.
+  // Some vendors enlarge small images to their low detail, so here the size says nothing.
   if (detail === "low" && formula.low !== undefined) return formula.low;
   const limit = detail === "high" ? (formula.high ?? most) : most;
   if (size === undefined) return limit;

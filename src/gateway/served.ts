@@ -24,14 +24,14 @@ export function isServed(model: Model): boolean {
   return model.supportedProtocols.length > 0 || (isMediaModel(model) && model.routes.length > 0);
 }
 
-/** Whether it makes pictures or films, as tasks. */
+/** Whether it makes images or videos, as tasks. */
 export function isMediaModel(model: Model): model is Model & { readonly category: TaskKind } {
   return model.category === "image" || model.category === "video";
 }
 
 /**
  * The model with the formats that it can be asked in now, and as the server that it is reached at takes them; one of
- * pictures or films with the routes that can be taken now.
+ * images or videos with the routes that can be taken now.
  */
 export function servedNow(model: Model, { providers, mediaProviders }: LiveProviders): Model {
   if (isMediaModel(model)) {

@@ -24,8 +24,8 @@ export interface ChatDialect {
   /** Whether it takes `images` of earlier answers back. */
   readonly messageImages: boolean;
   /**
-   * Whether it takes `thought_signature` in the media type of a data URL; else it is cut and the picture stays. A model
-   * that puts out pictures is sent its signatures in any case.
+   * Whether it takes `thought_signature` in the media type of a data URL; else it is cut and the image stays. A model
+   * that puts out images is sent its signatures in any case.
    */
   readonly imageSignatures: boolean;
   /** The fields by which it is asked to think. */

@@ -2,7 +2,7 @@ import { estimateTokens } from "../core/token-estimate.ts";
 import { outputTokens } from "../core/usage.ts";
 import type { Metered } from "./protocol.ts";
 
-/** Tokens of a picture that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
+/** Tokens of an image that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
 export const IMAGE_TOKENS = 1_120;
 
 /** Bytes of answer text by kind, as they stand in JSON. */

@@ -3,13 +3,13 @@ import { GatewayError } from "../core/errors.ts";
 import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/image-size.ts";
 import { invalid } from "./request-json.ts";
 
-/** Kinds of media that a request for pictures or films can bring. */
+/** Kinds of media that a request for images or videos can bring. */
 export type InputKind = "image" | "audio" | "video";
 
 /** Longer links are none that anybody was given. */
 const MAX_LINK = 8_192;
 
-/** Pixels of a picture that is given; more than any vendor takes, and less than would fill a decoder's memory. */
+/** Pixels of an image that is given; more than any vendor takes, and less than would fill a decoder's memory. */
 const MAX_PIXELS = 50_000_000;
 
 /** `base64` stands for the first bytes of the files that are taken. */
@@ -22,7 +22,7 @@ const SIGNATURES = [
 ] as const;
 
 /**
- * Checks a medium of a request: a link (http, https) or a data URI, and of pictures also base64 alone. Pictures in the
+ * Checks a medium of a request: a link (http, https) or a data URI, and of images also base64 alone. Images in the
  * request itself must be what their bytes say, which then is their media type. Gives it as a link or a data URI; throws
  * a 400 that names `path`.
  */
@@ -31,7 +31,7 @@ export function readInput(value: string, kind: InputKind, path: string): string 
   if (scheme === "http" || scheme === "https") return checkedLink(value, path);
   if (scheme === "data") return readDataUri(value, kind, path);
   if (scheme !== undefined || kind !== "image") throw invalid(`${path} must be ${FORMS[kind]}.`, path);
-  return readPicture(value, path);
+  return readImage(value, path);
 }
 
 /** Checks a medium that must be a link: its provider fetches it. */
@@ -45,12 +45,12 @@ export function inlineBytes(input: string): number {
   return isDataUri(input) ? dataUriBytes(input) : 0;
 }
 
-/** The size of a picture, where it stands in the request itself. */
+/** The size of an image, where it stands in the request itself. */
 export function inlineSize(input: string): ImageSize | undefined {
   return isDataUri(input) ? imageSizeOf(input) : undefined;
 }
 
-/** Whether a picture, where it stands in the request itself, is a PNG with transparency; `true` for a link. */
+/** Whether an image, where it stands in the request itself, is a PNG with transparency; `true` for a link. */
 export function mayBeTransparentPng(input: string): boolean {
   if (!isDataUri(input)) return true;
   if (!input.startsWith("data:image/png;")) return false;
@@ -66,9 +66,9 @@ export function mayBeTransparentPng(input: string): boolean {
 const PLAIN_LINK = /^https?:\/\/[^\s/?#@\\%\p{Cc}]+(?:[/?#][^\s\\\p{Cc}]*)?$/iu;
 
 const FORMS: Readonly<Record<InputKind, string>> = {
-  image: "a link (http, https), a data URI of a picture, or base64",
-  audio: "a link (http, https) or a data URI of a sound",
-  video: "a link (http, https) or a data URI of a film",
+  image: "a link (http, https), a data URI of an image, or base64",
+  audio: "a link (http, https) or a data URI of audio",
+  video: "a link (http, https) or a data URI of a video",
 };
 
 function checkedLink(value: string, path: string): string {
@@ -89,11 +89,11 @@ function readDataUri(value: string, kind: InputKind, path: string): string {
   if (!mediaType.startsWith(`${kind}/`))
     throw invalid(`${path} must be ${FORMS[kind]}: its media type says otherwise.`, path);
   const data = value.slice(comma + 1);
-  if (kind === "image") return readPicture(data, path);
+  if (kind === "image") return readImage(data, path);
   return `data:${mediaType};base64,${checkedBase64(data, path)}`;
 }
 
-function readPicture(text: string, path: string): string {
+function readImage(text: string, path: string): string {
   const found = SIGNATURES.find(({ base64 }) => text.startsWith(base64));
   const data = found === undefined ? text : checkedBase64(text, path);
   const size = found === undefined ? undefined : rawImageSizeOf(data);

@@ -59,7 +59,7 @@ export interface Demand {
   readonly textTokens: { readonly expected: number; readonly ceiling: number };
   /** How many input media there are of each kind. */
   readonly media: Readonly<Partial<Record<Modality, number>>>;
-  /** The pictures among them. */
+  /** The images among them. */
   readonly images: readonly ImageInput[];
   /** Bytes of the other media that came in the request itself. */
   readonly mediaBytes: number;
@@ -78,7 +78,7 @@ export interface Demand {
   readonly outputModalities?: readonly Modality[];
 }
 
-/** A picture in a request, as far as its tokens depend on it. */
+/** An image in a request, as far as its tokens depend on it. */
 export interface ImageInput {
   /** Absent when it is behind a link, or of a format that we do not read. */
   readonly size?: ImageSize;

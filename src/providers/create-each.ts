@@ -9,9 +9,9 @@ export interface EachEnd {
 }
 
 /**
- * The requests for several pictures where one is made at a time. Each has a seed of its own, or all would be one picture.
+ * The requests for several images where one is made at a time. Each has a seed of its own, or all would be one image.
  */
-export function onePictureEach(request: ImageRequest): readonly ImageRequest[] {
+export function oneImageEach(request: ImageRequest): readonly ImageRequest[] {
   return Array.from({ length: request.n }, (_, place) =>
     request.seed === undefined
       ? { ...request, n: 1 }
@@ -34,7 +34,7 @@ export async function sendEach(
 }
 
 /**
- * Several pictures of a provider that makes one while a call waits: as many calls at once, and what they came to
+ * Several images of a provider that makes one while a call waits: as many calls at once, and what they came to
  * together. Rejects as a single call does where nobody knows what became of one and nothing was made.
  */
 export async function createEach(
@@ -42,7 +42,7 @@ export async function createEach(
   call: MediaCall,
   create: (request: ImageRequest) => Promise<MediaStep>,
 ): Promise<MediaStep> {
-  const end = await sendEach(onePictureEach(request), call, create);
+  const end = await sendEach(oneImageEach(request), call, create);
   // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
   return doneTogether(end.steps) ?? refusedTogether(end);
 }

@@ -2,7 +2,7 @@ import type { ImageRequest, MediaRequest, VideoRequest } from "../core/media.ts"
 import type { Usage } from "../core/usage.ts";
 
 /**
- * How a provider makes pictures or films: a form of its own, turned into ours. An adapter knows nothing of money, of
+ * How a provider makes images or videos: a form of its own, turned into ours. An adapter knows nothing of money, of
  * tasks or of files. What its provider does is told by return values; it throws only what `send` and `load` reject with.
  */
 export interface MediaAdapter<Request extends MediaRequest> {
@@ -19,7 +19,7 @@ export interface MediaAdapter<Request extends MediaRequest> {
   find?(call: MediaCall): Promise<string | undefined>;
 }
 
-/** A provider's makers of pictures and films. */
+/** A provider's makers of images and videos. */
 export interface MediaAdapters {
   readonly image?: MediaAdapter<ImageRequest>;
   readonly video?: MediaAdapter<VideoRequest>;
@@ -43,9 +43,9 @@ export interface MediaDone {
   readonly usage?: Usage;
 }
 
-/** One picture or film: where the provider has put it for a while, or its bytes. */
+/** One image or video: where the provider has put it for a while, or its bytes. */
 export type MediaOutput = MediaFile & {
-  /** It is one picture that holds several of the same size, row by row: each of them is an output. */
+  /** It is one image that holds several of the same size, row by row: each of them is an output. */
   readonly grid?: { readonly columns: number; readonly rows: number };
 };
 

@@ -27,7 +27,7 @@ export interface Provider {
   readonly answerHeaders?: Readonly<Record<string, string>>;
 }
 
-/** A server that can be asked for pictures or films now. */
+/** A server that can be asked for images or videos now. */
 export interface MediaProvider {
   readonly id: string;
   /** Address of its interface for media, no slash at the end. */
@@ -82,7 +82,7 @@ export interface ProviderDefinition {
   readonly defaultBaseUrl?: string;
   /** Absent where it has no language models. */
   readonly language?: LanguageDefinition;
-  /** Absent where it has no models of pictures or films. */
+  /** Absent where it has no models of images or videos. */
   readonly media?: MediaDefinition;
 }
 
@@ -92,7 +92,7 @@ export interface LanguageDefinition {
   readonly dialect: Dialect;
 }
 
-/** How a vendor's models of pictures and films are reached. */
+/** How a vendor's models of images and videos are reached. */
 export interface MediaDefinition {
   /** Its address for media, of the address that the environment or the source gives; absent: the same. */
   baseUrl?(baseUrl: string): string;

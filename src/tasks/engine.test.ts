@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
-import { completed, CREDIT, FILM, RELEASED, until } from "../../test/tasks/station.ts";
+import { completed, CREDIT, VIDEO, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
 import type { TaskOutcome } from "./runner.ts";
 
@@ -25,7 +25,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
         provider: "p",
         job: null,
         attempts: 0,
-        model: "m/picture",
+        model: "m/image",
       });
       expect(run.hold).toMatchObject({ amount: 10n, accountId: "a", snapshot: { version: "v" } });
       expect((await process.tasks.find("image", task.id, "a"))?.state).toBe("running");
@@ -75,12 +75,12 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       const process = await started({
         providerOf: (kind) => (kind === "image" || isServed ? { provider: kind, limit: 9 } : undefined),
       });
-      const film = await process.submit({ kind: "video", model: FILM });
+      const video = await process.submit({ kind: "video", model: VIDEO });
       await runOf(process, await process.submit());
-      expect(await state(film)).toBe("pending");
+      expect(await state(video)).toBe("pending");
       isServed = true;
       process.engine.wake();
-      expect((await runOf(process, film)).run).toMatchObject({ kind: "video", provider: "video" });
+      expect((await runOf(process, video)).run).toMatchObject({ kind: "video", provider: "video" });
     });
 
     test("whose request cannot be read any more fails", async () => {
@@ -110,8 +110,8 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
         providerOf: (kind) => ({ provider: kind, limit: kind === "image" ? 1 : 5 }),
       });
       for (let i = 0; i < 3; i += 1) await process.submit();
-      const film = await process.submit({ kind: "video", model: FILM });
-      await runOf(process, film);
+      const video = await process.submit({ kind: "video", model: VIDEO });
+      await runOf(process, video);
       await station().pass(10_000);
       expect(await station().counts()).toEqual({ pending: 2, running: 2 });
     });

@@ -67,7 +67,7 @@ export function readTaskSection(
   const unknown = Object.keys(data.running_at ?? {}).find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw new Error(
-      `${path}.running_at names ${unknown}, which makes no pictures or films: use ${names.join(", ")}.`,
+      `${path}.running_at names ${unknown}, which makes no images or videos: use ${names.join(", ")}.`,
     );
   return {
     pendingPerAccount: data.pending_per_account ?? otherwise.pendingPerAccount,

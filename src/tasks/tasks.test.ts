@@ -25,7 +25,7 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
         id: expect.stringMatching(/^img_[0-9a-f]{32}$/),
         kind: "image",
         accountId: "a",
-        model: "m/picture",
+        model: "m/image",
         state: "pending",
         timeoutSec: 600,
         warnings: ["w"],

@@ -23,7 +23,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** Starts a process that stores films; `shell` goes before it on its command line. */
+/** Starts a process that stores videos; `shell` goes before it on its command line. */
 function startLoop(folder: string, [bytes, step]: readonly [number, number], shell = "") {
   const command = `${shell} exec "$0" "$@"`;
   const args = [LOOP, folder, TASK, String(bytes), String(step)];
@@ -55,7 +55,7 @@ describe("a process that is killed while it stores", () => {
       const reader = child.stdout.getReader();
       let said = "";
       const wanted = 1 + Math.floor(random() * 3);
-      // Until so many films are there, and the next one is being written.
+      // Until so many videos are there, and the next one is being written.
       while (said.split("\n").length <= wanted + 1) {
         const { done, value } = await reader.read();
         if (done) throw new Error(`The process ended: ${said}`);

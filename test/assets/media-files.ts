@@ -1,6 +1,6 @@
 import { deflateSync } from "node:zlib";
 
-/** A whole PNG picture of this size. The same `shade` gives the same bytes. */
+/** A whole PNG image of this size. The same `shade` gives the same bytes. */
 export function pngFile(width = 24, height = 16, shade = 120): Uint8Array {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -30,22 +30,22 @@ export const JPEG_FILE = fromBase64(
   "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6jq62rZ4C8ybqmx5moq6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wAARCAAQABgDASIAAhEBAxEB/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAECAxEEBSExBhJBUQdhcRMiMoEIFEKRobHBCSMzUvAVYnLRChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOEhYaHiImKkpOUlZaXmJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwDGS39qsJbe1Xo7f2q1Hbe1YwfMZ0sQZ6WvtRWwsAXjGTRTcqUXZs9KGIdj/9k=",
 );
 
-/** The same picture, coded in several scans. */
+/** The same image, coded in several scans. */
 export const PROGRESSIVE_JPEG_FILE = fromBase64(
   "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6jq62rZ4C8ybqmx5moq6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wgARCAAQABgDASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAwQA/8QAFgEBAQEAAAAAAAAAAAAAAAAAAgAE/9oADAMBAAIQAxAAAAGJHUGfWa0//8QAGBABAAMBAAAAAAAAAAAAAAAAAAECEhH/2gAIAQEAAQUCyyyiqKuP/8QAFxEAAwEAAAAAAAAAAAAAAAAAAAEDAv/aAAgBAwEBPwHNBUP/xAAYEQACAwAAAAAAAAAAAAAAAAAAAQIRIf/aAAgBAgEBPwFaXFH/xAAUEAEAAAAAAAAAAAAAAAAAAAAg/9oACAEBAAY/Al//xAAXEAEBAQEAAAAAAAAAAAAAAAABABAR/9oACAEBAAE/ISENgc3/2gAMAwEAAgADAAAAEPPv/8QAFhEBAQEAAAAAAAAAAAAAAAAAAAER/9oACAEDAQE/EFbH/8QAFhEBAQEAAAAAAAAAAAAAAAAAAQAR/9oACAECAQE/EHFWLf/EABgQAQEBAQEAAAAAAAAAAAAAAABhAREh/9oACAEBAAE/EJJpIIsfHO6//9k=",
 );
 
-/** The same picture with loss. */
+/** The same image with loss. */
 export const WEBP_FILE = fromBase64(
   "UklGRmgAAABXRUJQVlA4IFwAAADwAwCdASoYABAAPzmKulO0qaWisAgCkCcJbACdMoRwAIToyWAWXtYAAP75LtJSGsGrtS7JPUOFI7Ua67udjvbBavHOhjkGvG2VWrwsUllbvNH3cnNSbV9vrMAAAA==",
 );
 
-/** The same picture without loss. */
+/** The same image without loss. */
 export const LOSSLESS_WEBP_FILE = fromBase64(
   "UklGRkgAAABXRUJQVlA4TDsAAAAvF8ADALkyRPQ/FuNf/+h/JA4jbSPVwft3fPDh4CgobhtJzS3vHn/5YgIS1wfB9ReQRmj8DYVZEwavCgA=",
 );
 
-/** The boxes of an MP4 file with one track; its data is not film that plays. */
+/** The boxes of an MP4 file with one track; its data is not video that plays. */
 export function mp4File(
   options: { readonly handler?: string; readonly dataBytes?: number } = {},
 ): Uint8Array {

@@ -57,7 +57,7 @@ const TYPES: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 
-/** A film can be moved about in only where its parts can be had. */
+/** A video can be moved about in only where its parts can be had. */
 function respondWithPart(bytes: Uint8Array, range: string | null, name: string): Response {
   const headers = { "content-type": TYPES[name.split(".").at(-1) ?? ""] ?? "", "accept-ranges": "bytes" };
   const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createFilmEncoder } from "../../src/providers/sandbox/draw/h264.ts";
+import { createVideoEncoder } from "../../src/providers/sandbox/draw/h264.ts";
 import { createChance } from "../../src/providers/sandbox/chance.ts";
 import { AT_ONCE, startTaskStation, type TaskStation } from "../e2e/task-station.ts";
 import type { Json } from "../gateway/gateway.ts";
@@ -7,8 +7,8 @@ import { describeInChromium, inChromium } from "./chromium.ts";
 
 // What the sandbox makes is shown by a browser: its files come over the whole gateway.
 
-/** Opens the film `film.mp4`, and gives the pixels of a frame at a time of it. */
-const FILM_SCRIPT = `
+/** Opens the video `video.mp4`, and gives the pixels of a frame at a time of it. */
+const VIDEO_SCRIPT = `
   const video = document.createElement("video");
   video.muted = true;
   document.documentElement.append(video);
@@ -16,7 +16,7 @@ const FILM_SCRIPT = `
     video.addEventListener(name, resolve, { once: true });
     video.addEventListener("error", () => reject(new Error(video.error.message)), { once: true });
   });
-  video.src = "film.mp4";
+  video.src = "video.mp4";
   await event("loadeddata");
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -42,14 +42,13 @@ describeInChromium("in Chromium", () => {
 
   async function fileOf(kind: "image" | "video", body: object): Promise<Uint8Array> {
     const done = await station.until(await station.submit(kind, body, AT_ONCE), "completed", "failed");
-    const [url] =
-      kind === "image" ? done.data.map((picture: Json) => picture.url) : (done.output?.urls ?? []);
+    const [url] = kind === "image" ? done.data.map((image: Json) => image.url) : (done.output?.urls ?? []);
     const response = await fetch(url);
     expect(response.status).toBe(200);
     return response.bytes();
   }
 
-  const films = [
+  const videos = [
     { body: { model: "alibaba/wan-2.6", resolution: "720p" }, width: 1280, height: 720, seconds: 5 },
     {
       body: { model: "bytedance/seedance-2.0", resolution: "480p", aspect_ratio: "9:16", duration: 10 },
@@ -64,11 +63,11 @@ describeInChromium("in Chromium", () => {
       seconds: 15,
     },
   ];
-  for (const { body, width, height, seconds } of films)
-    test(`a film of ${width} by ${height} and ${seconds} seconds plays, and moves`, async () => {
-      const film = await fileOf("video", { prompt: "A red fox runs.", ...body });
+  for (const { body, width, height, seconds } of videos)
+    test(`a video of ${width} by ${height} and ${seconds} seconds plays, and moves`, async () => {
+      const video = await fileOf("video", { prompt: "A red fox runs.", ...body });
       const seen = (await inChromium(
-        `${FILM_SCRIPT}
+        `${VIDEO_SCRIPT}
           const { duration, videoWidth, videoHeight } = video;
           await video.play();
           const began = video.currentTime;
@@ -84,7 +83,7 @@ describeInChromium("in Chromium", () => {
             frames.push(new Uint8Array(digest).join());
           }
           return { duration, videoWidth, videoHeight, played, frames, fault: video.error?.message };`,
-        { "film.mp4": film },
+        { "video.mp4": video },
       )) as Json;
       expect(seen).toMatchObject({ duration: seconds, videoWidth: width, videoHeight: height });
       expect(seen.fault).toBeUndefined();
@@ -92,12 +91,12 @@ describeInChromium("in Chromium", () => {
       expect(new Set(seen.frames).size).toBe(4);
     }, 180_000);
 
-  test("pictures are shown in every format", async () => {
+  test("images are shown in every format", async () => {
     const files = Object.fromEntries(
       await Promise.all(
         ["png", "jpeg", "webp"].map(async (format) => {
           const body = { model: "openai/gpt-image-2", size: "1024*768", output_format: format };
-          return [`picture.${format}`, await fileOf("image", body)] as const;
+          return [`image.${format}`, await fileOf("image", body)] as const;
         }),
       ),
     );
@@ -105,7 +104,7 @@ describeInChromium("in Chromium", () => {
       `const canvas = new OffscreenCanvas(1024, 768);
         const context = canvas.getContext("2d");
         const seen = [];
-        for (const name of ["picture.png", "picture.jpeg", "picture.webp"]) {
+        for (const name of ["image.png", "image.jpeg", "image.webp"]) {
           const image = new Image();
           image.src = name;
           await image.decode();
@@ -119,19 +118,19 @@ describeInChromium("in Chromium", () => {
       files,
     )) as Json;
     expect(seen).toEqual([
-      ["picture.png", 1024, 768, true],
-      ["picture.jpeg", 1024, 768, true],
-      ["picture.webp", 1024, 768, true],
+      ["image.png", 1024, 768, true],
+      ["image.jpeg", 1024, 768, true],
+      ["image.webp", 1024, 768, true],
     ]);
   }, 180_000);
 
-  test("every sample of a film comes out as it went in, whatever its size and however much of it changes", async () => {
+  test("every sample of a video comes out as it went in, whatever its size and however much of it changes", async () => {
     for (const [width, height] of [
       [64, 48],
       [70, 50],
       [18, 34],
     ] as const) {
-      const { config, frames, wanted } = anyFilm(width, height);
+      const { config, frames, wanted } = anyVideo(width, height);
       const script = `
         const frames = ${JSON.stringify(frames.map(({ bytes, isKey }) => ({ bytes: bytes.toBase64(), isKey })))};
         const seen = [];
@@ -164,10 +163,10 @@ describeInChromium("in Chromium", () => {
   }, 180_000);
 });
 
-/** A film in which flat, shaded and noisy boxes come and go, with every sample of it as the encoder was given them. */
-function anyFilm(width: number, height: number) {
+/** A video in which flat, shaded and noisy boxes come and go, with every sample of it as the encoder was given them. */
+function anyVideo(width: number, height: number) {
   const chance = createChance(`${width}`);
-  const { config, planes, encode } = createFilmEncoder({ width, height }, 4);
+  const { config, planes, encode } = createVideoEncoder({ width, height }, 4);
   const { y, cb, cr, stride } = planes;
   const wanted: number[][] = [];
   const frames = Array.from({ length: 40 }, (_, frame) => {

@@ -26,7 +26,7 @@ async function refusesEach(name: string, ...values: unknown[]): Promise<void> {
 }
 
 const SIGNED = { type: "thinking", thinking: "hm", signature: "RVhBQ1QrLz0=" };
-const PICTURE = "data:image/png;thought_signature=QUJD;base64,iVBORw0KGgo=";
+const IMAGE = "data:image/png;thought_signature=QUJD;base64,iVBORw0KGgo=";
 
 describeTable(
   { heading: "POST /api/v1/chat/completions", column: "Field" },
@@ -167,7 +167,7 @@ describeTable(
         {
           role: "assistant",
           content: "Here.",
-          images: [{ type: "image_url", image_url: { url: PICTURE } }],
+          images: [{ type: "image_url", image_url: { url: IMAGE } }],
         },
         USER,
       ),
@@ -185,7 +185,7 @@ const FULL = {
       message: {
         role: "assistant",
         content: "See.",
-        images: [{ type: "image_url", image_url: { url: PICTURE } }],
+        images: [{ type: "image_url", image_url: { url: IMAGE } }],
         reasoning_details: [SIGNED],
       },
       finish_reason: "stop",
@@ -212,7 +212,7 @@ describeTable(
     "choices[].message.content": async () =>
       expect((await answered()).choices[0]?.message.content).toBe("See."),
     "choices[].message.images": async () =>
-      expect((await answered()).choices[0]?.message.images[0]?.image_url.url).toBe(PICTURE),
+      expect((await answered()).choices[0]?.message.images[0]?.image_url.url).toBe(IMAGE),
     "choices[].message.reasoning_details": async () =>
       expect((await answered()).choices[0]?.message.reasoning_details).toEqual([SIGNED]),
     async "choices[].finish_reason"() {
@@ -259,10 +259,10 @@ describe("Multi-turn continuity", () => {
     const turn = {
       role: "assistant",
       content: "",
-      images: [{ type: "image_url", image_url: { url: PICTURE } }],
+      images: [{ type: "image_url", image_url: { url: IMAGE } }],
     };
     await api.gateway.post(PATH, body({ messages: [USER, turn, USER] }));
-    expect(api.double.requests.at(-1)?.bodyText).toContain(JSON.stringify(PICTURE));
+    expect(api.double.requests.at(-1)?.bodyText).toContain(JSON.stringify(IMAGE));
   });
 
   test("signed reasoning_details go back unchanged", async () => {

@@ -27,7 +27,7 @@ async function made(body: object): Promise<Json> {
   return json;
 }
 
-/** Width and height of the first picture of a plain request. */
+/** Width and height of the first image of a plain request. */
 async function sizeOf(body: object): Promise<readonly number[]> {
   const bytes = await fileOf((await made(body)).data[0].url);
   const size = imageSizeOf(`data:image/png;base64,${bytes.toBase64()}`);
@@ -95,10 +95,10 @@ describeTable(
       await refuses(QWEN, "n", 0, 5, 1.5, "2");
     },
     async seed() {
-      const pictureOf = async (seed?: number): Promise<string> =>
+      const imageOf = async (seed?: number): Promise<string> =>
         (await fileOf((await made({ ...QWEN, size: "512*512", seed })).data[0].url)).toHex();
-      expect(await pictureOf(7)).toBe(await pictureOf(7));
-      expect(await pictureOf(7)).not.toBe(await pictureOf(8));
+      expect(await imageOf(7)).toBe(await imageOf(7));
+      expect(await imageOf(7)).not.toBe(await imageOf(8));
       await takes(QWEN, "seed", -1, 0, 2_147_483_647);
       await refuses(QWEN, "seed", -2, 2_147_483_648, 1.5, "7");
     },
@@ -272,7 +272,7 @@ describeTable(
   },
 );
 
-test("a picture may take as long as pictures do, and the plain request waits for it", async () => {
+test("an image may take as long as images do, and the plain request waits for it", async () => {
   const { status } = await api.ask("image", { ...QWEN, size: "512*512" }, { "x-sandbox": "running_ms=2500" });
   expect(status).toBe(200);
   expect((await api.ask("image", { ...QWEN, timeout: 30, size: "512*512" }, AT_ONCE)).status).toBe(200);

@@ -47,7 +47,7 @@ export function openInterface(): Interface {
   let gateway: TestGateway;
   beforeAll(async () => {
     double = await startUpstreamDouble();
-    // The sandbox has what none of these makes: pictures and films.
+    // The sandbox has what none of these makes: images and videos.
     const environment: Record<string, string> = { SWITCHYARD_SANDBOX: "on" };
     for (const [name, version] of PROVIDERS) {
       environment[`${name}_API_KEY`] = `key-of-${name.toLowerCase()}-0123456789`;

@@ -143,10 +143,10 @@ describeTable(
       const refused = await api.ask("image", SMALL.image, orders);
       expectError(refused, 429, "rate_limit_error");
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-      // Creating films lists no 429; reads and cancels have no limit.
-      const film = await api.ask("video", SMALL.video, orders);
-      expectError(film, 503, "overloaded_error");
-      expect(Number(film.headers.get("retry-after"))).toBeGreaterThan(0);
+      // Creating videos lists no 429; reads and cancels have no limit.
+      const video = await api.ask("video", SMALL.video, orders);
+      expectError(video, 503, "overloaded_error");
+      expect(Number(video.headers.get("retry-after"))).toBeGreaterThan(0);
       expect((await api.station.read(json.polling_url, headers)).status).toBe(200);
       expect((await api.station.cancel(json.polling_url, headers)).status).toBe(200);
     },
@@ -224,7 +224,7 @@ describeTable(
       expect(passed).toBeGreaterThanOrEqual(180);
       await station.gateway.close();
     },
-    // 0.035 USD a picture.
+    // 0.035 USD an image.
     "credit conversion": async () => {
       const { json } = await api.ask("image", { ...SMALL.image, async: false });
       expect(json.credit).toBe((35 * 10_000) / 1_000);

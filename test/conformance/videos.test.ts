@@ -9,15 +9,15 @@ const WAN = { model: "alibaba/wan-2.6", prompt: "Waves." };
 const FAST = { model: "bytedance/seedance-2.0-fast", prompt: "Waves.", resolution: "480p" };
 const SEEDANCE = { ...FAST, model: "bytedance/seedance-2.0" };
 const LINK = "https://example.com/a.png";
-const FILM = "https://example.com/a.mp4";
-const SOUND = "https://example.com/a.mp3";
+const VIDEO = "https://example.com/a.mp4";
+const AUDIO = "https://example.com/a.mp3";
 
 const takes = (base: object, name: string, ...values: readonly unknown[]) =>
   api.takes("video", ...eachOf(base, name, values));
 const refuses = (base: object, name: string, ...values: readonly unknown[]) =>
   api.refuses("video", name, ...eachOf(base, name, values));
 
-/** What a film costs, in credits. */
+/** What a video costs, in credits. */
 const creditOf = async (body: object): Promise<number> => (await api.completed("video", body)).credit;
 
 describeTable(
@@ -109,12 +109,12 @@ describeTable(
       await refuses({ ...SEEDANCE, frame_images: [LINK] }, "input_references", [LINK]);
     },
     async reference_audios() {
-      await takes({ ...SEEDANCE, input_references: [LINK] }, "reference_audios", [SOUND]);
-      await refuses(SEEDANCE, "reference_audios", SOUND, [5]);
+      await takes({ ...SEEDANCE, input_references: [LINK] }, "reference_audios", [AUDIO]);
+      await refuses(SEEDANCE, "reference_audios", AUDIO, [5]);
     },
     async reference_videos() {
-      await takes(SEEDANCE, "reference_videos", [FILM]);
-      await refuses(SEEDANCE, "reference_videos", FILM, [5]);
+      await takes(SEEDANCE, "reference_videos", [VIDEO]);
+      await refuses(SEEDANCE, "reference_videos", VIDEO, [5]);
     },
   },
 );

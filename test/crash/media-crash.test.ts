@@ -8,11 +8,11 @@ import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/p
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import { KILLED, urlUnlessKilled } from "./station.ts";
 
-// A gateway that is killed at every step of a picture and of a film, and started again: the task comes to its end, its
+// A gateway that is killed at every step of an image and of a video, and started again: the task comes to its end, its
 // client pays once, and its provider was given it just as often as it must be, which is once but for the one gap that
 // nobody can close (K15 to K25). Mixed work on both engines is in `tasks/`.
 
-type Kind = "picture" | "film";
+type Kind = "image" | "video";
 
 interface Point {
   readonly rows: string;
@@ -25,33 +25,33 @@ interface Point {
 }
 
 const POINTS: readonly Point[] = [
-  { rows: "K15", name: "task.claimed", kind: "film", taken: 1, long: true },
-  { rows: "K16", name: "task.attempted", kind: "film", taken: 1, long: true },
+  { rows: "K15", name: "task.claimed", kind: "video", taken: 1, long: true },
+  { rows: "K16", name: "task.attempted", kind: "video", taken: 1, long: true },
   // The gap: the provider has it, and what it calls it died with the process.
-  { rows: "K17", name: "task.sent", kind: "film", taken: 2 },
-  { rows: "K18", name: "task.job_noted", kind: "film", taken: 1 },
-  { rows: "K19, K20", name: "task.polled", kind: "film", taken: 1, long: true },
-  { rows: "K21", name: "task.downloading", kind: "film", taken: 1, long: true },
-  { rows: "K22", name: "task.file_stored", kind: "film", taken: 1, long: true },
-  { rows: "K24", name: "task.before_finish", kind: "film", taken: 1 },
-  { rows: "K25", name: "task.after_finish", kind: "film", taken: 1, long: true },
-  { rows: "K16", name: "task.attempted", kind: "picture", taken: 1, long: true },
+  { rows: "K17", name: "task.sent", kind: "video", taken: 2 },
+  { rows: "K18", name: "task.job_noted", kind: "video", taken: 1 },
+  { rows: "K19, K20", name: "task.polled", kind: "video", taken: 1, long: true },
+  { rows: "K21", name: "task.downloading", kind: "video", taken: 1, long: true },
+  { rows: "K22", name: "task.file_stored", kind: "video", taken: 1, long: true },
+  { rows: "K24", name: "task.before_finish", kind: "video", taken: 1 },
+  { rows: "K25", name: "task.after_finish", kind: "video", taken: 1, long: true },
+  { rows: "K16", name: "task.attempted", kind: "image", taken: 1, long: true },
   // Of a call that makes it all there is no name to ask by: until its result is written, it is in the gap.
-  { rows: "K17", name: "task.sent", kind: "picture", taken: 2 },
-  { rows: "K21", name: "task.downloading", kind: "picture", taken: 2, long: true },
-  { rows: "K22", name: "task.file_stored", kind: "picture", taken: 2, long: true },
-  { rows: "K24", name: "task.before_finish", kind: "picture", taken: 2, long: true },
-  { rows: "K25", name: "task.after_finish", kind: "picture", taken: 1 },
+  { rows: "K17", name: "task.sent", kind: "image", taken: 2 },
+  { rows: "K21", name: "task.downloading", kind: "image", taken: 2, long: true },
+  { rows: "K22", name: "task.file_stored", kind: "image", taken: 2, long: true },
+  { rows: "K24", name: "task.before_finish", kind: "image", taken: 2, long: true },
+  { rows: "K25", name: "task.after_finish", kind: "image", taken: 1 },
 ];
 
 const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 const UPSTREAM_KEY = "sk-upstream-crash-0123456789";
-const PATHS = { picture: "/api/v1/images/generations", film: "/api/v1/videos" } as const;
+const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
 const BODIES = {
-  picture: { model: "alibaba/qwen-image-2.0", prompt: "A lighthouse.", size: "512*512", async: true },
-  film: { model: "alibaba/wan-2.6", prompt: "Waves." },
+  image: { model: "alibaba/qwen-image-2.0", prompt: "A lighthouse.", size: "512*512", async: true },
+  video: { model: "alibaba/wan-2.6", prompt: "Waves." },
 } as const;
-const PRICE = { picture: 350, film: 5_000 } as const;
+const PRICE = { image: 350, video: 5_000 } as const;
 const CREDITS = 100_000;
 
 /** An installation with a provider that outlives it. */
@@ -138,7 +138,7 @@ async function liveThrough(point: Pick<Point, "name" | "kind">, deaths: number) 
     const { balance, held } = await ask(url, "GET", `/admin/v1/accounts/${account.id}`, ADMIN_TOKEN);
     const audit = await ask(url, "GET", "/admin/v1/audit?full=true", ADMIN_TOKEN);
     expect(audit.checks.filter((check: Json) => !check.ok)).toEqual([]);
-    const file = kind === "picture" ? task.data?.[0]?.url : task.output?.urls[0];
+    const file = kind === "image" ? task.data?.[0]?.url : task.output?.urls[0];
     const status = file === undefined ? undefined : (await fetch(file)).status;
     const { accepted } = installation.double;
     return { status: task.status, spent: CREDITS - balance, held, file: status, taken: accepted.length };
@@ -177,7 +177,7 @@ describe("a gateway killed amid a task", () => {
   }, 300_000);
 
   test("twice in the gap gives it up: no provider is given it a third time, and no client pays", async () => {
-    expect(await liveThrough({ name: "task.sent", kind: "film" }, 2)).toEqual({
+    expect(await liveThrough({ name: "task.sent", kind: "video" }, 2)).toEqual({
       status: "failed",
       spent: 0,
       held: 0,

@@ -7,7 +7,7 @@ import type { Json } from "../gateway/gateway.ts";
 
 /** What must come back unchanged in the turn after the one that it was given in. */
 const SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBkb3VibGU=";
-const PICTURE = `data:image/png;base64,${RED_SQUARE}`;
+const IMAGE = `data:image/png;base64,${RED_SQUARE}`;
 const CALL = { id: "call_1", name: "temperature_in", input: { city: "Oslo" } };
 
 /** What all providers together answer to the examples of the pages; what was to come back and did not is a 400. */
@@ -29,10 +29,10 @@ function chatAnswer(body: Json): Answer {
   const last = messages.at(-1);
   if (modalities.includes("image")) {
     const before = messages.find((message: Json) => message.role === "assistant");
-    if (before !== undefined && before.images?.[0]?.image_url?.url !== PICTURE)
+    if (before !== undefined && before.images?.[0]?.image_url?.url !== IMAGE)
       return refusal("The image did not come back as it was.");
     const completion: Json = chatCompletion({ words: ["Here it is."] });
-    completion.choices[0].message.images = [{ type: "image_url", image_url: { url: PICTURE } }];
+    completion.choices[0].message.images = [{ type: "image_url", image_url: { url: IMAGE } }];
     return jsonAnswer(200, completion);
   }
   if (tools !== undefined && last.role === "user") {

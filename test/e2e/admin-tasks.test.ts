@@ -6,7 +6,7 @@ import { AT_ONCE, startTaskStation, type TaskStation, WAITING } from "./task-sta
 describeOnEngines("GET /admin/v1/tasks", (engine) => {
   let place: TestPlace;
   let station: TaskStation;
-  /** In the order in which they were submitted: a film that waits, a picture that was made, one that failed, one that was cancelled. */
+  /** In the order in which they were submitted: a video that waits, an image that was made, one that failed, one that was cancelled. */
   let tasks: Json[];
   let other: Awaited<ReturnType<TaskStation["issue"]>>;
   const PROMPT = "A secret lighthouse.";
@@ -92,17 +92,17 @@ describeOnEngines("GET /admin/v1/tasks", (engine) => {
   });
 
   test("can be asked for by id, account, key, model, provider, kind, status and time of creation", async () => {
-    const [film, made, failed, cancelled] = tasks.map(({ id }) => id as string);
+    const [video, made, failed, cancelled] = tasks.map(({ id }) => id as string);
     const { gateway } = station;
     expect(await ids(`?id=${made}`)).toEqual([made ?? ""]);
     expect(await ids(`?account_id=${other.accountId}`)).toEqual([cancelled ?? ""]);
     expect((await ids(`?account_id=${gateway.accountId}`)).length).toBe(3);
     expect((await ids(`?key_id=${gateway.keyId}`)).length).toBe(3);
-    expect(await ids("?model=bytedance/seedance-2.0-fast")).toEqual([film ?? ""]);
+    expect(await ids("?model=bytedance/seedance-2.0-fast")).toEqual([video ?? ""]);
     expect(await ids("?provider=sandbox")).toEqual([failed ?? "", made ?? ""]);
-    expect(await ids("?kind=video")).toEqual([film ?? ""]);
+    expect(await ids("?kind=video")).toEqual([video ?? ""]);
     expect((await ids("?kind=image&status=completed")).length).toBe(1);
-    for (const [status, id] of Object.entries({ pending: film, completed: made, failed, cancelled }))
+    for (const [status, id] of Object.entries({ pending: video, completed: made, failed, cancelled }))
       expect(await ids(`?status=${status}`)).toEqual([id ?? ""]);
     const { created_at: createdAt } = (await list(`?id=${made}`)).data[0];
     expect(await ids(`?from=${createdAt}&to=${(createdAt + 0.001).toFixed(3)}`)).toContain(made ?? "");

@@ -172,7 +172,7 @@ test("tools: parallel calls, plain and streamed, and the turn that answers them"
   expect(next.content).toMatchObject([{ text: "Hello there." }]);
 });
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 
@@ -257,7 +257,7 @@ test("whatever sampling and thinking the interface has, each model takes what go
   }
 });
 
-test("pictures, documents and citations go up as they are, and citations come down", async () => {
+test("images, documents and citations go up as they are, and citations come down", async () => {
   const citation = {
     type: "page_location",
     cited_text: "x",

@@ -15,20 +15,20 @@ import { openRawClient } from "../upstream/raw-client.ts";
 const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const TASK = `img_${"0a".repeat(16)}`;
-const VIDEO = `vid_${"0b".repeat(16)}`;
-const PICTURE = pngFile(200, 150);
-const FILM = mp4File({ dataBytes: 24 * 1024 * 1024 });
+const VIDEO_TASK = `vid_${"0b".repeat(16)}`;
+const IMAGE = pngFile(200, 150);
+const VIDEO = mp4File({ dataBytes: 24 * 1024 * 1024 });
 
 let offsetMs = 0;
 const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offsetMs };
 
 let gateway: TestGateway;
-let picture: ResultFile;
+let image: ResultFile;
 let url: string;
 beforeAll(async () => {
   gateway = await startGateway({ clock });
-  picture = await keep(TASK, PICTURE, "image");
-  url = gateway.services.assets.urlOf(TASK, picture);
+  image = await keep(TASK, IMAGE, "image");
+  url = gateway.services.assets.urlOf(TASK, image);
 });
 afterAll(() => gateway.close());
 
@@ -60,7 +60,7 @@ describe("a signed URL", () => {
   test("gives the file, and says how it may be shown and kept", async () => {
     const response = await fetch(url);
     expect(response.status).toBe(200);
-    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(PICTURE));
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(IMAGE));
     const { date: _, "request-id": id, ...headers } = Object.fromEntries(response.headers);
     const maxAge = Number(/max-age=(\d+)/.exec(headers["cache-control"] ?? "")?.[1]);
     expect(maxAge).toBeGreaterThan(3_590);
@@ -70,13 +70,13 @@ describe("a signed URL", () => {
       "access-control-allow-origin": "*",
       "access-control-expose-headers": "accept-ranges, content-length, content-range, etag, x-request-id",
       "cache-control": `private, max-age=${maxAge}, immutable`,
-      "content-disposition": `inline; filename="${TASK}-${picture.name.slice(0, 8)}.png"`,
-      "content-length": String(PICTURE.length),
+      "content-disposition": `inline; filename="${TASK}-${image.name.slice(0, 8)}.png"`,
+      "content-length": String(IMAGE.length),
       "content-security-policy":
         "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
       "content-type": "image/png",
       "cross-origin-resource-policy": "cross-origin",
-      etag: `"${picture.sha256.slice(0, 32)}"`,
+      etag: `"${image.sha256.slice(0, 32)}"`,
       "referrer-policy": "no-referrer",
       vary: "authorization, x-api-key, x-goog-api-key",
       "x-content-type-options": "nosniff",
@@ -93,7 +93,7 @@ describe("a signed URL", () => {
     for (const headers of [{}, { range: "bytes=5-9" }]) {
       const response = await fetch(url, { method: "HEAD", headers });
       expect(response.status).toBe(200);
-      expect(response.headers.get("content-length")).toBe(String(PICTURE.length));
+      expect(response.headers.get("content-length")).toBe(String(IMAGE.length));
       expect(response.headers.get("content-type")).toBe("image/png");
       expect((await response.arrayBuffer()).byteLength).toBe(0);
     }
@@ -148,10 +148,10 @@ describe("a signed URL", () => {
   }, 300_000);
 
   test("of a file that was removed is the same 403", async () => {
-    const file = await keep(VIDEO, pngFile(7, 7), "image");
-    const gone = gateway.services.assets.urlOf(VIDEO, file);
+    const file = await keep(VIDEO_TASK, pngFile(7, 7), "image");
+    const gone = gateway.services.assets.urlOf(VIDEO_TASK, file);
     expect((await fetch(gone)).status).toBe(200);
-    await gateway.services.assets.remove(VIDEO);
+    await gateway.services.assets.remove(VIDEO_TASK);
     const response = await fetch(gone);
     expect(response.status).toBe(403);
     expect(await response.text()).toBe(await refusal());
@@ -163,7 +163,7 @@ describe("a signed URL", () => {
     const signature = new URL(url).searchParams.get("signature")?.slice("1.".length) ?? "";
     expect(signature.length).toBe(43);
     await fetch(url);
-    expect(gateway.logs.at(-1)).toMatchObject({ path: `/assets/${TASK}/${picture.name}`, status: 200 });
+    expect(gateway.logs.at(-1)).toMatchObject({ path: `/assets/${TASK}/${image.name}`, status: 200 });
     // Where its mark was lost, a signature is a part of the path.
     await fetch(url.replace("?", "%3F"));
     expect(gateway.logs.at(-1)?.status).toBe(403);
@@ -215,7 +215,7 @@ describe("whatever else is asked of the folder is the same 403", () => {
 });
 
 describe("a part of a file", () => {
-  const size = PICTURE.length;
+  const size = IMAGE.length;
   const cases: readonly (readonly [string, number, string | null, (readonly [number, number])?])[] = [
     ["bytes=0-", 206, `bytes 0-${size - 1}/${size}`, [0, size]],
     ["bytes=0-0", 206, `bytes 0-0/${size}`, [0, 1]],
@@ -237,14 +237,14 @@ describe("a part of a file", () => {
       const body = new Uint8Array(await response.arrayBuffer());
       expect([response.status, response.headers.get("content-range")]).toEqual([status, contentRange]);
       expect(response.headers.get("accept-ranges")).toBe("bytes");
-      const want = part === undefined ? new Uint8Array() : PICTURE.slice(...part);
+      const want = part === undefined ? new Uint8Array() : IMAGE.slice(...part);
       expect(response.headers.get("content-length")).toBe(String(want.length));
       expect(body).toEqual(want);
     });
   }
 
   test("is given only of the file that the client has the rest of", async () => {
-    const etag = `"${picture.sha256.slice(0, 32)}"`;
+    const etag = `"${image.sha256.slice(0, 32)}"`;
     for (const [condition, status] of [
       [etag, 206],
       [`W/${etag}`, 200],
@@ -259,7 +259,7 @@ describe("a part of a file", () => {
   });
 
   test("is not sent to a client that has the file already", async () => {
-    const etag = `"${picture.sha256.slice(0, 32)}"`;
+    const etag = `"${image.sha256.slice(0, 32)}"`;
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
       for (const headers of [{ "if-none-match": known }, { "if-none-match": known, range: "bytes=5-9" }]) {
         const response = await fetch(url, { headers });
@@ -275,22 +275,22 @@ describe("a part of a file", () => {
 describe("a file that is removed while it is sent", () => {
   for (const range of [undefined, "bytes=1000-"]) {
     test(`comes whole${range === undefined ? "" : ", a part of it too"}`, async () => {
-      const file = await keep(VIDEO, FILM, "video");
-      const target = targetOf(gateway.services.assets.urlOf(VIDEO, file));
+      const file = await keep(VIDEO_TASK, VIDEO, "video");
+      const target = targetOf(gateway.services.assets.urlOf(VIDEO_TASK, file));
       const client = await openRawClient(gateway.url);
       const ask = range === undefined ? "" : `Range: ${range}\r\n`;
       client.send(`GET ${target} HTTP/1.1\r\nHost: gateway\r\n${ask}Connection: close\r\n\r\n`);
       await client.waitFor("\r\n\r\n");
       client.pause();
-      await gateway.services.assets.remove(VIDEO);
-      expect(existsSync(join(gateway.home, "assets", VIDEO))).toBe(false);
+      await gateway.services.assets.remove(VIDEO_TASK);
+      expect(existsSync(join(gateway.home, "assets", VIDEO_TASK))).toBe(false);
       client.resume();
       await client.ended();
       const received = client.received();
       client.close();
       const head = toText(received.subarray(0, 2_000)).split("\r\n\r\n")[0] ?? "";
       const body = received.subarray(head.length + 4);
-      const want = range === undefined ? FILM : FILM.subarray(1_000);
+      const want = range === undefined ? VIDEO : VIDEO.subarray(1_000);
       expect(head).toContain(`content-length: ${want.length}`);
       expect(Bun.hash(body)).toBe(Bun.hash(want));
       expect((await rawGet(target)).status).toBe(403);
@@ -321,13 +321,13 @@ describeOnS3("result files in a bucket", () => {
     const server = await startS3Server();
     const environment = server.environment("a/b");
     const other = await startGateway({ environment });
-    const file = await other.services.assets.store(TASK, PICTURE, "image");
+    const file = await other.services.assets.store(TASK, IMAGE, "image");
     if ("notStored" in file) throw new Error(file.notStored);
     const signed = other.services.assets.urlOf(TASK, file);
     expect(signed).toStartWith(`${server.url}/results/a/b/${TASK}/`);
     const response = await fetch(signed);
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "image/png"]);
-    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(PICTURE));
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(IMAGE));
     for (const path of [`/assets/${TASK}/${file.name}`, targetOf(url)])
       expect((await fetch(`${other.url}${path}`)).status).toBe(403);
     expect(existsSync(join(other.home, "assets"))).toBe(false);

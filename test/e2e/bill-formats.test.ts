@@ -103,7 +103,7 @@ const messages: BilledFormat = {
   },
 };
 
-/** Gemini 3 Pro Image: 2 and 12 USD per million, 120 for pictures; it has no price of its own for cached input. */
+/** Gemini 3 Pro Image: 2 and 12 USD per million, 120 for images; it has no price of its own for cached input. */
 const generateContent: BilledFormat = {
   name: "generateContent",
   path: (stream) =>
@@ -127,10 +127,10 @@ const generateContent: BilledFormat = {
     totalTokenCount: PROMPT_TOKENS + words,
   }),
   priceOf(usage) {
-    const pictures = usage.candidatesTokensDetails?.[0].tokenCount ?? 0;
+    const images = usage.candidatesTokensDetails?.[0].tokenCount ?? 0;
     const input = usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0);
-    const output = usage.candidatesTokenCount - pictures + (usage.thoughtsTokenCount ?? 0);
-    return BigInt(input * 20_000 + output * 120_000 + pictures * 1_200_000);
+    const output = usage.candidatesTokenCount - images + (usage.thoughtsTokenCount ?? 0);
+    return BigInt(input * 20_000 + output * 120_000 + images * 1_200_000);
   },
   rates: { input: 20_000, output: 120_000 },
   usages: {
@@ -148,7 +148,7 @@ const generateContent: BilledFormat = {
       thoughtsTokenCount: 41,
       totalTokenCount: 126,
     },
-    pictures: {
+    images: {
       promptTokenCount: 11,
       candidatesTokenCount: 1_130,
       candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_120 }],

@@ -9,7 +9,7 @@ import { strictGenerateContent } from "../upstream/strict-gemini.ts";
 
 const SIGNATURE = "EsQBCsEBAdHtim9zaWduYXR1cmU=";
 const USAGE = { promptTokenCount: 11, candidatesTokenCount: 4, totalTokenCount: 15 };
-const PICTURE = {
+const IMAGE = {
   inlineData: { mimeType: "image/gif", data: "R0lGODlhAQABAAAAACw=" },
   thoughtSignature: SIGNATURE,
 };
@@ -55,16 +55,16 @@ function partsSentBack(): Json[] {
 }
 
 for (const streamed of [false, true]) {
-  test(`a picture of a chat goes back whole in its next turn${streamed ? ", streamed" : ""}`, async () => {
+  test(`an image of a chat goes back whole in its next turn${streamed ? ", streamed" : ""}`, async () => {
     const usage = { ...USAGE, candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 4 }] };
-    answerInTurn({ parts: ["Here.", PICTURE], usage }, { parts: ["Bluer."], usage: USAGE });
+    answerInTurn({ parts: ["Here.", IMAGE], usage }, { parts: ["Bluer."], usage: USAGE });
     const chat = client.chats.create({ model: "google/gemini-3-pro-image" });
     for (const message of ["Draw.", "Make it bluer."]) {
       if (!streamed) await chat.sendMessage({ message });
       else for await (const chunk of await chat.sendMessageStream({ message })) void chunk;
     }
     expect(double.requests.length).toBe(2);
-    expect(partsSentBack()).toContainEqual(PICTURE);
+    expect(partsSentBack()).toContainEqual(IMAGE);
   });
 }
 

@@ -74,9 +74,9 @@ test("errors are ApiErrors whose body the SDK can read", async () => {
     status: 400,
     error: { code: 400, status: "INVALID_ARGUMENT", type: "invalid_request_error" },
   });
-  const sound = await failure(create({ responseModalities: ["AUDIO"] }));
-  expect(sound.status).toBe(400);
-  expect(JSON.stringify(sound)).toContain('"field":"generationConfig.responseModalities"');
+  const audio = await failure(create({ responseModalities: ["AUDIO"] }));
+  expect(audio.status).toBe(400);
+  expect(JSON.stringify(audio)).toContain('"field":"generationConfig.responseModalities"');
   expect(await failure(create({ tools: [{ googleMaps: {} }] }))).toMatchObject({ status: 400 });
   const stranger = open({ baseUrl: `${gateway.url}/api`, apiVersion: "v1" }, "sk-nobody");
   expect(await failure(create({}, stranger))).toMatchObject({

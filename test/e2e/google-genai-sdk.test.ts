@@ -266,10 +266,10 @@ test("thinking: thoughts are parts of their own, and their tokens are charged as
   expect(parts).toEqual(plain.candidates?.[0]?.content?.parts as Part[]);
 });
 
-/** A picture of nine by four, a document and a sound, as far as this test needs them. */
+/** An image of nine by four, a document and audio, as far as this test needs them. */
 const GIF = "R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
 
-test("pictures, documents, sound and files go up as they are", async () => {
+test("images, documents, audio and files go up as they are", async () => {
   answer({
     usage: {
       promptTokenCount: 1_500,
@@ -287,7 +287,7 @@ test("pictures, documents, sound and files go up as they are", async () => {
     { inlineData: { mimeType: "application/pdf", data: "JVBERi0xLjQ=" } },
     { inlineData: { mimeType: "audio/mp3", data: "SUQzBAAAAAA=" } },
     { fileData: { mimeType: "video/mp4", fileUri: "https://www.youtube.com/watch?v=9hE5-98ZeCg" } },
-    { fileData: { mimeType: "image/png", fileUri: "gs://bucket/picture.png" } },
+    { fileData: { mimeType: "image/png", fileUri: "gs://bucket/image.png" } },
     { text: "What is this?" },
   ];
   const response = await client.models.generateContent({ model: MODEL, contents: [{ role: "user", parts }] });
@@ -296,10 +296,10 @@ test("pictures, documents, sound and files go up as they are", async () => {
   expect(turns[0]?.parts).toEqual(parts);
 });
 
-test("pictures out: charged by their own price, with the signature on their part", async () => {
-  const picture = { inlineData: { mimeType: "image/png", data: GIF }, thoughtSignature: SIGNATURE };
+test("images out: charged by their own price, with the signature on their part", async () => {
+  const image = { inlineData: { mimeType: "image/png", data: GIF }, thoughtSignature: SIGNATURE };
   answer({
-    parts: ["Here it is.", picture],
+    parts: ["Here it is.", image],
     usage: {
       promptTokenCount: 100,
       candidatesTokenCount: 1_130,
@@ -313,7 +313,7 @@ test("pictures out: charged by their own price, with the signature on their part
   ]) {
     const before = await gateway.account();
     const response = await client.models.generateContent({ model: IMAGE_MODEL, contents: "Draw.", config });
-    expect(response.candidates?.[0]?.content?.parts).toEqual([{ text: "Here it is." }, picture]);
+    expect(response.candidates?.[0]?.content?.parts).toEqual([{ text: "Here it is." }, image]);
     // 100 × 2 + 10 × 12 + 1120 × 120 USD per million.
     expect(before.balance - (await gateway.account()).balance).toBeCloseTo(1_347.2, 4);
   }

@@ -8,7 +8,7 @@ import OpenAI, {
 } from "openai";
 import { AT_ONCE, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
-// The official SDK, unmodified: only its base address and key are set. Pictures are made by the sandbox.
+// The official SDK, unmodified: only its base address and key are set. Images are made by the sandbox.
 
 let station: TaskStation;
 let client: OpenAI;
@@ -24,7 +24,7 @@ const MODEL = "alibaba/qwen-image-2.0";
 const ask = { model: MODEL, prompt: "A lighthouse.", size: "1024x1024" as const };
 const atOnce = { headers: AT_ONCE };
 
-test("images.generate gives pictures by URL, with the time and the cost", async () => {
+test("images.generate gives images by URL, with the time and the cost", async () => {
   const result = await client.images.generate({ ...ask, n: 2 }, atOnce);
   expect(result.data?.length).toBe(2);
   expect(result.created).toBeGreaterThan(1_700_000_000);

@@ -4,7 +4,7 @@ import { createFakeClock } from "../gateway/fake-clock.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { AT_ONCE, passTime, RUNNING, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
-// Pictures over a real socket, made by the sandbox.
+// Images over a real socket, made by the sandbox.
 
 let station: TaskStation;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ function sizeOf(bytes: Uint8Array): unknown {
 }
 
 describe("a plain request", () => {
-  test("is answered with its pictures, which can be had, and says who made them", async () => {
+  test("is answered with its images, which can be had, and says who made them", async () => {
     const response = await station.post("image", { ...PLAIN, n: 2 });
     const json = (await response.json()) as Json;
     expect([response.status, Object.keys(json).toSorted()]).toEqual([200, ["created", "credit", "data"]]);
@@ -34,18 +34,18 @@ describe("a plain request", () => {
     expect(response.headers.get("warning")).toBeNull();
     expect(Math.abs(json.created - Date.now() / 1000)).toBeLessThan(60);
     expect(json.data.length).toBe(2);
-    for (const picture of json.data) {
-      expect(Object.keys(picture)).toEqual(["url"]);
-      const { type, bytes } = await fileOf(picture.url);
+    for (const image of json.data) {
+      expect(Object.keys(image)).toEqual(["url"]);
+      const { type, bytes } = await fileOf(image.url);
       expect([type, sizeOf(bytes)]).toEqual(["image/png", { width: 512, height: 512 }]);
     }
   });
 
-  test("has the picture in base64 when that is asked for by name, and the URL all the same", async () => {
+  test("has the image in base64 when that is asked for by name, and the URL all the same", async () => {
     const response = await station.post("image", { ...PLAIN, response_format: "b64_json" });
-    const [picture] = ((await response.json()) as Json).data;
-    const { bytes } = await fileOf(picture.url);
-    expect(picture.b64_json).toBe(bytes.toBase64());
+    const [image] = ((await response.json()) as Json).data;
+    const { bytes } = await fileOf(image.url);
+    expect(image.b64_json).toBe(bytes.toBase64());
     const without = await station.post("image", { ...PLAIN, response_format: "url" });
     expect(Object.keys(((await without.json()) as Json).data[0])).toEqual(["url"]);
   });
@@ -210,21 +210,21 @@ describe("a task", () => {
   });
 });
 
-test("every model makes a picture", async () => {
+test("every model makes an image", async () => {
   const small =
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-  const bodies: readonly (readonly [model: string, pictures: number, more?: object])[] = [
+  const bodies: readonly (readonly [model: string, images: number, more?: object])[] = [
     ["alibaba/qwen-image-2.0", 1],
     ["google/gemini-3-pro-image", 1],
     ["midjourney/midjourney", 4],
     ["openai/gpt-image-2", 1],
     ["openai/gpt-image-2/edit", 1, { image: [small] }],
   ];
-  for (const [model, pictures, more = {}] of bodies) {
+  for (const [model, images, more = {}] of bodies) {
     const body = { model, prompt: "A lighthouse.", ...more };
     const response = await station.gateway.post("/api/v1/images/generations", body, { headers: AT_ONCE });
     const json = (await response.json()) as Json;
-    expect([model, response.status, json.data?.length]).toEqual([model, 200, pictures]);
+    expect([model, response.status, json.data?.length]).toEqual([model, 200, images]);
     expect(json.credit).toBeGreaterThan(0);
   }
 });

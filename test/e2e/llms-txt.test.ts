@@ -6,7 +6,7 @@ import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogu
 
 // The pages of the models as a reader meets them: fetched from a running gateway, and every program on them run as it
 // stands, by curl and by the official SDKs. The upstream is the double, which refuses a turn that came back changed; of
-// pictures and films it is the sandbox.
+// images and videos it is the sandbox.
 
 let catalogue: WholeCatalogue;
 let sandbox: TestGateway;

@@ -18,7 +18,7 @@ import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 
 // What becomes of a task, what its client is told, what it is charged and how often its provider took it, for each fault
-// of a provider of pictures and films: rows U1 to U57 of the fault matrix, over real sockets, on time that runs fast.
+// of a provider of images and videos: rows U1 to U57 of the fault matrix, over real sockets, on time that runs fast.
 
 let double: MediaDouble;
 /** Where time runs so fast that waits are short and a busy machine still answers within every limit. */
@@ -54,10 +54,10 @@ afterEach(() => {
   double.reset();
 });
 
-const PATHS = { pictures: "/api/v1/images/generations", film: "/api/v1/videos" } as const;
+const PATHS = { images: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
 const BODIES = {
-  pictures: { model: "alibaba/qwen-image-2.0", prompt: "A lighthouse.", size: "512*512", async: true },
-  film: { model: "alibaba/wan-2.6", prompt: "Waves." },
+  images: { model: "alibaba/qwen-image-2.0", prompt: "A lighthouse.", size: "512*512", async: true },
+  video: { model: "alibaba/wan-2.6", prompt: "Waves." },
 } as const;
 type Kind = keyof typeof PATHS;
 
@@ -80,9 +80,9 @@ async function ended(kind: Kind, more: object = {}, at = gateway): Promise<Json>
 function told(kind: Kind, task: Json): string {
   if (task.status !== "completed") {
     expect(task.credit).toBeUndefined();
-    return kind === "pictures" ? `failed ${task.error.type}` : "failed";
+    return kind === "images" ? `failed ${task.error.type}` : "failed";
   }
-  return `completed ${(kind === "pictures" ? task.data : task.output.urls).length} ${task.credit}`;
+  return `completed ${(kind === "images" ? task.data : task.output.urls).length} ${task.credit}`;
 }
 
 async function balance(at: TestGateway): Promise<number> {
@@ -94,15 +94,15 @@ interface Row {
   readonly name: string;
   readonly faults?: readonly (Fault | undefined)[];
   readonly script?: WorkScript;
-  /** Made of a picture; of a film what differs. */
+  /** Made of an image; of a video what differs. */
   readonly want: string;
   /** How often the provider took it. */
   readonly taken: number;
   readonly more?: object;
   /** An error line with `operator_fault`. */
   readonly alarm?: true;
-  /** Tried with films too. */
-  readonly film?: true;
+  /** Tried with videos too. */
+  readonly video?: true;
 }
 
 const after = (change: (answer: Answer) => Answer): Fault => ({ after: change });
@@ -117,21 +117,21 @@ const html = (answer: Answer): Answer => ({
 
 const MADE = "completed 1 350";
 
-/** What a sending can meet. Of films the same is wanted but for the price. */
+/** What a sending can meet. Of videos the same is wanted but for the price. */
 const SENDING: readonly Row[] = [
   {
     name: "U7, U8: a reset before the answer: nobody knows, so it is sent once more",
     faults: [after((answer) => resetAt(answer, "start"))],
     want: MADE,
     taken: 2,
-    film: true,
+    video: true,
   },
   {
     name: "U8: resets twice: it is not sent a third time",
     faults: [after((answer) => resetAt(answer, "start")), after((answer) => resetAt(answer, "mid-head"))],
     want: "failed generation_error",
     taken: 2,
-    film: true,
+    video: true,
   },
   { name: "U11: a good status of HTML", faults: [after(html)], want: MADE, taken: 2 },
   {
@@ -145,7 +145,7 @@ const SENDING: readonly Row[] = [
     faults: [after((answer) => ({ ...answer, body: '{"output":' }))],
     want: MADE,
     taken: 2,
-    film: true,
+    video: true,
   },
   { name: "U14: less than its length", faults: [after(longContentLength)], want: MADE, taken: 2 },
   {
@@ -165,7 +165,7 @@ const SENDING: readonly Row[] = [
     faults: [refusal(400, "InvalidParameter")],
     want: "failed invalid_request_error",
     taken: 0,
-    film: true,
+    video: true,
   },
   {
     name: "U18: refused by moderation",
@@ -178,7 +178,7 @@ const SENDING: readonly Row[] = [
     faults: [refusal(401, "InvalidApiKey")],
     want: "failed generation_error",
     taken: 0,
-    film: true,
+    video: true,
     alarm: true,
   },
   {
@@ -209,7 +209,7 @@ const SENDING: readonly Row[] = [
     faults: [refusal(429, "Throttling", [["retry-after", "1"]])],
     want: MADE,
     taken: 1,
-    film: true,
+    video: true,
   },
   {
     name: "U24: limited again and again",
@@ -222,7 +222,7 @@ const SENDING: readonly Row[] = [
     faults: [refusal(500, "InternalError")],
     want: MADE,
     taken: 1,
-    film: true,
+    video: true,
   },
   {
     name: "U25: failures of their server",
@@ -235,7 +235,7 @@ const SENDING: readonly Row[] = [
     faults: [after(() => ({ status: 502, body: "<html>bad gateway</html>" }))],
     want: MADE,
     taken: 2,
-    film: true,
+    video: true,
   },
   {
     name: "U26: 504 twice",
@@ -258,7 +258,7 @@ const SENDING: readonly Row[] = [
     faults: [instead(redirectTo("http://169.254.169.254/latest/meta-data", 307))],
     want: "failed generation_error",
     taken: 0,
-    film: true,
+    video: true,
     alarm: true,
   },
   { name: "U45: one huge header, which is not read", faults: [after(hugeHeader)], want: MADE, taken: 1 },
@@ -275,7 +275,7 @@ const SENDING: readonly Row[] = [
     ],
     want: "failed invalid_request_error",
     taken: 0,
-    film: true,
+    video: true,
   },
 ];
 
@@ -285,8 +285,7 @@ async function check(kind: Kind, stage: Stage, row: Row, at = gateway): Promise<
   double.fault(stage, ...(row.faults ?? []));
   if (row.script !== undefined) double.script(row.script);
   const task = await ended(kind, row.more, at);
-  const want =
-    kind === "pictures" ? row.want : row.want.replace(/^failed.*/, "failed").replace(/350$/, "5000");
+  const want = kind === "images" ? row.want : row.want.replace(/^failed.*/, "failed").replace(/350$/, "5000");
   expect(told(kind, task)).toBe(want);
   expect(double.accepted).toHaveLength(row.taken);
   expect(before - (await balance(at))).toBe(task.credit ?? 0);
@@ -297,8 +296,8 @@ async function check(kind: Kind, stage: Stage, row: Row, at = gateway): Promise<
   return task;
 }
 
-describe("pictures that are sent meet", () => {
-  for (const row of SENDING) test(row.name, () => check("pictures", "pictures", row).then(() => {}));
+describe("images that are sent meet", () => {
+  for (const row of SENDING) test(row.name, () => check("images", "images", row).then(() => {}));
 
   test("U9: a provider that never answers: the deadline ends it, and it may have been made", async () => {
     const row = {
@@ -308,17 +307,17 @@ describe("pictures that are sent meet", () => {
       taken: 1,
       more: { timeout: 90 },
     };
-    await check("pictures", "pictures", row, faster);
+    await check("images", "images", row, faster);
   });
 });
 
 test("the row of a request has every sending of its task, with what became of it", async () => {
   double.fault(
-    "pictures",
+    "images",
     refusal(429, "Throttling"),
     after((answer) => resetAt(answer, "start")),
   );
-  await ended("pictures");
+  await ended("images");
   const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
   const [row] = json.data;
   expect(
@@ -332,12 +331,12 @@ test("the row of a request has every sending of its task, with what became of it
   expect(double.accepted).toHaveLength(2);
 });
 
-describe("films that are sent meet", () => {
-  for (const row of SENDING.filter(({ film }) => film === true))
-    test(row.name, () => check("film", "film", { ...row, script: { runningPolls: 0 } }).then(() => {}));
+describe("videos that are sent meet", () => {
+  for (const row of SENDING.filter(({ video }) => video === true))
+    test(row.name, () => check("video", "video", { ...row, script: { runningPolls: 0 } }).then(() => {}));
 
   test("U52: a good answer without a task", async () => {
-    await check("film", "film", {
+    await check("video", "video", {
       name: "",
       faults: [after(() => jsonAnswer(200, { output: { task_status: "PENDING" }, request_id: "double" }))],
       want: MADE,
@@ -346,7 +345,7 @@ describe("films that are sent meet", () => {
   });
 });
 
-describe("a film that is asked after meets", () => {
+describe("a video that is asked after meets", () => {
   const status = (words: string): Fault =>
     after(() => jsonAnswer(200, { output: { task_id: "x", task_status: words } }));
   const rows: readonly Row[] = [
@@ -387,7 +386,7 @@ describe("a film that is asked after meets", () => {
     },
     {
       name: "a failure for a reason that the client can mend",
-      script: { fails: { code: "DataInspectionFailed", message: "The film was blocked." } },
+      script: { fails: { code: "DataInspectionFailed", message: "The video was blocked." } },
       want: "failed content_moderation",
       taken: 1,
     },
@@ -405,7 +404,7 @@ describe("a film that is asked after meets", () => {
       alarm: true,
     },
   ];
-  for (const row of rows) test(row.name, () => check("film", "poll", row).then(() => {}));
+  for (const row of rows) test(row.name, () => check("video", "poll", row).then(() => {}));
 
   test("U56, U57: its deadline: the provider is told to stop, whatever it says, and the client pays nothing", async () => {
     double.fault("cancel", refusal(500, "InternalError"), refusal(400, "UnsupportedOperation"));
@@ -416,7 +415,7 @@ describe("a film that is asked after meets", () => {
       taken: 1,
       more: { timeout: 90 },
     };
-    await check("film", "poll", row, faster);
+    await check("video", "poll", row, faster);
     const cancels = (): number =>
       double.upstream.requests.filter(({ target }) => target.endsWith("/cancel")).length;
     const until = performance.now() + 5_000;
@@ -427,9 +426,9 @@ describe("a film that is asked after meets", () => {
   test("U35: seconds that cannot be: the client pays for those it asked for", async () => {
     const durations = [-5, 1e15, "5", null, 0, 3.2];
     double.script(...durations.map((duration) => ({ usage: { duration }, runningPolls: 0 })));
-    const films: string[] = [];
-    for (const _ of durations) films.push(told("film", await ended("film")));
-    expect(films).toEqual([...Array.from({ length: 5 }, () => "completed 1 5000"), "completed 1 4000"]);
+    const videos: string[] = [];
+    for (const _ of durations) videos.push(told("video", await ended("video")));
+    expect(videos).toEqual([...Array.from({ length: 5 }, () => "completed 1 5000"), "completed 1 4000"]);
   });
 });
 
@@ -439,21 +438,21 @@ describe("results", () => {
     { name: "U50: none", script: { files: [] }, want: "failed generation_error", taken: 1 },
     {
       name: "U50: fewer than were asked for",
-      script: { files: ["picture", "picture"] },
+      script: { files: ["image", "image"] },
       want: "completed 2 700",
       taken: 1,
       more: n4,
     },
     {
-      name: "U50: one pixel, a page, half a picture, and one that is right",
-      script: { files: ["pixel", "page", "half", "picture"] },
+      name: "U50: one pixel, a page, half an image, and one that is right",
+      script: { files: ["pixel", "page", "half", "image"] },
       want: MADE,
       taken: 1,
       more: n4,
     },
     {
       name: "U51: a link that is dead, a file that is cut off, a redirect to a private address",
-      script: { files: ["missing", "cut", "redirect_to_private", "picture"] },
+      script: { files: ["missing", "cut", "redirect_to_private", "image"] },
       want: MADE,
       taken: 1,
       more: n4,
@@ -465,16 +464,16 @@ describe("results", () => {
       taken: 1,
     },
     {
-      name: "a film in place of a picture",
-      script: { files: ["film"] },
+      name: "a video in place of an image",
+      script: { files: ["video"] },
       want: "failed generation_error",
       taken: 1,
     },
   ];
-  for (const row of rows) test(row.name, () => check("pictures", "pictures", row).then(() => {}));
+  for (const row of rows) test(row.name, () => check("images", "images", row).then(() => {}));
 
   test("are given out as they were made", async () => {
-    const task = await check("pictures", "pictures", { name: "", want: MADE, taken: 1 });
+    const task = await check("images", "images", { name: "", want: MADE, taken: 1 });
     const file = await fetch(task.data[0].url);
     expect([file.status, file.headers.get("content-type")]).toEqual([200, "image/png"]);
     const bytes = new Uint8Array(await file.arrayBuffer());
@@ -484,8 +483,8 @@ describe("results", () => {
 
 test("what a provider is sent is what was asked for, with nothing left to its own defaults", async () => {
   double.script({}, { runningPolls: 0 });
-  await ended("pictures", { n: 2, seed: 7, image: ["https://a.example/b.png"], size: "1024*768" });
-  await ended("film", {
+  await ended("images", { n: 2, seed: 7, image: ["https://a.example/b.png"], size: "1024*768" });
+  await ended("video", {
     seed: 7,
     resolution: "1080p",
     aspect_ratio: "9:16",

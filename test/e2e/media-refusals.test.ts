@@ -9,7 +9,7 @@ import {
   ended,
   gemini,
   gpt,
-  isFilm,
+  isVideo,
   journey,
   openStations,
   qwen,
@@ -65,7 +65,7 @@ const REFUSALS: Readonly<Record<Told, readonly Refusal[]>> = {
   content_moderation: [
     { ...onGpt, name: "moderation", ...faults(openaiSays(400, "moderation_blocked")) },
     { ...onGemini, name: "a blocked prompt", ...fails("PROMPT_SAFETY") },
-    { ...onGemini, name: "a blocked picture", ...fails("IMAGE_SAFETY") },
+    { ...onGemini, name: "a blocked image", ...fails("IMAGE_SAFETY") },
     { ...onQwen, name: "moderation", ...faults(dashscopeSays(400, "DataInspectionFailed")) },
     { ...onWan, name: "moderation", ...faults(dashscopeSays(400, "IPInfringementSuspect")) },
     { ...onWan, name: "moderation at work", ...fails("DataInspectionFailed") },
@@ -98,11 +98,11 @@ const REFUSALS: Readonly<Record<Told, readonly Refusal[]>> = {
   input_too_large: [
     { ...onGpt, name: "a prompt that is too long", ...faults(openaiSays(400, "string_above_max_length")) },
     { ...onQwen, name: "a body that is too large", ...faults(dashscopeSays(400, "BadRequest.TooLarge")) },
-    { ...onFal, name: "a picture that is too large", ...faults(falSays("image_too_large")) },
+    { ...onFal, name: "an image that is too large", ...faults(falSays("image_too_large")) },
     { ...onWave, name: "a body that is too large", ...faults(waveSays(413)) },
   ],
   failure: [
-    { ...onGemini, name: "no picture", ...fails("NO_IMAGE") },
+    { ...onGemini, name: "no image", ...fails("NO_IMAGE") },
     { ...onWan, name: "a failure", ...fails("InternalError") },
     { ...onJourney, name: "a failure", ...fails("", "Timed out") },
     { ...onSeedance, name: "a failure", ...fails("InternalServiceError") },
@@ -179,14 +179,14 @@ const TYPES: Readonly<Record<Exclude<Told, "made">, readonly [task: string, plai
 for (const kind of Object.keys(REFUSALS) as Told[])
   describe(`told as ${kind}`, () => {
     for (const refusal of REFUSALS[kind])
-      test(`${refusal.via}: ${refusal.name} ${isFilm(refusal.asked) ? "(film)" : ""}`, () =>
+      test(`${refusal.via}: ${refusal.name} ${isVideo(refusal.asked) ? "(video)" : ""}`, () =>
         check(kind, refusal));
   });
 
 async function check(kind: Told, { via, asked, faults: next = [], fails: end }: Refusal): Promise<void> {
   const { double, gateway } = stationOf(via);
   const prepare = (): void => {
-    double.fault(isFilm(asked) ? "film" : "pictures", ...next);
+    double.fault(isVideo(asked) ? "video" : "images", ...next);
     if (end !== undefined) double.script({ fails: end });
   };
   const logged = gateway.logs.length;
@@ -202,8 +202,8 @@ async function check(kind: Told, { via, asked, faults: next = [], fails: end }: 
     return;
   }
   const [ofTask, plain] = TYPES[kind];
-  expect(told(task)).toBe(isFilm(asked) ? "failed" : `failed ${ofTask}`);
-  if (isFilm(asked)) return;
+  expect(told(task)).toBe(isVideo(asked) ? "failed" : `failed ${ofTask}`);
+  if (isVideo(asked)) return;
   prepare();
   const response = await ask(gateway, asked, false);
   const { error } = (await response.json()) as Json;

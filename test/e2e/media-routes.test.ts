@@ -8,10 +8,10 @@ import {
   gemini,
   gpt,
   INLINE,
-  isFilm,
+  isVideo,
   journey,
   openStations,
-  PICTURE,
+  IMAGE,
   qwen,
   seedance,
   told,
@@ -20,7 +20,7 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// Every model of pictures and films over each of its routes, chosen by the keys that are set and by nothing else, against
+// Every model of images and videos over each of its routes, chosen by the keys that are set and by nothing else, against
 // doubles that are as strict as the notes about their vendors: what is sent, what is delivered, and what it costs.
 
 const stationOf = openStations(12);
@@ -99,7 +99,7 @@ const ROUTES: readonly Row[] = [
     body: gemini,
     model: "fal-ai/nano-banana-pro",
     sent: { prompt: "Fox.", num_images: 1, resolution: "2K", aspect_ratio: "16:9", output_format: "png" },
-    // Counted by us: 1,120 tokens of picture, and one of text.
+    // Counted by us: 1,120 tokens of image, and one of text.
     want: "completed 1 1344.02",
   },
   {
@@ -210,13 +210,13 @@ const ROUTES: readonly Row[] = [
   },
   {
     via: "fal",
-    body: { ...wan, frame_images: [PICTURE], duration: "10", resolution: "1080p" },
+    body: { ...wan, frame_images: [IMAGE], duration: "10", resolution: "1080p" },
     model: "wan/v2.6/image-to-video",
     sent: {
       ...WAN_FAL,
       resolution: "1080p",
       duration: "10",
-      image_url: PICTURE,
+      image_url: IMAGE,
       multi_shots: false,
       enable_prompt_expansion: false,
       seed: 7,
@@ -269,7 +269,7 @@ const ROUTES: readonly Row[] = [
       model: "dreamina-seedance-2-0-fast-260128",
       content: [
         { type: "text", text: "Waves." },
-        { type: "image_url", image_url: { url: PICTURE }, role: "first_frame" },
+        { type: "image_url", image_url: { url: IMAGE }, role: "first_frame" },
         { type: "image_url", image_url: { url: INLINE }, role: "last_frame" },
       ],
       ratio: "adaptive",
@@ -288,7 +288,7 @@ const ROUTES: readonly Row[] = [
       prompt: "Waves.",
       duration: "5",
       resolution: "720p",
-      image_url: PICTURE,
+      image_url: IMAGE,
       end_image_url: INLINE,
       generate_audio: true,
     },
@@ -311,7 +311,7 @@ describe("by its key alone", () => {
       expect(before - (await balanceOf(gateway))).toBeCloseTo(task.credit, 6);
       for (const url of urlsOf(task)) {
         const file = await fetch(url);
-        expect(file.headers.get("content-type")).toBe(isFilm(body) ? "video/mp4" : "image/png");
+        expect(file.headers.get("content-type")).toBe(isVideo(body) ? "video/mp4" : "image/png");
         expect(file.status).toBe(200);
       }
       expect(new Set(urlsOf(task)).size).toBe(urlsOf(task).length);

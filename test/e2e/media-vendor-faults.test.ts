@@ -10,7 +10,7 @@ import {
   ended,
   gemini,
   gpt,
-  isFilm,
+  isVideo,
   journey,
   openStations,
   qwen,
@@ -42,7 +42,7 @@ interface Jobs {
   readonly hasResult?: true;
 }
 
-/** A maker of pictures or films of a vendor. */
+/** A maker of images or videos of a vendor. */
 interface Maker {
   readonly via: Vendor;
   readonly asked: Asked;
@@ -110,8 +110,8 @@ const MAKERS: readonly Maker[] = [
   { via: "wavespeed", asked: { ...qwen, n: 1 }, each: 350, outputs: 1, jobs: WAVESPEED },
   { via: "wavespeed", asked: wan, each: 5_000, outputs: 1, jobs: WAVESPEED },
 ];
-const nameOf = ({ via, asked }: Maker): string => `${via}, ${isFilm(asked) ? "a film" : "a picture"}`;
-const stageOf = ({ asked }: Maker): Stage => (isFilm(asked) ? "film" : "pictures");
+const nameOf = ({ via, asked }: Maker): string => `${via}, ${isVideo(asked) ? "a video" : "an image"}`;
+const stageOf = ({ asked }: Maker): Stage => (isVideo(asked) ? "video" : "images");
 
 /** The makers that have jobs, each with how they are spoiled. */
 const WITH_JOBS = MAKERS.flatMap((maker) => (maker.jobs === undefined ? [] : [{ maker, jobs: maker.jobs }]));
@@ -136,7 +136,7 @@ async function meet(maker: Maker, meeting: Meeting, asked = maker.asked): Promis
   const before = await balanceOf(gateway);
   const task = await ended(gateway, asked);
   const cost = delivered === 0 ? 0 : delivered * maker.each + (maker.input ?? 0);
-  if (delivered === 0) expect(told(task)).toBe(isFilm(asked) ? "failed" : "failed generation_error");
+  if (delivered === 0) expect(told(task)).toBe(isVideo(asked) ? "failed" : "failed generation_error");
   else expect(told(task)).toBe(`completed ${delivered} ${Number(cost.toFixed(6))}`);
   expect(before - (await balanceOf(gateway))).toBeCloseTo(cost, 6);
   if (taken !== undefined) expect(double.accepted).toHaveLength(taken);
@@ -150,20 +150,20 @@ describe("U50: what is delivered is charged", () => {
 
   const unusable: readonly FileKind[] = ["half", "pixel"];
   for (const maker of MAKERS)
-    for (const kind of isFilm(maker.asked) ? (["page", "picture"] as const) : unusable)
+    for (const kind of isVideo(maker.asked) ? (["page", "image"] as const) : unusable)
       test(`nothing of a file that is no result (${kind}): ${nameOf(maker)}`, () =>
         meet(maker, { scripts: [{ files: [kind] }], delivered: 0 }).then(() => {}));
 
-  const four = MAKERS.filter(({ asked }) => !isFilm(asked));
+  const four = MAKERS.filter(({ asked }) => !isVideo(asked));
   for (const maker of four)
-    test(`two of four pictures: ${nameOf(maker)}`, async () => {
+    test(`two of four images: ${nameOf(maker)}`, async () => {
       const { via, asked } = maker;
-      // One picture to a call or a prediction: two of these come to nothing.
+      // One image to a call or a prediction: two of these come to nothing.
       const isEach = via === "google" || via === "wavespeed";
       const lost = { files: [] };
       const scripts: readonly WorkScript[] = isEach
         ? [{}, lost, {}, lost]
-        : [{ files: ["picture", "missing", "half", "picture"] }];
+        : [{ files: ["image", "missing", "half", "image"] }];
       await meet(maker, { scripts, delivered: 2 }, via === "midjourney" ? asked : { ...asked, n: 4 });
     });
 });
@@ -239,7 +239,7 @@ async function outlast(maker: Maker): Promise<{ readonly station: Station; reado
   else double.script({ runningPolls: 1_000 });
   const before = await balanceOf(gateway);
   const task = await ended(gateway, { ...maker.asked, timeout: 60 });
-  expect(told(task)).toBe(isFilm(maker.asked) ? "failed" : "failed timeout_error");
+  expect(told(task)).toBe(isVideo(maker.asked) ? "failed" : "failed timeout_error");
   expect(before - (await balanceOf(gateway))).toBe(0);
   return { station, task };
 }

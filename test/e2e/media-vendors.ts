@@ -63,11 +63,11 @@ async function open(vendor: Vendor, times: number): Promise<Station> {
   return { double, gateway };
 }
 
-export const isFilm = ({ model }: Asked): boolean => /wan|seedance/.test(model);
+export const isVideo = ({ model }: Asked): boolean => /wan|seedance/.test(model);
 
 /** Asks for it, as a task unless the client waits. */
 export function ask(gateway: TestGateway, asked: Asked, isAsync = true): Promise<Response> {
-  return isFilm(asked)
+  return isVideo(asked)
     ? gateway.post("/api/v1/videos", asked)
     : gateway.post("/api/v1/images/generations", { ...asked, ...(isAsync ? { async: true } : {}) });
 }
@@ -91,7 +91,7 @@ export async function readTask(gateway: TestGateway, { polling_url }: Json): Pro
   return (await fetch(gateway.url + polling_url, { headers })).json();
 }
 
-/** `completed <files> <credit>`, or `failed <type>`: tasks of films tell no type. */
+/** `completed <files> <credit>`, or `failed <type>`: tasks of videos tell no type. */
 export function told(task: Json): string {
   const { status, error } = task;
   if (status !== "completed") {
@@ -111,7 +111,7 @@ export async function balanceOf(gateway: TestGateway): Promise<number> {
   return (await gateway.account()).balance;
 }
 
-export const PICTURE = "https://a.example/b.png";
+export const IMAGE = "https://a.example/b.png";
 export const INLINE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -142,5 +142,5 @@ export const seedance = {
 export const fast = {
   model: "bytedance/seedance-2.0-fast",
   prompt: "Waves.",
-  frame_images: [PICTURE, INLINE],
+  frame_images: [IMAGE, INLINE],
 };

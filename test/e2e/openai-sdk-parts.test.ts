@@ -7,10 +7,10 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import { strictChatCompletions } from "../upstream/strict.ts";
 import { STRICT } from "../upstream/strict-profiles.ts";
 
-// What goes in and comes out beside text, by the official SDK, unmodified: pictures, documents, schemas, thinking.
+// What goes in and comes out beside text, by the official SDK, unmodified: images, documents, schemas, thinking.
 
 const MODEL = "openai/gpt-5.6-luna";
-/** A model that puts out pictures and signed thinking, at a server that is only compatible. */
+/** A model that puts out images and signed thinking, at a server that is only compatible. */
 const PAINTER = "studio/painter";
 const USAGE = { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 };
 const PNG =
@@ -46,7 +46,7 @@ beforeEach(() => double.reset());
 const strict = strictChatCompletions({ ...STRICT.openai, keys: [UPSTREAM_KEY], models: ["gpt-5.6-luna"] });
 const says = (...words: string[]) => jsonAnswer(200, chatCompletion({ words, usage: USAGE }));
 
-test("pictures and a PDF go in as they are", async () => {
+test("images and a PDF go in as they are", async () => {
   double.handle((request) => strict(request) ?? says("A dot."));
   const content: OpenAI.ChatCompletionContentPart[] = [
     { type: "text", text: "What is this?" },
@@ -92,7 +92,7 @@ test("a refusal of a structured output arrives as the SDK's refusal", async () =
   expect(completion.choices[0]?.message).toMatchObject({ content: null, refusal: "I cannot." });
 });
 
-test("a picture comes out, and goes back in the next turn byte for byte", async () => {
+test("an image comes out, and goes back in the next turn byte for byte", async () => {
   const url = PNG.replace(";base64", ";thought_signature=QUJD-_;base64");
   const images = [{ type: "image_url", image_url: { url } }];
   const painted = chatCompletion({ words: ["Here."], usage: USAGE }) as Json;
@@ -118,7 +118,7 @@ test("a picture comes out, and goes back in the next turn byte for byte", async 
   expect(double.requests[1]?.bodyText).toContain(JSON.stringify(url));
 });
 
-test("a picture that is asked for in a stream is a 400 that names stream", async () => {
+test("an image that is asked for in a stream is a 400 that names stream", async () => {
   const body = {
     model: PAINTER,
     modalities: ["text", "image"],

@@ -206,7 +206,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
     });
   }
 
-  test("pictures and a PDF go in, in the vendor's own words", async () => {
+  test("images and a PDF go in, in the vendor's own words", async () => {
     answer(HELLO);
     await client.chat.completions.create({
       model,
@@ -360,9 +360,9 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
   });
 });
 
-test("a picture comes out of Gemini, and goes back in the next turn with its signature byte for byte", async () => {
+test("an image comes out of Gemini, and goes back in the next turn with its signature byte for byte", async () => {
   const strict = strictGenerateContent({ keys: [UPSTREAM_KEY], models: ["gemini-3-pro-image"] });
-  const picture = { inlineData: { mimeType: "image/png", data: PIXEL }, thoughtSignature: SIGNATURE };
+  const image = { inlineData: { mimeType: "image/png", data: PIXEL }, thoughtSignature: SIGNATURE };
   const text = { text: "Here it is.", thoughtSignature: btoa("of the text >>>???") };
   const usage = {
     promptTokenCount: 10,
@@ -370,7 +370,7 @@ test("a picture comes out of Gemini, and goes back in the next turn with its sig
     candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_120 }],
     totalTokenCount: 1_140,
   };
-  double.handle((request) => strict(request) ?? geminiPlain({ parts: [text, picture], usage }));
+  double.handle((request) => strict(request) ?? geminiPlain({ parts: [text, image], usage }));
   const body = { model: "google/gemini-3-pro-image", modalities: ["text", "image"], messages: [asked] };
   const completion: Json = await client.chat.completions.create(body as unknown as Create);
   const [{ message }] = completion.choices;
@@ -386,7 +386,7 @@ test("a picture comes out of Gemini, and goes back in the next turn with its sig
   await client.chat.completions.create({ ...body, messages: more } as unknown as Create);
   expect(last().contents).toEqual([
     { role: "user", parts: [{ text: "Say hello." }] },
-    { role: "model", parts: [text, picture] },
+    { role: "model", parts: [text, image] },
     { role: "user", parts: [{ text: "Bluer." }] },
   ]);
   const streamed = await client.chat.completions

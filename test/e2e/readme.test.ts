@@ -60,17 +60,17 @@ test.skipIf(Bun.which("curl") === null)("the README's curl and SDK examples answ
 
 // A machine without curl cannot run these.
 test.skipIf(Bun.which("curl") === null)(
-  "the README's pictures and films are made in the sandbox",
+  "the README's images and videos are made in the sandbox",
   async () => {
     const gateway = await startGateway();
     const folder = mkdtempSync(join(ROOT, ".tmp-readme-"));
     const commands = block("sh", "api/v1/videos").replaceAll("http://127.0.0.1:8080", gateway.url);
     await run("sh", ["-c", `cd "${folder}" && ${commands}`], { SWITCHYARD_KEY: gateway.key });
     const said = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
-    expect(said("picture.json")).toMatchObject({ data: [{ url: expect.any(String) }], credit: 350 });
-    expect(said("film.json")).toMatchObject({ status: "completed", credit: 5000 });
+    expect(said("image.json")).toMatchObject({ data: [{ url: expect.any(String) }], credit: 350 });
+    expect(said("video.json")).toMatchObject({ status: "completed", credit: 5000 });
     expect(said("task.json")).toMatchObject({ status: "pending", id: expect.any(String) });
-    const { url } = (said("picture.json") as { readonly data: readonly { readonly url: string }[] }).data[0]!;
+    const { url } = (said("image.json") as { readonly data: readonly { readonly url: string }[] }).data[0]!;
     expect((await fetch(url)).headers.get("content-type")).toBe("image/png");
     rmSync(folder, { recursive: true, force: true });
     await gateway.close();

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../src/core/clock.ts";
 import { createCanvas } from "../../src/providers/sandbox/draw/canvas.ts";
-import { encodePng } from "../../src/runtime/pictures/encode-png.ts";
+import { encodePng } from "../../src/runtime/images/encode-png.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // What tests of the sandbox share: models with their prices, a schema, and what an answer begins with.
@@ -10,7 +10,7 @@ export const GPT = "openai/gpt-5.6-luna";
 export const KIMI = "moonshotai/kimi-k3";
 export const HAIKU = "anthropic/claude-haiku-4.5";
 export const FLASH = "google/gemini-3.8-flash";
-export const PICTURES = "google/gemini-3-pro-image";
+export const IMAGES = "google/gemini-3-pro-image";
 export const SAYS_SO = /^This is the Switchyard sandbox/;
 export const CITY = {
   type: "object" as const,
@@ -22,8 +22,8 @@ export const CITY = {
   additionalProperties: false,
 };
 
-/** A small picture, in base64. */
-export const PICTURE = encodePng(createCanvas({ width: 96, height: 96 })).toBase64();
+/** A small image, in base64. */
+export const IMAGE = encodePng(createCanvas({ width: 96, height: 96 })).toBase64();
 /** The smallest document, in base64. */
 export const PDF = btoa("%PDF-1.4\n%%EOF\n");
 
@@ -40,7 +40,7 @@ const USD: Readonly<
   [GPT]: { input: 0.2, output: 1.2 },
   [HAIKU]: { input: 1, output: 5 },
   [FLASH]: { input: 0.75, output: 3.75 },
-  [PICTURES]: { input: 2, output: 12, image: 120 },
+  [IMAGES]: { input: 2, output: 12, image: 120 },
 };
 
 /** What a call comes to, in credits. */

@@ -9,7 +9,7 @@ import {
   GPT,
   HAIKU,
   PDF,
-  PICTURE,
+  IMAGE,
   priceOf,
   SAYS_SO,
   startSandbox,
@@ -112,9 +112,9 @@ describe.each([GPT, HAIKU, FLASH])("%s by the openai SDK", (model) => {
     else expect([data.choices[0]!.message.tool_calls?.length, warning]).toEqual([1, ""]);
   });
 
-  test("a picture and a PDF go in, and are counted", async () => {
+  test("an image and a PDF go in, and are counted", async () => {
     const text = { type: "text" as const, text: "Say hello." };
-    const picture = { type: "image_url" as const, image_url: { url: `data:image/png;base64,${PICTURE}` } };
+    const image = { type: "image_url" as const, image_url: { url: `data:image/png;base64,${IMAGE}` } };
     const file = { filename: "a.pdf", file_data: `data:application/pdf;base64,${PDF}` };
     const inputOf = async (...content: OpenAI.ChatCompletionContentPart[]): Promise<number> => {
       const answer = await complete({ model, messages: [{ role: "user", content }] }, false);
@@ -122,7 +122,7 @@ describe.each([GPT, HAIKU, FLASH])("%s by the openai SDK", (model) => {
       return answer.usage.prompt_tokens;
     };
     const bare = await inputOf(text);
-    expect(await inputOf(text, picture)).toBeGreaterThan(bare);
+    expect(await inputOf(text, image)).toBeGreaterThan(bare);
     expect(await inputOf(text, { type: "file", file })).toBeGreaterThan(bare);
   });
 

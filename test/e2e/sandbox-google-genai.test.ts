@@ -8,8 +8,8 @@ import {
   expectCity,
   FLASH,
   PDF,
-  PICTURE,
-  PICTURES,
+  IMAGE,
+  IMAGES,
   priceOf,
   SAYS_SO,
   startSandbox,
@@ -117,30 +117,30 @@ describe("generateContent by Google's SDK", () => {
     expect(JSON.parse(openapi.text!).length).toBeGreaterThanOrEqual(3);
   });
 
-  test("a picture of the asked shape comes in a chat that keeps its signature", async () => {
+  test("an image of the asked shape comes in a chat that keeps its signature", async () => {
     const chat = google.chats.create({
-      model: PICTURES,
+      model: IMAGES,
       config: {
         responseModalities: [Modality.TEXT, Modality.IMAGE],
         imageConfig: { aspectRatio: "16:9" },
       },
     });
     const first = await chat.sendMessage({ message: "Draw a boat." });
-    const picture = first.candidates![0]!.content!.parts!.find((part) => part.inlineData !== undefined)!;
-    expect(rawImageSizeOf(picture.inlineData!.data!)).toEqual({ width: 256, height: 144 });
-    expect(picture.thoughtSignature).toBeString();
+    const image = first.candidates![0]!.content!.parts!.find((part) => part.inlineData !== undefined)!;
+    expect(rawImageSizeOf(image.inlineData!.data!)).toEqual({ width: 256, height: 144 });
+    expect(image.thoughtSignature).toBeString();
     expect((await chat.sendMessage({ message: "Make it blue." })).text).toMatch(SAYS_SO);
   });
 
-  test("a picture comes in a stream, whole and signed, and goes back in the next turn", async () => {
-    const chat = google.chats.create({ model: PICTURES });
+  test("an image comes in a stream, whole and signed, and goes back in the next turn", async () => {
+    const chat = google.chats.create({ model: IMAGES });
     const parts: Part[] = [];
     for await (const chunk of await chat.sendMessageStream({ message: "Draw a boat." }))
       parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
-    const [picture, ...others] = parts.filter(({ inlineData }) => inlineData !== undefined);
+    const [image, ...others] = parts.filter(({ inlineData }) => inlineData !== undefined);
     expect(others).toEqual([]);
-    expect(rawImageSizeOf(picture!.inlineData!.data!)).toEqual({ width: 256, height: 256 });
-    expect(picture!.thoughtSignature).toBeString();
+    expect(rawImageSizeOf(image!.inlineData!.data!)).toEqual({ width: 256, height: 256 });
+    expect(image!.thoughtSignature).toBeString();
     const next = await chat.sendMessage({ message: "Make it blue." });
     expect(next.candidates![0]!.content!.parts![0]!.text).toMatch(SAYS_SO);
   });
@@ -205,7 +205,7 @@ describe("generateContent by Google's SDK", () => {
     });
   }
 
-  test("a picture and a PDF go in, and are counted", async () => {
+  test("an image and a PDF go in, and are counted", async () => {
     const inputOf = async (...media: Part[]): Promise<number> => {
       const contents = [{ role: "user", parts: [{ text: "Say hello." }, ...media] }];
       const answer = await google.models.generateContent({ model: FLASH, contents });
@@ -213,7 +213,7 @@ describe("generateContent by Google's SDK", () => {
       return answer.usageMetadata!.promptTokenCount!;
     };
     const bare = await inputOf();
-    expect(await inputOf({ inlineData: { mimeType: "image/png", data: PICTURE } })).toBeGreaterThan(bare);
+    expect(await inputOf({ inlineData: { mimeType: "image/png", data: IMAGE } })).toBeGreaterThan(bare);
     expect(await inputOf({ inlineData: { mimeType: "application/pdf", data: PDF } })).toBeGreaterThan(bare);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { jsonSchemaOutputFormat } from "@anthropic-ai/sdk/helpers/json-schema";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
-import { CITY, expectCity, HAIKU, PDF, PICTURE, priceOf, SAYS_SO, startSandbox } from "./sandbox-answers.ts";
+import { CITY, expectCity, HAIKU, PDF, IMAGE, priceOf, SAYS_SO, startSandbox } from "./sandbox-answers.ts";
 
 // Messages by the official Anthropic SDK against the sandbox: what goes in beside text, and streams in every way.
 
@@ -75,7 +75,7 @@ test("thinking of two tool calls goes back after a stream; a call alone where pa
   expect(single.content.filter(({ type }) => type === "tool_use")).toHaveLength(1);
 });
 
-test("a picture and a PDF go in, and are counted", async () => {
+test("an image and a PDF go in, and are counted", async () => {
   const text = { type: "text" as const, text: "Say hello." };
   const base64 = { type: "base64" as const };
   const inputOf = async (...content: Anthropic.ContentBlockParam[]): Promise<number> => {
@@ -84,8 +84,8 @@ test("a picture and a PDF go in, and are counted", async () => {
     return answer.usage.input_tokens;
   };
   const bare = await inputOf(text);
-  const picture = { ...base64, media_type: "image/png" as const, data: PICTURE };
-  expect(await inputOf(text, { type: "image", source: picture })).toBeGreaterThan(bare);
+  const image = { ...base64, media_type: "image/png" as const, data: IMAGE };
+  expect(await inputOf(text, { type: "image", source: image })).toBeGreaterThan(bare);
   const document = { ...base64, media_type: "application/pdf" as const, data: PDF };
   expect(await inputOf(text, { type: "document", source: document })).toBeGreaterThan(bare);
 });

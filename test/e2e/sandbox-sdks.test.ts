@@ -10,7 +10,7 @@ import {
   GPT,
   HAIKU,
   KIMI,
-  PICTURES,
+  IMAGES,
   priceOf,
   SAYS_SO,
   startSandbox,
@@ -174,17 +174,17 @@ describe("chat completions by the openai SDK", () => {
     }
   });
 
-  test("a picture comes with its signature; back unchanged or without it is taken, changed it is a 400", async () => {
-    const request = { model: PICTURES, messages, modalities: ["text", "image"] } as Json;
+  test("an image comes with its signature; back unchanged or without it is taken, changed it is a 400", async () => {
+    const request = { model: IMAGES, messages, modalities: ["text", "image"] } as Json;
     const answer: Json = await openai.chat.completions.create(request);
     const [{ message }] = answer.choices;
     const { url } = message.images[0].image_url;
     expect(url).toMatch(/^data:image\/png;thought_signature=[\w-]+;base64,/);
     expect(rawImageSizeOf(url.slice(url.indexOf(",") + 1))).toEqual({ width: 256, height: 256 });
-    // A picture of 1K; the translated usage does not name it.
+    // An image of 1K; the translated usage does not name it.
     const image = 1_120;
     const { prompt_tokens: input, completion_tokens: output } = answer.usage;
-    expect(answer.credit).toBe(priceOf(PICTURES, { input, output: output - image, image }));
+    expect(answer.credit).toBe(priceOf(IMAGES, { input, output: output - image, image }));
     const next = (link: string): Promise<number> =>
       openai.chat.completions
         .create({

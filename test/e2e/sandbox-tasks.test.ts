@@ -3,7 +3,7 @@ import { imageSizeOf } from "../../src/core/image-size.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { PATHS, startTaskStation, type TaskStation } from "./task-station.ts";
 
-// Pictures and films of the sandbox through the whole gateway: its own pace, and what can be ordered of it.
+// Images and videos of the sandbox through the whole gateway: its own pace, and what can be ordered of it.
 
 let station: TaskStation;
 beforeAll(async () => {
@@ -67,7 +67,7 @@ describe("an order that makes no sense is a 400 that names the header, and makes
   });
 });
 
-test("fail=rate_limit is a 429 of pictures that says when to come again, and makes no task", async () => {
+test("fail=rate_limit is a 429 of images that says when to come again, and makes no task", async () => {
   const before = await newest();
   const response = await station.post("image", {}, ordered("fail=rate_limit"));
   expect([response.status, ((await response.json()) as Json).error.type]).toEqual([429, "rate_limit_error"]);
@@ -75,7 +75,7 @@ test("fail=rate_limit is a 429 of pictures that says when to come again, and mak
   expect(await newest()).toBe(before);
 });
 
-test("fail=partial brings fewer pictures, and charges for those", async () => {
+test("fail=partial brings fewer images, and charges for those", async () => {
   for (const [orders, delivered] of [
     ["fail=partial", 2],
     ["fail=partial; images=1", 1],
@@ -86,15 +86,13 @@ test("fail=partial brings fewer pictures, and charges for those", async () => {
   }
 });
 
-test("an edited picture of gpt-image is of the asked size and format, whatever was given", async () => {
-  const picture = await fetch(
-    (await madeOf({ model: "google/gemini-3-pro-image", aspect_ratio: "21:9" })).url,
-  );
-  const given = `data:image/png;base64,${(await picture.bytes()).toBase64()}`;
+test("an edited image of gpt-image is of the asked size and format, whatever was given", async () => {
+  const image = await fetch((await madeOf({ model: "google/gemini-3-pro-image", aspect_ratio: "21:9" })).url);
+  const given = `data:image/png;base64,${(await image.bytes()).toBase64()}`;
   expect(imageSizeOf(given)).toEqual({ width: 1584, height: 672 });
   const { url } = await madeOf({
     model: "openai/gpt-image-2/edit",
-    image: [given, "https://pictures.example/b.png"],
+    image: [given, "https://images.example/b.png"],
     size: "1536*1024",
     output_format: "webp",
   });

@@ -97,7 +97,7 @@ for (const kind of ["image", "video"] as const satisfies readonly Kind[]) {
   });
 }
 
-test("of plain requests for pictures", async () => {
+test("of plain requests for images", async () => {
   for (const body of [PLAIN, { ...PLAIN, model: "openai/gpt-image-2", size: "1024*1024", quality: "low" }]) {
     const response = await station.post("image", { ...body, unknown_field: 1 });
     expect([response.status, response.headers.get("warning")]).toEqual([
@@ -157,8 +157,8 @@ describe("a request that is taken is as it is described, in whatever spelling:",
   for (const [kind, { model, ...fields }] of asked)
     test(`${model} with ${JSON.stringify(fields)}`, async () => {
       const body = { model, prompt: "A lighthouse", async: true, ...fields };
-      const { async: _, ...ofFilm } = body;
-      const sent = kind === "image" ? body : ofFilm;
+      const { async: _, ...ofVideo } = body;
+      const sent = kind === "image" ? body : ofVideo;
       const headers = { authorization: `Bearer ${station.gateway.key}`, ...WAITING };
       expect((await station.gateway.post(PATHS[kind], sent, { headers })).status).toBe(202);
       const validate = ajv.compile(bodyOf(kind));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../gateway/gateway.ts";
 import { type Kind, PATHS, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
-// Requests for pictures and films that cannot be: each is a 400 that names its field, holds nothing and makes no task.
+// Requests for images and videos that cannot be: each is a 400 that names its field, holds nothing and makes no task.
 
 let station: TaskStation;
 let account: { readonly accountId: string; readonly headers: Readonly<Record<string, string>> };
@@ -23,7 +23,7 @@ const MODELS = {
 } as const satisfies Readonly<Record<string, readonly [Kind, string]>>;
 type Name = keyof typeof MODELS;
 
-/** A picture of one pixel, as a data URI. */
+/** An image of one pixel, as a data URI. */
 const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LINK = "https://example.com/a.png";
@@ -247,7 +247,7 @@ describe("114: references", () => {
 
 describe("the model", () => {
   for (const model of [undefined, 5, "", "nobody/nothing", "openai/gpt-6-astra", "alibaba/wan-2.6", null]) {
-    test(`${shown(model)} makes no pictures: the field is named, and what does`, async () => {
+    test(`${shown(model)} makes no images: the field is named, and what does`, async () => {
       await refused("qwen", { model }, "model");
       if (typeof model !== "string" || model === "") return;
       const { error } = (await (await ask("qwen", { model })).json()) as Json;
@@ -255,7 +255,7 @@ describe("the model", () => {
       expect(error.message).not.toContain("alibaba/wan-2.6.");
     });
   }
-  test("a model of pictures makes no films", () =>
+  test("a model of images makes no videos", () =>
     refused("wan", { model: "alibaba/qwen-image-2.0" }, "model"));
 });
 
@@ -313,10 +313,10 @@ test("126: a path takes the methods that it has", async () => {
   }
 });
 
-describe("S12, S13: a link into a house", () => {
+describe("S12, S13: a link to a private host", () => {
   const inside = ["http://169.254.169.254/latest/", "https://[::1]/a.png", "http://localhost/a.png"];
 
-  test("is a 400 for pictures and films alike", async () => {
+  test("is a 400 for images and videos alike", async () => {
     for (const url of [...inside, "http://2130706433/a.png", "http://127.1/a.png"]) {
       await refused("qwen", { image: [LINK, url] }, "image");
       await refused("edit", { image: [LINK], mask: url }, "mask");

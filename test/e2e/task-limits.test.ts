@@ -40,7 +40,7 @@ async function newest(accountId: string, status: string): Promise<Json> {
   throw new Error(`The newest task is not ${status}.`);
 }
 
-test("an account has so many waiting tasks and no more, of both kinds together: pictures 429, films 400", async () => {
+test("an account has so many waiting tasks and no more, of both kinds together: images 429, videos 400", async () => {
   const { headers, accountId } = await station.issue(1_000_000);
   const other = await station.issue(1_000_000);
   const orders = { ...WAITING, ...headers };
@@ -75,8 +75,8 @@ test("a plain request has its place among those of its key until it is answered,
   await newest(accountId, "running");
   for (const body of [PLAIN, { async: true }])
     expect(await told(await ask(AT_ONCE, body))).toMatchObject({ status: 429, type: "rate_limit_error" });
-  const film = await told(await station.post("video", {}, { ...AT_ONCE, ...headers }));
-  expect([film.status, film.type, film.retryAfter]).toEqual([503, "overloaded_error", 1]);
+  const video = await told(await station.post("video", {}, { ...AT_ONCE, ...headers }));
+  expect([video.status, video.type, video.retryAfter]).toEqual([503, "overloaded_error", 1]);
   client.abort();
   await gone;
   await newest(accountId, "failed");

@@ -7,7 +7,7 @@ import { AT_ONCE, type Kind, startTaskStation, type TaskStation, WAITING } from 
 
 // What is told of a cost is what the books have, wherever it is told.
 
-/** In credits, by the prices of the catalogue: by the picture, by tokens, by the second. */
+/** In credits, by the prices of the catalogue: by the image, by tokens, by the second. */
 const BILLS: readonly (readonly [kind: Kind, body: object, credit?: number])[] = [
   ["image", { model: "alibaba/qwen-image-2.0", n: 3 }, 1_050],
   ["image", { model: "midjourney/midjourney", size: undefined }, 1_000],

@@ -261,11 +261,11 @@ describe("the double does refuse these, sent as they are", () => {
   }
 });
 
-describe("pictures that carry a signature of Google's", () => {
+describe("images that carry a signature of Google's", () => {
   const url = "data:image/png;thought_signature=c2ln;base64,iVBORw0KGgo=";
   const body = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }] };
   for (const id of ["openai", "xai", "moonshot", "mistral", "groq", "openrouter"]) {
-    test(`go to ${id} as plain pictures`, async () => {
+    test(`go to ${id} as plain images`, async () => {
       const vendor = VENDORS.find((found) => found.id === id) as Vendor;
       const response = await ask({ ...vendor, profile: { ...vendor.profile, plainDataUrls: true } }, body);
       expect(response.status).toBe(200);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
-// Films over a real socket, made by the sandbox.
+// Videos over a real socket, made by the sandbox.
 
 let station: TaskStation;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => station.gateway.close());
 
-test("a film is pending at first, with where to ask for it and to cancel it", async () => {
+test("a video is pending at first, with where to ask for it and to cancel it", async () => {
   const response = await station.post("video", {}, WAITING);
   const task: unknown = await response.json();
   expect(response.status).toBe(202);
@@ -30,16 +30,16 @@ test("a film is pending at first, with where to ask for it and to cancel it", as
   await station.cancel(`/api/v1/videos/${id}`);
 });
 
-test("it runs and completes with a URL of a film and its cost", async () => {
+test("it runs and completes with a URL of a video and its cost", async () => {
   const task = await station.submit("video", {}, { "x-sandbox": "pending_ms=200; running_ms=300" });
   expect((await station.until(task, "running")).status).toBe("running");
   const done = await station.until(task, "completed");
   expect(done.output.urls.length).toBe(1);
   expect(done.credit).toBeGreaterThan(0);
   expect(done).not.toHaveProperty("error");
-  const film = await fetch(done.output.urls[0]);
-  expect([film.status, film.headers.get("content-type")]).toEqual([200, "video/mp4"]);
-  expect(Buffer.from((await film.bytes()).subarray(4, 8)).toString()).toBe("ftyp");
+  const video = await fetch(done.output.urls[0]);
+  expect([video.status, video.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+  expect(Buffer.from((await video.bytes()).subarray(4, 8)).toString()).toBe("ftyp");
 });
 
 test("one that fails says why in a sentence, and costs nothing", async () => {
@@ -49,7 +49,7 @@ test("one that fails says why in a sentence, and costs nothing", async () => {
   for (const name of ["output", "credit"]) expect(failed).not.toHaveProperty(name);
 });
 
-test("every model makes a film", async () => {
+test("every model makes a video", async () => {
   for (const model of ["alibaba/wan-2.6", "bytedance/seedance-2.0", "bytedance/seedance-2.0-fast"]) {
     const done = await station.until(
       await station.submit("video", { model, resolution: "720p" }),

@@ -15,7 +15,7 @@ import type { MediaProvider } from "../../src/providers/provider.ts";
 
 const all = loadModelFiles(join(import.meta.dirname, "../../models"));
 
-/** The models of pictures and films of the house. */
+/** The models of images and videos of the house. */
 export const mediaModels: readonly MediaModel[] = all.filter(
   (model): model is MediaModel => model.media !== undefined,
 );
@@ -54,12 +54,12 @@ export function bytesOf(body: object | string): Uint8Array {
   return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** Asks for pictures, of the whole catalogue. */
+/** Asks for images, of the whole catalogue. */
 export function askImage(body: object | string, more: AskOptions = {}): TaskAdmission {
   return admitImage(asked(body, more));
 }
 
-/** Asks for a film, of the whole catalogue. */
+/** Asks for a video, of the whole catalogue. */
 export function askVideo(body: object | string, more: AskOptions = {}): TaskAdmission {
   return admitVideo(asked(body, more));
 }
@@ -84,13 +84,13 @@ export function refusalOf(
   return undefined;
 }
 
-/** A good request for pictures of a model, with what is asked beside. */
+/** A good request for images of a model, with what is asked beside. */
 export function imageBody(id: string, more: object = {}): object {
   const image = id.endsWith("/edit") ? { image: [LINK] } : {};
   return { model: id, prompt: "A red fox", ...image, ...more };
 }
 
-/** A good request for a film. */
+/** A good request for a video. */
 export function videoBody(id: string, more: object = {}): object {
   return { model: id, prompt: "A red fox runs", ...more };
 }

@@ -16,8 +16,8 @@ import { concat } from "../assets/media-files.ts";
 import type { LogLine } from "./gateway.ts";
 
 /** The least that is asked for. */
-export const PICTURE: ImageRequest = { kind: "image", prompt: "A red kite.", n: 1, images: [] };
-export const FILM: VideoRequest = {
+export const IMAGE: ImageRequest = { kind: "image", prompt: "A red kite.", n: 1, images: [] };
+export const VIDEO: VideoRequest = {
   kind: "video",
   prompt: "A kite takes off.",
   durationSec: 5,
@@ -28,7 +28,7 @@ export const FILM: VideoRequest = {
   referenceAudios: [],
 };
 
-/** A model of pictures or films at one provider, by prices as a file has them. */
+/** A model of images or videos at one provider, by prices as a file has them. */
 export function mediaModel(
   category: "image" | "video",
   facts: Partial<ModelFacts> & Pick<ModelFacts, "prices"> & { readonly media?: MediaData },
@@ -130,7 +130,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
   return open();
 }
 
-/** A store of files in memory, which takes what begins like a picture or a film. */
+/** A store of files in memory, which takes what begins like an image or a video. */
 export interface TestFiles {
   store(
     taskId: string,

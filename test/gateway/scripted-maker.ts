@@ -15,7 +15,7 @@ export interface MakerScript {
   readonly cancel?: readonly Act<boolean>[];
 }
 
-/** A maker of pictures and films without a network, that does as it is told and remembers its calls. */
+/** A maker of images and videos without a network, that does as it is told and remembers its calls. */
 export interface ScriptedMaker {
   readonly provider: MediaProvider;
   /** `create <number of the attempt>`, `poll <job>`, `find <number>`, `cancel <job>`, in order. */

@@ -1,4 +1,4 @@
-// A process that takes films from a server into its store, as a task does, and prints how much memory that took.
+// A process that takes videos from a server into its store, as a task does, and prints how much memory that took.
 import { join } from "node:path";
 import { openDiskAssets } from "../../src/assets/disk.ts";
 import { readS3Address } from "../../src/assets/s3-address.ts";
@@ -10,9 +10,9 @@ import { systemRandom } from "../../src/core/random.ts";
 import { createGuardedFetch } from "../../src/gateway/fetch/guarded-fetch.ts";
 import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
 import { keepOutputs } from "../../src/gateway/media/outputs.ts";
-import { createGridCutter } from "../../src/runtime/pictures/grid-cutter.ts";
+import { createGridCutter } from "../../src/runtime/images/grid-cutter.ts";
 
-const [folder = "", from = "", films = "", bucket = ""] = process.argv.slice(2);
+const [folder = "", from = "", videos = "", bucket = ""] = process.argv.slice(2);
 const clock = systemClock;
 const random = systemRandom;
 const log = { info() {}, warn() {}, error() {} };
@@ -61,7 +61,7 @@ const watch = setInterval(() => {
   longestMs = Math.max(longestMs, performance.now() - last);
   last = performance.now();
 }, 2);
-const kept = await Promise.all(Array.from({ length: Number(films) }, (_, i) => take(i)));
+const kept = await Promise.all(Array.from({ length: Number(videos) }, (_, i) => take(i)));
 clearInterval(watch);
 const files = kept.flat().map(({ bytes, sha256 }) => ({ bytes, sha256 }));
 console.log(JSON.stringify({ files, grownBytes: most - before, longestMs: Math.round(longestMs) }));

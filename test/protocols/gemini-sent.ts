@@ -10,7 +10,7 @@ import { wireRequest } from "./wire-request.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 
-/** A model of text that thinks by levels, and one that makes pictures. */
+/** A model of text that thinks by levels, and one that makes images. */
 export const FLASH = gemini("google/gemini-3.8-flash", ["text"]);
 export const IMAGE = gemini("google/gemini-3-pro-image", ["text", "image"]);
 

@@ -18,7 +18,7 @@ import {
   videoBody,
 } from "../gateway/media-offer.ts";
 
-// What is documented of pictures and films is what is taken: the schema of a model's parameters against its admission,
+// What is documented of images and videos is what is taken: the schema of a model's parameters against its admission,
 // in both ways.
 
 const RUNS = {

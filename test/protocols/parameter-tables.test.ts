@@ -23,7 +23,7 @@ import { wireRequest } from "./wire-request.ts";
 import type { FieldTable } from "../../src/protocols/rewrite.ts";
 
 // What is documented of language models is what is checked: the tables of the catalogue against the schemas of requests,
-// in both ways. Of pictures and films see media-parameters.test.ts.
+// in both ways. Of images and videos see media-parameters.test.ts.
 
 const models = loadModelFiles(join(import.meta.dirname, "../../models")).filter(
   ({ category }) => category === "language",
@@ -211,7 +211,7 @@ describe("what a server is documented to take is what it is sent", () => {
     for (const name of chatParameterNames(served)) {
       if (name in good || name.startsWith("max_")) continue;
       for (const value of VALUES.filter((one) => checkedChat.accepts({ ...good, [name]: one }))) {
-        // That the answer of a model can be no picture is decided before, by its modalities.
+        // That the answer of a model can be no image is decided before, by its modalities.
         if (name === "modalities" && JSON.stringify(value) !== '["text"]') continue;
         const told = `${name}: ${JSON.stringify(value)}`;
         if (!documented.accepts({ ...good, [name]: value }))
@@ -325,7 +325,7 @@ describe("what a translation is documented to take is what the provider is sent"
         const more = { [name]: value };
         if (!checkedChat.accepts({ ...good, ...more })) continue;
         const told = `${name}: ${JSON.stringify(value)}`;
-        // That a model puts out no pictures is decided before, by its modalities.
+        // That a model puts out no images is decided before, by its modalities.
         const isDecided = name === "modalities" && !served.outputModalities.includes("image");
         // More output than the model has is lowered, as the documentation says.
         const isLowered = name.startsWith("max_");
@@ -335,7 +335,7 @@ describe("what a translation is documented to take is what the provider is sent"
       const saying = name === "image_config" ? { image_size: "1K" } : SAYING[name];
       if (saying === undefined || (name === "modalities" && !served.outputModalities.includes("image")))
         continue;
-      // Of a picture nothing is said where none is asked for.
+      // Of an image nothing is said where none is asked for.
       const around = name === "image_config" && !isIgnoredHere(name) ? { modalities: ["image"] } : {};
       const { body, warnings } = sent({ ...around, [name]: saying });
       const bare = name === "image_config" ? sent(around).body : plain;

@@ -4,7 +4,7 @@ import { NO_USAGE } from "../../src/core/usage.ts";
 import { dashscope } from "../../src/providers/dashscope/index.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
-import { FILM, PICTURE } from "../gateway/media-run.ts";
+import { VIDEO, IMAGE } from "../gateway/media-run.ts";
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
 import { type Said, scriptedCall } from "../upstream/media/scripted-call.ts";
@@ -14,9 +14,9 @@ import { realCall } from "./real-call.ts";
 const KEY = "sk-dashscope-0123456789";
 const { media } = dashscope;
 if (media?.adapters.image === undefined || media.adapters.video === undefined)
-  throw new Error("DashScope makes pictures and films.");
-const images: MediaAdapter<ImageRequest> = media.adapters.image;
-const videos: MediaAdapter<VideoRequest> = media.adapters.video;
+  throw new Error("DashScope makes images and videos.");
+const imageAdapter: MediaAdapter<ImageRequest> = media.adapters.image;
+const videoAdapter: MediaAdapter<VideoRequest> = media.adapters.video;
 
 let double: MediaDouble;
 let provider: MediaProvider;
@@ -45,28 +45,28 @@ test("its interface for media stands beside the compatible one, at every host of
 
 /** A call that is answered so, whatever it asks. */
 const answered = (said: Said): MediaCall => scriptedCall("test", [said]).call;
-const picture = (more: Partial<ImageRequest>): ImageRequest => ({ ...PICTURE, ...more });
-const film = (more: Partial<VideoRequest>): VideoRequest => ({ ...FILM, ...more });
+const image = (more: Partial<ImageRequest>): ImageRequest => ({ ...IMAGE, ...more });
+const video = (more: Partial<VideoRequest>): VideoRequest => ({ ...VIDEO, ...more });
 const LINK = "https://a.example/a.png";
 const DATA = "data:image/png;base64,iVBORw0KGgo=";
 
 describe("requests that a strict provider takes", () => {
-  const pictures: readonly [name: string, request: ImageRequest, parameters: object][] = [
-    ["the least", picture({}), { n: 1 }],
-    ["a size", picture({ size: { width: 1_536, height: 1_024 } }), { n: 1, size: "1536*1024" }],
-    ["a seed of nothing", picture({ seed: 0 }), { n: 1, seed: 0 }],
-    ["three pictures to start from", picture({ n: 4, images: [LINK, DATA, LINK] }), { n: 4 }],
+  const images: readonly [name: string, request: ImageRequest, parameters: object][] = [
+    ["the least", image({}), { n: 1 }],
+    ["a size", image({ size: { width: 1_536, height: 1_024 } }), { n: 1, size: "1536*1024" }],
+    ["a seed of nothing", image({ seed: 0 }), { n: 1, seed: 0 }],
+    ["three images to start from", image({ n: 4, images: [LINK, DATA, LINK] }), { n: 4 }],
   ];
-  for (const [name, request, parameters] of pictures)
-    test(`for pictures: ${name}`, async () => {
-      const step = await images.create(request, realCall(provider, "qwen-image-2.0"));
+  for (const [name, request, parameters] of images)
+    test(`for images: ${name}`, async () => {
+      const step = await imageAdapter.create(request, realCall(provider, "qwen-image-2.0"));
       expect(step.state).toBe("done");
       expect(double.accepted.map((work) => work.parameters)).toEqual([
         { ...parameters, prompt_extend: false, watermark: false },
       ]);
     });
 
-  const films: readonly [
+  const videos: readonly [
     name: string,
     id: string,
     request: VideoRequest,
@@ -76,42 +76,42 @@ describe("requests that a strict provider takes", () => {
     [
       "from text",
       "wan2.6-t2v",
-      film({ shotType: "single", expandPrompt: false, seed: 7 }),
+      video({ shotType: "single", expandPrompt: false, seed: 7 }),
       {},
       { size: "1280*720", duration: 5, shot_type: "single", prompt_extend: false, seed: 7 },
     ],
     [
       "upright and large",
       "wan2.6-t2v",
-      film({ resolution: "1080p", aspectRatio: "9:16", durationSec: 15 }),
+      video({ resolution: "1080p", aspectRatio: "9:16", durationSec: 15 }),
       {},
       { size: "1080*1920", duration: 15, prompt_extend: false },
     ],
     [
       "of several shots, for which the prompt is expanded",
       "wan2.6-t2v",
-      film({ shotType: "multi", expandPrompt: false }),
+      video({ shotType: "multi", expandPrompt: false }),
       {},
       { size: "1280*720", duration: 5, shot_type: "multi", prompt_extend: true },
     ],
     [
-      "with a sound and things to avoid",
+      "with audio and things to avoid",
       "wan2.6-t2v",
-      film({ negativePrompt: "Rain.", referenceAudios: ["https://a.example/a.mp3"] }),
+      video({ negativePrompt: "Rain.", referenceAudios: ["https://a.example/a.mp3"] }),
       { negative_prompt: "Rain.", audio_url: "https://a.example/a.mp3" },
       { size: "1280*720", duration: 5, prompt_extend: false },
     ],
     [
       "from a first frame, whose ratio it has",
       "wan2.6-i2v",
-      film({ firstFrame: DATA, resolution: "1080p", expandPrompt: true }),
+      video({ firstFrame: DATA, resolution: "1080p", expandPrompt: true }),
       { img_url: DATA },
       { resolution: "1080P", duration: 5, prompt_extend: true },
     ],
     [
       "with references",
       "wan2.6-r2v",
-      film({
+      video({
         durationSec: 10,
         shotType: "multi",
         referenceImages: [LINK, LINK],
@@ -121,26 +121,26 @@ describe("requests that a strict provider takes", () => {
       { size: "1280*720", duration: 10, shot_type: "multi" },
     ],
   ];
-  for (const [name, id, request, input, parameters] of films)
-    test(`for a film: ${name}`, async () => {
-      const step = await videos.create(request, realCall(provider, id));
+  for (const [name, id, request, input, parameters] of videos)
+    test(`for a video: ${name}`, async () => {
+      const step = await videoAdapter.create(request, realCall(provider, id));
       expect(step).toEqual({ state: "working", job: double.accepted[0]?.job ?? "" });
       const [work] = double.accepted;
-      expect(work?.input).toEqual({ prompt: FILM.prompt, ...input });
+      expect(work?.input).toEqual({ prompt: VIDEO.prompt, ...input });
       expect(work?.parameters).toEqual({ ...parameters, watermark: false });
     });
 
-  test("a film is asked after, and given up", async () => {
+  test("a video is asked after, and given up", async () => {
     const call = realCall(provider, "wan2.6-t2v");
     double.script({ queuedPolls: 2 });
-    const step = await videos.create(FILM, call);
+    const step = await videoAdapter.create(VIDEO, call);
     const job = step.state === "working" ? step.job : "";
-    expect(await videos.poll?.(job, FILM, call)).toEqual({ state: "working", job });
-    await videos.cancel?.(job, call);
-    expect((await videos.poll?.(job, FILM, call))?.state).toBe("refused");
-    expect(await videos.poll?.("no-such-job", FILM, call)).toEqual({ state: "unknown_job" });
+    expect(await videoAdapter.poll?.(job, VIDEO, call)).toEqual({ state: "working", job });
+    await videoAdapter.cancel?.(job, call);
+    expect((await videoAdapter.poll?.(job, VIDEO, call))?.state).toBe("refused");
+    expect(await videoAdapter.poll?.("no-such-job", VIDEO, call)).toEqual({ state: "unknown_job" });
     // That it cannot be given up any more changes nothing.
-    await videos.cancel?.("no-such-job", call);
+    await videoAdapter.cancel?.("no-such-job", call);
   });
 });
 
@@ -185,7 +185,7 @@ describe("refusals", () => {
         json: { code, message, request_id: "r" },
         headers: { "retry-after": "3" },
       });
-      expect(await images.create(PICTURE, call)).toEqual({
+      expect(await imageAdapter.create(IMAGE, call)).toEqual({
         state: "refused",
         refusal: { reason: want, message, code, retryAfterMs: 3_000 },
       });
@@ -202,14 +202,14 @@ describe("refusals", () => {
       [200, "unclear"],
     ] as const) {
       const call = answered({ status, text: "<html>" });
-      const step = await videos.create(FILM, call);
+      const step = await videoAdapter.create(VIDEO, call);
       expect(step.state === "refused" ? step.refusal.reason : step.state).toBe(want);
     }
   });
 
   test("in a good answer are told by their code", async () => {
     const body = { code: "DataInspectionFailed", message: "Blocked." };
-    const step = await images.create(PICTURE, answered({ json: body }));
+    const step = await imageAdapter.create(IMAGE, answered({ json: body }));
     expect(step).toMatchObject({ state: "refused", refusal: { reason: "moderation", message: "Blocked." } });
   });
 
@@ -220,9 +220,9 @@ describe("refusals", () => {
     ["Throttling", "failed"],
     ["", "failed"],
   ] as const) {
-    test(`of a film that has failed: ${code}`, async () => {
+    test(`of a video that has failed: ${code}`, async () => {
       const body = { output: { task_id: "j", task_status: "FAILED", code, message: "m" } };
-      const step = await videos.poll?.("j", FILM, answered({ json: body }));
+      const step = await videoAdapter.poll?.("j", VIDEO, answered({ json: body }));
       expect(step).toEqual({ state: "refused", refusal: { reason: want, message: "m", code } });
     });
   }
@@ -236,8 +236,8 @@ describe("refusals", () => {
     [429, "busy"],
     [500, "unclear"],
   ] as const) {
-    test(`of a question after a film say nothing of the film: ${status}`, async () => {
-      const step = await videos.poll?.("j", FILM, answered({ status, text: "" }));
+    test(`of a question after a video say nothing of the video: ${status}`, async () => {
+      const step = await videoAdapter.poll?.("j", VIDEO, answered({ status, text: "" }));
       expect(step?.state === "refused" ? step.refusal.reason : step?.state).toBe(want);
     });
   }
@@ -245,7 +245,7 @@ describe("refusals", () => {
   test("a name that could lead elsewhere is none", async () => {
     for (const task_id of ["../../x", "a/b", "", "a?b", 7, "x".repeat(200)]) {
       const call = answered({ json: { output: { task_id } } });
-      expect((await videos.create(FILM, call)).state).toBe("refused");
+      expect((await videoAdapter.create(VIDEO, call)).state).toBe("refused");
     }
   });
 });
@@ -265,7 +265,7 @@ describe.if(none === undefined)("recorded answers", () => {
     "qwen-mt-image--x--d77ece11": { state: "working", job: "ca8254b2-5269-48ef-9186-860a8341132d" },
     "wanx-style-repaint-v1--x--98341210": { state: "working", job: "c4f94e00-5899-431b-9579-eb1ebe686379" },
     "wanx-v1--x--340f1895": { state: "working", job: "9e2b6ef6-285d-4efa-8651-4dbda7d571fa" },
-    // Done, and of another kind than a film: nothing of it can be used.
+    // Done, and of another kind than a video: nothing of it can be used.
     "x--x--2f6443bb": { state: "done", outputs: [] },
     "x--x--50be1c67": { state: "done", outputs: [] },
     "x--x--52e26ee3": { state: "working", job: "j" },
@@ -296,10 +296,10 @@ describe.if(none === undefined)("recorded answers", () => {
       const isQuestion = request.method === "GET";
       const isWaiting = request.url.endsWith("/multimodal-generation/generation");
       const step = await (isQuestion
-        ? videos.poll?.("j", FILM, call)
+        ? videoAdapter.poll?.("j", VIDEO, call)
         : isWaiting
-          ? images.create(PICTURE, call)
-          : videos.create(FILM, call));
+          ? imageAdapter.create(IMAGE, call)
+          : videoAdapter.create(VIDEO, call));
       expect(step).toEqual(wanted);
     });
   }
@@ -309,7 +309,7 @@ describe.if(none === undefined)("recorded answers", () => {
     expect(Object.keys(want).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test("a request for a picture has the form of the recorded one", async () => {
+  test("a request for an image has the form of the recorded one", async () => {
     const recorded = recordings.find(({ name }) => name === "qwen-image-max--x--f7e8750e");
     const body = recorded?.request.body as {
       input: { messages: [{ content: [{ text: string }] }] };
@@ -317,7 +317,7 @@ describe.if(none === undefined)("recorded answers", () => {
     };
     const { call, sent } = scriptedCall("qwen-image-max", [{ status: 500 }]);
     const prompt = body.input.messages[0].content[0].text;
-    await images.create(picture({ prompt, seed: 233, size: { width: 1_664, height: 928 } }), call);
+    await imageAdapter.create(image({ prompt, seed: 233, size: { width: 1_664, height: 928 } }), call);
     const { negative_prompt: _, ...parameters } = body.parameters;
     expect(sent).toEqual([
       {

@@ -6,7 +6,7 @@ import type { MediaProvider } from "../../src/providers/provider.ts";
 import { askImage, askVideo, mediaModels, refusalOf } from "../gateway/media-offer.ts";
 import { DOUBLES, providerOf, type Vendor, VENDORS } from "../upstream/media/doubles.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
-import { testPicture } from "../upstream/media/result-files.ts";
+import { testImage } from "../upstream/media/result-files.ts";
 import { realCall } from "./real-call.ts";
 
 // Every value that a model takes, sent over each of its routes to the vendor's strict double: it is taken there, or the
@@ -22,8 +22,8 @@ afterAll(async () => {
 });
 
 const LINK = "https://a.example/a.png";
-const FILM = "https://a.example/a.mp4";
-const SOUND = "https://a.example/a.mp3";
+const VIDEO = "https://a.example/a.mp4";
+const AUDIO = "https://a.example/a.mp3";
 /** One pixel, with an alpha channel. */
 const INLINE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -44,7 +44,7 @@ const SIZES = "512*512 768*768 1024*1024 1536*1536 2048*2048 1024*768 768*1024 1
 );
 const RATIOS = "1:1 2:3 3:2 3:4 4:3 4:5 5:4 9:16 16:9 21:9".split(" ");
 
-const PICTURES: readonly object[] = [
+const IMAGES: readonly object[] = [
   {},
   ...PROMPTS,
   ...SEEDS,
@@ -64,7 +64,7 @@ const PICTURES: readonly object[] = [
   { image: [INLINE], mask: INLINE },
 ];
 
-const FILMS: readonly object[] = [
+const VIDEOS: readonly object[] = [
   {},
   ...PROMPTS,
   ...SEEDS,
@@ -77,10 +77,13 @@ const FILMS: readonly object[] = [
     each("resolution", ["480p", "720p", "1080p"]),
   ),
   ...pairs(each("input_references", [[LINK], [LINK, LINK]]), each("duration", ["5", "10"])),
-  ...pairs(each("reference_videos", [[FILM], [FILM, FILM, FILM]]), each("shot_type", ["single", "multi"])),
-  ...each("reference_audios", [[SOUND]]),
-  { input_references: [LINK], reference_videos: [FILM] },
-  { input_references: [LINK], reference_videos: [FILM], reference_audios: [SOUND, SOUND] },
+  ...pairs(
+    each("reference_videos", [[VIDEO], [VIDEO, VIDEO, VIDEO]]),
+    each("shot_type", ["single", "multi"]),
+  ),
+  ...each("reference_audios", [[AUDIO]]),
+  { input_references: [LINK], reference_videos: [VIDEO] },
+  { input_references: [LINK], reference_videos: [VIDEO], reference_audios: [AUDIO, AUDIO] },
 ];
 
 /** What a route has not of what its model takes, by what the adapter says of it. */
@@ -105,7 +108,7 @@ describe("every value that a model takes is taken by the vendor of its route", (
       test(route, async () => {
         const missing = new Set<string>();
         let taken = 0;
-        for (const more of category === "image" ? PICTURES : FILMS) {
+        for (const more of category === "image" ? IMAGES : VIDEOS) {
           const request = admitted(id, category, more);
           if (request === undefined) continue;
           const said = await send(provider as Vendor, upstreamId, request);
@@ -131,7 +134,7 @@ async function send(vendor: Vendor, upstreamId: string, request: MediaRequest): 
   const double = doubles.get(vendor);
   if (double === undefined) throw new Error(`${vendor} was not started.`);
   double.reset();
-  const loaded = { mediaType: "image/png", bytes: testPicture() };
+  const loaded = { mediaType: "image/png", bytes: testImage() };
   const call = realCall(providerOf(vendor, double, KEY), upstreamIdFor(upstreamId, request), loaded);
   const step = await adapterOf(providerOf(vendor, double, KEY), request).create(call);
   if (step.state === "done" || step.state === "working") {

@@ -39,7 +39,7 @@ describe("nothing but the registry's line knows the folder of", () => {
     });
 });
 
-test("whoever makes pictures or films has a double, and a page that names the command that tries it", () => {
+test("whoever makes images or videos has a double, and a page that names the command that tries it", () => {
   const makers = PROVIDERS.filter(({ media }) => media !== undefined).map(({ id }) => id);
   const doubled: readonly string[] = VENDORS;
   expect(doubled).toEqual(makers);

@@ -6,7 +6,7 @@ import { dashscopeVideos } from "../../src/providers/dashscope/videos.ts";
 import { falImages } from "../../src/providers/fal/images.ts";
 import { falVideos } from "../../src/providers/fal/videos.ts";
 import { openaiImages } from "../../src/providers/openai/images.ts";
-import { FILM, PICTURE } from "../gateway/media-run.ts";
+import { VIDEO, IMAGE } from "../gateway/media-run.ts";
 import { scriptedCall } from "../upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 
@@ -18,29 +18,29 @@ const COMPLETED = { json: { status: "COMPLETED" } };
 /** What each example is read as, by its path. */
 const EXAMPLES: Readonly<Record<string, (body: unknown) => Promise<MediaStep | undefined>>> = {
   "videos/fal/queue-submit": (json) =>
-    falVideos.create(FILM, scriptedCall("fal-ai/luma-dream-machine", [{ json }]).call),
+    falVideos.create(VIDEO, scriptedCall("fal-ai/luma-dream-machine", [{ json }]).call),
   "videos/fal/queue-result": async (json) =>
-    falVideos.poll?.("fal-ai/x/requests/1", FILM, scriptedCall("", [COMPLETED, { json }]).call),
+    falVideos.poll?.("fal-ai/x/requests/1", VIDEO, scriptedCall("", [COMPLETED, { json }]).call),
   "images/fal/qwen-image": async (json) =>
-    falImages.poll?.("fal-ai/x/requests/1", PICTURE, scriptedCall("", [COMPLETED, { json }]).call),
-  "images/bytedance/seedream-b64": (json) => arkImages.create(PICTURE, scriptedCall("", [{ json }]).call),
-  "videos/bytedance/create": (json) => arkVideos.create(FILM, scriptedCall("", [{ json }]).call),
+    falImages.poll?.("fal-ai/x/requests/1", IMAGE, scriptedCall("", [COMPLETED, { json }]).call),
+  "images/bytedance/seedream-b64": (json) => arkImages.create(IMAGE, scriptedCall("", [{ json }]).call),
+  "videos/bytedance/create": (json) => arkVideos.create(VIDEO, scriptedCall("", [{ json }]).call),
   ...Object.fromEntries(
     ["queued", "running", "succeeded", "failed-sensitive", "cancelled"].map((name) => [
       `videos/bytedance/poll-${name}`,
-      async (json: unknown) => arkVideos.poll?.("j", FILM, scriptedCall("", [{ json }]).call),
+      async (json: unknown) => arkVideos.poll?.("j", VIDEO, scriptedCall("", [{ json }]).call),
     ]),
   ),
   "videos/dashscope/wan-create-pending": (json) =>
-    dashscopeVideos.create(FILM, scriptedCall("wan2.6-t2v", [{ json }]).call),
+    dashscopeVideos.create(VIDEO, scriptedCall("wan2.6-t2v", [{ json }]).call),
   ...Object.fromEntries(
     ["running", "succeeded", "failed"].map((name) => [
       `videos/dashscope/wan-poll-${name}`,
-      async (json: unknown) => dashscopeVideos.poll?.("j", FILM, scriptedCall("", [{ json }]).call),
+      async (json: unknown) => dashscopeVideos.poll?.("j", VIDEO, scriptedCall("", [{ json }]).call),
     ]),
   ),
   "images/openai/gpt-image-usage": (json) =>
-    openaiImages.create(PICTURE, scriptedCall("gpt-image-1.5", [{ json }]).call),
+    openaiImages.create(IMAGE, scriptedCall("gpt-image-1.5", [{ json }]).call),
 };
 
 const WANT: Readonly<Record<string, object>> = {
@@ -75,7 +75,7 @@ const WANT: Readonly<Record<string, object>> = {
     usage: { seconds: 5 },
   },
   "videos/dashscope/wan-poll-failed": { state: "refused", refusal: { reason: "moderation" } },
-  // Its picture is an ellipsis.
+  // Its image is an ellipsis.
   "images/openai/gpt-image-usage": {
     state: "done",
     outputs: [{ base64: "..." }],
@@ -97,7 +97,7 @@ describe.skipIf(!recordingsAvailable())("published examples are read as they are
     const ours = examples
       .map(({ path }) => path.replace(/^.*documented\//, "").replace(/\.json$/, ""))
       .filter((path) => /\/(fal|bytedance|dashscope|openai)\//.test(path))
-      // No stream is asked for, and those films are made no more.
+      // No stream is asked for, and those videos are made no more.
       .filter((path) => !/stream|sora/.test(path));
     expect(ours.sort()).toEqual(Object.keys(EXAMPLES).sort());
   });

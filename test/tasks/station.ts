@@ -92,8 +92,8 @@ export interface TestRun {
 
 export const ACCOUNTS = ["a", "b", "c"] as const;
 export const CREDIT = 1_000_000n;
-export const PICTURE = { id: "m/picture" } as Model;
-export const FILM = { id: "m/film" } as Model;
+export const IMAGE = { id: "m/image" } as Model;
+export const VIDEO = { id: "m/video" } as Model;
 
 /** An outcome that a test's runner may come to. */
 export function completed(used: MicroCredits = 5n): TaskOutcome {
@@ -340,7 +340,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
         accountId,
         keyId: `key-${accountId}`,
         requestId: `req-${bootId}-${requests}`,
-        model: PICTURE,
+        model: IMAGE,
         snapshot: { version: "v", prices: {}, pricedAtMs: clock.nowMs() },
         amount: 10n,
         expectedCost: 2n,

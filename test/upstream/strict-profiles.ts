@@ -37,7 +37,7 @@ export interface StrictProfile {
   readonly toolTypes?: readonly string[];
   /** Whether more than one choice can be asked for; yes when not given. */
   readonly oneChoiceOnly?: boolean;
-  /** Whether data URLs of pictures must have a plain media type. */
+  /** Whether data URLs of images must have a plain media type. */
   readonly plainDataUrls?: boolean;
   /** What a tool call id must look like. */
   readonly toolCallId?: RegExp;

@@ -20,8 +20,8 @@ export type ExampleFacts = Pick<
 export const RED_SQUARE =
   "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAKklEQVR42mO4oKBAU8QwasGoBaMWjFowasGoBaMWjFowasGoBaMWDBULAE7YQD2B7wk2AAAAAElFTkSuQmCC";
 
-/** A picture in one red, 512 pixels wide, as a PNG in base64: as large as models that are given pictures want them. */
-export const RED_PICTURE =
+/** An image in one red, 512 pixels wide, as a PNG in base64: as large as models that are given images want them. */
+export const RED_IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAgAAAAIAAQMAAADOtka5AAAAA1BMVEXIKChQLvxyAAAANklEQVR42u3BAQEAAACCIP+vbkhAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB8G4IAAAFjdVCkAAAAAElFTkSuQmCC";
 
 /** A script that asks for a task, waits for its end, and prints it. */

@@ -1,4 +1,4 @@
-import { cancelScript, curl, type Example, type ExampleFacts, pollScript, RED_PICTURE } from "./example.ts";
+import { cancelScript, curl, type Example, type ExampleFacts, pollScript, RED_IMAGE } from "./example.ts";
 
 const CLIENT = `import { writeFileSync } from "node:fs";
 import OpenAI from "openai";
@@ -6,19 +6,19 @@ import OpenAI from "openai";
 const client = new OpenAI({ baseURL: \`\${process.env.BASE_URL}/api/v1\`, apiKey: process.env.API_KEY });`;
 
 const PATH = "/api/v1/images/generations";
-const GIVEN = `data:image/png;base64,${RED_PICTURE}`;
+const GIVEN = `data:image/png;base64,${RED_IMAGE}`;
 
-/** Examples of requests for pictures, by curl and by the SDK `openai`. */
+/** Examples of requests for images, by curl and by the SDK `openai`. */
 export function imageExamples(model: ExampleFacts): readonly Example[] {
-  const needsPicture = model.media?.parameters.image?.required === true;
+  const needsImage = model.media?.parameters.image?.required === true;
   const body = {
     model: model.id,
-    prompt: needsPicture ? "Put a white lighthouse before it." : "A lighthouse by day.",
-    ...(needsPicture ? { image: [GIVEN] } : {}),
+    prompt: needsImage ? "Put a white lighthouse before it." : "A lighthouse by day.",
+    ...(needsImage ? { image: [GIVEN] } : {}),
   };
   return [
     {
-      title: "Pictures, by curl",
+      title: "Images, by curl",
       language: "sh",
       code: curl(PATH, body),
       prints: '{…"data":[{…"url":"http…"…}…]…"credit":N…}',
@@ -35,14 +35,14 @@ export function imageExamples(model: ExampleFacts): readonly Example[] {
       code: cancelScript(PATH, { ...body, async: true }),
       prints: '{"id":"img_…"…"status":"cancelled"}',
     },
-    ...(needsPicture ? [] : [fileExample(model)]),
+    ...(needsImage ? [] : [fileExample(model)]),
     ...(model.media?.parameters.image === undefined ? [] : [givenExample(model)]),
   ];
 }
 
 function fileExample({ id }: ExampleFacts): Example {
   return {
-    title: "Pictures as files, by the SDK",
+    title: "Images as files, by the SDK",
     language: "js",
     code: `${CLIENT}
 
@@ -52,7 +52,7 @@ const result = await client.images.generate({
   response_format: "b64_json", // beside the links, which every answer has
 });
 for (const [i, { b64_json }] of result.data.entries())
-  writeFileSync(\`picture-\${i}.png\`, Buffer.from(b64_json, "base64"));
+  writeFileSync(\`image-\${i}.png\`, Buffer.from(b64_json, "base64"));
 console.log("wrote", result.data.length, "for", result.credit);`,
     prints: "wrote N for N",
   };
@@ -60,11 +60,11 @@ console.log("wrote", result.data.length, "for", result.credit);`,
 
 function givenExample({ id }: ExampleFacts): Example {
   return {
-    title: "A given picture, by the SDK",
+    title: "A given image, by the SDK",
     language: "js",
     code: `${CLIENT}
 
-const png = "${RED_PICTURE}";
+const png = "${RED_IMAGE}";
 writeFileSync("red.png", Buffer.from(png, "base64"));
 const result = await client.images.generate({
   model: "${id}",

@@ -1,13 +1,13 @@
-import { cancelScript, type Example, type ExampleFacts, pollScript, RED_PICTURE } from "./example.ts";
+import { cancelScript, type Example, type ExampleFacts, pollScript, RED_IMAGE } from "./example.ts";
 
 const PATH = "/api/v1/videos";
 
-/** Examples of requests for films, by curl and in JavaScript without an SDK. */
+/** Examples of requests for videos, by curl and in JavaScript without an SDK. */
 export function videoExamples(model: ExampleFacts): readonly Example[] {
   const body = { model: model.id, prompt: "Waves run up a beach at dawn." };
   return [
     {
-      title: "A film, by curl",
+      title: "A video, by curl",
       language: "sh",
       code: pollScript(PATH, body),
       prints: '{"id":"vid_…"…"status":"completed"…"output":{"urls":["http…"]}…"credit":N…}',
@@ -24,7 +24,7 @@ export function videoExamples(model: ExampleFacts): readonly Example[] {
 
 function frameExample({ id }: ExampleFacts): Example {
   return {
-    title: "A film from its first frame, as a file, in JavaScript",
+    title: "A video from its first frame, as a file, in JavaScript",
     language: "js",
     code: `import { writeFileSync } from "node:fs";
 
@@ -36,12 +36,12 @@ const ask = async (path, init) => {
   return body;
 };
 
-const png = "${RED_PICTURE}";
+const png = "${RED_IMAGE}";
 let task = await ask("/api/v1/videos", {
   method: "POST",
   body: JSON.stringify({
     model: "${id}",
-    prompt: "The picture wakes up and moves like water.",
+    prompt: "The image wakes up and moves like water.",
     frame_images: [{ image_url: \`data:image/png;base64,\${png}\`, frame_type: "first_frame" }],
   }),
 });
@@ -50,9 +50,9 @@ while (!["completed", "failed", "cancelled"].includes(task.status)) {
   task = await ask(task.polling_url);
 }
 if (task.status !== "completed") throw new Error(task.error ?? task.status);
-const film = await fetch(task.output.urls[0]);
-writeFileSync("film.mp4", Buffer.from(await film.arrayBuffer()));
-console.log("wrote film.mp4 for", task.credit);`,
-    prints: "wrote film.mp4 for N",
+const video = await fetch(task.output.urls[0]);
+writeFileSync("video.mp4", Buffer.from(await video.arrayBuffer()));
+console.log("wrote video.mp4 for", task.credit);`,
+    prints: "wrote video.mp4 for N",
   };
 }

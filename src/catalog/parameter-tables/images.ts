@@ -10,7 +10,7 @@ export const ImageFieldsSchema = Type.Object({
   model: Type.String({ description: "The model's id" }),
   prompt: Type.String({
     minLength: 1,
-    description: "What the picture shows, or what is changed in the given ones",
+    description: "What the image shows, or what is changed in the given ones",
   }),
   async: Type.Optional(
     Type.Boolean({
@@ -23,7 +23,7 @@ export const ImageFieldsSchema = Type.Object({
     300,
     "Seconds until a task that has not ended fails, the wait in the queue included; nothing is charged then",
   ),
-  n: whole([1, 4], 1, "How many pictures"),
+  n: whole([1, 4], 1, "How many images"),
   size: words(
     [
       "512*512",
@@ -39,7 +39,7 @@ export const ImageFieldsSchema = Type.Object({
     "2048*2048",
     "Width and height in pixels; `1024x1024` is the same as `1024*1024`",
   ),
-  image_size: words(["1K", "2K", "4K"], "1K", "How large the picture is"),
+  image_size: words(["1K", "2K", "4K"], "1K", "How large the image is"),
   aspect_ratio: words(
     ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"],
     "1:1",
@@ -47,21 +47,20 @@ export const ImageFieldsSchema = Type.Object({
   ),
   image: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
-      description:
-        "Pictures to start from: links (http, https), data URIs, or base64; PNG, JPEG, WebP or GIF",
+      description: "Images to start from: links (http, https), data URIs, or base64; PNG, JPEG, WebP or GIF",
     }),
   ),
   mask: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        "A PNG with an alpha channel, as a link or a data URI: where it is transparent the first picture is painted anew",
+        "A PNG with an alpha channel, as a link or a data URI: where it is transparent the first image is painted anew",
     }),
   ),
-  seed: whole([-1, 2_147_483_647], -1, "The same seed makes the same picture likelier; -1 is a random one"),
-  quality: words([...QUALITY_NUMBERS, ...QUALITY_WORDS], "1", "How much work goes into the picture"),
+  seed: whole([-1, 2_147_483_647], -1, "The same seed makes the same image likelier; -1 is a random one"),
+  quality: words([...QUALITY_NUMBERS, ...QUALITY_WORDS], "1", "How much work goes into the image"),
   background: words(["opaque", "auto"], "auto", "Whether the background is opaque, or as the model chooses"),
-  output_format: words(["png", "jpeg", "webp"], "png", "The format of the picture's file"),
+  output_format: words(["png", "jpeg", "webp"], "png", "The format of the image's file"),
   version: words(["6", "6.1", "7"], "7", "The version of the model; a number is taken too"),
   niji: words(
     ["close", "0", "5", "6"],
@@ -69,25 +68,25 @@ export const ImageFieldsSchema = Type.Object({
     "The version of Niji, for drawings in its style; `close` and `0` are off, a number is taken too",
   ),
   stylize: whole([0, 1_000], 100, "How strongly the model's own taste shows"),
-  chaos: whole([0, 100], 0, "How different the pictures of a job are from each other"),
-  weird: whole([0, 3_000], 0, "How unusual the pictures are"),
+  chaos: whole([0, 100], 0, "How different the images of a job are from each other"),
+  weird: whole([0, 3_000], 0, "How unusual the images are"),
   sref: Type.Optional(
-    Type.String({ minLength: 1, description: "A link to a picture whose style is followed" }),
+    Type.String({ minLength: 1, description: "A link to an image whose style is followed" }),
   ),
   response_format: words(
     ["b64_json", "url"],
     "b64_json",
-    "`b64_json`, asked for by name, adds the picture's bytes in base64 to the link that every answer has",
+    "`b64_json`, asked for by name, adds the image's bytes in base64 to the link that every answer has",
   ),
 });
 
-/** A request for pictures whose fields are of the interface; whether the model takes them is another question. */
+/** A request for images whose fields are of the interface; whether the model takes them is another question. */
 export type ImageFields = Static<typeof ImageFieldsSchema>;
 
 const asNumbers = (values: readonly string[]): readonly number[] =>
   values.map(Number).filter(Number.isFinite);
 
-/** The interface's table of fields of requests for pictures. */
+/** The interface's table of fields of requests for images. */
 export const IMAGE_TABLE: MediaTable = {
   fields: ImageFieldsSchema,
   always: new Set(["model", "prompt", "async", "timeout", "response_format"]),

@@ -19,7 +19,7 @@ export const whole = (
 /** So descriptions of media end that can be links; of those that can be something else too, the rest is behind it. */
 export const AS_LINKS = ", as links";
 
-/** The fields of an endpoint that makes pictures or films, as the interface has them for all of its models. */
+/** The fields of an endpoint that makes images or videos, as the interface has them for all of its models. */
 export interface MediaTable {
   /** Types, ranges and defaults; each field's description says what it does, without a full stop. */
   readonly fields: TObject;

@@ -7,20 +7,20 @@ const links = (description: string) =>
 /** The fields of `POST /api/v1/videos`, with the interface's types, ranges and defaults. */
 export const VideoFieldsSchema = Type.Object({
   model: Type.String({ description: "The model's id" }),
-  prompt: Type.String({ minLength: 1, description: "What happens in the film" }),
+  prompt: Type.String({ minLength: 1, description: "What happens in the video" }),
   timeout: whole(
     [60, 3_600],
     600,
     "Seconds until a task that has not ended fails, the wait in the queue included; nothing is charged then",
   ),
   duration: words(["5", "10", "15"], "5", "Seconds; a number is taken too"),
-  resolution: words(["480p", "720p", "1080p"], "720p", "How large the film is"),
+  resolution: words(["480p", "720p", "1080p"], "720p", "How large the video is"),
   aspect_ratio: words(
     ["16:9", "9:16"],
     "16:9",
     "Width to height; from text and references only, as frames have their own",
   ),
-  seed: whole([-1, 2_147_483_647], -1, "The same seed makes the same film likelier; -1 is a random one"),
+  seed: whole([-1, 2_147_483_647], -1, "The same seed makes the same video likelier; -1 is a random one"),
   frame_images: Type.Optional(
     Type.Array(
       Type.Union([
@@ -33,7 +33,7 @@ export const VideoFieldsSchema = Type.Object({
       {
         maxItems: 2,
         description:
-          'The picture that the film begins with, and the one that it ends with where the model takes two: links, data URIs or base64, or `{"image_url":"…","frame_type":"first_frame"}`, `last_frame`. Not together with references',
+          'The image that the video begins with, and the one that it ends with where the model takes two: links, data URIs or base64, or `{"image_url":"…","frame_type":"first_frame"}`, `last_frame`. Not together with references',
       },
     ),
   ),
@@ -42,15 +42,15 @@ export const VideoFieldsSchema = Type.Object({
   enable_prompt_expansion: Type.Optional(
     Type.Boolean({ default: false, description: "Let the model write the prompt out first" }),
   ),
-  input_references: links(`Pictures of what or who appears${AS_LINKS}, data URIs or base64`),
-  reference_audios: links(`Sounds to follow${AS_LINKS} or data URIs`),
-  reference_videos: links(`Films whose motion, style or characters are followed${AS_LINKS}`),
+  input_references: links(`Images of what or who appears${AS_LINKS}, data URIs or base64`),
+  reference_audios: links(`Audio to follow${AS_LINKS} or data URIs`),
+  reference_videos: links(`Videos whose motion, style or characters are followed${AS_LINKS}`),
 });
 
-/** A request for a film whose fields are of the interface; whether the model takes them is another question. */
+/** A request for a video whose fields are of the interface; whether the model takes them is another question. */
 export type VideoFields = Static<typeof VideoFieldsSchema>;
 
-/** The interface's table of fields of requests for films. */
+/** The interface's table of fields of requests for videos. */
 export const VIDEO_TABLE: MediaTable = {
   fields: VideoFieldsSchema,
   always: new Set(["model", "prompt", "timeout"]),

@@ -89,7 +89,7 @@ describe.if(isAvailable)("input of messages beside recorded usage", () => {
   const models = loadModelFiles(join(import.meta.dir, "../../../models"));
   const byName = (id: string): Model => models.find((found) => found.id === `anthropic/${id}`) as Model;
 
-  test("the most is never below what Anthropic counted, pictures, documents and searches included", () => {
+  test("the most is never below what Anthropic counted, images, documents and searches included", () => {
     const known: { path: string; counted: number; expected: number; most: number; searches: number }[] = [];
     let unread = 0;
     for (const { path, protocol, request, response } of ["messages", "cross-protocol"].flatMap(

@@ -127,13 +127,13 @@ describe("what is held is the dearest that the request can come to", () => {
       amount: 200n * IN + 1_200_000n,
     },
     {
-      name: "the plain output of a model that has a price for pictures, where text was asked for",
+      name: "the plain output of a model that has a price for images, where text was asked for",
       demand: { maxOutputTokens: 2 },
       facts: { output_modalities: ["text", "image"], prices: { input: 1, output: 5, image_output: 60 } },
       amount: 200n * IN + 2n * OUT,
     },
     {
-      name: "a film at the price of sound, where that is dearer",
+      name: "a video at the price of audio, where that is dearer",
       demand: { maxOutputTokens: 1, media: { video: 1 } },
       facts: {
         input_modalities: ["text", "video"],
@@ -149,7 +149,7 @@ describe("what is held is the dearest that the request can come to", () => {
       amount: 2_200n * IN + OUT,
     },
     {
-      name: "pictures by the model's formula",
+      name: "images by the model's formula",
       demand: {
         maxOutputTokens: 1,
         media: { image: 2 },
@@ -163,7 +163,7 @@ describe("what is held is the dearest that the request can come to", () => {
       amount: 257n * IN + OUT,
     },
     {
-      name: "sound at its own price",
+      name: "audio at its own price",
       demand: { maxOutputTokens: 1, media: { audio: 1 }, buckets: ["audio_input"] },
       facts: {
         input_modalities: ["text", "audio"],

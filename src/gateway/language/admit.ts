@@ -185,13 +185,13 @@ function quote(
       .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
       .map((bucket) => dearestPrice(snapshot, bucket, input))
       .reduce((most, price) => (price > most ? price : most), 0n);
-  // A film may have sound, and its tokens are counted as such.
-  const sound = demand.buckets.includes("audio_input") || demand.media.video !== undefined;
+  // A video may have audio, and its tokens are counted as such.
+  const audio = demand.buckets.includes("audio_input") || demand.media.video !== undefined;
   const inputPrice = dearest([
     "input",
     "cache_write_5m",
     "image_input",
-    ...(sound ? (["audio_input"] as const) : []),
+    ...(audio ? (["audio_input"] as const) : []),
     ...demand.buckets.filter((bucket) => bucket === "cache_write_1h"),
   ]);
   const outputPrice = dearest(["output", "reasoning", ...dearOutputs(model, demand)]);

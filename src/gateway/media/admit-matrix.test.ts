@@ -206,20 +206,20 @@ interface VideoRow extends Row {
   readonly param?: string;
 }
 
-const film = (cell: Cell): readonly Cell[] => [cell, cell, cell];
+const video = (cell: Cell): readonly Cell[] => [cell, cell, cell];
 const NONE: readonly string[] = [];
 
 const VIDEO_ROWS: readonly VideoRow[] = [
-  { name: "prompt of 1,500 characters", ask: { prompt: "x".repeat(1_500) }, cells: film({}) },
+  { name: "prompt of 1,500 characters", ask: { prompt: "x".repeat(1_500) }, cells: video({}) },
   { name: "prompt of 1,501 characters", ask: { prompt: "x".repeat(1_501) }, cells: ["refused", {}, {}] },
-  { name: "prompt of 10,001 characters", ask: { prompt: "x".repeat(10_001) }, cells: film("refused") },
-  { name: "timeout", ask: { timeout: 60 }, cells: film({}) },
-  { name: "seed 7", ask: { seed: 7 }, cells: film({ seed: 7 }) },
-  { name: "seed 2147483647", ask: { seed: 2_147_483_647 }, cells: film({ seed: 2_147_483_647 }) },
+  { name: "prompt of 10,001 characters", ask: { prompt: "x".repeat(10_001) }, cells: video("refused") },
+  { name: "timeout", ask: { timeout: 60 }, cells: video({}) },
+  { name: "seed 7", ask: { seed: 7 }, cells: video({ seed: 7 }) },
+  { name: "seed 2147483647", ask: { seed: 2_147_483_647 }, cells: video({ seed: 2_147_483_647 }) },
   ...["5", "10", "15"].map((duration) => ({
     name: `duration ${duration}`,
     ask: { duration },
-    cells: film({ durationSec: Number(duration) }),
+    cells: video({ durationSec: Number(duration) }),
   })),
   {
     name: "duration 15 with references",
@@ -229,7 +229,7 @@ const VIDEO_ROWS: readonly VideoRow[] = [
   {
     name: "duration 10 with references",
     ask: { duration: "10", input_references: [LINK] },
-    cells: film({ durationSec: 10 }),
+    cells: video({ durationSec: 10 }),
   },
   {
     name: "resolution 480p",
@@ -237,15 +237,15 @@ const VIDEO_ROWS: readonly VideoRow[] = [
     cells: [{ resolution: "720p" }, { resolution: "480p" }, { resolution: "480p" }],
     warned: [["resolution"], NONE, NONE],
   },
-  { name: "resolution 720p", ask: { resolution: "720p" }, cells: film({ resolution: "720p" }) },
+  { name: "resolution 720p", ask: { resolution: "720p" }, cells: video({ resolution: "720p" }) },
   {
     name: "resolution 1080p",
     ask: { resolution: "1080p" },
     cells: [{ resolution: "1080p" }, { resolution: "1080p" }, { resolution: "720p" }],
     warned: [NONE, NONE, ["resolution"]],
   },
-  { name: "aspect_ratio 9:16", ask: { aspect_ratio: "9:16" }, cells: film({ aspectRatio: "9:16" }) },
-  { name: "no aspect_ratio", ask: {}, cells: film({ aspectRatio: "16:9" }) },
+  { name: "aspect_ratio 9:16", ask: { aspect_ratio: "9:16" }, cells: video({ aspectRatio: "9:16" }) },
+  { name: "no aspect_ratio", ask: {}, cells: video({ aspectRatio: "16:9" }) },
   {
     name: "shot_type single",
     ask: { shot_type: "single" },
@@ -292,7 +292,7 @@ const VIDEO_ROWS: readonly VideoRow[] = [
   {
     name: "negative_prompt longer than any prompt",
     ask: { negative_prompt: "x".repeat(10_001) },
-    cells: film("refused"),
+    cells: video("refused"),
   },
   {
     name: "enable_prompt_expansion",
@@ -307,7 +307,7 @@ const VIDEO_ROWS: readonly VideoRow[] = [
     warned: [["enable_prompt_expansion"], ["enable_prompt_expansion"], ["enable_prompt_expansion"]],
   },
   { name: "no enable_prompt_expansion", ask: {}, cells: [{ expandPrompt: false }, {}, {}] },
-  { name: "a first frame", ask: { frame_images: [LINK] }, cells: film({ firstFrame: LINK }) },
+  { name: "a first frame", ask: { frame_images: [LINK] }, cells: video({ firstFrame: LINK }) },
   {
     name: "a first and a last frame",
     ask: { frame_images: [LINK, `${LINK}?2`] },
@@ -325,12 +325,12 @@ const VIDEO_ROWS: readonly VideoRow[] = [
   ...[1, 3, 4].map((count) => ({
     name: `${count} reference_videos`,
     ask: { reference_videos: links(count) },
-    cells: film(count > 3 ? "refused" : { referenceVideos: links(count) }),
+    cells: video(count > 3 ? "refused" : { referenceVideos: links(count) }),
   })),
   {
     name: "five references of both kinds",
     ask: { input_references: links(3), reference_videos: links(2) },
-    cells: film({ referenceImages: links(3), referenceVideos: links(2) }),
+    cells: video({ referenceImages: links(3), referenceVideos: links(2) }),
   },
   {
     name: "six references of both kinds",
@@ -338,29 +338,29 @@ const VIDEO_ROWS: readonly VideoRow[] = [
     cells: ["refused", {}, {}],
   },
   {
-    name: "a sound alone",
+    name: "audio alone",
     ask: { reference_audios: [LINK] },
     cells: [{ referenceAudios: [LINK] }, "refused", "refused"],
   },
   {
-    name: "a sound beside a picture",
+    name: "audio beside an image",
     ask: { reference_audios: [LINK], input_references: [LINK] },
     cells: ["refused", { referenceAudios: [LINK] }, { referenceAudios: [LINK] }],
   },
   {
-    name: "three sounds beside a film",
+    name: "three audio files beside a video",
     ask: { reference_audios: links(3), reference_videos: [LINK] },
     cells: ["refused", { referenceAudios: links(3) }, { referenceAudios: links(3) }],
   },
   {
-    name: "four sounds beside a film",
+    name: "four audio files beside a video",
     ask: { reference_audios: links(4), reference_videos: [LINK] },
-    cells: film("refused"),
+    cells: video("refused"),
   },
   ...["input_references", "reference_videos", "reference_audios"].map((name) => ({
     name: `frame_images together with ${name}`,
     ask: { [name]: [LINK], frame_images: [LINK] },
-    cells: film("refused"),
+    cells: video("refused"),
   })),
 ];
 

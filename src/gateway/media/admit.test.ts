@@ -216,7 +216,7 @@ describe("a field that is null, and one that nobody knows", () => {
 });
 
 describe("what can be said of a task beside its work", () => {
-  test("of pictures whether they are waited for, whether as base64, and for how long", () => {
+  test("of images whether they are waited for, whether as base64, and for how long", () => {
     const of = (more: object) => {
       const { awaited, base64, timeoutSec } = askImage(imageBody(QWEN, more));
       return [awaited, base64, timeoutSec];
@@ -227,7 +227,7 @@ describe("what can be said of a task beside its work", () => {
     expect(of({ response_format: "url" })).toEqual([true, false, 300]);
   });
 
-  test("of films how long they may take; nobody waits for one", () => {
+  test("of videos how long they may take; nobody waits for one", () => {
     expect(askVideo(videoBody(WAN))).toMatchObject({ timeoutSec: 600, awaited: false, base64: false });
     expect(askVideo(videoBody(WAN, { timeout: 3_600 })).timeoutSec).toBe(3_600);
   });
@@ -378,7 +378,7 @@ describe("frames find their place", () => {
   ];
   test.each(cases)("%s", (_, list, want) => expect(frames(list)).toEqual(want));
 
-  test("with frames the film has their shape: another ratio is refused, the default is left out", () => {
+  test("with frames the video has their shape: another ratio is refused, the default is left out", () => {
     const ask = (aspect_ratio: string) => askVideo(videoBody(SEEDANCE, { frame_images: [A], aspect_ratio }));
     expect(ask("16:9").request).not.toHaveProperty("aspectRatio");
     expect(refusalOf(() => ask("9:16"))?.param).toBe("aspect_ratio");
@@ -411,7 +411,7 @@ describe("media of a request", () => {
       expect(taken(link)).toEqual([link]);
   });
 
-  test("are pictures as data URIs, in base64 alone likewise", () => {
+  test("are images as data URIs, in base64 alone likewise", () => {
     expect(taken(PNG)).toEqual([PNG]);
     expect(taken(pngBase64(64, 48))).toEqual([PNG]);
     expect(taken(PNG.replace("data:image/png", "DATA:IMAGE/PNG;name=a.png"))).toEqual([PNG]);
@@ -449,7 +449,7 @@ describe("media of a request", () => {
     ["no host", "https:///a"],
     ["no slashes", "https:x.example/a"],
     ["a very long link", `https://x.example/${"a".repeat(9_000)}`],
-    ["plain words", "a picture of a fox"],
+    ["plain words", "an image of a fox"],
     ["a path", "/etc/passwd"],
     ["an SVG", `data:image/svg+xml;base64,${svg}`],
     ["an SVG that says it is a PNG", `data:image/png;base64,${svg}`],
@@ -463,7 +463,7 @@ describe("media of a request", () => {
     ["base64 with bits left over", `${PNG}AAB=`],
     ["a PNG without a size", pngUri(0, 5)],
     ["a PNG that ends in its header", PNG.slice(0, 42)],
-    ["a film", "data:video/mp4;base64,AAAAGGZ0eXBtcDQy"],
+    ["a video", "data:video/mp4;base64,AAAAGGZ0eXBtcDQy"],
   ];
   test.each(bad)("that are %s are refused", (_, image) => {
     expect(refused(image)).toMatchObject({ kind: "invalid_request_error", param: "image[0]" });
@@ -487,7 +487,7 @@ describe("media of a request", () => {
     expect(frame?.param).toBe("frame_images[0].image_url");
   });
 
-  test("that are sounds and films are links or data URIs, where the provider takes those", () => {
+  test("that are audio and videos are links or data URIs, where the provider takes those", () => {
     const ask = (id: string, more: object) => refusalOf(() => askVideo(videoBody(id, more)));
     const wav = "data:audio/wav;base64,UklGRgAA";
     const beside = { input_references: [LINK] };
@@ -505,7 +505,7 @@ describe("media of a request", () => {
   });
 });
 
-describe("a link into a house is a 400 that names its field, whoever would follow it:", () => {
+describe("a link to a private host is a 400 that names its field, whoever would follow it:", () => {
   const frames = (url: string) => ({ frame_images: [{ image_url: url, frame_type: "first_frame" }] });
   const fields: readonly (readonly [string, (url: string, more?: AskOptions) => unknown])[] = [
     ["image[1]", (url, more) => askImage(imageBody(QWEN, { image: [LINK, url] }), more)],
@@ -562,7 +562,7 @@ describe("a mask", () => {
       expect(ask(mask)?.message).toContain("alpha channel");
   });
 
-  test("has the size of the first picture, where both are known", () => {
+  test("has the size of the first image, where both are known", () => {
     expect(ask(pngUri(64, 48, 6), pngUri(64, 48))).toBeUndefined();
     expect(ask(pngUri(48, 64, 6), pngUri(64, 48))?.message).toContain("64 by 48; it has 48 by 64");
     for (const mask of [pngUri(63, 48, 6), pngUri(64, 47, 6)])

@@ -21,7 +21,7 @@ export interface AdmissionRequest {
   readonly allowedHosts: readonly string[];
 }
 
-/** A request for pictures or a film that may be served. */
+/** A request for images or a video that may be served. */
 export interface TaskAdmission {
   readonly model: MediaModel;
   readonly request: MediaRequest;
@@ -44,7 +44,7 @@ const IMAGE_TIMEOUT_SEC = 300;
 const VIDEO_TIMEOUT_SEC = 600;
 
 /**
- * Decides whether a request for pictures is served, and the most it can cost. Throws a 400 that names the field at
+ * Decides whether a request for images is served, and the most it can cost. Throws a 400 that names the field at
  * fault; never asks anything outside the process.
  */
 export function admitImage({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
@@ -64,7 +64,7 @@ export function admitImage({ offer, caller, body, nowMs, allowedHosts }: Admissi
   };
 }
 
-/** The same for a request for a film, which nobody waits for. */
+/** The same for a request for a video, which nobody waits for. */
 export function admitVideo({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
   const { fields, warnings } = readVideoBody(body);
   const model = findMediaModel(offer, caller, "video", fields.model);

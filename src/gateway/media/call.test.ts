@@ -151,14 +151,14 @@ for (const [name, answer] of [
 
 describe("what is held of a call", () => {
   const MIB = 1024 * 1024;
-  const picture = new Uint8Array(MIB).fill(7).toBase64();
+  const image = new Uint8Array(MIB).fill(7).toBase64();
 
   test("is its request until it was answered or given up", async () => {
     const { call, held, stopping } = open();
     double.handle(() => stallAt(jsonAnswer(200, {}), "start"));
-    const stalled = errorOf(call.send({ method: "POST", path: "/x", json: { image: picture } }));
+    const stalled = errorOf(call.send({ method: "POST", path: "/x", json: { image: image } }));
     await double.waitForRequest(1);
-    expect(held()).toBeWithin(picture.length, picture.length + 100);
+    expect(held()).toBeWithin(image.length, image.length + 100);
     stopping.abort(new TaskStop("lost"));
     await stalled;
     expect(held()).toBe(0);
@@ -166,9 +166,9 @@ describe("what is held of a call", () => {
 
   test("is its answer where that carries media, until the run ends", async () => {
     const { call, held, close } = open();
-    double.handle(() => jsonAnswer(200, { data: [{ b64_json: picture }] }));
+    double.handle(() => jsonAnswer(200, { data: [{ b64_json: image }] }));
     await call.send({ method: "POST", path: "/x", json: { prompt: "x" } });
-    expect(held()).toBeWithin(picture.length, picture.length + 100);
+    expect(held()).toBeWithin(image.length, image.length + 100);
     close();
     expect(held()).toBe(0);
   });
@@ -185,7 +185,7 @@ describe("what is held of a call", () => {
 
     test(`is nothing of an answer that breaks off (${framing})`, async () => {
       const { call, held } = open();
-      double.handle(() => resetAt(jsonAnswer(200, { b64_json: picture }, { framing }), MIB));
+      double.handle(() => resetAt(jsonAnswer(200, { b64_json: image }, { framing }), MIB));
       expect(await errorOf(call.send({ method: "GET", path: "/x" }))).toBeInstanceOf(GatewayError);
       expect(held()).toBe(0);
     });
@@ -197,7 +197,7 @@ describe("what is held of a call", () => {
     await other.take(MIB, new AbortController().signal);
     const { call, clock } = open({}, budget.open());
     double.handle(() => jsonAnswer(200, {}));
-    const sent = call.send({ method: "POST", path: "/x", json: { image: picture } });
+    const sent = call.send({ method: "POST", path: "/x", json: { image: image } });
     await clock.advance(100_000);
     expect(double.requests).toHaveLength(0);
     other.close();

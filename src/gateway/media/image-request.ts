@@ -6,7 +6,7 @@ import { inlineSize, mayBeTransparentPng } from "../../protocols/media-inputs.ts
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";
 
 /**
- * A request for pictures as this model takes it, with its defaults filled in. A field that it does not take must have
+ * A request for images as this model takes it, with its defaults filled in. A field that it does not take must have
  * the interface's default. Throws a 400 that names field and model.
  */
 export function imageRequestOf(model: MediaModel, given: ImageFields): ImageRequest {
@@ -24,7 +24,7 @@ export function imageRequestOf(model: MediaModel, given: ImageFields): ImageRequ
   return {
     kind: "image",
     prompt,
-    n: model.media.picturesPerJob ?? n ?? 1,
+    n: model.media.imagesPerJob ?? n ?? 1,
     ...(seed === -1 ? {} : { seed }),
     ...(size === undefined ? {} : { size: pixels(size) }),
     ...(image_size === undefined ? {} : { imageSize: image_size }),
@@ -75,8 +75,8 @@ function isEmpty(value: unknown): boolean {
 
 function refusal({ id, media }: MediaModel, name: string): Error {
   const why =
-    name === "n" && media.picturesPerJob !== undefined
-      ? `${id} makes ${media.picturesPerJob} pictures at a time, and n cannot be asked for`
+    name === "n" && media.imagesPerJob !== undefined
+      ? `${id} makes ${media.imagesPerJob} images at a time, and n cannot be asked for`
       : `${id} does not take ${name}`;
   return notTaken(`${why}: leave it out.`, name);
 }
@@ -133,7 +133,7 @@ function checkMask(model: MediaModel, mask: string, images: readonly string[]): 
   if (size === undefined || first === undefined) return;
   if (size.width !== first.width || size.height !== first.height)
     throw notTaken(
-      `mask must have the size of the first picture, ${first.width} by ${first.height}; it has ${size.width} by ${size.height}.`,
+      `mask must have the size of the first image, ${first.width} by ${first.height}; it has ${size.width} by ${size.height}.`,
       "mask",
     );
 }

@@ -21,7 +21,7 @@ import {
 } from "./task.ts";
 
 /**
- * Makes pictures: a 202 with the task where the request says `async`, else the result once there is one. Both are the
+ * Makes images: a 202 with the task where the request says `async`, else the result once there is one. Both are the
  * same task. Throws a `GatewayError` for everything else.
  */
 export function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {

@@ -124,30 +124,30 @@ describe("what is held of inputs", () => {
     const all = createByteBudget(() => 1);
     return { all, memory: all.open() };
   };
-  const picture = new Uint8Array(1_000_000);
-  picture.set(PNG);
+  const image = new Uint8Array(1_000_000);
+  image.set(PNG);
 
   test("is as much as they have, from before their first byte: by a URL, whether its length is said or not", async () => {
-    for (const length of [undefined, picture.length]) {
+    for (const length of [undefined, image.length]) {
       const { all, memory } = open();
       const held: number[] = [];
       const pieces = async function* () {
         held.push(all.taken());
-        yield picture;
+        yield image;
       };
       const load = loadInput("https://a.example/x.png", "image", {
         signal,
         memory,
         fetch: (_url, _options, take) => take({ pieces: pieces(), length }),
       });
-      expect((await load).bytes.length).toBe(picture.length);
-      expect([...held, all.taken()]).toEqual([length ?? MAX_INPUT_BYTES.image, picture.length]);
+      expect((await load).bytes.length).toBe(image.length);
+      expect([...held, all.taken()]).toEqual([length ?? MAX_INPUT_BYTES.image, image.length]);
     }
   });
 
   test("is as much as they have as data URIs", async () => {
     const { all, memory } = open();
-    await loadInput(uri(picture, "image/png"), "image", { ...nowhere, memory });
-    expect(all.taken()).toBeWithin(picture.length, picture.length + 3);
+    await loadInput(uri(image, "image/png"), "image", { ...nowhere, memory });
+    expect(all.taken()).toBeWithin(image.length, image.length + 3);
   });
 });

@@ -17,9 +17,9 @@ export const MAX_INPUT_BYTES: Readonly<Record<MediaKind, number>> = {
 const FETCH_MS: Readonly<Record<MediaKind, number>> = { image: 30_000, audio: 30_000, video: 120_000 };
 
 const FORMATS: Readonly<Record<MediaKind, string>> = {
-  image: "a PNG, JPEG, WebP or GIF picture",
-  audio: "an MP3, WAV, M4A or Ogg sound",
-  video: "an MP4, QuickTime or WebM film",
+  image: "a PNG, JPEG, WebP or GIF image",
+  audio: "an MP3, WAV, M4A or Ogg audio file",
+  video: "an MP4, QuickTime or WebM video",
 };
 
 /** What inputs are loaded with. */

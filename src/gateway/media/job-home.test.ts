@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Readable } from "node:stream";
 import {
-  FILM,
+  VIDEO,
   mediaModel,
   mediaOffer,
   createTestFiles,
@@ -9,7 +9,7 @@ import {
   keepingLog,
 } from "../../../test/gateway/media-run.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { testFilm } from "../../../test/upstream/media/result-files.ts";
+import { testVideo } from "../../../test/upstream/media/result-files.ts";
 import { createByteBudget } from "../../core/byte-budget.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
@@ -85,7 +85,7 @@ describe("a job is asked after", () => {
   });
 });
 
-test("a film that runs when the address of its provider is changed is made to its end", async () => {
+test("a video that runs when the address of its provider is changed is made to its end", async () => {
   const clock = createFakeClock();
   const model = mediaModel("video", { prices: { second: 0.1 } }, [
     { provider: "dashscope", upstreamId: "wan2.6-t2v" },
@@ -104,14 +104,15 @@ test("a film that runs when the address of its provider is changed is made to it
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     assets: createTestFiles(),
-    fetch: (_url, _options, take) => take({ pieces: Readable.from([testFilm()]), length: testFilm().length }),
+    fetch: (_url, _options, take) =>
+      take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),
     memory: createByteBudget(() => 1),
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,
     log: keepingLog(),
   });
-  const run = createTestRun({ clock, model, request: FILM });
+  const run = createTestRun({ clock, model, request: VIDEO });
   const first = runner(run);
   await clock.advance(5_000);
   run.stop("shutdown");

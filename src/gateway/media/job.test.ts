@@ -3,11 +3,11 @@ import { createFakeClock, type FakeClock } from "../../../test/gateway/fake-cloc
 import {
   createTestFiles,
   createTestRun,
-  FILM,
+  VIDEO,
   keepingLog,
   mediaModel,
   mediaOffer,
-  PICTURE,
+  IMAGE,
   type TestFiles,
   type TestRun,
   type TestRunOptions,
@@ -20,7 +20,7 @@ import {
   unknownJob,
   working,
 } from "../../../test/gateway/scripted-maker.ts";
-import { testFilm, testPicture } from "../../../test/upstream/media/result-files.ts";
+import { testVideo, testImage } from "../../../test/upstream/media/result-files.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import { Readable } from "node:stream";
 import { createByteBudget } from "../../core/byte-budget.ts";
@@ -35,8 +35,8 @@ import { createMediaRunner } from "./job.ts";
 const IMAGE_MODEL = mediaModel("image", { prices: { image: 0.035 } });
 const VIDEO_MODEL = mediaModel("video", { prices: { second: 0.1 } });
 
-const picture = (): MediaOutput => ({ bytes: testPicture() });
-const done = (outputs: readonly MediaOutput[] = [picture()], more: Partial<MediaDone> = {}): MediaDone => ({
+const image = (): MediaOutput => ({ bytes: testImage() });
+const done = (outputs: readonly MediaOutput[] = [image()], more: Partial<MediaDone> = {}): MediaDone => ({
   state: "done",
   outputs,
   ...more,
@@ -77,7 +77,7 @@ function scene(
   const memory = createByteBudget(() => 1);
   const fetched: string[] = [];
   const bounds: number[] = [];
-  const request = more.request ?? PICTURE;
+  const request = more.request ?? IMAGE;
   const model = more.model ?? (request.kind === "image" ? IMAGE_MODEL : VIDEO_MODEL);
   const runner = createMediaRunner({
     offer: () => mediaOffer([model], [maker.provider]),
@@ -563,7 +563,7 @@ describe("a run that is to stop", () => {
   }
 
   test("by a shutdown amid a sending that makes it all, still takes what comes soon", async () => {
-    const it = scene({ create: ["later"] }, { behind: () => testPicture() });
+    const it = scene({ create: ["later"] }, { behind: () => testImage() });
     const running = it.begin();
     await it.clock.advance(0);
     it.run.stop("shutdown");
@@ -583,7 +583,7 @@ describe("a run that is to stop", () => {
     test(`amid taking over what ${create.state === "done" ? "was answered" : "a job made"}, because of ${reason}: ${want} when that takes ${fetchMs} ms`, async () => {
       const it = scene(
         { create: [create], poll: [done([{ url: "https://files.invalid/a" }])], cancel: [true] },
-        { behind: () => testPicture(), fetchMs },
+        { behind: () => testImage(), fetchMs },
       );
       const running = it.begin();
       for (let passedMs = 0; it.fetched.length === 0 && passedMs < 5_000; passedMs += 500)
@@ -606,19 +606,17 @@ describe("outputs", () => {
   const url = (name: string): MediaOutput => ({ url: `https://files.invalid/${name}` });
 
   test("are kept in their order, and the client is charged for each", async () => {
-    const pictures = [testPicture(10, 10), testPicture(20, 10), testPicture(30, 10)];
+    const images = [testImage(10, 10), testImage(20, 10), testImage(30, 10)];
     const { outcome, files } = scene(
-      { create: [done(pictures.map((bytes) => ({ bytes })))] },
-      { request: { ...PICTURE, n: 3 } },
+      { create: [done(images.map((bytes) => ({ bytes })))] },
+      { request: { ...IMAGE, n: 3 } },
     );
     const end = await outcome();
     expect(told(end)).toBe("3 for 1050000000");
     const names = end.kind === "completed" ? end.result.files.map(({ name }) => name) : [];
     expect(files.stored.map(({ name }) => name).toSorted()).toEqual([...names].toSorted());
     expect(names).toEqual(
-      pictures.map(
-        (bytes) => `${new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 16)}.png`,
-      ),
+      images.map((bytes) => `${new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 16)}.png`),
     );
   });
 
@@ -627,11 +625,11 @@ describe("outputs", () => {
     const { outcome, fetched, log } = scene(
       { create: [done([url("a"), url("gone"), url("late")])] },
       {
-        request: { ...PICTURE, n: 3 },
+        request: { ...IMAGE, n: 3 },
         behind(at) {
           tries[at] = (tries[at] ?? 0) + 1;
           if (at.endsWith("gone")) return "refused";
-          return at.endsWith("late") && tries[at] < 3 ? "refused" : testPicture();
+          return at.endsWith("late") && tries[at] < 3 ? "refused" : testImage();
         },
       },
     );
@@ -644,11 +642,9 @@ describe("outputs", () => {
   test("wait for their store, however long it is away, and are asked for again by their address", async () => {
     const { outcome, files, fetched, clock } = scene(
       {
-        create: [
-          done([url("a"), { bytes: testPicture(20, 10) }, { base64: testPicture(30, 10).toBase64() }]),
-        ],
+        create: [done([url("a"), { bytes: testImage(20, 10) }, { base64: testImage(30, 10).toBase64() }])],
       },
-      { request: { ...PICTURE, n: 3 }, behind: () => testPicture() },
+      { request: { ...IMAGE, n: 3 }, behind: () => testImage() },
     );
     const store = files.store.bind(files);
     const startMs = clock.nowMs();
@@ -669,15 +665,15 @@ describe("outputs", () => {
   });
 
   test("are as large as what is kept of one", async () => {
-    const { outcome, bounds } = scene({ create: [done([url("a")])] }, { behind: () => testPicture() });
+    const { outcome, bounds } = scene({ create: [done([url("a")])] }, { behind: () => testImage() });
     await outcome();
     expect(bounds).toEqual([MAX_FILE_BYTES.image]);
   });
 
   test("in base64 that is none are left out at once, the others are kept", async () => {
     const { outcome, clock, log } = scene(
-      { create: [done([{ base64: "!" }, { base64: "" }, { base64: testPicture().toBase64() }])] },
-      { request: { ...PICTURE, n: 3 } },
+      { create: [done([{ base64: "!" }, { base64: "" }, { base64: testImage().toBase64() }])] },
+      { request: { ...IMAGE, n: 3 } },
     );
     const startMs = clock.nowMs();
     expect(told(await outcome())).toBe("1 for 350000000");
@@ -686,33 +682,36 @@ describe("outputs", () => {
   });
 
   test("beyond those that were asked for are left out, and nobody pays for them", async () => {
-    const five = [10, 20, 30, 40, 50].map((width) => ({ bytes: testPicture(width, 10) }));
-    const { outcome, files } = scene({ create: [done(five)] }, { request: { ...PICTURE, n: 4 } });
+    const five = [10, 20, 30, 40, 50].map((width) => ({ bytes: testImage(width, 10) }));
+    const { outcome, files } = scene({ create: [done(five)] }, { request: { ...IMAGE, n: 4 } });
     expect(told(await outcome())).toBe("4 for 1400000000");
     expect(files.stored).toHaveLength(4);
-    const film = scene({ create: [done([{ bytes: testFilm() }, { bytes: testFilm() }])] }, { request: FILM });
-    expect(told(await film.outcome())).toBe("1 for 5000000000");
+    const video = scene(
+      { create: [done([{ bytes: testVideo() }, { bytes: testVideo() }])] },
+      { request: VIDEO },
+    );
+    expect(told(await video.outcome())).toBe("1 for 5000000000");
   });
 
   test("that are none of what was asked for make the task fail, at the operator's loss", async () => {
     const page = new TextEncoder().encode("<html>");
-    for (const outputs of [[], [{ bytes: page }], [{ bytes: testFilm() }], [url("page")]]) {
+    for (const outputs of [[], [{ bytes: page }], [{ bytes: testVideo() }], [url("page")]]) {
       const { outcome, maker } = scene({ create: [done(outputs)] }, { behind: () => page });
       expect(told(await outcome())).toBe("generation_error, unfinished");
       expect(maker.calls).toEqual(["create 1"]);
     }
   });
 
-  test("of a film are charged by the seconds that the provider bills, else by those asked for", async () => {
-    const film: MediaOutput = { bytes: testFilm() };
+  test("of a video are charged by the seconds that the provider bills, else by those asked for", async () => {
+    const video: MediaOutput = { bytes: testVideo() };
     for (const [usage, used] of [
       [undefined, 5_000_000_000n],
       [{ ...NO_USAGE, seconds: 4.2 }, 5_000_000_000n],
       [{ ...NO_USAGE, seconds: 3 }, 3_000_000_000n],
     ] as const) {
       const { outcome } = scene(
-        { create: [done([film], usage === undefined ? {} : { usage })] },
-        { request: FILM, amount: 100_000_000_000n },
+        { create: [done([video], usage === undefined ? {} : { usage })] },
+        { request: VIDEO, amount: 100_000_000_000n },
       );
       const end = await outcome();
       expect(end.kind === "completed" ? end.used : end.kind).toBe(used);
@@ -749,7 +748,7 @@ describe("a task that nobody can do any more", () => {
   ] as const) {
     test(`because there ${name} fails`, async () => {
       const { clock, run, begin, log } = scene({ create: [done()] });
-      const other = createTestRun({ clock, model: IMAGE_MODEL, request: PICTURE, ...more });
+      const other = createTestRun({ clock, model: IMAGE_MODEL, request: IMAGE, ...more });
       expect(told(await begin(other))).toBe("generation_error");
       expect(log.lines.map(({ level }) => level)).toEqual(["error"]);
       expect(run.steps).toEqual([]);

@@ -10,7 +10,7 @@ import { upstreamIdFor } from "../../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../../providers/media.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
-import { createGridCutter, type GridCutter } from "../../runtime/pictures/grid-cutter.ts";
+import { createGridCutter, type GridCutter } from "../../runtime/images/grid-cutter.ts";
 import { type TaskOutcome, type TaskRun, type TaskRunner, TaskStop } from "../../tasks/runner.ts";
 import type { Offer } from "../offer.ts";
 import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
@@ -52,7 +52,7 @@ const GRACE_MS = 2_500;
 /** A provider that is told to stop is told so at most this often, and has this long each time. */
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
-/** The work of pictures and films: at the provider that the task was claimed for, from wherever an earlier run left it. */
+/** The work of images and videos: at the provider that the task was claimed for, from wherever an earlier run left it. */
 export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
   const cutGrid = createGridCutter();
   return async (run) => {

@@ -1,7 +1,7 @@
 import { jsonValue } from "../../protocols/answer-json.ts";
 
 /**
- * Long texts of providers' answers: pictures in base64, of up to some dozens of megabytes. They stay the bytes that they
+ * Long texts of providers' answers: images in base64, of up to some dozens of megabytes. They stay the bytes that they
  * came as, and stand in the JSON under short names; so that none is ever held twice, nor read in one go.
  */
 export interface LongTexts {

@@ -8,8 +8,8 @@ import type { Failpoint } from "../../core/failpoint.ts";
 import type { Random } from "../../core/random.ts";
 import type { ResultFile } from "../../core/task.ts";
 import type { MediaOutput } from "../../providers/media.ts";
-import type { Grid } from "../../runtime/pictures/cut-grid.ts";
-import type { GridCutter } from "../../runtime/pictures/grid-cutter.ts";
+import type { Grid } from "../../runtime/images/cut-grid.ts";
+import type { GridCutter } from "../../runtime/images/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../../tasks/runner.ts";
 import type { FetchedFile, GuardedFetch } from "../fetch/guarded-fetch.ts";
 import { wholeFile } from "../fetch/whole-file.ts";
@@ -46,7 +46,7 @@ const FETCH_MS = { image: 60_000, video: 120_000 } as const;
 
 /**
  * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for; of a grid each
- * of its pictures is a file. One that cannot be had, or is not what was asked for, is left out; while the store is away
+ * of its images is a file. One that cannot be had, or is not what was asked for, is left out; while the store is away
  * they wait for it. None is held as a whole but a grid. Rejects with the signal's reason.
  */
 export async function keepOutputs(
@@ -60,7 +60,7 @@ export async function keepOutputs(
   return kept.flat().slice(0, parts.asked);
 }
 
-/** How many pictures or films these outputs are. */
+/** How many images or videos these outputs are. */
 export function countOf(outputs: readonly MediaOutput[]): number {
   return outputs.reduce((sum, { grid }) => sum + (grid === undefined ? 1 : grid.columns * grid.rows), 0);
 }
@@ -93,7 +93,7 @@ function keepFile(parts: OutputParts, output: MediaOutput): Promise<readonly Res
   });
 }
 
-/** Cuts a grid, which takes all of it, and stores its pictures. */
+/** Cuts a grid, which takes all of it, and stores its images. */
 async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Promise<readonly ResultFile[]> {
   const { memory, signal } = parts;
   const room = MAX_FILE_BYTES.image;
@@ -101,8 +101,8 @@ async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Pr
   try {
     const file = await wholeOutput(parts, output);
     const kept: ResultFile[] = [];
-    for (const picture of await parts.cutGrid(file, grid))
-      kept.push(...(await untilStored(parts, () => store(parts, picture))));
+    for (const image of await parts.cutGrid(file, grid))
+      kept.push(...(await untilStored(parts, () => store(parts, image))));
     return kept;
   } finally {
     memory.give(room);

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { FILM, PICTURE } from "../../../test/gateway/media-run.ts";
+import { VIDEO, IMAGE } from "../../../test/gateway/media-run.ts";
 import type { MediaRequest } from "../../core/media.ts";
 import { readMediaPayload } from "./payload.ts";
 
 const through = (value: unknown): unknown => readMediaPayload(JSON.parse(JSON.stringify(value)));
 
 const requests: readonly MediaRequest[] = [
-  PICTURE,
+  IMAGE,
   {
-    ...PICTURE,
+    ...IMAGE,
     n: 4,
     seed: 0,
     size: { width: 1_024, height: 768 },
@@ -28,9 +28,9 @@ const requests: readonly MediaRequest[] = [
       sref: "https://a.example/s",
     },
   },
-  FILM,
+  VIDEO,
   {
-    ...FILM,
+    ...VIDEO,
     seed: 2_147_483_647,
     resolution: "1080p",
     shotType: "multi",
@@ -51,7 +51,7 @@ for (const [i, request] of requests.entries())
   });
 
 test("members that this version does not know stay", () => {
-  const payload = { request: { ...PICTURE, novel: 1 }, clientHeaders: {}, novel: 2 };
+  const payload = { request: { ...IMAGE, novel: 1 }, clientHeaders: {}, novel: 2 };
   expect(through(payload)).toEqual(payload);
 });
 
@@ -60,11 +60,11 @@ test("what is not of this form is none", () => {
     null,
     "{}",
     {},
-    { request: PICTURE },
-    { request: { ...PICTURE, kind: "sound" }, clientHeaders: {} },
-    { request: { ...PICTURE, n: 1.5 }, clientHeaders: {} },
-    { request: { ...FILM, referenceImages: "a" }, clientHeaders: {} },
-    { request: PICTURE, clientHeaders: { a: 1 } },
+    { request: IMAGE },
+    { request: { ...IMAGE, kind: "sound" }, clientHeaders: {} },
+    { request: { ...IMAGE, n: 1.5 }, clientHeaders: {} },
+    { request: { ...VIDEO, referenceImages: "a" }, clientHeaders: {} },
+    { request: IMAGE, clientHeaders: { a: 1 } },
   ])
     expect(through(value)).toBeUndefined();
 });

@@ -41,14 +41,14 @@ const GPT = "openai/gpt-image-2";
 const WAN = "alibaba/wan-2.6";
 const SEEDANCE = "bytedance/seedance-2.0";
 const FAST = "bytedance/seedance-2.0-fast";
-const FILM = { reference_videos: [LINK] };
+const VIDEO = { reference_videos: [LINK] };
 
 describe("what is sold by the piece is held at its price, no more", () => {
   const cases: readonly (readonly [string, object, string])[] = [
     [QWEN, {}, "350"],
     [QWEN, { n: 4 }, "1400"],
     [QWEN, { size: "512*512", n: 2 }, "700"],
-    // Four pictures, whatever is asked for.
+    // Four images, whatever is asked for.
     [MIDJOURNEY, {}, "1000"],
     [MIDJOURNEY, { n: 1, quality: "2" }, "1000"],
     [WAN, {}, "5000"],
@@ -56,9 +56,9 @@ describe("what is sold by the piece is held at its price, no more", () => {
     [WAN, { duration: "10" }, "10000"],
     [WAN, { duration: "15", resolution: "1080p" }, "22500"],
     [WAN, { input_references: [LINK] }, "5000"],
-    // Up to five seconds of given films are charged as well.
-    [WAN, FILM, "10000"],
-    [WAN, { ...FILM, resolution: "1080p", duration: "10" }, "22500"],
+    // Up to five seconds of given videos are charged as well.
+    [WAN, VIDEO, "10000"],
+    [WAN, { ...VIDEO, resolution: "1080p", duration: "10" }, "22500"],
   ];
   test.each(cases)("%s with %j: %s", (id, more, credits) => {
     const { amount } = ask(id, more);
@@ -69,7 +69,7 @@ describe("what is sold by the piece is held at its price, no more", () => {
 describe("what is sold by tokens is held with room for what is counted", () => {
   /** Usages as the vendors told them, or as their rules say. */
   const cases: readonly (readonly [string, object, Partial<Usage>, string])[] = [
-    // OpenAI's own sample of a picture of medium quality.
+    // OpenAI's own sample of an image of medium quality.
     [GPT, { quality: "medium" }, { input: 12, imageOutput: 1_756 }, "527.4"],
     [GPT, { quality: "auto" }, { input: 12, imageOutput: 7_024 }, "2107.8"],
     [GPT, { quality: "high", size: "2048*2048", n: 4 }, { input: 48, imageOutput: 57_088 }, "17128.8"],
@@ -88,33 +88,33 @@ describe("what is sold by tokens is held with room for what is counted", () => {
     // Ark counts a frame more than the seconds have.
     [SEEDANCE, {}, { output: 108_900 }, "7623"],
     [SEEDANCE, { duration: "15", resolution: "1080p" }, { output: 731_025 }, "56288.925"],
-    [SEEDANCE, { ...FILM, duration: "5" }, { output: 432_900 }, "18614.7"],
-    [SEEDANCE, { ...FILM, resolution: "1080p" }, { output: 974_025 }, "45779.175"],
+    [SEEDANCE, { ...VIDEO, duration: "5" }, { output: 432_900 }, "18614.7"],
+    [SEEDANCE, { ...VIDEO, resolution: "1080p" }, { output: 974_025 }, "45779.175"],
     [FAST, { resolution: "480p" }, { output: 50_638 }, "2835.728"],
     [FAST, { resolution: "1080p" }, { output: 108_900 }, "6098.4"],
-    [FAST, FILM, { output: 432_900 }, "14285.7"],
+    [FAST, VIDEO, { output: 432_900 }, "14285.7"],
   ];
   test.each(cases)("%s with %j", (id, more, usage, credits) => {
     const admission = ask(id, more);
     const charged = charge(admission, usage);
     expect(creditsText(charged)).toBe(credits);
     expect(admission.amount).toBeGreaterThanOrEqual(charged);
-    // Room, not a multiple: of a short film or a plain picture less than half as much again.
+    // Room, not a multiple: of a short video or a plain image less than half as much again.
     if (!("image" in more) && !("n" in more))
       expect(Number(admission.amount) / Number(charged)).toBeLessThan(1.5);
   });
 
-  test("a picture is held with five percent of room, and a prompt with what vendors put around it", () => {
+  test("an image is held with five percent of room, and a prompt with what vendors put around it", () => {
     // 196 tokens and 5 % of them, rounded up; nine characters are at most five tokens, and 64 stand around them.
     expect(creditsText(ask(GPT, { quality: "low" }).amount)).toBe(String(206 * 0.3 + (5 + 64) * 0.05));
   });
 
-  test("each picture of several reads its input anew", () => {
+  test("each image of several reads its input anew", () => {
     const of = (n: number): bigint => ask(GEMINI, { n, image: [LINK, LINK] }).amount;
     expect(of(4)).toBeGreaterThan(4n * of(1) - 1_000_000n);
   });
 
-  test("a given picture whose size is known is held for what it comes to, one by link for the most", () => {
+  test("a given image whose size is known is held for what it comes to, one by link for the most", () => {
     const of = (image: string): bigint => ask("openai/gpt-image-2/edit", { image: [image] }).amount;
     expect(of(pngUri(128, 128))).toBeLessThan(of(pngUri(1_024, 1_024)));
     expect(of(pngUri(1_024, 1_024))).toBeLessThan(of(LINK));
@@ -134,7 +134,7 @@ describe("prices are fixed with what they depend on, defaults filled in", () => 
     [GPT, {}, { size: "1024*1024", quality: "auto" }],
     [GPT, { quality: 0.5 }, { size: "1024*1024", quality: "medium" }],
     [WAN, { resolution: "480p" }, { resolution: "720p", hasVideo: false }],
-    [SEEDANCE, FILM, { resolution: "720p", hasVideo: true }],
+    [SEEDANCE, VIDEO, { resolution: "720p", hasVideo: true }],
     [FAST, { resolution: "1080p" }, { resolution: "720p", hasVideo: false }],
   ];
   test.each(cases)("%s with %j: %j", (id, more, facts) => {
@@ -160,7 +160,7 @@ function pricedFields({ category, media }: MediaModel): Record<string, fc.Arbitr
     };
   }
   return {
-    n: media.picturesPerJob === undefined ? fc.integer({ min: 1, max: 4 }) : fc.constant(1),
+    n: media.imagesPerJob === undefined ? fc.integer({ min: 1, max: 4 }) : fc.constant(1),
     prompt: fc.string({ minLength: 1, maxLength: 700, unit: "grapheme-ascii" }),
     ...(image_size === undefined ? {} : { image_size: fc.constantFrom("1K", "2K", "4K") }),
     ...(size === undefined ? {} : { size: fc.constantFrom(...(size.values ?? ["512*512", "2048*2048"])) }),
@@ -192,15 +192,15 @@ test("a hold is never below what the request usually comes to, all of it deliver
   );
 });
 
-test("the most seconds of a film are its own, and of given ones what the vendor charges", () => {
+test("the most seconds of a video are its own, and of given ones what the vendor charges", () => {
   const most = (id: string, more: object): number => {
     const { model, request } = ask(id, more);
-    if (request.kind !== "video") throw new Error("no film");
+    if (request.kind !== "video") throw new Error("no video");
     return mostSecondsOf(model, request);
   };
   expect(most(WAN, {})).toBe(5);
-  expect(most(WAN, { duration: "10", ...FILM })).toBe(15);
-  expect(most(SEEDANCE, { duration: "15", ...FILM })).toBe(30);
+  expect(most(WAN, { duration: "10", ...VIDEO })).toBe(15);
+  expect(most(SEEDANCE, { duration: "15", ...VIDEO })).toBe(30);
 });
 
 test("input that is surely longer than the model's context is too large", () => {

@@ -39,39 +39,39 @@ export function quoteMedia(model: MediaModel, request: MediaRequest, nowMs: numb
   };
 }
 
-/** What a request comes to whose provider tells nothing but how many pictures or films it has made. */
+/** What a request comes to whose provider tells nothing but how many images or videos it has made. */
 export function usageOfOutputs(model: MediaModel, request: MediaRequest, delivered: number): Usage {
   const tokens = delivered * tokensFor(model.media.outputTokens, priceFacts(request));
   if (request.kind === "video") {
     const { durationSec } = request;
     return { ...NO_USAGE, output: tokens * durationSec, seconds: delivered * durationSec };
   }
-  const { text, pictures } = inputOf(model, request);
+  const { text, images } = inputOf(model, request);
   return {
     ...NO_USAGE,
     input: delivered * text.expected,
-    imageInput: delivered * pictures.expected,
+    imageInput: delivered * images.expected,
     imageOutput: tokens,
     images: delivered,
   };
 }
 
-/** Each picture is billed as a call of its own, which reads the input anew. */
+/** Each image is billed as a call of its own, which reads the input anew. */
 function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
-  const { text, pictures } = inputOf(model, request);
+  const { text, images } = inputOf(model, request);
   const { n } = request;
   const { outputTokens, textTokens } = model.media;
   return {
     ...NO_USAGE,
     input: n * text.ceiling,
-    imageInput: n * pictures.ceiling,
+    imageInput: n * images.ceiling,
     output: n * textTokens,
     imageOutput: withMargin(n * tokensFor(outputTokens, priceFacts(request))),
     images: n,
   };
 }
 
-/** The most seconds of a film that are charged: those that were given may count as those that are made. */
+/** The most seconds of a video that are charged: those that were given may count as those that are made. */
 export function mostSecondsOf({ media }: MediaModel, request: VideoRequest): number {
   return request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
 }
@@ -94,7 +94,7 @@ interface Estimate {
 function inputOf(
   model: MediaModel,
   { prompt, images, mask }: ImageRequest,
-): { readonly text: Estimate; readonly pictures: Estimate } {
+): { readonly text: Estimate; readonly images: Estimate } {
   const size = { ascii: 0, alphabetic: 0, ideographic: 0 };
   measureText(prompt, size);
   const text = estimateTokens(size);
@@ -104,14 +104,14 @@ function inputOf(
   });
   return {
     text: { expected: text.expected, ceiling: text.ceiling + AROUND_PROMPT },
-    pictures: mediaTokens(model, { media: {}, mediaBytes: 0, images: given }),
+    images: mediaTokens(model, { media: {}, mediaBytes: 0, images: given }),
   };
 }
 
 /** Throws a 400 when the input is surely longer than what the model takes. */
 export function checkContext(model: MediaModel, request: ImageRequest): void {
-  const { text, pictures } = inputOf(model, request);
-  const expected = text.expected + pictures.expected;
+  const { text, images } = inputOf(model, request);
+  const expected = text.expected + images.expected;
   if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
   throw new GatewayError(
     "input_too_large",

@@ -27,13 +27,13 @@ const BUSY_SEC = 10;
 const KINDS = {
   image: {
     limitedAs: "rate_limit_error",
-    less: "fewer or smaller pictures",
+    less: "fewer or smaller images",
     tooMany: (message: string) => new GatewayError("rate_limit_error", message, { retryAfterSec: BUSY_SEC }),
   },
   video: {
-    // The interface lists no 429 for films.
+    // The interface lists no 429 for videos.
     limitedAs: "overloaded_error",
-    less: "a shorter or smaller film",
+    less: "a shorter or smaller video",
     tooMany: (message: string) => new GatewayError("invalid_request_error", message),
   },
 } as const;

@@ -179,7 +179,7 @@ describe("submitting", () => {
   });
 
   const refusals = [
-    ["insufficient_credits", 402, "insufficient_credits", "fewer or smaller pictures"],
+    ["insufficient_credits", 402, "insufficient_credits", "fewer or smaller images"],
     ["budget_exceeded", 402, "insufficient_credits", "budget"],
     ["key_not_live", 401, "auth_error", "key"],
     ["too_many_pending", 429, "rate_limit_error", "waiting"],
@@ -193,7 +193,7 @@ describe("submitting", () => {
     });
   }
 
-  test("too many films is 400 and says so: there is no 429 for them", async () => {
+  test("too many videos is 400 and says so: there is no 429 for them", async () => {
     const error = await errorOf(open({ submit: async () => "too_many_pending" }).submit("video"));
     expect([error.status, error.type]).toEqual([400, "invalid_request_error"]);
     expect(error.message).toContain("as many tasks waiting as it may have");

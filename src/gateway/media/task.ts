@@ -11,7 +11,7 @@ import type { RequestRecord } from "../request-record.ts";
 import { readStore } from "../store-read.ts";
 import { providerHeaders } from "./provider.ts";
 
-/** What the use cases of pictures and films need. */
+/** What the use cases of images and videos need. */
 export interface MediaServices {
   readonly tasks: Tasks;
   readonly assets: Assets;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { FILM, mediaModel, PICTURE } from "../../../test/gateway/media-run.ts";
+import { VIDEO, mediaModel, IMAGE } from "../../../test/gateway/media-run.ts";
 import { priceFacts } from "../../core/media-model.ts";
 import type { Model } from "../../core/model.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
@@ -12,7 +12,7 @@ function media(model: Model): MediaModel {
   return { ...model, media: model.media };
 }
 
-const BY_PICTURE = media(mediaModel("image", { prices: { image: 0.035 } }));
+const BY_IMAGE = media(mediaModel("image", { prices: { image: 0.035 } }));
 const BY_TOKEN = media(
   mediaModel("image", {
     prices: { input: 5, image_input: 8, image_output: 30 },
@@ -25,7 +25,7 @@ const BY_SECOND = media(
     media: { parameters: { prompt: {} }, input_video_seconds: 5 },
   }),
 );
-const FILM_BY_TOKEN = media(
+const VIDEO_BY_TOKEN = media(
   mediaModel("video", {
     prices: { output: [{ when: { has_video: true }, price: 4 }, { price: 7 }] },
     media: { parameters: { prompt: {} }, output_tokens: [{ tokens: 20_000 }], input_video_seconds: 15 },
@@ -33,7 +33,7 @@ const FILM_BY_TOKEN = media(
 );
 
 function charge(model: MediaModel, more: Partial<Delivery> = {}): MediaCharge {
-  const request = more.request ?? (model.category === "image" ? PICTURE : FILM);
+  const request = more.request ?? (model.category === "image" ? IMAGE : VIDEO);
   const { snapshot, amount } = quoteMedia(model, request, Date.UTC(2026, 10, 21));
   expect(snapshot.facts).toEqual(priceFacts(request));
   return chargeFor({
@@ -50,8 +50,8 @@ function charge(model: MediaModel, more: Partial<Delivery> = {}): MediaCharge {
 
 const usage = (more: Partial<Usage>): Usage => ({ ...NO_USAGE, ...more });
 
-describe("pictures that are sold by the piece", () => {
-  const three = { request: { ...PICTURE, n: 3 }, given: 3 };
+describe("images that are sold by the piece", () => {
+  const three = { request: { ...IMAGE, n: 3 }, given: 3 };
   const cases: readonly [name: string, more: Partial<Delivery>, credits: number, flags: readonly string[]][] =
     [
       ["each is charged", { ...three, kept: 3 }, 1_050, []],
@@ -62,21 +62,21 @@ describe("pictures that are sold by the piece", () => {
     ];
   for (const [name, more, credits, flags] of cases)
     test(name, () => {
-      const { used, flags: told, told: tokens } = charge(BY_PICTURE, more);
+      const { used, flags: told, told: tokens } = charge(BY_IMAGE, more);
       expect(used).toBe(BigInt(credits) * 1_000_000n);
       expect(told).toEqual(flags as typeof told);
       expect(tokens).toBeUndefined();
     });
 });
 
-describe("films that are sold by the second", () => {
-  const withFilm = { request: { ...FILM, referenceVideos: ["https://a.example/b.mp4"] } };
+describe("videos that are sold by the second", () => {
+  const withVideo = { request: { ...VIDEO, referenceVideos: ["https://a.example/b.mp4"] } };
   const cases: readonly [name: string, more: Partial<Delivery>, seconds: number, flags: readonly string[]][] =
     [
       ["as many as were asked for", {}, 5, []],
       ["as many as the provider bills", { reported: usage({ seconds: 4 }) }, 4, []],
       ["a second that has begun is whole", { reported: usage({ seconds: 3.04 }) }, 4, []],
-      ["with those of a film that was given", { ...withFilm, reported: usage({ seconds: 9.2 }) }, 10, []],
+      ["with those of a video that was given", { ...withVideo, reported: usage({ seconds: 9.2 }) }, 10, []],
       ["no more than could be asked for", { reported: usage({ seconds: 9.2 }) }, 5, ["clamped"]],
       ["a negative count is none", { reported: usage({ seconds: -5 }) }, 5, ["clamped"]],
       ["nor is one that is no number", { reported: usage({ seconds: Number.NaN }) }, 5, ["clamped"]],
@@ -92,7 +92,7 @@ describe("films that are sold by the second", () => {
     });
 
   test("at the price of their resolution", () => {
-    expect(charge(BY_SECOND, { request: { ...FILM, resolution: "1080p" } }).used).toBe(7_500_000_000n);
+    expect(charge(BY_SECOND, { request: { ...VIDEO, resolution: "1080p" } }).used).toBe(7_500_000_000n);
   });
 });
 
@@ -106,18 +106,18 @@ describe("what is sold by tokens", () => {
   });
 
   test("is estimated from the model's data where the provider does not count", () => {
-    const request = { ...PICTURE, n: 3 };
+    const request = { ...IMAGE, n: 3 };
     const { used, flags, usage: counted } = charge(BY_TOKEN, { request, given: 3, kept: 2 });
     expect(flags).toEqual(["estimated"]);
     expect(counted.imageOutput).toBe(2_000);
     expect(used).toBe(BigInt(counted.input) * 50_000n + 2_000n * 300_000n);
-    const film = charge(FILM_BY_TOKEN);
-    expect(film.usage.output).toBe(100_000);
-    expect(film.flags).toEqual(["estimated"]);
+    const video = charge(VIDEO_BY_TOKEN);
+    expect(video.usage.output).toBe(100_000);
+    expect(video.flags).toEqual(["estimated"]);
   });
 
   test("is charged by the part that was delivered of what the provider counted", () => {
-    const request = { ...PICTURE, n: 3 };
+    const request = { ...IMAGE, n: 3 };
     const reported = usage({ input: 10, imageOutput: 2_801 });
     const { usage: counted, flags } = charge(BY_TOKEN, { request, given: 3, kept: 2, reported });
     expect([counted.input, counted.imageOutput]).toEqual([10, 1_868]);
@@ -125,7 +125,7 @@ describe("what is sold by tokens", () => {
   });
 
   test("is not scaled where the provider made fewer than were asked for", () => {
-    const request = { ...PICTURE, n: 3 };
+    const request = { ...IMAGE, n: 3 };
     const reported = usage({ imageOutput: 2_000 });
     const { usage: counted, flags } = charge(BY_TOKEN, { request, given: 2, kept: 2, reported });
     expect([counted.imageOutput, flags]).toEqual([2_000, []]);
@@ -139,14 +139,14 @@ describe("what is sold by tokens", () => {
   ] as const) {
     test(`costs no more than was held where counts are ${name}`, () => {
       const charged = charge(BY_TOKEN, { reported: usage({ imageOutput }) });
-      const { amount } = quoteMedia(BY_TOKEN, PICTURE, 0);
+      const { amount } = quoteMedia(BY_TOKEN, IMAGE, 0);
       expect(charged.used <= amount && charged.used > 0n).toBe(true);
       expect(charged.flags).toEqual([...flags]);
     });
   }
 
   test("may cost a little more than was held, and not much more", () => {
-    const { amount } = quoteMedia(BY_TOKEN, PICTURE, 0);
+    const { amount } = quoteMedia(BY_TOKEN, IMAGE, 0);
     const tokens = (share: number): number => Math.floor((Number(amount) * share) / 300_000);
     const little = charge(BY_TOKEN, { reported: usage({ imageOutput: tokens(1.2) }) });
     expect(little.used > amount).toBe(true);
@@ -157,9 +157,9 @@ describe("what is sold by tokens", () => {
   });
 
   test("has the price of what was asked for", () => {
-    const request = { ...FILM, referenceVideos: ["https://a.example/b.mp4"] };
+    const request = { ...VIDEO, referenceVideos: ["https://a.example/b.mp4"] };
     const reported = usage({ output: 100_000 });
-    expect(charge(FILM_BY_TOKEN, { reported }).used).toBe(7_000_000_000n);
-    expect(charge(FILM_BY_TOKEN, { request, reported }).used).toBe(4_000_000_000n);
+    expect(charge(VIDEO_BY_TOKEN, { reported }).used).toBe(7_000_000_000n);
+    expect(charge(VIDEO_BY_TOKEN, { request, reported }).used).toBe(4_000_000_000n);
   });
 });

@@ -42,7 +42,7 @@ export interface MediaCharge {
 const SLACK = { times: 5n, of: 4n };
 
 /**
- * What is charged for what was delivered: pictures by their number; films by the seconds that the provider bills, else
+ * What is charged for what was delivered: images by their number; videos by the seconds that the provider bills, else
  * by those that were asked for; tokens as the provider counted them, else by our estimate. What cannot be is brought
  * down to what was held, and flagged.
  */
@@ -69,7 +69,7 @@ function isSoldByTokens({ prices }: PriceSnapshot, kind: MediaRequest["kind"]): 
   return rulesFor(prices, kind === "image" ? "image" : "second") === undefined;
 }
 
-/** Whole seconds of all films that were delivered. */
+/** Whole seconds of all videos that were delivered. */
 function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
   const { reported, given, kept } = delivery;
   const { asked, most } = secondsAsked(delivery);
@@ -84,7 +84,7 @@ function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
   return Math.min(billed, most);
 }
 
-/** Seconds of film that were asked for, and with them those that may be billed of films that were given. */
+/** Seconds of video that were asked for, and with them those that may be billed of videos that were given. */
 function secondsAsked({ model, request, kept }: Delivery): { readonly asked: number; readonly most: number } {
   if (request.kind === "image") return { asked: 0, most: 0 };
   const { durationSec, referenceVideos } = request;

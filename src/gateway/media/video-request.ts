@@ -5,14 +5,14 @@ import type { VideoRequest } from "../../core/media.ts";
 import type { VideoBody } from "../../protocols/videos/index.ts";
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";
 
-/** A request for a film as this model takes it, and what had to be done by other means, a sentence each. */
+/** A request for a video as this model takes it, and what had to be done by other means, a sentence each. */
 export interface VideoTaken {
   readonly request: VideoRequest;
   readonly warnings: readonly string[];
 }
 
 /**
- * A request for a film as this model takes it, with its defaults filled in. A value of the interface that it cannot do
+ * A request for a video as this model takes it, with its defaults filled in. A value of the interface that it cannot do
  * is done by the nearest means, with a warning. Throws a 400 that names field and model where that is no way.
  */
 export function videoRequestOf(model: MediaModel, body: VideoBody): VideoTaken {
@@ -47,14 +47,14 @@ export function videoRequestOf(model: MediaModel, body: VideoBody): VideoTaken {
 
 const REFERENCES = ["input_references", "reference_videos", "reference_audios"] as const;
 
-/** Films come of frames, or of text and references: what belongs to the one does not go with the other. */
+/** Videos come of frames, or of text and references: what belongs to the one does not go with the other. */
 function checkMeans(body: VideoBody): void {
   if (body.firstFrame === undefined) return;
   const name = REFERENCES.find((list) => body[list].length > 0);
   if (name !== undefined) throw notTaken(`${name} and frame_images do not go together: send one.`, name);
   if ((body.aspect_ratio ?? "16:9") !== defaultOf(VIDEO_TABLE, "aspect_ratio"))
     throw notTaken(
-      "aspect_ratio and frame_images do not go together: the film has the shape of its frames.",
+      "aspect_ratio and frame_images do not go together: the video has the shape of its frames.",
       "aspect_ratio",
     );
 }
@@ -90,8 +90,8 @@ function checkLimits(model: MediaModel, body: VideoBody): void {
 }
 
 function checkReferences({ id, media }: MediaModel, body: VideoBody, durationSec: number): void {
-  const { input_references: pictures, reference_videos: films, reference_audios: sounds } = body;
-  const seen = pictures.length + films.length;
+  const { input_references: images, reference_videos: videos, reference_audios: audios } = body;
+  const seen = images.length + videos.length;
   const first = REFERENCES.find((name) => body[name].length > 0) ?? "input_references";
   if (media.mostReferences !== undefined && seen > media.mostReferences)
     throw notTaken(`${first}: ${id} takes at most ${media.mostReferences} references in all.`, first);
@@ -100,7 +100,7 @@ function checkReferences({ id, media }: MediaModel, body: VideoBody, durationSec
       `duration must be at most ${media.mostSecWithReferences} with references on ${id}.`,
       "duration",
     );
-  if (sounds.length === 0) return;
+  if (audios.length === 0) return;
   if (media.audioBesideReferences === "must" && seen === 0)
     throw notTaken(
       `reference_audios needs input_references or reference_videos beside it on ${id}.`,

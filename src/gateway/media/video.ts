@@ -10,7 +10,7 @@ import {
   type TaskAsked,
 } from "./task.ts";
 
-/** Queues a film, and answers 202 with its task. Throws a `GatewayError` for everything else. */
+/** Queues a video, and answers 202 with its task. Throws a `GatewayError` for everything else. */
 export function generateVideo(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
   return submitTask(services, input, admitVideo, async (task) => ({
     status: 202,

@@ -89,7 +89,7 @@ function isKnown(header: string | null, etag: string): boolean {
 }
 
 /**
- * The content is a provider's: it is shown as the picture or film that it was checked to be and as nothing else, and
+ * The content is a provider's: it is shown as the image or video that it was checked to be and as nothing else, and
  * nothing in it may run. It never changes, and may be kept for as long as its URL is good.
  */
 function headersOf(file: OpenAsset): Record<string, string> {

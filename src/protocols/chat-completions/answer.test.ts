@@ -104,9 +104,9 @@ describe("usage", () => {
     expect(JSON.parse(shown(sent)).usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
   });
 
-  test("that is missing counts pictures too", () => {
-    const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
-    const message = { role: "assistant", content: null, images: [picture, picture] };
+  test("that is missing counts images too", () => {
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const message = { role: "assistant", content: null, images: [image, image] };
     const sent = JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }] });
     expect(read(sent).metered.usage).toMatchObject({ output: 0, imageOutput: 2_240 });
   });

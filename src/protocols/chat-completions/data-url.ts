@@ -41,7 +41,7 @@ export function readDataUrl(url: string, path: string): DataUrl {
   };
 }
 
-/** A picture as a data URL, its signature among the parameters in characters that such a place can hold. */
+/** An image as a data URL, its signature among the parameters in characters that such a place can hold. */
 export function writeDataUrl({ mediaType, data, signature }: DataUrl): string {
   const parameter =
     signature === undefined

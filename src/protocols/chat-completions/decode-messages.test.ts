@@ -100,7 +100,7 @@ describe("parts", () => {
   const data = (mediaType: string, base64 = "AAAA") => ({ kind: "data", mediaType, data: base64 });
   const cases: readonly { name: string; part: object; want: object }[] = [
     {
-      name: "a picture in a data URL, with detail and a mark of the cache",
+      name: "an image in a data URL, with detail and a mark of the cache",
       part: {
         type: "image_url",
         image_url: { url: PNG, detail: "low" },
@@ -114,7 +114,7 @@ describe("parts", () => {
       },
     },
     {
-      name: "a picture behind a link",
+      name: "an image behind a link",
       part: { type: "image_url", image_url: { url: "https://example.com/a,b;c.png" } },
       want: { type: "image", source: { kind: "url", url: "https://example.com/a,b;c.png" } },
     },
@@ -124,22 +124,22 @@ describe("parts", () => {
       want: { type: "image", source: data("image/jpeg") },
     },
     {
-      name: "a film",
+      name: "a video",
       part: { type: "video_url", video_url: { url: "data:video/mp4;base64,AAAA" } },
       want: { type: "video", source: data("video/mp4") },
     },
     {
-      name: "a film behind a link",
+      name: "a video behind a link",
       part: { type: "video_url", video_url: { url: "https://example.com/f" } },
       want: { type: "video", source: { kind: "url", url: "https://example.com/f" } },
     },
     {
-      name: "sound in a data URL",
+      name: "audio in a data URL",
       part: { type: "audio_url", audio_url: { url: "data:audio/ogg;base64,AAAA" } },
       want: { type: "audio", source: data("audio/ogg") },
     },
     {
-      name: "sound as the reference sends it",
+      name: "audio as the reference sends it",
       part: { type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } },
       want: { type: "audio", source: data("audio/mp3") },
     },
@@ -169,7 +169,7 @@ describe("parts", () => {
       want: { type: "document", source: { kind: "file", id: "file-1" } },
     },
     {
-      name: "a film sent as a file behind a link",
+      name: "a video sent as a file behind a link",
       part: { type: "file", file: { file_data: "https://example.com/f.mp4", filename: "f.mp4" } },
       want: {
         type: "video",
@@ -177,7 +177,7 @@ describe("parts", () => {
       },
     },
     {
-      name: "a picture sent as a file",
+      name: "an image sent as a file",
       part: { type: "file", file: { file_data: "data:image/webp;base64,AAAA" } },
       want: { type: "image", source: data("image/webp") },
     },
@@ -233,7 +233,7 @@ describe("parts", () => {
   }
 });
 
-describe("a signature in a picture's data URL comes out as its issuer wrote it, however the client wrote it", () => {
+describe("a signature in an image's data URL comes out as its issuer wrote it, however the client wrote it", () => {
   const written = ["ab-_cQ", "ab+/cQ==", '"ab+/cQ=="', "ab%2B%2FcQ%3D%3D", '"ab-_cQ"'];
   for (const signature of written) {
     test(signature, () => {
@@ -386,7 +386,7 @@ describe("calls and results", () => {
       param: "messages[1].name",
     },
     {
-      name: "sound of an earlier answer",
+      name: "audio of an earlier answer",
       messages: [user, { role: "assistant", audio: { id: "audio_1" } }],
       param: "messages[1].audio",
     },

@@ -72,7 +72,7 @@ function isSilent(value: unknown): boolean {
   );
 }
 
-/** What an earlier answer said: its text, pictures and calls in this order, and its reasoning where it stood. */
+/** What an earlier answer said: its text, images and calls in this order, and its reasoning where it stood. */
 function decodeAnswer(
   message: ChatMessage,
   calls: readonly Part[],

@@ -38,7 +38,7 @@ function decodePart(part: WirePart, path: string): Part | undefined {
     case "audio_url":
       return { type: "audio", source: linked(part.audio_url?.url ?? "", `${path}.audio_url.url`) };
     case "input_audio":
-      return { type: "audio", source: sound(part.input_audio, `${path}.input_audio`) };
+      return { type: "audio", source: audioSource(part.input_audio, `${path}.input_audio`) };
     case "file":
       return decodeFile(part, `${path}.file`);
     default: {
@@ -48,7 +48,7 @@ function decodePart(part: WirePart, path: string): Part | undefined {
   }
 }
 
-/** A picture behind a link or in a data URL, whose signature goes with it. */
+/** An image behind a link or in a data URL, whose signature goes with it. */
 export function decodeImage(link: WirePart["image_url"], path: string): ImagePart {
   const url = link?.url ?? "";
   const said = memberOf(link ?? {}, "detail");
@@ -69,14 +69,14 @@ function linked(url: string, path: string): Source {
   return { kind: "data", mediaType, data };
 }
 
-function sound(audio: WirePart["input_audio"], path: string): Source {
+function audioSource(audio: WirePart["input_audio"], path: string): Source {
   const format = audio?.format.toLowerCase() ?? "";
   if (!/^[a-z0-9.+-]{1,32}$/.test(format))
     throw invalid(`${path}.format must be a format such as wav or mp3.`, `${path}.format`);
   return { kind: "data", mediaType: `audio/${format}`, data: audio?.data ?? "" };
 }
 
-/** A file is what its media type says: a document, or a picture, sound or film sent as a file. */
+/** A file is what its media type says: a document, or an image, audio or video sent as a file. */
 function decodeFile(part: WirePart, path: string): Part {
   const file = part.file ?? {};
   const { file_data: data, file_id: id, filename } = file;

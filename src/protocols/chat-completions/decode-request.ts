@@ -168,7 +168,7 @@ function decodeWish(body: ChatRequestBody, warn: (sentence: string) => void): Th
 function decodeModalities({ modalities }: ChatRequestBody): readonly ("text" | "image")[] | undefined {
   return modalities?.map((kind) => {
     if (kind !== "audio") return kind;
-    throw invalid("modalities must be text or image: this model's provider gives no sound.", "modalities");
+    throw invalid("modalities must be text or image: this model's provider gives no audio.", "modalities");
   });
 }
 

@@ -36,7 +36,7 @@ const ADDED: readonly {
   },
 ];
 
-/** A picture of one pixel, and of nine by four. */
+/** An image of one pixel, and of nine by four. */
 const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 const GIF = "data:image/gif;base64,R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
@@ -58,7 +58,7 @@ test("kinds of answer that were not named are all that the model gives, for the 
   ]);
 });
 
-describe("pictures of a request", () => {
+describe("images of a request", () => {
   test("are known by size and detail, wherever they stand", () => {
     const demand = demandOf([
       {
@@ -174,7 +174,7 @@ describe("what a model of another format would charge for", () => {
 
   const files = [
     { file: { file_data: "data:video/mp4;base64,AAAA" }, media: { video: 1 } },
-    { file: { file_data: "https://example.com/film.MP4?x=1" }, media: { video: 1 } },
+    { file: { file_data: "https://example.com/video.MP4?x=1" }, media: { video: 1 } },
     { file: { file_data: "AAAA", filename: "sound.wav" }, media: { audio: 1 } },
     { file: { file_id: "file-1" }, media: { pdf: 1 } },
     { file: { file_data: "data:text/plain;base64,AAAA" }, media: { pdf: 1 } },

@@ -63,7 +63,7 @@ interface ChoiceState {
 }
 
 /**
- * A writer for one answer. Lists that clients do not join over chunks (pictures, annotations, `reasoning_details`) come
+ * A writer for one answer. Lists that clients do not join over chunks (images, annotations, `reasoning_details`) come
  * once and whole, before the finish; `id`, `type` and `name` of a call stand in its first fragment only, and with them
  * its signature where it comes soon enough: some clients look for it nowhere else.
  */

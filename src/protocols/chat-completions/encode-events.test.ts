@@ -259,7 +259,7 @@ describe("a plain answer", () => {
     },
     { name: "nothing of a thinking that is empty", parts: [thought(undefined)], want: { content: null } },
     {
-      name: "a picture with its signature in the data URL",
+      name: "an image with its signature in the data URL",
       parts: [{ begun: { type: "image", mediaType: "image/png", data: "AAAA" }, signature: "ab+/cQ==" }],
       want: {
         content: null,

@@ -252,7 +252,7 @@ describe("laws", () => {
   }
 
   /**
-   * The interface has text, pictures and calls in this order, and reasoning anywhere between; texts with nothing
+   * The interface has text, images and calls in this order, and reasoning anywhere between; texts with nothing
    * between them are one.
    */
   function inWireOrder(parts: readonly Said[]): Said[] {

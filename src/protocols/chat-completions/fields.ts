@@ -41,7 +41,7 @@ export const CHAT_FIELDS: FieldTable = {
     verbosity: free,
     functions: free,
     function_call: free,
-    // Sound is charged in its own bucket, which admission asks a price for.
+    // Audio is charged in its own bucket, which admission asks a price for.
     audio: free,
     // `on_demand` is Groq's word for its default.
     service_tier: { rule: "priced", freeValues: [null, "auto", "default", "on_demand"] },

@@ -44,7 +44,7 @@ export function fileType({ file_data: data, filename }: NamedFile): string | und
   return data?.startsWith("JVBERi") === true ? "application/pdf" : undefined;
 }
 
-/** What a `file` part counts as: sound and film as what they are, all else as a document, the dearest kind of text. */
+/** What a `file` part counts as: audio and video as what they are, all else as a document, the dearest kind of text. */
 export function fileModality(file: NamedFile): Modality {
   const kind = fileType(file)?.split("/", 1)[0];
   return kind === "audio" || kind === "video" ? kind : "pdf";

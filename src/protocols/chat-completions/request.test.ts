@@ -214,7 +214,7 @@ describe("a field out of its range is a 400 that names it", () => {
     });
   }
 
-  test("a picture of an assistant's turn with a file URL", () => {
+  test("an image of an assistant's turn with a file URL", () => {
     const message =
       '{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"file:///x"}}]}';
     expect(refusalOf(body("", message))?.param).toBe("messages[0].images[0].image_url.url");

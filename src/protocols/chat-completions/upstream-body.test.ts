@@ -45,7 +45,7 @@ describe("each rewrite does what it is named for and leaves every other byte", (
   const cases: readonly (Aim & { name: string; sent: string; got: string; warns?: string[] })[] = [
     { name: "the model's upstream id", sent: "", got: "" },
     {
-      name: "text, where a model would put out pictures unasked",
+      name: "text, where a model would put out images unasked",
       model: { outputModalities: ["text", "image"] },
       sent: "",
       got: ',"modalities":["text"]',
@@ -57,7 +57,7 @@ describe("each rewrite does what it is named for and leaves every other byte", (
       got: ',"modalities":["text"]',
     },
     {
-      name: "pictures where they are asked for",
+      name: "images where they are asked for",
       model: { outputModalities: ["text", "image"] },
       sent: ',"modalities":["image"]',
       got: ',"modalities":["image"]',

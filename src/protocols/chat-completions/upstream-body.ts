@@ -273,7 +273,7 @@ function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): 
   for (const at of members) if (at !== undefined) rewrite.remove.add(at);
 }
 
-/** Without a word of it the answer is text; models that put out pictures give those too, at their own price. */
+/** Without a word of it the answer is text; models that put out images give those too, at their own price. */
 function askForText(request: ChatRequest, target: RelayTarget, chat: ChatDialect, rewrite: Rewrite): void {
   if (request.body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
   if (target.unknownFields === "remove" && !takes(chat, "modalities", null)) return;

@@ -25,7 +25,7 @@ interface Place {
 }
 
 /**
- * Rewrites messages as the target takes them: reasoning and pictures of earlier answers, members that it does not know,
+ * Rewrites messages as the target takes them: reasoning and images of earlier answers, members that it does not know,
  * roles, null content, ids of tool calls, signatures in data URLs. Spans that need nothing keep their bytes.
  */
 export function rewriteMessages(
@@ -58,7 +58,7 @@ export function rewriteMessages(
     rewrite.warnings.push(`${name} of earlier messages was left out: this model's provider does not take it`);
 }
 
-/** A model that puts out pictures has signed them itself, behind whatever server, and must have its signatures back. */
+/** A model that puts out images has signed them itself, behind whatever server, and must have its signatures back. */
 function ofPainter(chat: ChatDialect, { model }: RelayTarget): ChatDialect {
   return model.outputModalities.includes("image") ? { ...chat, imageSignatures: true } : chat;
 }
@@ -244,7 +244,7 @@ function isSigned(url: string): boolean {
   return headerOf(url).search(SIGNATURE) !== -1;
 }
 
-/** Writes the header of a data URL anew without signatures; the picture's bytes stay. */
+/** Writes the header of a data URL anew without signatures; the image's bytes stay. */
 function unsigned(bytes: Uint8Array, { valueStart, valueEnd }: Member, url: string): Edit {
   const header = headerOf(url);
   const clean = header.replaceAll(SIGNATURE, "");

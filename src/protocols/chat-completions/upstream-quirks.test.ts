@@ -103,7 +103,7 @@ const messages: readonly Case[] = [
     warns: ["reasoning_details"],
   },
   {
-    name: "pictures of earlier answers are cut",
+    name: "images of earlier answers are cut",
     chat: COMPATIBLE_CHAT,
     sent: `{"role":"assistant","content":"c","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}`,
     got: `{"role":"assistant","content":"c"}`,
@@ -129,7 +129,7 @@ const messages: readonly Case[] = [
     got: `{"role":"assistant","content": "" ,"tool_calls":[{"id":"a","type":"function","function":{"name":"f"}}]}`,
   },
   {
-    name: "a signature in a data URL is cut, and the picture keeps its bytes",
+    name: "a signature in a data URL is cut, and the image keeps its bytes",
     chat: COMPATIBLE_CHAT,
     sent: `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;thought_signature=a-_b;base64,AA\\/A","detail":"low"}}]}`,
     got: `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA\\/A","detail":"low"}}]}`,

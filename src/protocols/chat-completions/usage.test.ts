@@ -72,7 +72,7 @@ const CASES: readonly Case[] = [
     want: { input: 100, output: 50, reasoning: 20 },
   },
   {
-    vendor: "Mistral, sound beside the prompt",
+    vendor: "Mistral, audio beside the prompt",
     wire: { ...base, total_tokens: 160, prompt_tokens_details: { audio_tokens: 10 } },
     want: { input: 100, audioInput: 10, output: 50 },
   },

@@ -32,7 +32,7 @@ export function readUsage(value: unknown): Metered | undefined {
     ),
     prompt - cacheRead,
   );
-  // Cached tokens may be sound or pictures too, so these two can be more than what is left: no fault.
+  // Cached tokens may be audio or images too, so these two can be more than what is left: no fault.
   const audioInput = Math.min(count(details.audio_tokens), prompt - cacheRead - cacheWrite);
   const imageInput = Math.min(count(details.image_tokens), prompt - cacheRead - cacheWrite - audioInput);
 
@@ -79,7 +79,7 @@ export function encodeUsage(usage: TokenUsage): JsonObject {
   };
 }
 
-/** Pictures cost a multiple of text, so an answer that has them says how many tokens they were. */
+/** Images cost a multiple of text, so an answer that has them says how many tokens they were. */
 function imageTokens(count: number): JsonObject {
   return count === 0 ? {} : { image_tokens: count };
 }
@@ -107,7 +107,7 @@ function cachedTokens(value: JsonObject, details: JsonObject): unknown {
 
 /**
  * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
- * detail, Mistral's sound where it equals that one, and else the thinking that Google's endpoint names nowhere.
+ * detail, Mistral's audio where it equals that one, and else the thinking that Google's endpoint names nowhere.
  */
 function countedBeside(value: JsonObject): {
   readonly input: number;

@@ -30,7 +30,7 @@ export interface ChunkFacts {
   saysMore: boolean;
   /** A member stands at the top that is ours to write, or padding. */
   hasStale: boolean;
-  /** Something of the answer itself came: text, thinking, a call, a picture. */
+  /** Something of the answer itself came: text, thinking, a call, an image. */
   hasContent: boolean;
   /** A candidate says something beside its content: citations, grounding. */
   hasNotes: boolean;
@@ -38,7 +38,7 @@ export interface ChunkFacts {
   readonly candidates: number[];
   /** Where `groundingMetadata` stands, as triples of the candidate's index, `from` and `to`. */
   readonly grounding: number[];
-  /** Bytes of answer text and of thinking by kind, and pictures. */
+  /** Bytes of answer text and of thinking by kind, and images. */
   ascii: number;
   wide: number;
   thoughtAscii: number;

@@ -285,8 +285,8 @@ const saidParts = (parts: readonly Part[]): Json[] =>
 const isSignature = (by = ""): boolean =>
   /^[\w+/-]{2,}={0,2}$/.test(by) && by.replace(/=+$/, "").length % 4 !== 1;
 const own = (by: string | undefined) => (isSignature(by) ? { signature: by } : {});
-/** A picture's came through an address, which has base64 of another alphabet and no padding. */
-const ofPicture = (by = "") => {
+/** An image's came through an address, which has base64 of another alphabet and no padding. */
+const ofImage = (by = "") => {
   const plain = by.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
   return isSignature(by) ? { signature: plain + "=".repeat(-plain.length & 3) } : {};
 };
@@ -303,7 +303,7 @@ function answerForm(parts: readonly Part[]): Json[] {
       const args = exact(part.input.trim() || "{}");
       forms.push({ call: "", ...named(part), args, ...own(part.signature) });
     } else if (part.type === "image") {
-      forms.push({ ...mediumForm(part), ...ofPicture(part.signature) });
+      forms.push({ ...mediumForm(part), ...ofImage(part.signature) });
     } else if (part.type === "thinking" && part.issuer !== "anthropic" && isSignature(part.signature)) {
       if (part.text === "" && last?.text !== undefined && last.signature === undefined)
         last.signature = part.signature;
@@ -385,8 +385,8 @@ test("a placeholder stands where a signature must and there is none, and nowhere
         const firstCall = parts.find((part: Json) => part.functionCall !== undefined);
         for (const part of parts) {
           const isFirst = i > said && part === firstCall;
-          const isPicture = by === IMAGE && role === "model" && part.inlineData !== undefined;
-          if (isFirst || isPicture) expect(part.thoughtSignature).toBeString();
+          const isImage = by === IMAGE && role === "model" && part.inlineData !== undefined;
+          if (isFirst || isImage) expect(part.thoughtSignature).toBeString();
           else expect(part.thoughtSignature).not.toBe(PLACEHOLDER);
         }
       });

@@ -197,7 +197,7 @@ function inOrder({ parts }: FoldedChoice): Part[] {
   });
 }
 
-/** The same as a chat message has it: thinking first, one text, pictures, calls. */
+/** The same as a chat message has it: thinking first, one text, images, calls. */
 function byKind(choice: FoldedChoice): Part[] {
   const parts = inOrder(choice);
   const of = (type: Part["type"]): Part[] => parts.filter((part) => part.type === type);

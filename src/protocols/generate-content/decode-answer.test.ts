@@ -137,7 +137,7 @@ describe("parts, in a stream and whole alike", () => {
       "tool_calls",
     ],
     [
-      "a picture has its signature, and drafts are left out",
+      "an image has its signature, and drafts are left out",
       [
         { inlineData: { mimeType: "image/png", data: "ZHJhZnQ=" }, thought: true, thoughtSignature: "bm8=" },
         { inlineData: { mimeType: "image/png", data: "cGlj" }, thoughtSignature: "U0lH" },

@@ -56,7 +56,7 @@ export function createCandidateDecoder(
     if (isJsonObject(functionCall)) readCall(functionCall, signature);
     else if (isJsonObject(inlineData)) {
       const { mimeType, data } = inlineData;
-      // A picture among thoughts is a draft.
+      // An image among thoughts is a draft.
       if (isThought || typeof mimeType !== "string" || typeof data !== "string") return;
       if (/^image\//i.test(mimeType)) parts.whole({ type: "image", mediaType: mimeType, data }, signature);
     } else if (isJsonObject(executableCode)) parts.add("text", codeText(executableCode));

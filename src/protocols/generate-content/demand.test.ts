@@ -11,7 +11,7 @@ const demandOf = (body: object) => readRequest(wireRequest(body, { address })).d
 const ask = (parts: readonly object[], more: object = {}) =>
   demandOf({ contents: [{ role: "user", parts }], ...more });
 
-/** A picture of nine by four. */
+/** An image of nine by four. */
 const GIF = "R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
 
 describe("media", () => {
@@ -66,8 +66,8 @@ describe("output", () => {
     ).toBeUndefined();
     const both = ask([{ text: "a" }], { generation_config: { response_modalities: ["TEXT", "IMAGE"] } });
     expect([both.outputModalities, both.buckets]).toEqual([["text", "image"], ["image_output"]]);
-    const sound = ask([{ text: "a" }], { generationConfig: { responseModalities: ["AUDIO"] } });
-    expect([sound.outputModalities, sound.buckets]).toEqual([["audio"], ["audio_output"]]);
+    const audio = ask([{ text: "a" }], { generationConfig: { responseModalities: ["AUDIO"] } });
+    expect([audio.outputModalities, audio.buckets]).toEqual([["audio"], ["audio_output"]]);
   });
 
   test("its bound and the number of candidates", () => {

@@ -67,7 +67,7 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
     choices: config.candidateCount ?? 1,
     webSearches: searches ? MOST_SEARCHES : 0,
     buckets: [...pricedBuckets(media.counts, outputs), ...(searches ? (["web_search"] as const) : [])],
-    // Without a word of it a model gives all it can: those of pictures answer with pictures.
+    // Without a word of it a model gives all it can: those of images answer with images.
     ...(outputs.length === 0 ? {} : { outputModalities: outputs }),
   };
 }
@@ -143,7 +143,7 @@ function addFile(file: { readonly mimeType?: string; readonly fileUri: string },
   if (kind === "image") media.images.push({});
 }
 
-/** Addresses that the vendor reads as a film: https://ai.google.dev/gemini-api/docs/video-understanding */
+/** Addresses that the vendor reads as a video: https://ai.google.dev/gemini-api/docs/video-understanding */
 const VIDEO_SITE = /^https:\/\/(?:(?:www|m)\.)?(?:youtube\.com|youtu\.be)\//i;
 
 function kindOf(mimeType: string): Modality {

@@ -15,7 +15,7 @@ export function encodeAnswer(turn: Turn, warn: Warn): JsonObject[] {
   for (const part of turn.parts) {
     if (part.type === "text") parts.push(...signedText(part, warn));
     else if (part.type === "tool_call") parts.push(encodeCall(part, warn));
-    else if (isMedia(part)) parts.push(encodePicture(part));
+    else if (isMedia(part)) parts.push(encodeImage(part));
     else if (part.type === "redacted_thinking" || part.type === "thinking") {
       const signature = signatureOf(part, warn);
       if (signature === undefined) continue;
@@ -62,7 +62,7 @@ function signedText(part: Extract<Part, { readonly type: "text" }>, warn: Warn):
   return [{ text: part.text, ...(signature === undefined ? {} : { thoughtSignature: signature }) }];
 }
 
-function encodePicture(part: Parameters<typeof encodeMedia>[0]): JsonObject {
+function encodeImage(part: Parameters<typeof encodeMedia>[0]): JsonObject {
   const signature = part.type === "image" ? imageSignature(part) : undefined;
   return { ...encodeMedia(part), ...(signature === undefined ? {} : { thoughtSignature: signature }) };
 }

@@ -49,14 +49,14 @@ function seedOf({ seed }: ChatRequest, warn: Warn): number | undefined {
   return undefined;
 }
 
-/** What is put out. A model of pictures gives them unless it is told not to, and a chat is text unless it says so. */
+/** What is put out. A model of images gives them unless it is told not to, and a chat is text unless it says so. */
 function output(chat: ChatRequest, model: Model, warn: Warn): JsonObject {
   const wanted = chat.outputModalities ?? ["text"];
   const makesImages = model.outputModalities.includes("image");
   const images = wanted.includes("image");
   const config = defined({ aspectRatio: chat.image?.aspectRatio, imageSize: chat.image?.size });
   const hasConfig = Object.keys(config).length > 0;
-  if (hasConfig && !images) warn("image_config was left out: modalities do not ask for a picture");
+  if (hasConfig && !images) warn("image_config was left out: modalities do not ask for an image");
   return {
     ...(makesImages || images
       ? {

@@ -52,7 +52,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   json: "application/json",
 };
 
-/** Addresses of films at the one site that the vendor reads by itself. */
+/** Addresses of videos at the one site that the vendor reads by itself. */
 const VIDEO_SITE = /^https:\/\/(?:(?:www|m)\.)?(?:youtube\.com|youtu\.be)\//i;
 
 /** A medium as `inlineData` or `fileData`. Throws a 400 for an address or a file that the format has no word for. */
@@ -106,10 +106,10 @@ function byEnding(name: string | undefined): string | undefined {
   return ending !== undefined && Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
 }
 
-/** The parameter of a picture's media type that a signature travels in. */
+/** The parameter of an image's media type that a signature travels in. */
 const SIGNATURE = /;\s*thought_signature=([^;]+)/i;
 
-/** The signature of a picture, whether it was read from its address before or still stands there. */
+/** The signature of an image, whether it was read from its address before or still stands there. */
 export function imageSignature(part: Extract<Part, { readonly type: "image" }>): string | undefined {
   const said =
     part.signature ?? (part.source.kind === "data" ? SIGNATURE.exec(part.source.mediaType)?.[1] : undefined);

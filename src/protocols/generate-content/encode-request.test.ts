@@ -103,7 +103,7 @@ describe("generationConfig", () => {
   });
 });
 
-describe("a model of pictures", () => {
+describe("a model of images", () => {
   const cases: readonly [string, Partial<ChatRequest>, object][] = [
     ["is told to write where nothing was said", {}, { responseModalities: ["TEXT"] }],
     ["writes and draws", { outputModalities: ["text", "image"] }, { responseModalities: ["TEXT", "IMAGE"] }],
@@ -116,7 +116,7 @@ describe("a model of pictures", () => {
   ];
   for (const [name, more, wanted] of cases) test(name, () => expect(config(more, IMAGE)).toEqual(wanted));
 
-  test("is not told of a picture that nobody asked for", () => {
+  test("is not told of an image that nobody asked for", () => {
     const { body, warnings } = sent({ image: { size: "1K" } }, IMAGE);
     expect(body.generationConfig).toEqual({ responseModalities: ["TEXT"] });
     expect(warnings[0]).toStartWith("image_config was left out");

@@ -31,15 +31,15 @@ const thinking = (said: string, signature?: string, issuer?: "google" | "anthrop
   ...(signature === undefined ? {} : { signature }),
   ...(issuer === undefined ? {} : { issuer }),
 });
-const picture = (mediaType: string, signature?: string): Part => ({
+const image = (mediaType: string, signature?: string): Part => ({
   type: "image",
   source: { kind: "data", mediaType, data: "cGlj" },
   ...(signature === undefined ? {} : { signature }),
 });
 const ASK = user(text("hi"));
 
-test("a picture in the system's instruction is a 400 that names the caller's field, not left out unsaid", () => {
-  const turn: Turn = { role: "system", parts: [text("a"), picture("image/png")] };
+test("an image in the system's instruction is a 400 that names the caller's field, not left out unsaid", () => {
+  const turn: Turn = { role: "system", parts: [text("a"), image("image/png")] };
   expect(refusal([turn, ASK])).toMatchObject({ status: 400, param: "messages" });
 });
 
@@ -95,7 +95,7 @@ describe("media", () => {
   const inline = (mimeType: string) => ({ inlineData: { mimeType, data: "AAAA" } });
   const file = (mimeType: string, fileUri: string) => ({ fileData: { mimeType, fileUri } });
   const cases: readonly [string, Part, object][] = [
-    ["a picture", { type: "image", source: data("image/png") }, inline("image/png")],
+    ["an image", { type: "image", source: data("image/png") }, inline("image/png")],
     ["parameters go", { type: "image", source: data("image/PNG;charset=x;a=b") }, inline("image/png")],
     ["jpg has its name", { type: "image", source: data("image/jpg") }, inline("image/jpeg")],
     [
@@ -104,8 +104,8 @@ describe("media", () => {
       inline("application/pdf"),
     ],
     ["a document by its name", { type: "document", source: data(""), name: "a.CSV" }, inline("text/csv")],
-    ["a sound", { type: "audio", source: data("audio/wav") }, inline("audio/wav")],
-    ["a film", { type: "video", source: data("video/webm") }, inline("video/webm")],
+    ["audio", { type: "audio", source: data("audio/wav") }, inline("audio/wav")],
+    ["a video", { type: "video", source: data("video/webm") }, inline("video/webm")],
     [
       "a link by its ending",
       { type: "image", source: url("https://a.example/b.WebP?x=1.gif#y") },
@@ -123,12 +123,12 @@ describe("media", () => {
     ],
     ["a bucket", { type: "video", source: url("gs://b/c.mov") }, file("video/mov", "gs://b/c.mov")],
     [
-      "a film of the vendor's site",
+      "a video of the vendor's site",
       { type: "video", source: url("https://www.youtube.com/watch?v=x") },
       file("video/mp4", "https://www.youtube.com/watch?v=x"),
     ],
     [
-      "a sound behind a link",
+      "audio behind a link",
       { type: "audio", source: url("https://a.example/s") },
       file("audio/mp3", "https://a.example/s"),
     ],
@@ -166,7 +166,7 @@ describe("an earlier answer", () => {
   const cases: readonly [string, readonly Part[], readonly object[]][] = [
     [
       "keeps its order",
-      [text("a"), picture("image/png"), text("b")],
+      [text("a"), image("image/png"), text("b")],
       [{ text: "a" }, { inlineData: { mimeType: "image/png", data: "cGlj" } }, { text: "b" }],
     ],
     ["has no empty text", [text(""), text("a")], [{ text: "a" }]],
@@ -253,7 +253,7 @@ describe("an earlier answer", () => {
   });
 });
 
-describe("a picture that the model made", () => {
+describe("an image that the model made", () => {
   const bytes = "+/8BAg==";
   const spellings: readonly [string, string, string?][] = [
     ["as we give it", "-_8BAg"],
@@ -266,19 +266,19 @@ describe("a picture that the model made", () => {
   for (const [name, signature] of spellings) {
     test(`gets its signature back, ${name}`, () => {
       const wanted = [{ inlineData: { mimeType: "image/png", data: "cGlj" }, thoughtSignature: bytes }];
-      expect(answer(picture("image/png", signature))).toEqual(wanted);
-      expect(answer(picture(`image/png;thought_signature=${signature}`))).toEqual(wanted);
+      expect(answer(image("image/png", signature))).toEqual(wanted);
+      expect(answer(image(`image/png;thought_signature=${signature}`))).toEqual(wanted);
     });
   }
 
-  test("and has none is sent with the placeholder to a model of pictures alone", () => {
-    const turns = [ASK, assistant(picture("image/png")), user(text("bluer"))];
+  test("and has none is sent with the placeholder to a model of images alone", () => {
+    const turns = [ASK, assistant(image("image/png")), user(text("bluer"))];
     const { body, warnings } = sent(turns, IMAGE);
     expect(body.contents[1].parts[0].thoughtSignature).toBe(PLACEHOLDER);
     expect(warnings[0]).toStartWith("image_url.url has no thought_signature");
     expect(sent(turns).body.contents[1].parts[0].thoughtSignature).toBeUndefined();
     expect(
-      sent([user(picture("image/png"))], IMAGE).body.contents[0].parts[0].thoughtSignature,
+      sent([user(image("image/png"))], IMAGE).body.contents[0].parts[0].thoughtSignature,
     ).toBeUndefined();
   });
 });
@@ -381,8 +381,8 @@ describe("results of tools", () => {
   ];
   const png = { inlineData: { mimeType: "image/png", data: "cGlj" } };
 
-  test("keep their pictures inside, where the model takes them there", () => {
-    expect(responses(turnsWith("see", picture("image/png"))).parts).toEqual([
+  test("keep their images inside, where the model takes them there", () => {
+    expect(responses(turnsWith("see", image("image/png"))).parts).toEqual([
       { functionResponse: { id: "a", name: "f", response: { output: "see" }, parts: [png] } },
       { functionResponse: { id: "b", name: "g", response: { output: "2" } } },
     ]);
@@ -390,9 +390,9 @@ describe("results of tools", () => {
 
   test("have them beside, where it does not, and media of other kinds always", () => {
     const older = gemini("g", ["text"], { thinking: { style: "budget" } });
-    expect(responses(turnsWith("see", picture("image/png")), older).parts[1]).toEqual(png);
-    const sound: Part = { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AAAA" } };
-    expect(responses(turnsWith(sound)).parts.flatMap(Object.keys)).toEqual([
+    expect(responses(turnsWith("see", image("image/png")), older).parts[1]).toEqual(png);
+    const audio: Part = { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AAAA" } };
+    expect(responses(turnsWith(audio)).parts.flatMap(Object.keys)).toEqual([
       "functionResponse",
       "inlineData",
       "functionResponse",

@@ -20,7 +20,7 @@ export interface EncodedTurns {
 }
 
 /**
- * What a call or a picture is sent with that has no signature of its own, because another model made it or a client lost
+ * What a call or an image is sent with that has no signature of its own, because another model made it or a client lost
  * it. The text itself is what the vendor documents for JSON: https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 const PLACEHOLDER = "skip_thought_signature_validator";
@@ -49,7 +49,7 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: W
     }
   });
   signCalls(contents, warn);
-  if (target.model.outputModalities.includes("image")) signPictures(contents, warn);
+  if (target.model.outputModalities.includes("image")) signImages(contents, warn);
   const system = turns.slice(0, lead).flatMap(systemParts);
   return { ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }), contents };
 }
@@ -102,12 +102,12 @@ function signCalls(contents: readonly Content[], warn: Warn): void {
   }
 }
 
-/** A model of pictures wants a signature with each that it is said to have made. */
-function signPictures(contents: readonly Content[], warn: Warn): void {
+/** A model of images wants a signature with each that it is said to have made. */
+function signImages(contents: readonly Content[], warn: Warn): void {
   for (const part of contents.flatMap(({ role, parts }) => (role === "model" ? parts : []))) {
     if (part.inlineData === undefined || part.thoughtSignature !== undefined) continue;
     part.thoughtSignature = PLACEHOLDER;
-    warn("image_url.url has no thought_signature: the model goes on without what it thought of the picture");
+    warn("image_url.url has no thought_signature: the model goes on without what it thought of the image");
   }
 }
 
@@ -122,5 +122,5 @@ function warnOfHint(part: Part, warn: Warn): void {
   if ("cache" in part && part.cache !== undefined)
     warn("cache_control was left out: this model's provider caches by itself");
   if (part.type === "image" && part.detail !== undefined && part.detail !== "auto")
-    warn("image_url.detail was left out: this model has no such word for one picture");
+    warn("image_url.detail was left out: this model has no such word for one image");
 }

@@ -40,7 +40,7 @@ export const CONFIG_FIELDS: FieldTable = {
     responseMimeType: free,
     responseSchema: free,
     responseJsonSchema: free,
-    // It can ask for pictures, sound and films beside what responseModalities says.
+    // It can ask for images, audio and videos beside what responseModalities says.
     responseFormat: { rule: "priced", freeValues: [null] },
     responseModalities: free,
     responseLogprobs: free,

@@ -17,7 +17,7 @@ export interface StreamMeter {
   usageText(): string | undefined;
 }
 
-/** Text by kind, in bytes, and pictures. */
+/** Text by kind, in bytes, and images. */
 interface Seen {
   ascii: number;
   wide: number;

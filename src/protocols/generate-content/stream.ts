@@ -13,7 +13,7 @@ import { encodeError } from "./error-body.ts";
 import { createStreamMeter } from "./stream-meter.ts";
 import { encodeUsage } from "./usage.ts";
 
-/** A picture comes in one line, so a line may be long; one longer than this is a fault of the provider. */
+/** An image comes in one line, so a line may be long; one longer than this is a fault of the provider. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 const encoder = new TextEncoder();

@@ -27,7 +27,7 @@ describe("counts become disjoint buckets", () => {
       { input: 71, output: 1 },
     ],
     [
-      "sound and pictures in",
+      "audio and images in",
       {
         promptTokenCount: 100,
         promptTokensDetails: [
@@ -39,7 +39,7 @@ describe("counts become disjoint buckets", () => {
       { input: 10, audioInput: 50, imageInput: 40 },
     ],
     [
-      "film and documents are plain input",
+      "video and documents are plain input",
       {
         promptTokenCount: 100,
         promptTokensDetails: [
@@ -50,7 +50,7 @@ describe("counts become disjoint buckets", () => {
       { input: 100, audioInput: 0, imageInput: 0 },
     ],
     [
-      "sound that was cached is cached",
+      "audio that was cached is cached",
       {
         promptTokenCount: 100,
         cachedContentTokenCount: 60,
@@ -60,7 +60,7 @@ describe("counts become disjoint buckets", () => {
       { input: 20, cacheRead: 60, audioInput: 20 },
     ],
     [
-      "sound that was cached, nobody says how much",
+      "audio that was cached, nobody says how much",
       {
         promptTokenCount: 100,
         cachedContentTokenCount: 60,
@@ -69,7 +69,7 @@ describe("counts become disjoint buckets", () => {
       { input: 0, cacheRead: 60, audioInput: 40 },
     ],
     [
-      "pictures that tools read",
+      "images that tools read",
       {
         promptTokenCount: 10,
         toolUsePromptTokenCount: 20,
@@ -78,12 +78,12 @@ describe("counts become disjoint buckets", () => {
       { input: 15, imageInput: 15 },
     ],
     [
-      "pictures out",
+      "images out",
       { candidatesTokenCount: 1355, candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1290 }] },
       { output: 65, imageOutput: 1290 },
     ],
     [
-      "sound out",
+      "audio out",
       { candidatesTokenCount: 90, candidatesTokensDetails: [{ modality: "AUDIO", tokenCount: 90 }] },
       { output: 0, audioOutput: 90 },
     ],
@@ -151,7 +151,7 @@ test("usage that is written adds up, and is read as the same", () => {
 
 test("searches are counted once each, empty ones not at all", () => {
   expect(searchesOf({ webSearchQueries: ["", "a", "b", "a", 1] })).toEqual(["a", "b"]);
-  // Pictures are searched for beside pages, also by the same words.
+  // Images are searched for beside pages, also by the same words.
   expect(searchesOf({ webSearchQueries: ["a"], imageSearchQueries: ["a", "b", "", 1] }).length).toBe(3);
   for (const none of [undefined, null, {}, { webSearchQueries: "a", imageSearchQueries: {} }])
     expect(searchesOf(none)).toEqual([]);

@@ -60,7 +60,7 @@ export function readUsage(value: unknown, webSearches = 0): Metered | undefined 
   return { usage, flags: [...flags] };
 }
 
-/** Modalities as words, and as the numbers that some servers write for them; film and documents are plain input. */
+/** Modalities as words, and as the numbers that some servers write for them; video and documents are plain input. */
 const MODALITIES = {
   image: new Set<unknown>(["IMAGE", 2]),
   audio: new Set<unknown>(["AUDIO", 4]),
@@ -85,7 +85,7 @@ export function encodeUsage(usage: TokenUsage): JsonObject {
 }
 
 /**
- * The searches that a candidate's grounding names, each once; an empty one was not made. One for pictures stands
+ * The searches that a candidate's grounding names, each once; an empty one was not made. One for images stands
  * apart from one for pages with the same words: https://ai.google.dev/gemini-api/docs/google-search
  */
 export function searchesOf(groundingMetadata: unknown): readonly string[] {

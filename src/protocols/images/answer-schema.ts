@@ -6,7 +6,7 @@ const RESULT_MEMBERS = {
     Type.Object({
       url: Type.String({ format: "uri", description: "Signed, for an hour" }),
       b64_json: Type.Optional(
-        Type.String({ description: "The picture itself, where `response_format` asked for it by name" }),
+        Type.String({ description: "The image itself, where `response_format` asked for it by name" }),
       ),
     }),
   ),

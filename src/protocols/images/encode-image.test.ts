@@ -49,7 +49,7 @@ const RESULT = {
   credit: 350.000001,
 };
 
-describe("a task of pictures", () => {
+describe("a task of images", () => {
   test("that waits has every field that it always has, null where nothing is known, and no result", () =>
     expect(JSON.parse(encodeImageTask(PENDING, []))).toEqual(FIRST));
 
@@ -118,7 +118,7 @@ describe("a task of pictures", () => {
     }));
 });
 
-test("a plain result has its pictures, usage and credit, and usage only where tokens were counted", () => {
+test("a plain result has its images, usage and credit, and usage only where tokens were counted", () => {
   if (!isCompleted(COMPLETED)) throw new Error("It has completed.");
   expect(JSON.parse(encodeImageResult(COMPLETED, LINKS))).toEqual({ created: 1_795_000_008, ...RESULT });
   const { usage: _, ...without } = COMPLETED.result;

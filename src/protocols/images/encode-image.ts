@@ -4,7 +4,7 @@ import type { Task, TaskUsage } from "../../core/task.ts";
 import { jsonText } from "../json-text.ts";
 import { type CompletedTask, isCompleted, taskMembers } from "../task-members.ts";
 
-/** A picture of a result: where it can be had, and its bytes for a client that asked for them. */
+/** An image of a result: where it can be had, and its bytes for a client that asked for them. */
 export interface ImageLink {
   readonly url: string;
   readonly base64?: string;
@@ -22,7 +22,7 @@ export function encodeImageResult(task: CompletedTask, links: readonly ImageLink
 
 /**
  * A task as JSON, in both of the interface's layouts: what it came to stands at the top level, and whole under `result`.
- * `links` are its pictures, in order, once it has completed.
+ * `links` are its images, in order, once it has completed.
  */
 export function encodeImageTask(task: Task, links: readonly ImageLink[]): string {
   const members = {

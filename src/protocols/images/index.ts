@@ -4,14 +4,14 @@ import { type MediaBody, readMediaBody } from "../media-request.ts";
 import { readRequestJson } from "../request-json.ts";
 import { IMAGE_FORM } from "./schema.ts";
 
-/** Whether a value has the fields of a request for pictures, each in the spelling that the interface lists. */
+/** Whether a value has the fields of a request for images, each in the spelling that the interface lists. */
 export function isImageFields(value: unknown): value is ImageFields {
   return IMAGE_FORM.checker.accepts(value);
 }
 
 /**
- * Reads a request for pictures. Its fields are those of the interface, in the spelling that the interface lists, and its
- * pictures are links or data URIs of a format that is taken. Throws a 400 that names the field at fault.
+ * Reads a request for images. Its fields are those of the interface, in the spelling that the interface lists, and its
+ * images are links or data URIs of a format that is taken. Throws a 400 that names the field at fault.
  */
 export function readImageBody(bytes: Uint8Array): MediaBody<ImageFields> {
   const { fields, warnings } = readMediaBody(readRequestJson(bytes), IMAGE_FORM);

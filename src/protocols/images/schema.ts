@@ -5,7 +5,7 @@ import type { BodyForm } from "../media-request.ts";
 /** Fields whose values are words that may be written as numbers. */
 const NUMBERED: ReadonlySet<string> = new Set(["quality", "version", "niji"]);
 
-/** How bodies of requests for pictures are read: by the table that they are documented by. */
+/** How bodies of requests for images are read: by the table that they are documented by. */
 export const IMAGE_FORM: BodyForm<ImageFields> = {
   checker: compileSchema(ImageFieldsSchema),
   names: new Set(Object.keys(IMAGE_TABLE.fields.properties)),

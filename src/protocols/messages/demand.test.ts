@@ -2,7 +2,7 @@ import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { readRequest } from "./request.ts";
 
-/** A picture of one pixel, and of nine by four. */
+/** An image of one pixel, and of nine by four. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 const GIF = "R0lGODlhCQAEAAAAACwAAAAACQAEAAACAAA7";
@@ -32,7 +32,7 @@ describe("what a request asks for", () => {
     });
   });
 
-  test("has pictures by their size, wherever they stand, and documents by their number", () => {
+  test("has images by their size, wherever they stand, and documents by their number", () => {
     const demand = demandOf([
       image(PIXEL),
       { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
@@ -55,7 +55,7 @@ describe("what a request asks for", () => {
     const known = ["server_tool_use", "web_fetch_tool_result", "tool_search_tool_result", "compaction"];
     const blocks = (types: readonly string[]) => types.map((type) => ({ type, url: "https://a/b" }));
     expect(demandOf(blocks(known)).media).toEqual({});
-    expect(demandOf(blocks([...known, "film", "container_upload"])).media).toEqual({ pdf: 2 });
+    expect(demandOf(blocks([...known, "video", "container_upload"])).media).toEqual({ pdf: 2 });
   });
 
   test("is not bound by the bytes of media, but by every other byte", () => {

@@ -26,7 +26,7 @@ const TEXTS = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascrip
 
 type DocumentPart = Extract<Part, { readonly type: "document" }>;
 
-/** A picture as a block. Throws a 400 for one that the format does not take. */
+/** An image as a block. Throws a 400 for one that the format does not take. */
 export function imageBlock({ source, cache }: ImagePart): JsonObject {
   if (source.kind !== "data") return { type: "image", source: remoteSource(source), ...cacheControl(cache) };
   const data = plainBase64(source.data);
@@ -69,7 +69,7 @@ function remoteSource(source: Exclude<Source, { readonly kind: "data" }>): JsonO
   return source.kind === "url" ? { type: "url", url: source.url } : { type: "file", file_id: source.id };
 }
 
-/** What the bytes say, else what was said of them, without parameters: senders are often wrong about pictures. */
+/** What the bytes say, else what was said of them, without parameters: senders are often wrong about images. */
 function mediaTypeOf(data: string, told: string): string {
   const seen = BEGINNINGS.find(([beginning]) => beginning.test(data))?.[1];
   if (seen !== undefined) return seen;

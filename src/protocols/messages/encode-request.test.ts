@@ -426,10 +426,10 @@ describe("all other fields", () => {
     },
   ]);
 
-  test("the detail of a picture is a hint", () => {
-    const picture: Part = { type: "image", source: { kind: "url", url: "https://x.test/a" }, detail: "low" };
-    expect(encoded(chatOf([turn("user", picture)])).warnings).toEqual([left("image_url.detail")]);
-    expect(encoded(chatOf([turn("user", { ...picture, detail: "auto" })])).warnings).toEqual([]);
+  test("the detail of an image is a hint", () => {
+    const image: Part = { type: "image", source: { kind: "url", url: "https://x.test/a" }, detail: "low" };
+    expect(encoded(chatOf([turn("user", image)])).warnings).toEqual([left("image_url.detail")]);
+    expect(encoded(chatOf([turn("user", { ...image, detail: "auto" })])).warnings).toEqual([]);
   });
 
   const refused: readonly (readonly [string, Partial<ChatRequest>])[] = [

@@ -305,7 +305,7 @@ describe("media become blocks", () => {
       part: { type: "document", source: { kind: "file", id: "file_1" } },
       want: { type: "document", source: { type: "file", file_id: "file_1" } },
     },
-    { name: "a picture that was sent as a file", part: file("image/png", PNG), want: encodedImage() },
+    { name: "an image that was sent as a file", part: file("image/png", PNG), want: encodedImage() },
   ];
   for (const { name, part, want } of cases) {
     test(name, () => {
@@ -318,7 +318,7 @@ describe("media become blocks", () => {
   const refused: readonly (readonly [string, Part, RegExp])[] = [
     ["audio", { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AA" } }, /input_audio/],
     ["video", { type: "video", source: { kind: "url", url: "https://x.test/a.mp4" } }, /video_url/],
-    ["a picture of another kind", data("image/bmp", "Qk0="), /"image\/bmp"/],
+    ["an image of another kind", data("image/bmp", "Qk0="), /"image\/bmp"/],
     ["a file of another kind", file("application/zip", "UEs="), /"application\/zip"/],
     ["a text that is none", file("text/plain", "//8="), /UTF-8/],
   ];
@@ -388,7 +388,7 @@ describe("calls and results", () => {
     expect(rows(up.messages).slice(3)).toEqual(["assistant: use c_2 {}", "user: result c_2"]);
   });
 
-  test("a result may hold pictures, nothing, and an error", () => {
+  test("a result may hold images, nothing, and an error", () => {
     const { up } = encoded(
       chatOf([
         turn("user", "a"),

@@ -23,7 +23,7 @@ interface Draft {
 /** What the turns are written with. */
 interface Writing {
   readonly ids: CallIds;
-  /** Pictures of answers, which the format takes from the user only. */
+  /** Images of answers, which the format takes from the user only. */
   readonly moved: JsonObject[];
   readonly warnings: Set<string>;
 }

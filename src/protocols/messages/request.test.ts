@@ -70,7 +70,7 @@ describe("a request within the interface is taken", () => {
       ),
     },
     {
-      name: "results of tools with pictures and documents in them",
+      name: "results of tools with images and documents in them",
       more: content({
         type: "tool_result",
         tool_use_id: "t1",

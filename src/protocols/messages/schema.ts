@@ -3,7 +3,7 @@ import { Type, type Static, type TSchema } from "typebox";
 /** A member that may also be null, which says the same as leaving it out. */
 const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** A picture or a document: where it is, or what it is. What each kind needs is checked in `blocks.ts`. */
+/** An image or a document: where it is, or what it is. What each kind needs is checked in `blocks.ts`. */
 const Source = Type.Object({
   type: Type.String({ description: "base64, url, file, text or content" }),
   media_type: nullable(Type.String()),

@@ -4,7 +4,7 @@ import { jsonText } from "../json-text.ts";
 import { isCompleted, taskMembers } from "../task-members.ts";
 
 /**
- * A task as JSON. `urls` are its films once it has completed; `output` and `credit` stand there only then, `error`, a
+ * A task as JSON. `urls` are its videos once it has completed; `output` and `credit` stand there only then, `error`, a
  * sentence, only when it has failed.
  */
 export function encodeVideoTask(task: Task, urls: readonly string[]): string {

@@ -6,7 +6,7 @@ import { VIDEO_FORM } from "./schema.ts";
 
 type MediaLists = "input_references" | "reference_audios" | "reference_videos";
 
-/** A request for a film as it was given: frames have found their place, and a list that was not given is empty. */
+/** A request for a video as it was given: frames have found their place, and a list that was not given is empty. */
 export interface VideoBody
   extends Omit<VideoFields, "frame_images" | MediaLists>, Readonly<Record<MediaLists, readonly string[]>> {
   readonly firstFrame?: string;
@@ -14,7 +14,7 @@ export interface VideoBody
 }
 
 /**
- * Reads a request for a film. Its fields are those of the interface, in the spelling that the interface lists, and its
+ * Reads a request for a video. Its fields are those of the interface, in the spelling that the interface lists, and its
  * media are links or data URIs. Throws a 400 that names the field at fault.
  */
 export function readVideoBody(bytes: Uint8Array): MediaBody<VideoBody> {

@@ -2,7 +2,7 @@ import { type VideoFields, VideoFieldsSchema, VIDEO_TABLE } from "../../catalog/
 import { compileSchema } from "../../core/schema.ts";
 import type { BodyForm } from "../media-request.ts";
 
-/** How bodies of requests for films are read: by the table that they are documented by. */
+/** How bodies of requests for videos are read: by the table that they are documented by. */
 export const VIDEO_FORM: BodyForm<VideoFields> = {
   checker: compileSchema(VideoFieldsSchema),
   names: new Set(Object.keys(VIDEO_TABLE.fields.properties)),

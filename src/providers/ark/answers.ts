@@ -33,7 +33,7 @@ function said(body: unknown): { readonly code: string | undefined; readonly mess
   return { code: textAt(error, "code")?.slice(0, 100), message: textAt(error, "message") ?? "" };
 }
 
-/** The refusal in the `error` of work that was taken and has failed, or of one of several pictures. */
+/** The refusal in the `error` of work that was taken and has failed, or of one of several images. */
 export function readFailure(failed: unknown): MediaRefusal {
   const { code, message } = said(failed);
   return { reason: reasonIn(CODES, code) ?? "failed", message, ...(code === undefined ? {} : { code }) };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { PICTURE } from "../../../test/gateway/media-run.ts";
+import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import type { ImageRequest } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
 import { arkImages } from "./images.ts";
 
 const MODEL = "seedream-5-0-260128";
-const { size: _size, seed: _seed, quality: _quality, ...PLAIN } = PICTURE;
+const { size: _size, seed: _seed, quality: _quality, ...PLAIN } = IMAGE;
 const ASKED: ImageRequest = { ...PLAIN, n: 1, images: [] };
 
 function create(request: ImageRequest, answers: readonly (Said | Error)[]) {
@@ -24,7 +24,7 @@ const refused = (status: number, code: string): Said => ({
 const told = (step: MediaStep): unknown =>
   step.state === "refused" ? step.refusal.reason : step.state === "done" ? step.outputs : step.state;
 
-describe("what is sent for a picture of Seedream", () => {
+describe("what is sent for an image of Seedream", () => {
   const always = {
     model: MODEL,
     prompt: ASKED.prompt,
@@ -36,7 +36,7 @@ describe("what is sent for a picture of Seedream", () => {
     ["text alone", {}, {}],
     ["a size in pixels", { size: { width: 2048, height: 1536 } }, { size: "2048x1536" }],
     ["a size by name", { imageSize: "4K" }, { size: "4K" }],
-    ["one picture to start from", { images: ["https://a/1"] }, { image: "https://a/1" }],
+    ["one image to start from", { images: ["https://a/1"] }, { image: "https://a/1" }],
     ["several", { images: ["https://a/1", "https://a/2"] }, { image: ["https://a/1", "https://a/2"] }],
     ["a format", { outputFormat: "jpeg" }, { output_format: "jpeg" }],
   ];
@@ -48,7 +48,7 @@ describe("what is sent for a picture of Seedream", () => {
     });
 });
 
-describe("what came of pictures of Seedream", () => {
+describe("what came of images of Seedream", () => {
   test("several are as many calls, and what was made is counted", async () => {
     const { step } = create({ ...ASKED, n: 3 }, [
       made("https://r/1"),
@@ -68,9 +68,9 @@ describe("what came of pictures of Seedream", () => {
     ["a 403 for a balance", refused(403, "AccountOverdueError"), "operator_fault"],
     ["a 429", refused(429, "ServerOverloaded"), "busy"],
     ["a 500", refused(500, "InternalServiceError"), "unclear"],
-    ["a 200 without pictures", { json: {} }, "unclear"],
+    ["a 200 without images", { json: {} }, "unclear"],
     [
-      "a picture that failed by itself",
+      "an image that failed by itself",
       { json: { data: [{ error: { code: "OutputImageSensitiveContentDetected", message: "No." } }] } },
       "moderation",
     ],

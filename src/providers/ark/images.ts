@@ -7,7 +7,7 @@ import type { MediaAdapter, MediaCall, MediaOutput, MediaStep } from "../media.t
 import { readFailure, readRefusal } from "./answers.ts";
 
 /**
- * Seedream's pictures, made while the call waits: one to a call, since theirs of several is a series that may end early.
+ * Seedream's images, made while the call waits: one to a call, since theirs of several is a series that may end early.
  * https://docs.byteplus.com/en/docs/ModelArk/1541523
  */
 export const arkImages: MediaAdapter<ImageRequest> = {
@@ -22,7 +22,7 @@ async function createOne(request: ImageRequest, call: MediaCall): Promise<MediaS
   });
   const data = isGood(answer) && isJsonObject(answer.json) ? answer.json.data : undefined;
   if (!Array.isArray(data)) return { state: "refused", refusal: readRefusal(answer) };
-  return readPictures(data.filter(isJsonObject));
+  return readImages(data.filter(isJsonObject));
 }
 
 /** They have no seed, no mask and no words for quality; `1K`, `2K` and `4K` are sizes there, as pixels are. */
@@ -47,8 +47,8 @@ function bodyOf(
   };
 }
 
-/** A picture may fail beside others; only what was made is billed. */
-function readPictures(data: readonly JsonObject[]): MediaStep {
+/** An image may fail beside others; only what was made is billed. */
+function readImages(data: readonly JsonObject[]): MediaStep {
   const outputs = data.flatMap(outputOf);
   const failed = data.find(({ error }) => isJsonObject(error));
   if (outputs.length === 0 && failed !== undefined)

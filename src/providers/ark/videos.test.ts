@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { FILM } from "../../../test/gateway/media-run.ts";
+import { VIDEO } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import type { VideoRequest } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
@@ -9,21 +9,21 @@ const MODEL = "dreamina-seedance-2-0-260128";
 const JOB = "cgt-20261121-abcde";
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
 const create = (answer: Said): Promise<MediaStep> =>
-  arkVideos.create(FILM, scriptedCall(MODEL, [answer]).call);
+  arkVideos.create(VIDEO, scriptedCall(MODEL, [answer]).call);
 const poll = async (answer: Said): Promise<MediaStep> =>
-  arkVideos.poll?.(JOB, FILM, scriptedCall(MODEL, [answer]).call) ?? { state: "unknown_job" };
+  arkVideos.poll?.(JOB, VIDEO, scriptedCall(MODEL, [answer]).call) ?? { state: "unknown_job" };
 const error = (code: string): object => ({ error: { code, message: "No." } });
 
 describe("what is sent", () => {
   const always = { model: MODEL, resolution: "720p", duration: 5, watermark: false, generate_audio: true };
-  const text = { type: "text", text: FILM.prompt };
+  const text = { type: "text", text: VIDEO.prompt };
   const item = (type: string, role: string, url: string): object => ({ type, [type]: { url }, role });
-  const { aspectRatio: _, ...unshaped } = FILM;
+  const { aspectRatio: _, ...unshaped } = VIDEO;
   const rows: readonly [string, VideoRequest, object][] = [
-    ["text", FILM, { ...always, content: [text], ratio: "16:9" }],
+    ["text", VIDEO, { ...always, content: [text], ratio: "16:9" }],
     [
       "a seed, a length, a size",
-      { ...FILM, seed: 0, durationSec: 15, resolution: "480p", aspectRatio: "9:16" },
+      { ...VIDEO, seed: 0, durationSec: 15, resolution: "480p", aspectRatio: "9:16" },
       { ...always, content: [text], ratio: "9:16", seed: 0, duration: 15, resolution: "480p" },
     ],
     [
@@ -42,7 +42,7 @@ describe("what is sent", () => {
     [
       "references",
       {
-        ...FILM,
+        ...VIDEO,
         referenceImages: ["https://a/1"],
         referenceVideos: ["https://a/2"],
         referenceAudios: ["https://a/3"],

@@ -6,7 +6,7 @@ import { isGood, objectAt, textAt } from "../media-answers.ts";
 import { readFailure, readRefusal } from "./answers.ts";
 
 /**
- * Qwen's pictures, made while the call waits:
+ * Qwen's images, made while the call waits:
  * https://www.alibabacloud.com/help/en/model-studio/qwen-image-api
  */
 export const dashscopeImages: MediaAdapter<ImageRequest> = {
@@ -23,7 +23,7 @@ export const dashscopeImages: MediaAdapter<ImageRequest> = {
     const images = objectAt(answer.json, "usage").image_count;
     return {
       state: "done",
-      outputs: picturesIn(output.choices),
+      outputs: imagesIn(output.choices),
       ...(typeof images === "number" ? { usage: { ...NO_USAGE, images } } : {}),
     };
   },
@@ -46,8 +46,8 @@ function imageBody(model: string, { prompt, n, size, seed, images }: ImageReques
   };
 }
 
-/** Several pictures are several choices, or several parts of one. */
-function picturesIn(choices: readonly unknown[]): MediaOutput[] {
+/** Several images are several choices, or several parts of one. */
+function imagesIn(choices: readonly unknown[]): MediaOutput[] {
   return choices
     .flatMap((choice) => objectAt(choice, "message").content)
     .flatMap((part) => (isJsonObject(part) ? (textAt(part, "image") ?? []) : []))

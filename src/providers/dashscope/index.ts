@@ -5,7 +5,7 @@ import { dashscopeVideos } from "./videos.ts";
 
 /**
  * Alibaba's DashScope: language models in its compatible mode
- * (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), pictures and films in its own form, which is
+ * (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), images and videos in its own form, which is
  * served beside it.
  */
 export const dashscope: ProviderDefinition = {

@@ -6,7 +6,7 @@ import { isGood, objectAt, refusedQuestion, textAt, wasHeard } from "../media-an
 import { readFailure, readRefusal } from "./answers.ts";
 
 /**
- * Wan's films, as tasks of the vendor: from text, from a first frame, or with characters from references.
+ * Wan's videos, as tasks of the vendor: from text, from a first frame, or with characters from references.
  * https://www.alibabacloud.com/help/en/model-studio/text-to-video-api-reference
  */
 export const dashscopeVideos: MediaAdapter<VideoRequest> = {
@@ -63,7 +63,7 @@ function videoBody(request: VideoRequest): JsonObject {
       ...(audio === undefined || hasReferences ? {} : { audio_url: audio }),
     },
     parameters: {
-      // A film from a frame has the frame's ratio.
+      // A video from a frame has the frame's ratio.
       ...(firstFrame === undefined ? { size } : { resolution: resolution === "1080p" ? "1080P" : "720P" }),
       duration: durationSec,
       ...(request.shotType === undefined ? {} : { shot_type: request.shotType }),
@@ -103,7 +103,7 @@ function readTask(job: string, answer: MediaHttpAnswer): MediaStep {
   }
 }
 
-/** What is billed: with reference films theirs too. */
+/** What is billed: with reference videos theirs too. */
 function billedSeconds(usage: JsonObject): number | undefined {
   const { duration } = usage;
   return typeof duration === "number" ? duration : undefined;

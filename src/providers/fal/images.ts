@@ -3,7 +3,7 @@ import type { ImageRequest } from "../../core/media.ts";
 import type { MediaAdapter, MediaDone, MediaRefusal } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 
-/** Pictures of several vendors. Their inputs differ in what they have, hardly in what they call it. */
+/** Images of several vendors. Their inputs differ in what they have, hardly in what they call it. */
 export const falImages: MediaAdapter<ImageRequest> = {
   create: (request, call) => queueRequest(inputOf(request, call.upstreamId), call),
   poll: (job, _request, call) => pollRequest(job, call, readImages),
@@ -31,7 +31,7 @@ function inputOf(request: ImageRequest, upstreamId: string): JsonObject {
   };
 }
 
-/** A picture that its filter blackened is not delivered. */
+/** An image that its filter blackened is not delivered. */
 function readImages({ images, has_nsfw_concepts: unsafe }: JsonObject): MediaDone | MediaRefusal {
   const given = Array.isArray(images) ? images.filter(isJsonObject) : [];
   const kept = given.filter((_, place) => !(Array.isArray(unsafe) && unsafe[place] === true));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { FILM, PICTURE } from "../../../test/gateway/media-run.ts";
+import { VIDEO, IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import type { ImageRequest, VideoRequest } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
@@ -11,9 +11,9 @@ const URL_OF = `https://queue.fal.run/${JOB}`;
 const STATUS_URL = `${URL_OF}/status`;
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
 const create = (answer: Said): Promise<MediaStep> =>
-  falImages.create(PICTURE, scriptedCall("openai/gpt-image-2", [answer]).call);
+  falImages.create(IMAGE, scriptedCall("openai/gpt-image-2", [answer]).call);
 const poll = async (...answers: readonly Said[]): Promise<MediaStep> =>
-  falImages.poll?.(JOB, PICTURE, scriptedCall("openai/gpt-image-2", answers).call) ?? {
+  falImages.poll?.(JOB, IMAGE, scriptedCall("openai/gpt-image-2", answers).call) ?? {
     state: "unknown_job",
   };
 const detail = (...types: readonly string[]): object => ({
@@ -22,7 +22,7 @@ const detail = (...types: readonly string[]): object => ({
 
 describe("what is sent", () => {
   const size = { width: 1_024, height: 768 };
-  const pictures: readonly [string, Partial<ImageRequest>, object][] = [
+  const images: readonly [string, Partial<ImageRequest>, object][] = [
     [
       "openai/gpt-image-2/edit",
       {
@@ -54,17 +54,17 @@ describe("what is sent", () => {
       { num_images: 1, image_size: size, output_format: "png", enable_prompt_expansion: false },
     ],
   ];
-  for (const [model, request, members] of pictures)
+  for (const [model, request, members] of images)
     test(model, async () => {
       const { call, sent } = scriptedCall(model, [{ json: { status_url: STATUS_URL } }]);
-      await falImages.create({ ...PICTURE, ...request }, call);
+      await falImages.create({ ...IMAGE, ...request }, call);
       expect(sent).toEqual([
-        { method: "POST", path: `/${model}`, json: { prompt: PICTURE.prompt, ...members } },
+        { method: "POST", path: `/${model}`, json: { prompt: IMAGE.prompt, ...members } },
       ]);
     });
 
-  const prompt = FILM.prompt;
-  const films: readonly [string, Partial<VideoRequest>, object][] = [
+  const prompt = VIDEO.prompt;
+  const videos: readonly [string, Partial<VideoRequest>, object][] = [
     [
       "wan/v2.6/text-to-video",
       {
@@ -115,16 +115,16 @@ describe("what is sent", () => {
       },
     ],
   ];
-  for (const [model, request, members] of films)
+  for (const [model, request, members] of videos)
     test(model, async () => {
       const { call, sent } = scriptedCall(model, [{ json: { status_url: STATUS_URL } }]);
-      await falVideos.create({ ...FILM, ...request }, call);
+      await falVideos.create({ ...VIDEO, ...request }, call);
       expect(sent[0]?.json).toEqual({ prompt, duration: "5", resolution: "720p", ...members });
     });
 
-  test("nothing of Wan with pictures as references: it takes films alone", async () => {
+  test("nothing of Wan with images as references: it takes videos alone", async () => {
     const { call, sent } = scriptedCall("wan/v2.6/reference-to-video", []);
-    const step = await falVideos.create({ ...FILM, referenceImages: ["https://a/1"] }, call);
+    const step = await falVideos.create({ ...VIDEO, referenceImages: ["https://a/1"] }, call);
     expect(step).toMatchObject({ refusal: { reason: "invalid_request" } });
     expect(sent).toEqual([]);
   });
@@ -195,7 +195,7 @@ describe("a request that is", () => {
       "moderation",
     ],
     [
-      "failed without a picture",
+      "failed without an image",
       [completed, { status: 422, json: detail("no_media_generated") }],
       "moderation",
     ],
@@ -240,7 +240,7 @@ describe("a request that is", () => {
 
   test("done gives what may be shown, from its own address", async () => {
     const { call, sent } = scriptedCall("openai/gpt-image-2", [completed, good]);
-    expect(await falImages.poll?.(JOB, PICTURE, call)).toEqual({
+    expect(await falImages.poll?.(JOB, IMAGE, call)).toEqual({
       state: "done",
       outputs: [{ url: "https://f/1" }],
     });
@@ -248,11 +248,11 @@ describe("a request that is", () => {
       { method: "GET", path: `/${JOB}/status` },
       { method: "GET", path: `/${JOB}` },
     ]);
-    const film = scriptedCall("wan/v2.6/text-to-video", [
+    const video = scriptedCall("wan/v2.6/text-to-video", [
       completed,
       { json: { video: { url: "https://f/3" } } },
     ]);
-    expect(await falVideos.poll?.(JOB, FILM, film.call)).toEqual({
+    expect(await falVideos.poll?.(JOB, VIDEO, video.call)).toEqual({
       state: "done",
       outputs: [{ url: "https://f/3" }],
     });

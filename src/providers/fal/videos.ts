@@ -4,7 +4,7 @@ import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaDone } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 
-/** Films of Wan and of Seedance, each by its own inputs. */
+/** Videos of Wan and of Seedance, each by its own inputs. */
 export const falVideos: MediaAdapter<VideoRequest> = {
   async create(request, call) {
     if (call.upstreamId.startsWith("bytedance/")) return queueRequest(seedanceInput(request), call);
@@ -16,7 +16,7 @@ export const falVideos: MediaAdapter<VideoRequest> = {
   cancel: cancelRequest,
 };
 
-/** Its references are films alone. */
+/** Its references are videos alone. */
 function wanInput(request: VideoRequest): JsonObject {
   const { negativePrompt, shotType, expandPrompt, seed, referenceAudios, referenceVideos } = request;
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { PICTURE } from "../../../test/gateway/media-run.ts";
+import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -26,13 +26,13 @@ const create = (
   answers: readonly (Said | Error)[],
   request: Partial<ImageRequest> = {},
 ): Promise<MediaStep> =>
-  googleImages.create({ ...PICTURE, ...request }, scriptedCall("gemini-3-pro-image", answers).call);
+  googleImages.create({ ...IMAGE, ...request }, scriptedCall("gemini-3-pro-image", answers).call);
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
 
-test("as many calls are sent as pictures are asked for, each with a seed of its own and the pictures inline", async () => {
+test("as many calls are sent as images are asked for, each with a seed of its own and the images inline", async () => {
   const { call, sent } = scriptedCall("gemini-3-pro-image", [made()]);
   const request: ImageRequest = {
-    ...PICTURE,
+    ...IMAGE,
     n: 3,
     seed: 2_147_483_646,
     imageSize: "4K",
@@ -59,7 +59,7 @@ test("as many calls are sent as pictures are asked for, each with a seed of its 
   );
 });
 
-describe("an answer without a picture is", () => {
+describe("an answer without an image is", () => {
   const blocks = [
     "SAFETY",
     "OTHER",
@@ -79,7 +79,7 @@ describe("an answer without a picture is", () => {
     ]),
     ...ends
       .split(" ")
-      .map((word): [string, Said, string] => [`a blocked picture: ${word}`, finished(word), "moderation"]),
+      .map((word): [string, Said, string] => [`a blocked image: ${word}`, finished(word), "moderation"]),
     ...["NO_IMAGE", "IMAGE_OTHER", "MAX_TOKENS", "OTHER", "LANGUAGE"].map((word): [string, Said, string] => [
       `a failure: ${word}`,
       finished(word),
@@ -127,7 +127,7 @@ test("a wait that its details name is heeded", async () => {
   expect(step).toMatchObject({ refusal: { reason: "busy", retryAfterMs: 28_000 } });
 });
 
-test("thoughts are no pictures, and data is handed on as it stands", async () => {
+test("thoughts are no images, and data is handed on as it stands", async () => {
   const parts = [
     { inlineData: { data: "BBBB" }, thought: true },
     { text: "x" },
@@ -138,11 +138,11 @@ test("thoughts are no pictures, and data is handed on as it stands", async () =>
   expect(step).toEqual({ state: "done", outputs: [{ base64: "!" }, { base64: "AAAA" }] });
 });
 
-test("pictures that are more together than a request may be are not sent", async () => {
+test("images that are more together than a request may be are not sent", async () => {
   const { call, sent } = scriptedCall("gemini-3-pro-image", [made()]);
   const large = { mediaType: "image/png", bytes: new Uint8Array(40_000_000) };
   const images = ["https://a.example/1", "https://a.example/2"];
-  const step = await googleImages.create({ ...PICTURE, images }, { ...call, load: async () => large });
+  const step = await googleImages.create({ ...IMAGE, images }, { ...call, load: async () => large });
   expect(step).toMatchObject({ refusal: { reason: "input_too_large" } });
   expect(sent).toEqual([]);
 });
@@ -162,7 +162,7 @@ describe("of several calls", () => {
     [[refused(500, "INTERNAL"), refused(401, "UNAUTHENTICATED")], "operator_fault"],
   ];
   for (const [answers, want] of rows)
-    test(`of which none made a picture, it is ${want}`, async () =>
+    test(`of which none made an image, it is ${want}`, async () =>
       expect(reasonOf(await create(answers, { n: 2 }))).toBe(want));
   test("one that broke beside a busy one leaves it in doubt", async () =>
     expect(create([busy, broken], { n: 2 })).rejects.toBe(broken));
@@ -174,7 +174,7 @@ describe.skipIf(!recordingsAvailable())("recorded", () => {
       .flatMap((folder) => loadRecordings(folder))
       .filter(({ path, response }) => /image-output/.test(path) && isJsonObject(response.body));
 
-  test("answers of makers of pictures are read: each picture, and the tokens that were told", async () => {
+  test("answers of makers of images are read: each image, and the tokens that were told", async () => {
     expect(drawn().length).toBeGreaterThan(1);
     for (const { path, response } of drawn()) {
       const step = await create([{ status: response.status, json: response.body }]);
@@ -192,9 +192,9 @@ describe.skipIf(!recordingsAvailable())("recorded", () => {
     if (!isJsonObject(recorded?.request.body)) throw new Error("No request is recorded.");
     const { contents, generationConfig } = recorded.request.body;
     const { call, sent } = scriptedCall("gemini-2.5-flash-image", [made()]);
-    await googleImages.create({ ...PICTURE, prompt: "Generate an image of an axolotl." }, call);
+    await googleImages.create({ ...IMAGE, prompt: "Generate an image of an axolotl." }, call);
     expect(recorded.request.url).toEndWith(sent[0]?.path.replace(/^\/v1beta/, "") ?? "?");
-    // That one asked Vertex for text as well, and for a format of pictures that is Vertex's alone.
+    // That one asked Vertex for text as well, and for a format of images that is Vertex's alone.
     expect(generationConfig).toMatchObject({ responseModalities: ["TEXT", "IMAGE"] });
     expect(sent[0]?.json).toEqual({
       contents: Array.isArray(contents) ? contents : [],

@@ -13,7 +13,7 @@ import type {
 import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
- * Gemini's pictures, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
+ * Gemini's images, by generateContent: one to a call, so that several are asked for in as many calls at once. Made
  * while the calls wait; there is nothing to ask after and nothing to stop.
  * https://ai.google.dev/gemini-api/docs/image-generation
  */
@@ -21,7 +21,7 @@ export const googleImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
     const parts = await partsOf(request, call);
     return parts === undefined
-      ? refused("input_too_large", "The pictures are more than 100 MB together, in base64.")
+      ? refused("input_too_large", "The images are more than 100 MB together, in base64.")
       : createEach(request, call, (one) => createOne(one, parts, call));
   },
 };
@@ -96,7 +96,7 @@ function generationConfig({ imageSize, aspectRatio, seed }: ImageRequest): JsonO
 /** What may go along with a request: https://ai.google.dev/gemini-api/docs/file-input-methods */
 const MOST_INLINE = 100_000_000;
 
-/** The pictures go along, in base64; `undefined` where they are more than may. */
+/** The images go along, in base64; `undefined` where they are more than may. */
 async function partsOf(
   { prompt, images }: ImageRequest,
   call: MediaCall,
@@ -120,16 +120,16 @@ function readAnswer(answer: MediaHttpAnswer): MediaStep {
   if (isJsonObject(feedback) && typeof feedback.blockReason === "string")
     return refused("moderation", `The prompt was blocked: ${wordOf(feedback.blockReason)}.`);
   const candidate = Array.isArray(body.candidates) ? body.candidates.find(isJsonObject) : undefined;
-  const outputs = picturesIn(candidate);
+  const outputs = imagesIn(candidate);
   if (outputs.length > 0)
     return { state: "done", outputs, ...(metered === undefined ? {} : { usage: metered.usage }) };
   if (candidate === undefined) return { state: "refused", refusal: readRefusal(answer) };
   const reason = typeof candidate.finishReason === "string" ? candidate.finishReason : "";
-  if (MODERATED.has(reason)) return refused("moderation", `No picture was given: ${wordOf(reason)}.`);
-  return refused("failed", `No picture was made: ${wordOf(reason)}.`);
+  if (MODERATED.has(reason)) return refused("moderation", `No image was given: ${wordOf(reason)}.`);
+  return refused("failed", `No image was made: ${wordOf(reason)}.`);
 }
 
-/** Finish reasons that say that the picture may not be shown. */
+/** Finish reasons that say that the image may not be shown. */
 const MODERATED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",
@@ -142,7 +142,7 @@ const MODERATED: ReadonlySet<string> = new Set([
 ]);
 
 /** Parts that are thoughts may hold drafts, which were not asked for. */
-function picturesIn(candidate: JsonObject | undefined): MediaOutput[] {
+function imagesIn(candidate: JsonObject | undefined): MediaOutput[] {
   const content = candidate?.content;
   const parts =
     isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { PICTURE } from "../../../test/gateway/media-run.ts";
+import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
 import { midjourneyImages } from "./images.ts";
 
 const STYLE: MidjourneyStyle = { version: "7", chaos: 0, weird: 0, stylize: 100 };
-const request: ImageRequest = { ...PICTURE, n: 4, quality: "1", aspectRatio: "1:1", midjourney: STYLE };
+const request: ImageRequest = { ...IMAGE, n: 4, quality: "1", aspectRatio: "1:1", midjourney: STYLE };
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
 const create = (answer: Said): Promise<MediaStep> =>
   midjourneyImages.create(request, scriptedCall("midjourney", [answer]).call);
@@ -34,7 +34,7 @@ describe("the prompt", () => {
     ],
     ["has a seed", { seed: 0 }, "A red kite. --v 7 --s 100 --q 1 --seed 0"],
     [
-      "begins with the addresses of pictures, in which nothing is a choice",
+      "begins with the addresses of images, in which nothing is a choice",
       { images: ["https://a.example/{b,c}?d={e}"] },
       "https://a.example/%7Bb,c%7D?d=%7Be%7D A red kite. --v 7 --s 100 --q 1",
     ],
@@ -52,7 +52,7 @@ describe("the prompt", () => {
       ]);
     });
 
-  test("does not have pictures that came as bytes: they go beside it", async () => {
+  test("does not have images that came as bytes: they go beside it", async () => {
     const { call, sent } = scriptedCall("midjourney", [{ json: { code: 1, result: "1730" } }]);
     await midjourneyImages.create({ ...request, images: ["data:image/png;base64,AA=="] }, call);
     expect(sent[0]?.json).toMatchObject({
@@ -110,7 +110,7 @@ describe("a job", () => {
   for (const [name, answer, want] of rows)
     test(`${name} is ${want}`, async () => expect(reasonOf(await poll(answer))).toBe(want));
 
-  test("gives four pictures where the proxy tells them apart, else the one that holds them", async () => {
+  test("gives four images where the proxy tells them apart, else the one that holds them", async () => {
     const url = "https://cdn.example/grid.png";
     const grid = { state: "done", outputs: [{ url, grid: { columns: 2, rows: 2 } }] } as const;
     const done = (members: object): Said => ({ json: { status: "SUCCESS", ...members } });

@@ -11,7 +11,7 @@ import type {
 } from "../media.ts";
 
 /**
- * Pictures of Midjourney, four to a job. What it is told beside the prompt are switches at the prompt's end.
+ * Images of Midjourney, four to a job. What it is told beside the prompt are switches at the prompt's end.
  * https://github.com/novicezk/midjourney-proxy/blob/main/docs/api.md
  */
 export const midjourneyImages: MediaAdapter<ImageRequest> = {
@@ -40,7 +40,7 @@ export const midjourneyImages: MediaAdapter<ImageRequest> = {
   },
 };
 
-/** Pictures to start from are named by address before the prompt; those that came as bytes go beside it. */
+/** Images to start from are named by address before the prompt; those that came as bytes go beside it. */
 function bodyOf(request: ImageRequest, call: MediaCall): JsonObject {
   const isUrl = (image: string): boolean => /^https?:/i.test(image);
   const inline = request.images.filter((image) => !isUrl(image));
@@ -121,7 +121,7 @@ function readTask(job: string, task: JsonObject): MediaStep {
   }
 }
 
-/** Four pictures where the proxy tells them apart; else the one that has all of them, in two rows of two. */
+/** Four images where the proxy tells them apart; else the one that has all of them, in two rows of two. */
 function outputsOf({ imageUrl, imageUrls }: JsonObject): readonly MediaOutput[] {
   const single = (Array.isArray(imageUrls) ? imageUrls : [])
     .filter(isJsonObject)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { PICTURE } from "../../../test/gateway/media-run.ts";
+import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { isJsonObject } from "../../core/json-value.ts";
@@ -7,7 +7,7 @@ import type { ImageRequest } from "../../core/media.ts";
 import type { MediaStep } from "../media.ts";
 import { openaiImages } from "./images.ts";
 
-const create = async (answer: Said, request: ImageRequest = PICTURE): Promise<MediaStep> =>
+const create = async (answer: Said, request: ImageRequest = IMAGE): Promise<MediaStep> =>
   openaiImages.create(request, scriptedCall("gpt-image-2", [answer]).call);
 
 const reasonOf = (step: MediaStep): string => (step.state === "refused" ? step.refusal.reason : step.state);
@@ -33,7 +33,7 @@ describe("what is sent", () => {
     ],
     ["a seed, which it refuses", { seed: 7 }, "/images/generations", {}],
     [
-      "pictures to change",
+      "images to change",
       {
         images: ["https://a.example/a.png", "data:image/png;base64,AA=="],
         mask: "data:image/png;base64,AB==",
@@ -48,7 +48,7 @@ describe("what is sent", () => {
   for (const [name, request, path, members] of rows)
     test(name, async () => {
       const { call, sent } = scriptedCall("gpt-image-2", [{ json: { data: [] } }]);
-      await openaiImages.create({ ...PICTURE, ...request }, call);
+      await openaiImages.create({ ...IMAGE, ...request }, call);
       expect(sent).toEqual([
         { method: "POST", path, json: { model: "gpt-image-2", prompt: "A red kite.", n: 1, ...members } },
       ]);
@@ -98,7 +98,7 @@ describe("a refusal is", () => {
     });
 });
 
-test("usage is told in its buckets; without details what comes out is pictures; without counts there is none", async () => {
+test("usage is told in its buckets; without details what comes out is images; without counts there is none", async () => {
   const data = [{ b64_json: "AAAA" }, { b64_json: "!" }, {}];
   const whole = await create({
     json: {
@@ -126,13 +126,13 @@ describe.skipIf(!recordingsAvailable())("recorded", () => {
   const made = (): ReturnType<typeof loadRecordings> =>
     loadRecordings("images/openai").filter(({ request }) => /images\/(generations|edits)$/.test(request.url));
 
-  test("answers are read: every picture, and the tokens that were told", async () => {
+  test("answers are read: every image, and the tokens that were told", async () => {
     expect(made().length).toBeGreaterThan(5);
     for (const { path, response } of made()) {
       const step = await create({ status: response.status, json: response.body });
       if (step.state !== "done" || !isJsonObject(response.body)) throw new Error(`${path} was not read.`);
       const { data, usage } = response.body;
-      // One recording was cut where its pictures are.
+      // One recording was cut where its images are.
       if (!path.includes("--33a7ee2e") && !path.includes("--34dc8d7a"))
         expect([path, step.outputs.length]).toEqual([path, Array.isArray(data) ? data.length : 0]);
       const { input = 0, imageInput = 0, output = 0, imageOutput = 0 } = step.usage ?? {};
@@ -156,7 +156,7 @@ describe.skipIf(!recordingsAvailable())("recorded", () => {
       const { call, sent } = scriptedCall(String(model), [{ json: { data: [] } }]);
       await openaiImages.create(
         {
-          ...PICTURE,
+          ...IMAGE,
           prompt: String(prompt),
           size: { width, height },
           quality: String(quality),

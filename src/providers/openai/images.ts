@@ -12,7 +12,7 @@ import type {
 import { type CodeTable, isGood, objectAt, reasonIn, refusalOf, textAt } from "../media-answers.ts";
 
 /**
- * OpenAI's pictures: made at once, while the call waits; there is nothing to ask after and nothing to stop.
+ * OpenAI's images: made at once, while the call waits; there is nothing to ask after and nothing to stop.
  * https://platform.openai.com/docs/api-reference/images
  */
 export const openaiImages: MediaAdapter<ImageRequest> = {
@@ -91,7 +91,7 @@ function readImage({ b64_json: base64, url }: JsonObject): MediaOutput[] {
   return typeof url === "string" ? [{ url }] : [];
 }
 
-/** Details are left out by some answers: what comes out of a model of pictures is then pictures. */
+/** Details are left out by some answers: what comes out of a model of images is then images. */
 function readUsage(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const input = countOf(usage.input_tokens);

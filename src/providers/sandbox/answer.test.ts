@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { rawImageSizeOf } from "../../core/image-size.ts";
 import { createKeyedHash } from "../../runtime/hash.ts";
-import { type Answer, composeAnswer, drawPictures } from "./answer.ts";
+import { type Answer, composeAnswer, drawImages } from "./answer.ts";
 import { type Ask, Refusal } from "./ask.ts";
 import { readOrders } from "./orders.ts";
-import { makePicture } from "./draw/picture.ts";
+import { makeImage } from "./draw/image.ts";
 import { createSeal } from "./seal.ts";
 import { fitText, piecesOf, tokensOf } from "./text-pieces.ts";
 
@@ -25,7 +25,7 @@ const ASK: Ask = {
   thinking: "none",
   image: "none",
   inputTokens: 7,
-  pictures: [],
+  images: [],
 };
 
 const compose = (ask: Partial<Ask> = {}, tokens?: number): Answer =>
@@ -114,7 +114,7 @@ test("text is cut into pieces that make it up again, and fits what it is given",
   );
 });
 
-test("a picture is small unless it is asked for large, of the asked shape, and costs what the model's does", async () => {
+test("an image is small unless it is asked for large, of the asked shape, and costs what the model's does", async () => {
   const cases = [
     { ask: {}, size: { width: 256, height: 256 }, tokens: 1_120 },
     { ask: { aspectRatio: "16:9" }, size: { width: 256, height: 144 }, tokens: 1_120 },
@@ -124,7 +124,7 @@ test("a picture is small unless it is asked for large, of the asked shape, and c
     { ask: { imageSize: "4K", aspectRatio: "21:9" }, size: { width: 6336, height: 2688 }, tokens: 2_000 },
   ] as const;
   for (const { ask, size, tokens } of cases) {
-    const answer = await drawPictures(compose({ image: "only", ...ask }), makePicture);
+    const answer = await drawImages(compose({ image: "only", ...ask }), makeImage);
     const [piece] = answer.choices[0]!.pieces;
     expect(piece?.type === "image" && rawImageSizeOf(piece.data)).toEqual(size);
     expect(answer.usage).toMatchObject({ image: tokens, text: 0 });

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Ask, AskedTool } from "./ask.ts";
 import { type Chance, createChance } from "./chance.ts";
-import { answerPictureOrder, type PictureOrder } from "./picture-order.ts";
+import { answerImageOrder, type ImageOrder } from "./image-order.ts";
 import { sampleValue } from "./sample.ts";
 import type { Seal } from "./seal.ts";
 import { fitText, tokensOf } from "./text-pieces.ts";
@@ -39,10 +39,10 @@ export type Piece =
   | CallPiece
   | ImagePiece;
 
-/** A picture, in base64; empty until it has been drawn. */
+/** An image, in base64; empty until it has been drawn. */
 export interface ImagePiece {
   readonly type: "image";
-  readonly order: PictureOrder;
+  readonly order: ImageOrder;
   readonly data: string;
   readonly signature: string;
 }
@@ -57,7 +57,7 @@ export interface CallPiece {
   readonly signature: string;
 }
 
-/** What a picture comes to by its size: https://ai.google.dev/gemini-api/docs/pricing */
+/** What an image comes to by its size: https://ai.google.dev/gemini-api/docs/pricing */
 const IMAGE_TOKENS = { "1K": 1_120, "2K": 1_120, "4K": 2_000 } as const;
 
 /** Calls in one answer at most. */
@@ -90,10 +90,10 @@ export function composeAnswer(ask: Ask, orders: AnswerOrders, seal: Seal): Answe
   };
 }
 
-/** The answer with its pictures, made by `draw`. */
-export async function drawPictures(
+/** The answer with its images, made by `draw`. */
+export async function drawImages(
   answer: Answer,
-  draw: (order: PictureOrder) => Promise<Uint8Array>,
+  draw: (order: ImageOrder) => Promise<Uint8Array>,
 ): Promise<Answer> {
   const drawn = async (piece: Piece): Promise<Piece> =>
     piece.type === "image" ? { ...piece, data: (await draw(piece.order)).toBase64() } : piece;
@@ -147,7 +147,7 @@ function composeChoice(ask: Ask, orders: AnswerOrders, seal: Seal, index: number
     if (stopSequence !== undefined) return { ...ended("stop"), stopSequence };
   }
   if (ask.image !== "none") {
-    const order = answerPictureOrder(ask, index);
+    const order = answerImageOrder(ask, index);
     if (!add({ type: "image", order, data: "", signature: token("image") })) return ended("length");
   }
   return ended("stop");

@@ -25,12 +25,12 @@ export interface Ask {
   /** Whether thinking comes before the answer, and whether its text is shown. */
   readonly thinking: "none" | "hidden" | "shown";
   readonly image: "none" | "only" | "with_text";
-  /** Of a picture that the answer has: `16:9`, where one was asked for. */
+  /** Of an image that the answer has: `16:9`, where one was asked for. */
   readonly aspectRatio?: string;
   /** How large it is; absent: small, as it goes along in the answer. */
   readonly imageSize?: "1K" | "2K" | "4K";
-  /** Pictures that came with what the user said last: addresses, or data URIs. */
-  readonly pictures: readonly string[];
+  /** Images that came with what the user said last: addresses, or data URIs. */
+  readonly images: readonly string[];
   readonly inputTokens: number;
 }
 
@@ -43,7 +43,7 @@ export interface AskedTool {
 /** What the caller said of calling tools; an object names the one that is to be called. */
 export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
 
-/** What is said of a picture's shape, as far as it is known. */
+/** What is said of an image's shape, as far as it is known. */
 export function readImageShape(
   aspectRatio: unknown,
   imageSize: unknown,

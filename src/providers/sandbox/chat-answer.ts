@@ -6,7 +6,7 @@ import { dataEvent, type SandboxEvent, type SandboxFormat, type WriteContext } f
 import { objectOf } from "./members.ts";
 import { piecesOf, tokensOf } from "./text-pieces.ts";
 
-/** Chat completions, as OpenAI's servers speak it, with thinking and pictures as this interface has them. */
+/** Chat completions, as OpenAI's servers speak it, with thinking and images as this interface has them. */
 export const chatFormat: SandboxFormat = {
   readAsk: readChatAsk,
   writePlain: (answer, context) => ({
@@ -87,7 +87,7 @@ function message(choice: Choice): JsonObject {
   const text = ofType(choice, "text").map((piece) => piece.text);
   const details = reasoningDetails(choice);
   const calls = toolCalls(choice);
-  const images = pictures(choice);
+  const images = imageParts(choice);
   return {
     role: "assistant",
     content: text.length === 0 ? null : text.join(""),
@@ -116,7 +116,7 @@ function toolCalls(choice: Choice): readonly JsonObject[] {
   }));
 }
 
-function pictures(choice: Choice): readonly JsonObject[] {
+function imageParts(choice: Choice): readonly JsonObject[] {
   return ofType(choice, "image").map(({ data, signature }) => {
     const signed = signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
     return {
@@ -150,6 +150,6 @@ function* deltas(choice: Choice): Iterable<Delta> {
         tokens: tokensOf(piece),
       };
   }
-  const images = pictures(choice);
+  const images = imageParts(choice);
   if (images.length > 0) yield { delta: { images }, tokens: 0 };
 }

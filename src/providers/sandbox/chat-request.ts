@@ -36,7 +36,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     thinking: readThinking(body.reasoning),
     image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
     ...readImageShape(aspectRatio, imageSize),
-    pictures: objectsOf(lastUser?.content)
+    images: objectsOf(lastUser?.content)
       .map((part) => textOf(objectOf(part.image_url).url))
       .filter((url) => url !== ""),
     inputTokens: inputTokensOf(model, messages, [body.tools, body.response_format]),
@@ -96,12 +96,12 @@ function checkSignatures(message: JsonObject, path: string, { model, seal }: Ask
     const signature = objectOf(objectOf(call.extra_content).google).thought_signature;
     if (typeof signature === "string" && !seal.isToken(signature)) throw corrupted();
   }
-  const pictures = [
+  const images = [
     ...objectsOf(message.images),
     ...objectsOf(message.content).filter(({ type }) => type === "image_url"),
   ];
-  for (const picture of pictures) {
-    const url = textOf(objectOf(picture.image_url).url);
+  for (const image of images) {
+    const url = textOf(objectOf(image.image_url).url);
     const comma = url.indexOf(",");
     const signature = /;\s*thought_signature=([^;,]*)/i.exec(url.slice(0, Math.max(0, comma)))?.[1];
     if (signature !== undefined && !seal.isToken(signature)) throw corrupted();

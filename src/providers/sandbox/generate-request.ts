@@ -47,7 +47,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     thinking: readThinking(objectOf(config.thinkingConfig)),
     image: readImage(config, context),
     ...readImageShape(aspectRatio, imageSize),
-    pictures: partsOf(asking).flatMap(pictureIn),
+    images: partsOf(asking).flatMap(imageIn),
     inputTokens: inputTokensOf(
       model,
       body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
@@ -67,8 +67,8 @@ function partsText(turn: JsonObject | undefined): string {
     .join("\n");
 }
 
-/** The picture that a part holds or names, if it does. */
-function pictureIn({ inlineData, fileData }: JsonObject): readonly string[] {
+/** The image that a part holds or names, if it does. */
+function imageIn({ inlineData, fileData }: JsonObject): readonly string[] {
   const { mimeType, data } = objectOf(inlineData);
   if (textOf(mimeType).startsWith("image/")) return [`data:${textOf(mimeType)};base64,${textOf(data)}`];
   const { mimeType: fileType, fileUri } = objectOf(fileData);
@@ -81,7 +81,7 @@ function readThinking({ includeThoughts, thinkingBudget, thinkingLevel }: JsonOb
   return asked ? "hidden" : "none";
 }
 
-/** A model that puts out pictures does so unless it is asked for text alone; JSON is text. */
+/** A model that puts out images does so unless it is asked for text alone; JSON is text. */
 function readImage(config: JsonObject, { model }: AskContext): Ask["image"] {
   const kinds = textsOf(config.responseModalities ?? []);
   const asked = kinds.length > 0 ? kinds.includes("IMAGE") : config.responseMimeType === undefined;

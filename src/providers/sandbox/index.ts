@@ -7,7 +7,7 @@ import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Dialect, MediaProvider, Provider } from "../provider.ts";
-import { composeAnswer, drawPictures } from "./answer.ts";
+import { composeAnswer, drawImages } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
 import { eventStream } from "./event-stream.ts";
@@ -66,7 +66,7 @@ export function sandboxRoutes({ id, category, supportedProtocols }: Model): read
   }));
 }
 
-/** What the routes of models of pictures and films call it. */
+/** What the routes of models of images and videos call it. */
 const MEDIA_ENTRY = `${SANDBOX}:media`;
 
 /** No provider of the settings can have such a name. */
@@ -82,7 +82,7 @@ export interface Sandbox {
 
 /**
  * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, in place of any
- * model, with one entry for each; and one that makes pictures and films.
+ * model, with one entry for each; and one that makes images and videos.
  */
 export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
@@ -127,7 +127,7 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
     const bound = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
     const bounded = bound === Infinity ? ask : { ...ask, maxTokens: bound };
-    const answer = await drawPictures(composeAnswer(bounded, orders, seal), (order) =>
+    const answer = await drawImages(composeAnswer(bounded, orders, seal), (order) =>
       studio.draw(order, request.signal),
     );
     const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };

@@ -6,7 +6,7 @@ import { tokensOf } from "./text-pieces.ts";
 /** A medium whose size is not known. */
 const MEDIUM_TOKENS = 258;
 
-/** The most that a picture comes to. */
+/** The most that an image comes to. */
 const MOST_IMAGE_TOKENS = 1_500;
 
 /** What stands around a message, and around the whole. */
@@ -33,7 +33,7 @@ const NAMES = new Set([
 
 /**
  * Input tokens of a request, about as a tokenizer would count them: its turns, and its tools and forms (`schemas`) as
- * they stand in the request. A picture counts no more than the model has any count for.
+ * they stand in the request. An image counts no more than the model has any count for.
  */
 export function inputTokensOf(model: Model, turns: readonly unknown[], schemas: readonly unknown[]): number {
   const { imageTokens, mediaTokenCeiling } = model;

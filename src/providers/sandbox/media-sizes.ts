@@ -14,7 +14,7 @@ const GEMINI_1K: Readonly<Record<string, PixelSize>> = {
   "21:9": { width: 1584, height: 672 },
 };
 
-/** Each of Midjourney's four pictures, by aspect ratio. */
+/** Each of Midjourney's four images, by aspect ratio. */
 const MIDJOURNEY: Readonly<Record<string, PixelSize>> = {
   "1:1": { width: 1024, height: 1024 },
   "2:3": { width: 896, height: 1344 },
@@ -28,8 +28,8 @@ const MIDJOURNEY: Readonly<Record<string, PixelSize>> = {
   "21:9": { width: 1680, height: 720 },
 };
 
-/** Films by resolution: wide, square-ish and tall, as the models of the catalogue make them. */
-const FILMS: Readonly<Record<VideoRequest["resolution"], readonly PixelSize[]>> = {
+/** Videos by resolution: wide, square-ish and tall, as the models of the catalogue make them. */
+const VIDEOS: Readonly<Record<VideoRequest["resolution"], readonly PixelSize[]>> = {
   "480p": [
     { width: 864, height: 496 },
     { width: 752, height: 560 },
@@ -55,25 +55,28 @@ const FILMS: Readonly<Record<VideoRequest["resolution"], readonly PixelSize[]>> 
 
 const SQUARE: PixelSize = { width: 1024, height: 1024 };
 
-/** How large the pictures of a request are. */
-export function pictureSize(request: ImageRequest): PixelSize {
+/** How large the images of a request are. */
+export function sizeOfImage(request: ImageRequest): PixelSize {
   const { size, imageSize = "1K", aspectRatio = "1:1", midjourney } = request;
   if (size !== undefined) return size;
   if (midjourney !== undefined) return MIDJOURNEY[aspectRatio] ?? SQUARE;
   return geminiSize(aspectRatio, imageSize);
 }
 
-/** The size of a picture of Gemini's; a square where the ratio is none of its own. */
+/** The size of an image of Gemini's; a square where the ratio is none of its own. */
 export function geminiSize(aspectRatio: string, imageSize: "1K" | "2K" | "4K"): PixelSize {
   const { width, height } = GEMINI_1K[aspectRatio] ?? SQUARE;
   const times = { "1K": 1, "2K": 2, "4K": 4 }[imageSize];
   return { width: width * times, height: height * times };
 }
 
-/** How large a film is: by its aspect ratio, else the nearest to the shape of its first frame where that is known. */
-export function filmSize({ resolution, aspectRatio }: VideoRequest, frame: PixelSize | undefined): PixelSize {
+/** How large a video is: by its aspect ratio, else the nearest to the shape of its first frame where that is known. */
+export function sizeOfVideo(
+  { resolution, aspectRatio }: VideoRequest,
+  frame: PixelSize | undefined,
+): PixelSize {
   const ratio = aspectRatio === undefined && frame !== undefined ? frame.width / frame.height : undefined;
   const wanted = Math.log(ratio ?? (aspectRatio === "9:16" ? 9 / 16 : 16 / 9));
   const off = ({ width, height }: PixelSize): number => Math.abs(Math.log(width / height) - wanted);
-  return FILMS[resolution].reduce((best, size) => (off(size) < off(best) ? size : best));
+  return VIDEOS[resolution].reduce((best, size) => (off(size) < off(best) ? size : best));
 }

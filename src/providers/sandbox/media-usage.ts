@@ -5,27 +5,27 @@ import type { Model } from "../../core/model.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
 import { tokensOf } from "./text-pieces.ts";
 
-/** A picture that goes in, where its size is not known. */
+/** An image that goes in, where its size is not known. */
 const MEDIUM_TOKENS = 258;
 
-/** The most that a picture which goes in comes to, where the model has no bound. */
+/** The most that an image which goes in comes to, where the model has no bound. */
 const MOST_TOKENS = 1_500;
 
-/** What a film that goes in is taken to last. */
-const INPUT_FILM_SEC = 5;
+/** What a video that goes in is taken to last. */
+const INPUT_VIDEO_SEC = 5;
 
-/** Frames a second by which films are counted in tokens, whatever they have. */
+/** Frames a second by which videos are counted in tokens, whatever they have. */
 const COUNTED_FPS = 24;
 
 /**
- * What `delivered` pictures come to, counted as the vendor of the model does: in tokens where it sells them by tokens,
+ * What `delivered` images come to, counted as the vendor of the model does: in tokens where it sells them by tokens,
  * else by their number. Where the model is asked to choose a quality, it chooses the medium one.
  */
-export function pictureUsage(model: Model, request: ImageRequest, delivered: number): Usage {
+export function imageUsage(model: Model, request: ImageRequest, delivered: number): Usage {
   const { media } = model;
   if (media === undefined || media.outputTokens.length === 0) return { ...NO_USAGE, images: delivered };
   const quality = request.quality === "auto" ? { quality: "medium" } : {};
-  // Several pictures of Google's are as many calls.
+  // Several images of Google's are as many calls.
   const calls = model.vendor === "google" ? delivered : 1;
   const given = [...request.images, ...(request.mask === undefined ? [] : [request.mask])];
   return {
@@ -46,13 +46,13 @@ function inputTokens({ imageTokens, mediaTokenCeiling }: Model, image: string): 
 }
 
 /**
- * What a film of `size` comes to: in tokens by its pixels where the vendor counts so, else in seconds. Films that were
+ * What a video of `size` comes to: in tokens by its pixels where the vendor counts so, else in seconds. Videos that were
  * given count too, as far as the model's vendor charges for them.
  */
-export function filmUsage(model: Model, request: VideoRequest, { width, height }: PixelSize): Usage {
+export function videoUsage(model: Model, request: VideoRequest, { width, height }: PixelSize): Usage {
   const { durationSec, referenceVideos } = request;
   const { media } = model;
-  const seconds = durationSec + Math.min(media?.inputVideoSec ?? 0, referenceVideos.length * INPUT_FILM_SEC);
+  const seconds = durationSec + Math.min(media?.inputVideoSec ?? 0, referenceVideos.length * INPUT_VIDEO_SEC);
   if (media === undefined || media.outputTokens.length === 0) return { ...NO_USAGE, seconds };
   return { ...NO_USAGE, output: Math.ceil((seconds * width * height * COUNTED_FPS) / 1_024) };
 }

@@ -29,9 +29,9 @@ const MIDJOURNEY = "midjourney/midjourney";
 const WAN = "alibaba/wan-2.6";
 const SEEDANCE = "bytedance/seedance-2.0";
 
-const PICTURE: ImageRequest = { kind: "image", prompt: "a red fox", n: 1, images: [] };
-const SMALL: ImageRequest = { ...PICTURE, size: { width: 64, height: 48 } };
-const FILM: VideoRequest = {
+const IMAGE: ImageRequest = { kind: "image", prompt: "a red fox", n: 1, images: [] };
+const SMALL: ImageRequest = { ...IMAGE, size: { width: 64, height: 48 } };
+const VIDEO: VideoRequest = {
   kind: "video",
   prompt: "a red fox runs",
   durationSec: 5,
@@ -103,7 +103,7 @@ const LARGE: readonly string[] =
     ? ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
     : ["21:9"];
 
-describe("pictures are exactly as large as the model's are", () => {
+describe("images are exactly as large as the model's are", () => {
   const sizes = [
     [512, 512],
     [768, 768],
@@ -117,7 +117,7 @@ describe("pictures are exactly as large as the model's are", () => {
   ] as const;
   for (const [width, height] of sizes)
     test(`${width} by ${height} where pixels are asked for`, async () => {
-      const { files } = await made(image, { ...PICTURE, size: { width, height } });
+      const { files } = await made(image, { ...IMAGE, size: { width, height } });
       expect(files.map((file) => [formatOf(file), sizeOf(file)])).toEqual([["png", { width, height }]]);
     });
 
@@ -141,7 +141,7 @@ describe("pictures are exactly as large as the model's are", () => {
     ] as const) {
       if (imageSize === "4K" && !LARGE.includes(aspectRatio)) continue;
       test(`${aspectRatio} at ${imageSize} of Gemini`, async () => {
-        const { files } = await made(image, { ...PICTURE, imageSize, aspectRatio }, { model: GEMINI });
+        const { files } = await made(image, { ...IMAGE, imageSize, aspectRatio }, { model: GEMINI });
         const size = { width: width * times, height: height * times };
         expect(files.map((file) => [formatOf(file), sizeOf(file)])).toEqual([["png", size]]);
       });
@@ -154,11 +154,7 @@ describe("pictures are exactly as large as the model's are", () => {
       ["16:9", 1456, 816],
       ["2:3", 896, 1344],
     ] as const) {
-      const { files } = await made(
-        image,
-        { ...PICTURE, n: 4, aspectRatio, midjourney },
-        { model: MIDJOURNEY },
-      );
+      const { files } = await made(image, { ...IMAGE, n: 4, aspectRatio, midjourney }, { model: MIDJOURNEY });
       expect(files.map(sizeOf)).toEqual(Array.from({ length: 4 }, () => ({ width, height })));
       expect(new Set(files.map((file) => file.toBase64())).size).toBe(4);
     }
@@ -170,7 +166,7 @@ describe("pictures are exactly as large as the model's are", () => {
         [1024, 1024],
         [1024, 1536],
       ] as const) {
-        const request = { ...PICTURE, size: { width, height }, outputFormat };
+        const request = { ...IMAGE, size: { width, height }, outputFormat };
         const { files } = await made(image, request, { model: GPT });
         expect(files.map((file) => [formatOf(file), sizeOf(file)])).toEqual([
           [outputFormat, { width, height }],
@@ -180,7 +176,7 @@ describe("pictures are exactly as large as the model's are", () => {
 });
 
 describe("what chance decides", () => {
-  test("is decided by the seed alone, and differs from picture to picture", async () => {
+  test("is decided by the seed alone, and differs from image to image", async () => {
     const request = { ...SMALL, n: 3, seed: 7 };
     const first = await made(image, request, { reference: "a" });
     expect(await made(image, request, { reference: "b" })).toEqual(first);
@@ -196,12 +192,10 @@ describe("what chance decides", () => {
     expect((await made(image, asked, { reference: "b" })).files).not.toEqual(files);
   });
 
-  test("is not all: another prompt or another parameter is another picture", async () => {
-    const asked: ImageRequest = { ...PICTURE, seed: 1, size: { width: 512, height: 512 }, quality: "low" };
-    const pictures = [asked, { ...asked, prompt: "a red box" }, { ...asked, quality: "high" }];
-    const files = await Promise.all(
-      pictures.map(async (one) => (await made(image, one)).files[0]!.toBase64()),
-    );
+  test("is not all: another prompt or another parameter is another image", async () => {
+    const asked: ImageRequest = { ...IMAGE, seed: 1, size: { width: 512, height: 512 }, quality: "low" };
+    const images = [asked, { ...asked, prompt: "a red box" }, { ...asked, quality: "high" }];
+    const files = await Promise.all(images.map(async (one) => (await made(image, one)).files[0]!.toBase64()));
     expect(new Set(files).size).toBe(3);
   });
 });
@@ -257,7 +251,7 @@ describe("a job", () => {
 
   test("that is drawn when its run is stopped rejects with the reason, and the next is drawn", async () => {
     const stop = new AbortController();
-    const large = { ...PICTURE, size: { width: 2048, height: 2048 } };
+    const large = { ...IMAGE, size: { width: 2048, height: 2048 } };
     const call = callOf({ orders: "running_ms=0", signal: stop.signal });
     const step = await image!.create(large, call);
     if (step.state !== "working") throw new Error(step.state);
@@ -276,9 +270,9 @@ describe("what is ordered", () => {
     ["fail=vanish", { state: "unknown_job" }],
   ] as const;
   for (const [orders, end] of ends)
-    test(`${orders} is ${JSON.stringify(end)}, of pictures and of films`, async () => {
+    test(`${orders} is ${JSON.stringify(end)}, of images and of videos`, async () => {
       expect(await run(image, SMALL, { orders })).toMatchObject(end);
-      expect(await run(video, FILM, { orders })).toMatchObject(end);
+      expect(await run(video, VIDEO, { orders })).toMatchObject(end);
     });
 
   test("fail=timeout is work without end", async () => {
@@ -289,7 +283,7 @@ describe("what is ordered", () => {
     expect(await image!.poll!(step.job, SMALL, call)).toMatchObject({ state: "working" });
   });
 
-  test("fail=partial is fewer pictures, charged by their number; of one none", async () => {
+  test("fail=partial is fewer images, charged by their number; of one none", async () => {
     const cases = [
       ["fail=partial", 4, 3],
       ["fail=partial; images=1", 4, 1],
@@ -303,7 +297,7 @@ describe("what is ordered", () => {
     }
   });
 
-  test("is looked at before a task is made: how long it waits, and a 429 for pictures", () => {
+  test("is looked at before a task is made: how long it waits, and a 429 for images", () => {
     expect(provider.minPendingMs).toBe(1_000);
     expect(provider.admit!("image", {})).toEqual({});
     expect(provider.admit!("video", { "x-sandbox": "pending_ms=5; running_ms=7" })).toEqual({ pendingMs: 5 });
@@ -331,7 +325,7 @@ describe("what is ordered", () => {
       expect([refusal.kind, refusal.param]).toEqual(["invalid_request_error", "x-sandbox"]);
       expect(refusal.message).toContain("The header x-sandbox is not valid");
       // Whoever sends it all the same is refused by the adapter.
-      const step = await (kind === "image" ? run(image, SMALL, { orders }) : run(video, FILM, { orders }));
+      const step = await (kind === "image" ? run(image, SMALL, { orders }) : run(video, VIDEO, { orders }));
       expect(step).toMatchObject({ state: "refused", refusal: { reason: "invalid_request" } });
     });
 });
@@ -349,9 +343,9 @@ function errorOf(run: () => unknown): GatewayError {
 describe("usage is counted as the model's own vendor does", () => {
   const square = { width: 1024, height: 1024 };
   const input = { ...NO_USAGE, input: 3 };
-  const pictures: readonly [string, string, Partial<ImageRequest>, object][] = [
-    ["pictures of Qwen", QWEN, { n: 2 }, { ...NO_USAGE, images: 2 }],
-    ["pictures of Midjourney", MIDJOURNEY, { n: 4 }, { ...NO_USAGE, images: 4 }],
+  const images: readonly [string, string, Partial<ImageRequest>, object][] = [
+    ["images of Qwen", QWEN, { n: 2 }, { ...NO_USAGE, images: 2 }],
+    ["images of Midjourney", MIDJOURNEY, { n: 4 }, { ...NO_USAGE, images: 4 }],
     [
       "tokens of GPT by size and quality",
       GPT,
@@ -372,18 +366,18 @@ describe("usage is counted as the model's own vendor does", () => {
       { ...input, input: 6, imageOutput: 4_000 },
     ],
     [
-      "a picture that goes in, of unknown size",
+      "an image that goes in, of unknown size",
       EDIT,
       { size: square, quality: "low", images: ["https://a.example/b.png"] },
       { ...input, imageInput: 258, imageOutput: 196 },
     ],
   ];
-  for (const [name, model, asked, usage] of pictures)
+  for (const [name, model, asked, usage] of images)
     test(name, async () => {
       expect((await made(image, { ...SMALL, ...asked }, { model })).usage).toEqual(usage as typeof NO_USAGE);
     });
 
-  const films: readonly [string, string, Partial<VideoRequest>, object][] = [
+  const videos: readonly [string, string, Partial<VideoRequest>, object][] = [
     ["seconds of Wan", WAN, { durationSec: 10, resolution: "720p" }, { seconds: 10 }],
     [
       "and of what it was given, five at most",
@@ -395,9 +389,9 @@ describe("usage is counted as the model's own vendor does", () => {
     ["smaller", SEEDANCE, {}, { output: 50_220 }],
     ["and of what it was given", SEEDANCE, { referenceVideos: ["https://a.example/1"] }, { output: 100_440 }],
   ];
-  for (const [name, model, asked, usage] of films)
+  for (const [name, model, asked, usage] of videos)
     test(name, async () => {
-      const counted = (await made(video, { ...FILM, ...asked }, { model })).usage;
+      const counted = (await made(video, { ...VIDEO, ...asked }, { model })).usage;
       expect(counted).toEqual({ ...NO_USAGE, ...usage });
     });
 });

@@ -7,11 +7,11 @@ import { contentHash } from "../../runtime/hash.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
 import type { MediaProvider } from "../provider.ts";
 import { Refusal } from "./ask.ts";
-import { filmSize, pictureSize } from "./media-sizes.ts";
-import { filmUsage, pictureUsage } from "./media-usage.ts";
+import { sizeOfVideo, sizeOfImage } from "./media-sizes.ts";
+import { videoUsage, imageUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
 import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
-import { filmOrder, pictureOrder } from "./picture-order.ts";
+import { videoOrder, imageOrder } from "./image-order.ts";
 import type { Studio } from "./studio.ts";
 
 /** By these its answers say where they come from, refusals too. */
@@ -26,7 +26,7 @@ const RUNNING_MS = 2_000;
 /** How often it is asked after by default. */
 const POLL_MS = 500;
 
-/** What the maker of pictures and films is made of. */
+/** What the maker of images and videos is made of. */
 export interface SandboxMediaParts {
   readonly clock: Clock;
   readonly studio: Studio;
@@ -34,7 +34,7 @@ export interface SandboxMediaParts {
 }
 
 /**
- * The sandbox's maker of pictures and films: within this process, on a thread that is there while it has work. A job's
+ * The sandbox's maker of images and videos: within this process, on a thread that is there while it has work. A job's
  * name says all that is to be known of it, so it outlives the process: when it is done and what chance is seeded with.
  */
 export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts): MediaProvider {
@@ -49,36 +49,36 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
     admit: (kind, clientHeaders) => admitOrders(clientHeaders[ORDERS_HEADER], kind),
     adapters: {
       image: adapterOf(clock, async (request, call, seed) => {
-        const size = pictureSize(request);
+        const size = sizeOfImage(request);
         const count = deliveredOf(ordersOf(request, call), request);
         const outputs = [];
         for (let index = 0; index < count; index += 1) {
-          const order = pictureOrder(request, { size, seed, index, model: call.model });
+          const order = imageOrder(request, { size, seed, index, model: call.model });
           outputs.push({ bytes: await studio.draw(order, call.signal) });
         }
         const model = modelOf(call.model, "image");
         return {
           state: "done",
           outputs,
-          ...(model === undefined ? {} : { usage: pictureUsage(model, request, count) }),
+          ...(model === undefined ? {} : { usage: imageUsage(model, request, count) }),
         };
       }),
       video: adapterOf(clock, async (request, call, seed) => {
         const frame = request.firstFrame === undefined ? undefined : imageSizeOf(request.firstFrame);
-        const size = filmSize(request, frame);
-        const bytes = await studio.film(filmOrder(request, { size, seed, model: call.model }), call.signal);
+        const size = sizeOfVideo(request, frame);
+        const bytes = await studio.video(videoOrder(request, { size, seed, model: call.model }), call.signal);
         const model = modelOf(call.model, "video");
         return {
           state: "done",
           outputs: [{ bytes }],
-          ...(model === undefined ? {} : { usage: filmUsage(model, request, size) }),
+          ...(model === undefined ? {} : { usage: videoUsage(model, request, size) }),
         };
       }),
     },
   };
 }
 
-/** Pictures of a partial failure are one less than were asked for, unless it is ordered how many come. */
+/** Images of a partial failure are one less than were asked for, unless it is ordered how many come. */
 function deliveredOf({ fail, images }: TaskOrders, { n }: ImageRequest): number {
   return fail === "partial" ? Math.min(n, images ?? n - 1) : n;
 }

@@ -45,7 +45,7 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     ...(maxTokens === undefined ? {} : { maxTokens }),
     stop: textsOf(body.stop_sequences ?? []),
     choices: 1,
-    pictures: [],
+    images: [],
     thinking:
       thinks === undefined || thinks === "disabled" ? "none" : display === "omitted" ? "hidden" : "shown",
     image: "none",

@@ -47,7 +47,7 @@ export interface TaskOrders {
   readonly pendingMs?: number;
   /** How long the work takes. */
   readonly runningMs?: number;
-  /** How many pictures come of a failure that is `partial`. */
+  /** How many images come of a failure that is `partial`. */
   readonly images?: number;
 }
 

@@ -1,12 +1,12 @@
 import { serveThread } from "../../runtime/worker.ts";
-import { makeFilm } from "./draw/film.ts";
-import { makePicture } from "./draw/picture.ts";
-import type { FilmOrder, PictureOrder } from "./picture-order.ts";
+import { makeVideo } from "./draw/video.ts";
+import { makeImage } from "./draw/image.ts";
+import type { VideoOrder, ImageOrder } from "./image-order.ts";
 
 /** What the thread is told to make. */
 export type StudioOrder =
-  | { readonly kind: "picture"; readonly order: PictureOrder }
-  | { readonly kind: "film"; readonly order: FilmOrder };
+  | { readonly kind: "image"; readonly order: ImageOrder }
+  | { readonly kind: "video"; readonly order: VideoOrder };
 
 /** What came of it. */
 export type StudioAnswer = { readonly bytes: Uint8Array } | { readonly problem: string };
@@ -14,7 +14,7 @@ export type StudioAnswer = { readonly bytes: Uint8Array } | { readonly problem: 
 serveThread<null, StudioOrder, StudioAnswer>(() => async (order) => {
   try {
     return {
-      bytes: order.kind === "picture" ? await makePicture(order.order) : await makeFilm(order.order),
+      bytes: order.kind === "image" ? await makeImage(order.order) : await makeVideo(order.order),
     };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };

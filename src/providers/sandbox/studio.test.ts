@@ -2,12 +2,12 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { makeFilm } from "./draw/film.ts";
-import { makePicture } from "./draw/picture.ts";
-import type { FilmOrder, PictureOrder } from "./picture-order.ts";
+import { makeVideo } from "./draw/video.ts";
+import { makeImage } from "./draw/image.ts";
+import type { VideoOrder, ImageOrder } from "./image-order.ts";
 import { openStudio } from "./studio.ts";
 
-const PICTURE: PictureOrder = {
+const IMAGE: ImageOrder = {
   size: { width: 64, height: 64 },
   format: "png",
   seed: "1",
@@ -16,7 +16,7 @@ const PICTURE: PictureOrder = {
   facts: [["seed", "1"]],
   references: [],
 };
-const FILM: FilmOrder = { ...PICTURE, size: { width: 160, height: 90 }, durationSec: 5 };
+const VIDEO: VideoOrder = { ...IMAGE, size: { width: 160, height: 90 }, durationSec: 5 };
 
 const signal = new AbortController().signal;
 const clock = createFakeClock();
@@ -32,23 +32,19 @@ test("what comes from the thread is what is drawn here, in the order in which it
     return bytes;
   };
   const made = await Promise.all([
-    order("picture", studio.draw(PICTURE, signal)),
-    order("film", studio.film(FILM, signal)),
-    order("other", studio.draw({ ...PICTURE, seed: "2" }, signal)),
+    order("image", studio.draw(IMAGE, signal)),
+    order("video", studio.video(VIDEO, signal)),
+    order("other", studio.draw({ ...IMAGE, seed: "2" }, signal)),
   ]);
-  expect(ended).toEqual(["picture", "film", "other"]);
-  const here = [
-    await makePicture(PICTURE),
-    await makeFilm(FILM),
-    await makePicture({ ...PICTURE, seed: "2" }),
-  ];
+  expect(ended).toEqual(["image", "video", "other"]);
+  const here = [await makeImage(IMAGE), await makeVideo(VIDEO), await makeImage({ ...IMAGE, seed: "2" })];
   made.forEach((bytes, i) => expect(bytes.toBase64()).toBe(here[i]!.toBase64()));
 });
 
-test("a large picture holds nobody up", async () => {
+test("a large image holds nobody up", async () => {
   let isDrawn = false;
   const drawn = openStudio(clock)
-    .draw({ ...PICTURE, size: { width: 5504, height: 3072 } }, signal)
+    .draw({ ...IMAGE, size: { width: 5504, height: 3072 } }, signal)
     .then(() => (isDrawn = true));
   let turns = 0;
   for (; !isDrawn; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -60,29 +56,29 @@ test("a large picture holds nobody up", async () => {
 test("an order whose client has gone is not waited for, and one that waits is not made", async () => {
   const studio = openStudio(clock);
   const stop = new AbortController();
-  const [first, second] = [PICTURE, { ...PICTURE, size: { width: 5_000, height: 5_000 } }].map((order) =>
+  const [first, second] = [IMAGE, { ...IMAGE, size: { width: 5_000, height: 5_000 } }].map((order) =>
     studio.draw(order, stop.signal),
   );
-  const third = studio.draw(PICTURE, signal);
+  const third = studio.draw(IMAGE, signal);
   stop.abort(new Error("gone"));
   expect(first).rejects.toThrow("gone");
   expect(second).rejects.toThrow("gone");
-  expect(await third).toEqual(await makePicture(PICTURE));
-  expect(studio.draw(PICTURE, stop.signal)).rejects.toThrow("gone");
+  expect(await third).toEqual(await makeImage(IMAGE));
+  expect(studio.draw(IMAGE, stop.signal)).rejects.toThrow("gone");
 });
 
 test("an order that cannot be drawn is said to be so, and the next is drawn", async () => {
   const studio = openStudio(clock);
-  expect(studio.draw({ ...PICTURE, size: { width: -1, height: 9 } }, signal)).rejects.toThrow(
+  expect(studio.draw({ ...IMAGE, size: { width: -1, height: 9 } }, signal)).rejects.toThrow(
     "The sandbox could not draw",
   );
-  expect((await studio.draw(PICTURE, signal)).length).toBeGreaterThan(100);
+  expect((await studio.draw(IMAGE, signal)).length).toBeGreaterThan(100);
 });
 
 test("the thread ends when it has been idle, and starts again with the next order", async () => {
   const studio = openStudio(clock);
   for (let i = 0; i < 2; i += 1) {
-    expect((await studio.draw(PICTURE, signal)).length).toBeGreaterThan(100);
+    expect((await studio.draw(IMAGE, signal)).length).toBeGreaterThan(100);
     await clock.advance(10_000);
   }
 });

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { openThread, type Thread } from "../../runtime/worker.ts";
-import type { FilmOrder, PictureOrder } from "./picture-order.ts";
+import type { VideoOrder, ImageOrder } from "./image-order.ts";
 import type { StudioAnswer, StudioOrder } from "./studio-thread.ts";
 
-/** Where pictures and films are made, one after the other, on a thread that is there while there is work. */
+/** Where images and videos are made, one after the other, on a thread that is there while there is work. */
 export interface Studio {
-  /** The bytes of a picture. Rejects with the signal's reason when that comes first. */
-  draw(order: PictureOrder, signal: AbortSignal): Promise<Uint8Array>;
-  /** The bytes of a film. */
-  film(order: FilmOrder, signal: AbortSignal): Promise<Uint8Array>;
+  /** The bytes of an image. Rejects with the signal's reason when that comes first. */
+  draw(order: ImageOrder, signal: AbortSignal): Promise<Uint8Array>;
+  /** The bytes of a video. */
+  video(order: VideoOrder, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 /** The thread is kept for so long without work: what it has loaded and compiled costs memory, and time to do again. */
@@ -88,7 +88,7 @@ export function openStudio(clock: Clock): Studio {
     });
 
   return {
-    draw: (order, signal) => enqueue({ kind: "picture", order }, signal),
-    film: (order, signal) => enqueue({ kind: "film", order }, signal),
+    draw: (order, signal) => enqueue({ kind: "image", order }, signal),
+    video: (order, signal) => enqueue({ kind: "video", order }, signal),
   };
 }

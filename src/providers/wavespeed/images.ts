@@ -1,20 +1,20 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media.ts";
-import { doneTogether, onePictureEach, refusedTogether, sendEach } from "../create-each.ts";
+import { doneTogether, oneImageEach, refusedTogether, sendEach } from "../create-each.ts";
 import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaRefusal, MediaStep } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
 
 /**
- * Pictures of several vendors, each by the fields that its own model has. One to a prediction, but for Midjourney: as
- * many predictions as pictures, their names in one with commas between.
+ * Images of several vendors, each by the fields that its own model has. One to a prediction, but for Midjourney: as
+ * many predictions as images, their names in one with commas between.
  */
 export const wavespeedImages: MediaAdapter<ImageRequest> = {
   async create(request, call) {
     const isGpt = call.upstreamId.startsWith("openai/gpt-image");
     const problem = problemOf(request, isGpt);
     if (problem !== undefined) return problem;
-    const requests = request.midjourney === undefined ? onePictureEach(request) : [request];
+    const requests = request.midjourney === undefined ? oneImageEach(request) : [request];
     const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isGpt), call));
     const begun = end.steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
     // What has begun is followed; only where nothing has, it matters how the others went.

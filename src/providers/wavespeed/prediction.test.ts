@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { FILM, PICTURE } from "../../../test/gateway/media-run.ts";
+import { VIDEO, IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { ImageRequest, VideoRequest } from "../../core/media.ts";
@@ -16,14 +16,14 @@ const refused = (code: number, message = "No."): Said => ({ status: code, json: 
 const create = (
   answers: readonly (Said | Error)[],
   request: Partial<ImageRequest> = {},
-): Promise<MediaStep> => wavespeedImages.create({ ...PICTURE, ...request }, scriptedCall(QWEN, answers).call);
+): Promise<MediaStep> => wavespeedImages.create({ ...IMAGE, ...request }, scriptedCall(QWEN, answers).call);
 const poll = async (job: string, ...answers: readonly Said[]): Promise<MediaStep> =>
-  wavespeedImages.poll?.(job, PICTURE, scriptedCall(QWEN, answers).call) ?? { state: "unknown_job" };
+  wavespeedImages.poll?.(job, IMAGE, scriptedCall(QWEN, answers).call) ?? { state: "unknown_job" };
 
 describe("what is sent", () => {
   const size = { width: 1_024, height: 768 };
   const style = { version: "6.1", niji: "5", chaos: 1, weird: 2, stylize: 3, sref: "https://a/s" } as const;
-  const pictures: readonly [string, Partial<ImageRequest>, object][] = [
+  const images: readonly [string, Partial<ImageRequest>, object][] = [
     [QWEN, { size, seed: 7 }, { size: "1024*768", seed: 7 }],
     [
       "openai/gpt-image-2/edit",
@@ -50,19 +50,19 @@ describe("what is sent", () => {
       },
     ],
   ];
-  for (const [model, request, members] of pictures)
+  for (const [model, request, members] of images)
     test(model, async () => {
       const { call, sent } = scriptedCall(model, [data({ status: "created" })]);
-      expect(await wavespeedImages.create({ ...PICTURE, ...request }, call)).toEqual({
+      expect(await wavespeedImages.create({ ...IMAGE, ...request }, call)).toEqual({
         state: "working",
         job: "b0",
       });
       expect(sent).toEqual([
-        { method: "POST", path: `/${model}`, json: { prompt: PICTURE.prompt, ...members } },
+        { method: "POST", path: `/${model}`, json: { prompt: IMAGE.prompt, ...members } },
       ]);
     });
 
-  const films: readonly [string, Partial<VideoRequest>, object][] = [
+  const videos: readonly [string, Partial<VideoRequest>, object][] = [
     [
       "text-to-video",
       {
@@ -94,11 +94,11 @@ describe("what is sent", () => {
       { size: "1280*720", videos: ["https://a/1"], enable_prompt_expansion: false },
     ],
   ];
-  for (const [way, request, members] of films)
+  for (const [way, request, members] of videos)
     test(way, async () => {
       const { call, sent } = scriptedCall(`alibaba/wan-2.6/${way}`, [data({ status: "created" })]);
-      await wavespeedVideos.create({ ...FILM, ...request }, call);
-      expect(sent[0]?.json).toEqual({ prompt: FILM.prompt, duration: 5, ...members });
+      await wavespeedVideos.create({ ...VIDEO, ...request }, call);
+      expect(sent[0]?.json).toEqual({ prompt: VIDEO.prompt, duration: 5, ...members });
     });
 
   test("nothing, where a request has what no model of theirs takes", async () => {
@@ -111,9 +111,9 @@ describe("what is sent", () => {
       { midjourney, images: ["https://a/1"] },
       { midjourney, aspectRatio: "4:5" },
     ] as const)
-      expect(reasonOf(await wavespeedImages.create({ ...PICTURE, ...more }, call))).toBe("invalid_request");
-    const film = { ...FILM, referenceImages: ["https://a/1"] };
-    expect(reasonOf(await wavespeedVideos.create(film, call))).toBe("invalid_request");
+      expect(reasonOf(await wavespeedImages.create({ ...IMAGE, ...more }, call))).toBe("invalid_request");
+    const video = { ...VIDEO, referenceImages: ["https://a/1"] };
+    expect(reasonOf(await wavespeedVideos.create(video, call))).toBe("invalid_request");
     expect(sent).toEqual([]);
   });
 });
@@ -168,7 +168,7 @@ describe("a prediction that is", () => {
   });
 });
 
-describe("several pictures are as many predictions", () => {
+describe("several images are as many predictions", () => {
   const done = (place: number): Said => data({ status: "completed", outputs: [`https://f/${place}`] });
 
   test("with a seed each, and one name for all", async () => {
@@ -176,10 +176,10 @@ describe("several pictures are as many predictions", () => {
       QWEN,
       ["b1", "b2", "b3"].map((id) => data({ id })),
     );
-    const step = await wavespeedImages.create({ ...PICTURE, n: 3, seed: 2_147_483_647 }, call);
+    const step = await wavespeedImages.create({ ...IMAGE, n: 3, seed: 2_147_483_647 }, call);
     expect(step).toEqual({ state: "working", job: "b1,b2,b3" });
     expect(sent.map(({ json }) => json)).toEqual(
-      [2_147_483_647, 0, 1].map((seed) => ({ prompt: PICTURE.prompt, seed })),
+      [2_147_483_647, 0, 1].map((seed) => ({ prompt: IMAGE.prompt, seed })),
     );
   });
 

@@ -4,7 +4,7 @@ import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
 
-/** Wan's films: from text and from films by their size in pixels, from a frame by their resolution. */
+/** Wan's videos: from text and from videos by their size in pixels, from a frame by their resolution. */
 export const wavespeedVideos: MediaAdapter<VideoRequest> = {
   async create(request, call) {
     return request.referenceImages.length > 0

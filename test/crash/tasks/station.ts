@@ -13,7 +13,7 @@ import { ADMIN_TOKEN, kill, openAccounts } from "../station.ts";
 import type { Tenant } from "../told.ts";
 import { scriptOf, type ToldTask } from "./workload.ts";
 
-/** One installation with a provider of pictures and films, that dies and is started again on the same store. */
+/** One installation with a provider of images and videos, that dies and is started again on the same store. */
 export interface TaskStation {
   readonly double: MediaDouble;
   readonly place: TestPlace;

@@ -81,7 +81,7 @@ async function dieOnce(
     files += 1;
     const half = point.from === "file" && files === nth;
     if (half) setTimeout(() => gateway.child.kill("SIGKILL"), 50);
-    return fileAnswer(half ? "stall" : (kind as "picture" | "film"), Number(seed));
+    return fileAnswer(half ? "stall" : (kind as "image" | "video"), Number(seed));
   });
   const url = await urlUnlessKilled(gateway);
   if (point.from === "clock") setTimeout(() => gateway.child.kill("SIGKILL"), random() * ANY_MOMENT_MS);

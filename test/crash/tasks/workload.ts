@@ -5,9 +5,9 @@ import type { WorkScript } from "../../upstream/media/media-double.ts";
 export interface TaskPlan {
   readonly label: string;
   readonly kind: "image" | "video";
-  /** How many pictures. */
+  /** How many images. */
   readonly n: number;
-  /** The answer waits for the end. Pictures only. */
+  /** The answer waits for the end. Images only. */
   readonly waits: boolean;
   readonly fails: boolean;
   /** The client asks at once for it to be cancelled. */
@@ -35,7 +35,7 @@ export interface TaskClient {
   readonly key: string;
 }
 
-/** Micro-credits of a picture and of a film of five seconds of 720p. */
+/** Micro-credits of an image and of a video of five seconds of 720p. */
 const PRICE = { image: 350_000_000n, video: 5_000_000_000n } as const;
 
 /** What the task costs when it completes. */

@@ -3,8 +3,8 @@ import type { Json } from "../wire-json.ts";
 
 /**
  * Recorded usage as disjoint buckets, by the vendors table: cached tokens are part of the prompt and may themselves
- * be sound or pictures; reasoning, sound and pictures are part of the output. Where the total is higher than prompt
- * and completion, what stands beside them is added: xAI's reasoning, Mistral's sound, and the thinking that Google
+ * be audio or images; reasoning, audio and images are part of the output. Where the total is higher than prompt
+ * and completion, what stands beside them is added: xAI's reasoning, Mistral's audio, and the thinking that Google
  * leaves out of `completion_tokens`.
  */
 export function tokensOf(usage: Json): CountedTokens {
@@ -17,20 +17,20 @@ export function tokensOf(usage: Json): CountedTokens {
     usage.num_cached_tokens ??
     0;
   const written: number = inDetails.cache_write_tokens ?? usage.cache_creation_input_tokens ?? 0;
-  const sound: number = inDetails.audio_tokens ?? 0;
+  const audio: number = inDetails.audio_tokens ?? 0;
   let prompt: number = usage.prompt_tokens;
   let completion: number = usage.completion_tokens;
   let thinking: number = outDetails.reasoning_tokens ?? 0;
   let flag: string | undefined;
   const beside: number = (usage.total_tokens ?? prompt + completion) - prompt - completion;
   if (beside > 0 && beside === thinking) completion += beside;
-  else if (beside > 0 && beside === sound) prompt += beside;
+  else if (beside > 0 && beside === audio) prompt += beside;
   else if (beside > 0 && thinking === 0) {
     thinking = beside;
     flag = "inferred";
     completion += beside;
   }
-  const input = splitOff(prompt, [cached, written, sound, inDetails.image_tokens ?? 0]);
+  const input = splitOff(prompt, [cached, written, audio, inDetails.image_tokens ?? 0]);
   const output = splitOff(completion, [thinking, outDetails.audio_tokens ?? 0, outDetails.image_tokens ?? 0]);
   const tokens: Tokens = {
     input: input.rest,

@@ -9,7 +9,7 @@ import { type Cross, startCross } from "./cross-gateway.ts";
 import { answerOf, type RecordedAnswer } from "./recorded-answers.ts";
 import { afterAnswer, expectBlocksOfClaude, expectPartsOfGemini } from "./second-turn.ts";
 
-// What no recording has: signed pictures, thinking between calls, several redacted thoughts. Held as recordings are.
+// What no recording has: signed images, thinking between calls, several redacted thoughts. Held as recordings are.
 
 let cross: Cross;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ const PIXEL =
 /** Base64 that has every character of the alphabet that a URI cannot hold, and padding. */
 const SIGNATURE = "Es+/8/+z+A0=";
 
-const PICTURES = [
+const IMAGES = [
   { text: "Let me draw.", thought: true },
   { text: "Here it is:", thoughtSignature: "QUJD" },
   { inlineData: { mimeType: "image/png", data: PIXEL }, thoughtSignature: SIGNATURE },
@@ -64,9 +64,9 @@ async function sentWith(body: Json, answer: Json): Promise<Json> {
   return cross.received().json();
 }
 
-describe("pictures that Gemini signed", () => {
+describe("images that Gemini signed", () => {
   const body: Json = { model: "gemini/image", messages: HELLO, modalities: ["text", "image"] };
-  const form = geminiAnswer({ parts: PICTURES });
+  const form = geminiAnswer({ parts: IMAGES });
 
   test("come out and go back with their signatures", async () => {
     const answer = made("generate-content", form);
@@ -91,7 +91,7 @@ describe("pictures that Gemini signed", () => {
     });
   }
 
-  test("are pictures without a signature for a model that cannot read it", async () => {
+  test("are images without a signature for a model that cannot read it", async () => {
     const { choices } = await ask(cross, body, made("generate-content", form));
     const sent = await sentWith({ model: "claude/opus", messages: HELLO }, choices[0].message);
     const images = sent.messages

@@ -41,7 +41,7 @@ export function recordedAnswers(): { readonly answers: RecordedAnswer[]; readonl
       : unservable?.answerAlone === false
         ? unservable.reason
         : /"mimeType": ?"audio\//.test(JSON.stringify(recorded.response.body))
-          ? "sound, which a chat request to such a model cannot ask for (modalities audio is a 400)"
+          ? "audio, which a chat request to such a model cannot ask for (modalities audio is a 400)"
           : undefined;
     if (reason === undefined) answers.push(answerOf(recording));
     else leftOut.push({ path, reason });

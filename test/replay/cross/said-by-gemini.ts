@@ -60,7 +60,7 @@ function piecesOf(part: Json): Piece[] {
     return [{ kind: "call", id: call.id ?? "", name: call.name, args: call.args ?? {}, signature }];
   if (inlineData !== undefined) {
     const { mimeType: mime, data } = inlineData;
-    // A picture among thoughts is a draft; a chat has no place for sound.
+    // An image among thoughts is a draft; a chat has no place for audio.
     return thought || !mime.startsWith("image/") ? [] : [{ kind: "image", mime, data, signature }];
   }
   if (part.executableCode !== undefined) return [{ kind: "code", text: part.executableCode.code }];

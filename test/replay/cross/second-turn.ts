@@ -60,10 +60,10 @@ function blockOf(piece: Piece): Json[] {
   }
 }
 
-/** What the reference of thought signatures has for a picture, and the first call of a step, that nobody signed. */
+/** What the reference of thought signatures has for an image, and the first call of a step, that nobody signed. */
 const PLACEHOLDER = "skip_thought_signature_validator";
 
-/** Fails unless Gemini was sent its calls, pictures and signatures on the parts that they came with. */
+/** Fails unless Gemini was sent its calls, images and signatures on the parts that they came with. */
 export function expectPartsOfGemini(sent: Json, { pieces }: SaidChoice): void {
   const [, answer, after] = sent.contents;
   const parts: Json[] = answer.parts;

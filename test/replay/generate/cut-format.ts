@@ -98,7 +98,7 @@ const OWN: readonly (readonly [string, readonly Json[], SseOptions?])[] = [
   ],
   ["no usage but the early one", [said("a"), chunk([{ text: "b" }], { finishReason: "MAX_TOKENS" })]],
   ["a long word", [said("x".repeat(9_000)), last()]],
-  ["pictures", [chunk([{ inlineData: { mimeType: "image/png", data: "iVBO".repeat(500) } }]), last()]],
+  ["images", [chunk([{ inlineData: { mimeType: "image/png", data: "iVBO".repeat(500) } }]), last()]],
   ["a prompt that is blocked", [{ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: EARLY }]],
   [
     "a prompt that is blocked and not counted",

@@ -3,7 +3,7 @@ import type { Json } from "../wire-json.ts";
 
 /**
  * Recorded usage as disjoint buckets. The prompt includes what came from a cache, and leaves out what the provider's
- * own tools put in; candidates leave out thoughts. Sound and pictures are told by modality; films and documents count
+ * own tools put in; candidates leave out thoughts. Audio and images are told by modality; videos and documents count
  * as text does. Where a cache has more of a modality than the prompt, the rest of the prompt has none of it.
  */
 export function generateTokens(usage: Json): CountedTokens {

@@ -4,7 +4,7 @@ import type { SeenRequest } from "../seen-request.ts";
 import { type Desk, fieldsOf, type MediaDouble, readBody, startMediaDouble } from "./media-double.ts";
 
 /**
- * A double of Ark, written from its reference: Seedance's films as tasks that are asked after, Seedream's pictures while
+ * A double of Ark, written from its reference: Seedance's videos as tasks that are asked after, Seedream's images while
  * the call waits.
  */
 export function startArkDouble(key: string): Promise<MediaDouble> {
@@ -56,13 +56,13 @@ const read = readBody(
   ),
 );
 
-const picture = Type.String({ pattern: "^(https?://|data:image/[a-z0-9.+-]+;base64,)\\S+$" });
-const readPicture = readBody(
+const image = Type.String({ pattern: "^(https?://|data:image/[a-z0-9.+-]+;base64,)\\S+$" });
+const readImage = readBody(
   Type.Object(
     {
       model: Type.String(),
       prompt: Type.String({ minLength: 1 }),
-      image: Type.Optional(Type.Union([picture, Type.Array(picture, { minItems: 1, maxItems: 14 })])),
+      image: Type.Optional(Type.Union([image, Type.Array(image, { minItems: 1, maxItems: 14 })])),
       size: Type.Optional(Type.String({ pattern: "^(2K|3K|4K|\\d{3,5}x\\d{3,5})$" })),
       response_format: Type.Optional(Type.Enum(["url", "b64_json"])),
       output_format: Type.Optional(Type.Enum(["png", "jpeg"])),
@@ -78,8 +78,8 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
     return refused(401, "AuthenticationError", "The API key in the request is missing or invalid.");
   const job = new RegExp(`^${TASKS}/(cgt-[\\w-]+)$`).exec(path)?.[1];
   if (request.method === "POST" && path === "/images/generations")
-    return desk.stage("pictures", () => takePicture(desk, request));
-  if (request.method === "POST" && path === TASKS) return desk.stage("film", () => take(desk, request));
+    return desk.stage("images", () => takeImage(desk, request));
+  if (request.method === "POST" && path === TASKS) return desk.stage("video", () => take(desk, request));
   if (request.method === "GET" && job !== undefined) return desk.stage("poll", () => readTask(desk, job));
   if (request.method === "DELETE" && job !== undefined) return desk.stage("cancel", () => cancel(desk, job));
   return refused(404, "NotFound", "No such path.");
@@ -110,8 +110,8 @@ function take(desk: Desk, request: SeenRequest): Answer {
 }
 
 /** Sizes in pixels have a least area and shapes that are not too long. */
-function takePicture(desk: Desk, request: SeenRequest): Answer {
-  const body = readPicture(request);
+function takeImage(desk: Desk, request: SeenRequest): Answer {
+  const body = readImage(request);
   if (typeof body === "string") return refused(400, "InvalidParameter", body);
   if (body.model !== "seedream-5-0-260128")
     return refused(404, "InvalidEndpointOrModel.NotFound", "The model does not exist.");
@@ -124,8 +124,7 @@ function takePicture(desk: Desk, request: SeenRequest): Answer {
     return refused(400, "InvalidParameter", "The size is not supported.");
   const work = desk.take({ model: body.model, input: fieldsOf(request), parameters: {} }, request);
   const { fails, usage } = work.script;
-  const data =
-    fails === undefined ? desk.urls(work, 1, "picture").map((url) => ({ url })) : [{ error: fails }];
+  const data = fails === undefined ? desk.urls(work, 1, "image").map((url) => ({ url })) : [{ error: fails }];
   return jsonAnswer(200, {
     model: body.model,
     created: 1_790_000_000,
@@ -155,7 +154,7 @@ function readTask(desk: Desk, id: string): Answer {
     ...(standing === "failed" ? { error: script.fails } : {}),
     ...(standing === "done"
       ? {
-          content: { video_url: desk.urls(work, 1, "film")[0] },
+          content: { video_url: desk.urls(work, 1, "video")[0] },
           // Counts have been seen as text.
           usage: script.usage ?? { completion_tokens: "108900", total_tokens: "108900" },
           error: null,

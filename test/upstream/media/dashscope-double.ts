@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "../answer.ts";
 import type { SeenRequest } from "../seen-request.ts";
-import { type DashscopeRefusal, readFilm, readPictures } from "./dashscope-strict.ts";
+import { type DashscopeRefusal, readVideo, readImages } from "./dashscope-strict.ts";
 import { type Desk, type MediaDouble, startMediaDouble } from "./media-double.ts";
 
 /**
- * A double of DashScope's makers of pictures and films, as strict as the vendor: pictures while the call waits, films as
+ * A double of DashScope's makers of images and videos, as strict as the vendor: images while the call waits, videos as
  * tasks that are asked after. It is no provider, and what it makes are files to count, not to look at.
  */
 export function startDashscopeDouble(key: string): Promise<MediaDouble> {
@@ -18,9 +18,9 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   const job = /^\/tasks\/([\w-]+)(\/cancel)?$/.exec(path);
   switch (`${request.method} ${job === null ? path : `/tasks/*${job[2] ?? ""}`}`) {
     case "POST /services/aigc/multimodal-generation/generation":
-      return desk.stage("pictures", () => takePictures(desk, request));
+      return desk.stage("images", () => takeImages(desk, request));
     case "POST /services/aigc/video-generation/video-synthesis":
-      return desk.stage("film", () => takeFilm(desk, request));
+      return desk.stage("video", () => takeVideo(desk, request));
     case "GET /tasks/*":
       return desk.stage("poll", () => taskAnswer(desk, job?.[1] ?? ""));
     case "POST /tasks/*/cancel":
@@ -34,14 +34,14 @@ function refused({ status, code, message }: DashscopeRefusal): Answer {
   return jsonAnswer(status, { code, message, request_id: "double" });
 }
 
-function takePictures(desk: Desk, request: SeenRequest): Answer {
-  const read = readPictures(request);
+function takeImages(desk: Desk, request: SeenRequest): Answer {
+  const read = readImages(request);
   if ("status" in read) return refused(read);
   const work = desk.take(read, request);
   const { script, parameters } = work;
   if (script.fails !== undefined) return refused({ status: 400, ...script.fails });
   const n = typeof parameters["n"] === "number" ? parameters["n"] : 1;
-  const urls = desk.urls(work, n, "picture");
+  const urls = desk.urls(work, n, "image");
   return jsonAnswer(200, {
     output: {
       // The vendor puts them into one choice or into several.
@@ -55,8 +55,8 @@ function takePictures(desk: Desk, request: SeenRequest): Answer {
   });
 }
 
-function takeFilm(desk: Desk, request: SeenRequest): Answer {
-  const read = readFilm(request);
+function takeVideo(desk: Desk, request: SeenRequest): Answer {
+  const read = readVideo(request);
   if ("status" in read) return refused(read);
   const { job } = desk.take(read, request);
   return jsonAnswer(200, { output: { task_status: "PENDING", task_id: job }, request_id: "double" });
@@ -83,7 +83,7 @@ function taskAnswer(desk: Desk, job: string): Answer {
   if (work === undefined) return task();
   if (standing === "failed") return task(work.script.fails);
   if (standing !== "done") return task();
-  const [url] = desk.urls(work, 1, "film");
+  const [url] = desk.urls(work, 1, "video");
   const usage = work.script.usage ?? { duration: work.parameters["duration"] ?? 5, video_count: 1, SR: 720 };
   return task({ video_url: url, actual_prompt: "double" }, { usage });
 }

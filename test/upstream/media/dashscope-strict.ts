@@ -19,8 +19,8 @@ function must(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Wrong(message);
 }
 
-/** Checks a request for pictures as the vendor does whose form it is; what it takes comes back read. */
-export function readPictures(request: SeenRequest): TakenWork | DashscopeRefusal {
+/** Checks a request for images as the vendor does whose form it is; what it takes comes back read. */
+export function readImages(request: SeenRequest): TakenWork | DashscopeRefusal {
   if (request.header("x-dashscope-async") !== undefined)
     return {
       status: 403,
@@ -37,8 +37,8 @@ export function readPictures(request: SeenRequest): TakenWork | DashscopeRefusal
   });
 }
 
-/** The same for films. */
-export function readFilm(request: SeenRequest): TakenWork | DashscopeRefusal {
+/** The same for videos. */
+export function readVideo(request: SeenRequest): TakenWork | DashscopeRefusal {
   if (request.header("x-dashscope-async") !== "enable")
     return {
       status: 403,
@@ -169,11 +169,11 @@ function checkMessages(messages: unknown): void {
   const { content } = message;
   must(Array.isArray(content), "content must be a list.");
   const parts = content as readonly unknown[];
-  const pictures = parts.slice(0, -1);
+  const images = parts.slice(0, -1);
   const text = parts.at(-1);
   must(isFields(text) && typeof text["text"] === "string" && text["text"] !== "", "One text must come last.");
-  must(pictures.length <= 3, "At most 3 images are supported.");
-  for (const picture of pictures) must(isFields(picture) && isLink(picture["image"]), "An image is no URL.");
+  must(images.length <= 3, "At most 3 images are supported.");
+  for (const image of images) must(isFields(image) && isLink(image["image"]), "An image is no URL.");
 }
 
 function checkReferences(references: unknown): void {
@@ -183,8 +183,8 @@ function checkReferences(references: unknown): void {
   );
   const links = references as readonly unknown[];
   must(links.every(isLink), "A reference is no URL.");
-  const films = links.filter((link) => /\.(mp4|mov)(\?|$)/i.test(String(link)));
-  must(films.length <= 3, "At most 3 reference videos are supported.");
+  const videos = links.filter((link) => /\.(mp4|mov)(\?|$)/i.test(String(link)));
+  must(videos.length <= 3, "At most 3 reference videos are supported.");
 }
 
 function isLink(value: unknown): boolean {

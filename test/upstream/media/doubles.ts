@@ -10,7 +10,7 @@ import { startMidjourneyDouble } from "./midjourney-double.ts";
 import { startOpenaiDouble } from "./openai-double.ts";
 import { startWavespeedDouble } from "./wavespeed-double.ts";
 
-/** The strict double of each vendor of pictures and films, by the id of its provider. */
+/** The strict double of each vendor of images and videos, by the id of its provider. */
 export const DOUBLES = {
   openai: startOpenaiDouble,
   google: startGoogleDouble,

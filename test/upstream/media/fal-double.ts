@@ -127,7 +127,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
 function submit(desk: Desk, request: SeenRequest, model: string): Answer {
   const read = ENDPOINTS[model];
   if (read === undefined) return jsonAnswer(404, { detail: `Application ${model} not found` });
-  const stage = /video/.test(model) ? "film" : "pictures";
+  const stage = /video/.test(model) ? "video" : "images";
   return desk.stage(stage, () => {
     const body = read(request);
     if (typeof body === "string")
@@ -172,10 +172,10 @@ function result(desk: Desk, job: string): Answer {
     return jsonAnswer(400, { detail: "Request is still in progress" });
   if (fails !== undefined) return failure(fails);
   if (/video/.test(model)) {
-    const [url] = desk.urls(work, 1, "film");
+    const [url] = desk.urls(work, 1, "video");
     return jsonAnswer(200, { video: { url, content_type: "video/mp4" }, seed: 1 });
   }
-  const urls = desk.urls(work, Number(input["num_images"] ?? 1), "picture");
+  const urls = desk.urls(work, Number(input["num_images"] ?? 1), "image");
   return jsonAnswer(200, { images: urls.map((url) => ({ url, content_type: "image/png" })), seed: 1 });
 }
 

@@ -3,7 +3,7 @@ import { type Answer, jsonAnswer } from "../answer.ts";
 import type { SeenRequest } from "../seen-request.ts";
 import { type Desk, fieldsOf, type MediaDouble, readBody, startMediaDouble } from "./media-double.ts";
 
-/** A double of Gemini's maker of pictures, written from its reference: one picture to a call, in base64. */
+/** A double of Gemini's maker of images, written from its reference: one image to a call, in base64. */
 export function startGoogleDouble(key: string): Promise<MediaDouble> {
   return startMediaDouble({ base: "", mediaBase: "/v1beta", answer }, key);
 }
@@ -65,7 +65,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
     );
   if (request.method !== "POST" || path !== "/models/gemini-3-pro-image:generateContent")
     return refused(404, "NOT_FOUND", "The model is not found for API version v1beta.");
-  return desk.stage("pictures", () => {
+  return desk.stage("images", () => {
     if (request.bodyText.length > 100_000_000)
       return refused(400, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 104857600 bytes.");
     const body = read(request);
@@ -79,7 +79,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   });
 }
 
-function made(pictures: readonly Uint8Array[]): object {
+function made(images: readonly Uint8Array[]): object {
   return {
     candidates: [
       {
@@ -89,7 +89,7 @@ function made(pictures: readonly Uint8Array[]): object {
             { text: "A draft.", thought: true },
             { inlineData: { mimeType: "image/png", data: "ZHJhZnQ=" }, thought: true },
             { text: "Here it is" },
-            ...pictures.map((bytes) => ({
+            ...images.map((bytes) => ({
               inlineData: { mimeType: "image/png", data: Buffer.from(bytes).toString("base64") },
               thoughtSignature: "c2ln",
             })),

@@ -31,7 +31,7 @@ export type Fault =
   /** It is done, and the answer is made into another. */
   | { readonly after: (answer: Answer) => Answer };
 
-export type Stage = "pictures" | "film" | "poll" | "result" | "cancel";
+export type Stage = "images" | "video" | "poll" | "result" | "cancel";
 
 /** A request for work that the vendor would take. */
 export interface TakenWork {
@@ -83,7 +83,7 @@ export interface VendorForm {
   answer(desk: Desk, request: SeenRequest, path: string): Answer;
 }
 
-/** A double of a vendor of pictures and films. It keeps what it has taken for as long as it lives, whatever becomes of who asked. */
+/** A double of a vendor of images and videos. It keeps what it has taken for as long as it lives, whatever becomes of who asked. */
 export interface MediaDouble {
   /** What is set as the vendor's base address. */
   readonly baseUrl: string;
@@ -109,8 +109,8 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
   const works: Work[] = [];
   const scripts: WorkScript[] = [];
   const faults: Record<Stage, (Fault | undefined)[]> = {
-    pictures: [],
-    film: [],
+    images: [],
+    video: [],
     poll: [],
     result: [],
     cancel: [],
@@ -145,7 +145,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
         (each) => `${files.url}/${each}/${(served += 1) % 64}?Expires=1781778573&Signature=double`,
       ),
     bytes: (work, count) =>
-      kindsOf(work, count, "picture").map((each) => {
+      kindsOf(work, count, "image").map((each) => {
         const { body = "" } = fileAnswer(each, (served += 1) % 64);
         return typeof body === "string" ? new TextEncoder().encode(body) : body;
       }),

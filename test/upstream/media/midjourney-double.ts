@@ -10,7 +10,7 @@ import {
   type Work,
 } from "./media-double.ts";
 
-/** A double of a midjourney-proxy, written from its reference: jobs of four pictures in one, asked after. */
+/** A double of a midjourney-proxy, written from its reference: jobs of four images in one, asked after. */
 export function startMidjourneyDouble(key: string): Promise<MediaDouble> {
   return startMediaDouble({ base: "/proxy", answer }, key);
 }
@@ -61,7 +61,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   const job = /^\/mj\/task\/([\w-]+)\/(fetch|cancel)$/.exec(path);
   switch (`${request.method} ${job?.[2] ?? path}`) {
     case "POST /mj/submit/imagine":
-      return desk.stage("pictures", () => imagine(desk, request));
+      return desk.stage("images", () => imagine(desk, request));
     case "GET fetch":
       return desk.stage("poll", () => fetchTask(desk, job?.[1] ?? ""));
     case "POST cancel":

@@ -3,7 +3,7 @@ import { type Answer, jsonAnswer } from "../answer.ts";
 import type { SeenRequest } from "../seen-request.ts";
 import { type Desk, fieldsOf, type MediaDouble, readBody, startMediaDouble } from "./media-double.ts";
 
-/** A double of OpenAI's makers of pictures, written from its reference: pictures in base64, while the call waits. */
+/** A double of OpenAI's makers of images, written from its reference: images in base64, while the call waits. */
 export function startOpenaiDouble(key: string): Promise<MediaDouble> {
   return startMediaDouble({ base: "/v1", answer }, key);
 }
@@ -25,14 +25,14 @@ const common = {
   user: Type.Optional(Type.String()),
 };
 const STRICT = { additionalProperties: false };
-const picture = Type.Object({ image_url: link }, STRICT);
+const image = Type.Object({ image_url: link }, STRICT);
 const readGeneration = readBody(Type.Object(common, STRICT));
 const readEdit = readBody(
   Type.Object(
     {
       ...common,
-      images: Type.Array(picture, { minItems: 1, maxItems: 16 }),
-      mask: Type.Optional(picture),
+      images: Type.Array(image, { minItems: 1, maxItems: 16 }),
+      mask: Type.Optional(image),
     },
     STRICT,
   ),
@@ -44,7 +44,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   const read = { "/images/generations": readGeneration, "/images/edits": readEdit }[path];
   if (read === undefined || request.method !== "POST")
     return refused(404, "unknown_url", "Unknown request URL.");
-  return desk.stage("pictures", () => {
+  return desk.stage("images", () => {
     const body = read(request);
     if (typeof body === "string") return refused(400, "invalid_value", body);
     const problem = sizeProblem(body.size);
@@ -71,15 +71,15 @@ function make(desk: Desk, request: SeenRequest, n: number): Answer {
   const work = desk.take({ model: String(input["model"]), input, parameters: {} }, request);
   const { fails, usage } = work.script;
   if (fails !== undefined) return refused(400, fails.code, fails.message);
-  const pictures = desk.bytes(work, n);
-  const tokens = 1_756 * pictures.length;
+  const images = desk.bytes(work, n);
+  const tokens = 1_756 * images.length;
   return jsonAnswer(200, {
     created: 1_790_000_000,
     background: "opaque",
     output_format: "png",
     quality: "medium",
     size: "1024x1024",
-    data: pictures.map((bytes) => ({ b64_json: Buffer.from(bytes).toString("base64") })),
+    data: images.map((bytes) => ({ b64_json: Buffer.from(bytes).toString("base64") })),
     usage: usage ?? {
       input_tokens: 12,
       input_tokens_details: { text_tokens: 12, image_tokens: 0 },

@@ -1,21 +1,21 @@
 import { createCanvas, wordOf } from "../../../src/providers/sandbox/draw/canvas.ts";
-import { encodePng } from "../../../src/runtime/pictures/encode-png.ts";
+import { encodePng } from "../../../src/runtime/images/encode-png.ts";
 import type { Answer } from "../answer.ts";
 import { joinBytes } from "../bytes.ts";
 import { endlessBody, finAt, redirectTo, stallAt } from "../faults.ts";
 
 /** What stands behind the URL of a result. */
 export type FileKind =
-  | "picture"
-  | "film"
-  /** Four pictures in one, of four greys. */
+  | "image"
+  | "video"
+  /** Four images in one, of four greys. */
   | "grid"
   /** A page that says that the link has expired, with a good status. */
   | "page"
   | "missing"
   /** The connection closes amid the file. */
   | "cut"
-  /** It declares its true length, and what it has is the first half of a picture. */
+  /** It declares its true length, and what it has is the first half of an image. */
   | "half"
   | "pixel"
   /** Nothing comes after the first half. */
@@ -24,11 +24,11 @@ export type FileKind =
   | "redirect_to_private";
 
 /** A whole PNG, of one grey; no two of different sizes are the same. */
-export function testPicture(width = 64, height = 48): Uint8Array {
+export function testImage(width = 64, height = 48): Uint8Array {
   return encodePng(createCanvas({ width, height }));
 }
 
-/** Four pictures in one: dark at the top left, then lighter row by row. */
+/** Four images in one: dark at the top left, then lighter row by row. */
 export function testGrid(width = 64, height = 48): Uint8Array {
   const canvas = createCanvas({ width, height });
   canvas.words.forEach((_, at) => {
@@ -40,8 +40,8 @@ export function testGrid(width = 64, height = 48): Uint8Array {
   return encodePng(canvas);
 }
 
-/** The least that is an MP4: a film of no frames with a track of pictures. It is no file to look at. */
-export function testFilm(seconds = 5): Uint8Array {
+/** The least that is an MP4: a video of no frames with a track of images. It is no file to look at. */
+export function testVideo(seconds = 5): Uint8Array {
   const head = new Uint8Array(100);
   const view = new DataView(head.buffer);
   view.setUint32(12, 1_000);
@@ -65,29 +65,29 @@ function box(type: string, content: Uint8Array): Uint8Array {
 
 /** The answer of a file server to who asks for a file of this kind. */
 export function fileAnswer(kind: FileKind, seed: number): Answer {
-  const png = testPicture(64 + seed, 48);
-  const picture: Answer = { status: 200, headers: [["content-type", "image/png"]], body: png };
+  const png = testImage(64 + seed, 48);
+  const image: Answer = { status: 200, headers: [["content-type", "image/png"]], body: png };
   switch (kind) {
-    case "picture":
-      return picture;
-    case "film":
-      return { status: 200, headers: [["content-type", "video/mp4"]], body: testFilm() };
+    case "image":
+      return image;
+    case "video":
+      return { status: 200, headers: [["content-type", "video/mp4"]], body: testVideo() };
     case "grid":
-      return { ...picture, body: testGrid() };
+      return { ...image, body: testGrid() };
     case "page":
       return { status: 200, headers: [["content-type", "text/html"]], body: "<html>expired</html>" };
     case "missing":
       return { status: 404, headers: [["content-type", "application/xml"]], body: "<Error/>" };
     case "cut":
-      return finAt(picture, Math.floor(png.length / 2));
+      return finAt(image, Math.floor(png.length / 2));
     case "half":
-      return { ...picture, body: png.subarray(0, Math.floor(png.length / 2)) };
+      return { ...image, body: png.subarray(0, Math.floor(png.length / 2)) };
     case "pixel":
-      return { ...picture, body: testPicture(1, 1) };
+      return { ...image, body: testImage(1, 1) };
     case "stall":
-      return stallAt(picture, Math.floor(png.length / 2));
+      return stallAt(image, Math.floor(png.length / 2));
     case "endless":
-      return endlessBody(picture, new Uint8Array(1024 * 1024));
+      return endlessBody(image, new Uint8Array(1024 * 1024));
     case "redirect_to_private":
       return redirectTo("http://169.254.169.254/latest/meta-data");
   }

@@ -82,7 +82,7 @@ function answer(desk: Desk, request: SeenRequest, path: string): Answer {
   const model = path.slice(1);
   const read = MODELS[model];
   if (request.method !== "POST" || read === undefined) return refused(404, "Model not found");
-  return desk.stage(/video/.test(model) ? "film" : "pictures", () => {
+  return desk.stage(/video/.test(model) ? "video" : "images", () => {
     const body = read(request);
     if (typeof body === "string") return refused(400, body);
     return described(desk.take({ model, input: fieldsOf(request), parameters: {} }, request).job, "created");
@@ -104,9 +104,9 @@ function prediction(desk: Desk, job: string): Answer {
     default:
   }
   if (work === undefined) return refused(404, "Prediction not found");
-  const isFilm = /video/.test(work.model);
+  const isVideo = /video/.test(work.model);
   const count = work.model.startsWith("midjourney/") ? 4 : 1;
-  const outputs = desk.urls(work, count, isFilm ? "film" : "picture");
+  const outputs = desk.urls(work, count, isVideo ? "video" : "image");
   return described(job, "completed", { outputs, has_nsfw_contents: outputs.map(() => false) });
 }
 

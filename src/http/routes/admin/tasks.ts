@@ -49,7 +49,7 @@ export const tasksRoute: Route = {
   method: "get",
   path: "/admin/v1/tasks",
   access: "admin",
-  summary: "Tasks of pictures and films, newest first",
+  summary: "Tasks of images and videos, newest first",
   tag: "admin",
   query: {
     ...PAGE_QUERY,

@@ -1,11 +1,11 @@
 import type { ImageFormat } from "../../../core/media.ts";
-import { encodePng } from "../../../runtime/pictures/encode-png.ts";
+import { encodePng } from "../../../runtime/images/encode-png.ts";
 import type { Canvas } from "./canvas.ts";
 
 const QUALITY = 88;
 
-/** The picture as a file. What is not PNG is loaded when it is first needed. */
-export async function encodePicture(canvas: Canvas, format: ImageFormat): Promise<Uint8Array> {
+/** The image as a file. What is not PNG is loaded when it is first needed. */
+export async function encodeImage(canvas: Canvas, format: ImageFormat): Promise<Uint8Array> {
   if (format === "png") return encodePng(canvas);
   const { width, height, pixels } = canvas;
   const image = { width, height, data: new Uint8ClampedArray(pixels.buffer), colorSpace: "srgb" } as const;

@@ -2,12 +2,12 @@ import type { PixelSize } from "../../../core/media.ts";
 import { createBitWriter, type BitWriter } from "./bit-writer.ts";
 
 /**
- * Films without loss: H.264, Constrained Baseline. A block of 16 by 16 pixels goes as one of three things: as it was in
+ * Videos without loss: H.264, Constrained Baseline. A block of 16 by 16 pixels goes as one of three things: as it was in
  * the frame before, as the continuation of the row above or the column to the left, or as its plain samples. That is
- * all that still, flat pictures need, it is the same on every machine, and a frame in which little moves costs little.
+ * all that still, flat images need, it is the same on every machine, and a frame in which little moves costs little.
  * Source: ITU-T H.264.
  */
-export interface FilmEncoder {
+export interface VideoEncoder {
   /** The decoder's configuration, as MP4 has it: an `AVCDecoderConfigurationRecord`. */
   readonly config: Uint8Array;
   /** What the next frame shows. */
@@ -32,8 +32,8 @@ const NAL = { other: 0x41, key: 0x65, sequence: 0x67, picture: 0x68 } as const;
 /** `profile_idc` 66 with the flags that make it Constrained Baseline. */
 const PROFILE = [66, 0xc0] as const;
 
-/** Film of `size`, whose sides are even, at `fps` frames a second. */
-export function createFilmEncoder(size: PixelSize, fps: number): FilmEncoder {
+/** Video of `size`, whose sides are even, at `fps` frames a second. */
+export function createVideoEncoder(size: PixelSize, fps: number): VideoEncoder {
   const columns = Math.ceil(size.width / BLOCK);
   const rows = Math.ceil(size.height / BLOCK);
   const planes = newPlanes(columns, rows);
@@ -116,7 +116,7 @@ function squaresOf({ planes: { y, cb, cr, stride }, column, row }: Place): reado
   ];
 }
 
-/** Planes, four samples at a time: most of a film's work is to see what has not changed. */
+/** Planes, four samples at a time: most of a video's work is to see what has not changed. */
 interface WidePlanes {
   readonly y: Uint32Array;
   readonly cb: Uint32Array;

@@ -10,7 +10,7 @@ export interface Track {
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
-/** The same film is the same file: times of making it are left at zero. */
+/** The same video is the same file: times of making it are left at zero. */
 const NO_TIME = 0;
 
 const IDENTITY = [0x00010000, 0, 0, 0, 0x00010000, 0, 0, 0, 0x40000000];

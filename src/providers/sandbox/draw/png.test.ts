@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { createCanvas } from "./canvas.ts";
-import { decodePng } from "../../../runtime/pictures/decode-png.ts";
-import { decodePicture } from "./decode.ts";
-import { encodePicture } from "./encode.ts";
-import { encodePng } from "../../../runtime/pictures/encode-png.ts";
+import { decodePng } from "../../../runtime/images/decode-png.ts";
+import { decodeImage } from "./decode.ts";
+import { encodeImage } from "./encode.ts";
+import { encodePng } from "../../../runtime/images/encode-png.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -148,17 +148,17 @@ describe("a PNG that is given is read", () => {
     const { bytes } = writePng(KINDS.at(-1)!, { width: 9, height: 9 }, (most) => 7 % most, false);
     // Behind its pixels are the sum of them, that of the chunk, and an empty one.
     for (let length = 24; length < bytes.length - 20; length += 7)
-      expect(await decodePicture(uri(bytes.slice(0, length)))).toBeString();
+      expect(await decodeImage(uri(bytes.slice(0, length)))).toBeString();
     for (let at = 8; at < bytes.length; at += 1) {
       const spoiled = bytes.slice();
       spoiled[at]! ^= 0x55;
-      const read = await decodePicture(uri(spoiled));
+      const read = await decodeImage(uri(spoiled));
       expect(typeof read === "string" || read.pixels.length === read.width * read.height * 4).toBe(true);
     }
     const large = bytes.slice();
     new DataView(large.buffer).setUint32(16, 60_000);
     new DataView(large.buffer).setUint32(20, 60_000);
-    expect(await decodePicture(uri(large))).toBe("60000 × 60000, too large to show");
+    expect(await decodeImage(uri(large))).toBe("60000 × 60000, too large to show");
   });
 });
 
@@ -191,7 +191,7 @@ test("a JPEG and a WebP that are given are read as what was drawn, nearly", asyn
   const canvas = createCanvas({ width: 64, height: 40 });
   canvas.words.fill(0xff_20_80_e0);
   for (const format of ["jpeg", "webp"] as const) {
-    const read = await decodePicture(uri(await encodePicture(canvas, format)));
+    const read = await decodeImage(uri(await encodeImage(canvas, format)));
     if (typeof read === "string") throw new Error(read);
     expect([read.width, read.height]).toEqual([64, 40]);
     [0xe0, 0x80, 0x20, 0xff].forEach((value, i) => expect(Math.abs(read.pixels[i]! - value)).toBeLessThan(6));
@@ -201,12 +201,12 @@ test("a JPEG and a WebP that are given are read as what was drawn, nearly", asyn
 test("a broken JPEG or WebP is said to be broken, and spoils nothing for the next", async () => {
   const canvas = createCanvas({ width: 64, height: 40 });
   for (const format of ["jpeg", "webp"] as const) {
-    const whole = await encodePicture(canvas, format);
+    const whole = await encodeImage(canvas, format);
     const spoiled = whole.slice();
     // Behind the head that says the size.
     for (let at = format === "jpeg" ? 200 : 30; at < spoiled.length; at += 1) spoiled[at] = 0xff;
-    expect(await decodePicture(uri(whole.slice(0, 32)))).toBeString();
-    await decodePicture(uri(spoiled));
-    expect(await decodePicture(uri(whole))).toMatchObject({ width: 64, height: 40 });
+    expect(await decodeImage(uri(whole.slice(0, 32)))).toBeString();
+    await decodeImage(uri(spoiled));
+    expect(await decodeImage(uri(whole))).toMatchObject({ width: 64, height: 40 });
   }
 });

@@ -1,4 +1,4 @@
-import type { Fact } from "../picture-order.ts";
+import type { Fact } from "../image-order.ts";
 import type { Canvas, Colour, Paint } from "./canvas.ts";
 import { fillPath } from "./fill.ts";
 import { type Type, widthOf } from "./font.ts";
@@ -14,7 +14,7 @@ export interface Poster {
   readonly facts: readonly Fact[];
   readonly ofMany?: readonly [number, number];
   readonly tiles: readonly Tile[];
-  /** Room that is kept free at the foot of the panel, as a share of the picture's measure. */
+  /** Room that is kept free at the foot of the panel, as a share of the image's measure. */
   readonly foot?: number;
 }
 
@@ -22,7 +22,7 @@ export interface Poster {
 export interface PosterPlaces {
   /** What was kept free at the foot of the panel. */
   readonly foot: Box;
-  /** The picture's measure: about a hundredth of its sides. */
+  /** The image's measure: about a hundredth of its sides. */
   readonly unit: number;
 }
 
@@ -31,7 +31,7 @@ const WHITE: Colour = [255, 255, 255];
 /** No text is smaller, in pixels. */
 const SMALLEST = 10.5;
 
-/** Lays the panel, what stands in it, and what was given to go by over the picture. */
+/** Lays the panel, what stands in it, and what was given to go by over the image. */
 export function drawPoster(canvas: Canvas, palette: Palette, poster: Poster): PosterPlaces {
   const { width, height } = canvas;
   const unit = Math.sqrt(width * height) / 100;
@@ -68,7 +68,7 @@ export function drawPoster(canvas: Canvas, palette: Palette, poster: Poster): Po
   };
 }
 
-/** Less wide, a picture is for trying things: it is kept light by what compresses well. */
+/** Less wide, an image is for trying things: it is kept light by what compresses well. */
 const SMALL = 400;
 
 function drawPanel(canvas: Canvas, panel: Box, radius: number, { near }: Palette): void {
@@ -181,7 +181,7 @@ function layOut(
   const modelHeight = modelType.size * LINE;
   const lines = setFacts(facts, room.width, factType);
   const left = room.height - modelHeight - 2 * gap;
-  // A small picture has room for some of the facts only: the prompt comes first.
+  // A small image has room for some of the facts only: the prompt comes first.
   const most = Math.max(0, Math.floor((left * 0.5) / (factType.size * LINE * 1.08)));
   const shown = lines.slice(0, most);
   const factHeight = shown.length * factType.size * LINE * 1.08;

@@ -6,7 +6,7 @@ import type { Point } from "./path.ts";
 /** From base line to base line, in type sizes. */
 export const LINE = 1.32;
 
-/** No picture has room for more than so much of a text. */
+/** No image has room for more than so much of a text. */
 const MOST_TEXT = 4_000;
 
 /** Text in lines that fit into a width. */

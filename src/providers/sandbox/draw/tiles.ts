@@ -1,20 +1,20 @@
 import type { PixelSize } from "../../../core/media.ts";
-import type { Reference } from "../picture-order.ts";
+import type { Reference } from "../image-order.ts";
 import { type Canvas, type Colour, mix } from "./canvas.ts";
-import type { Pixels } from "../../../runtime/pictures/pixels.ts";
-import { decodePicture } from "./decode.ts";
+import type { Pixels } from "../../../runtime/images/pixels.ts";
+import { decodeImage } from "./decode.ts";
 import { fillPath } from "./fill.ts";
 import { widthOf } from "./font.ts";
 import type { Palette } from "./landscape.ts";
 import { type Box, type Contour, rounded, stroke } from "./path.ts";
 import { fitText, LINE, oneLine, writeText } from "./text.ts";
 
-/** Something that was given to go by, as it is shown: the picture itself, or words about it. */
+/** Something that was given to go by, as it is shown: the image itself, or words about it. */
 export interface Tile {
   readonly label: string;
   readonly kind: Reference["kind"];
   readonly shown: Pixels | string;
-  /** Where the picture is to be painted anew. */
+  /** Where the image is to be painted anew. */
   readonly mask?: Pixels;
 }
 
@@ -33,7 +33,7 @@ export async function readTiles(references: readonly Reference[], mask?: string)
 
 async function look(kind: Reference["kind"], input: string): Promise<Pixels | string> {
   if (!/^data:/i.test(input)) return input.replace(/[?#].*$/s, "");
-  if (kind === "image") return decodePicture(input);
+  if (kind === "image") return decodeImage(input);
   const type = /^data:([^;,]*)/i.exec(input)?.[1] ?? "";
   const kilobytes = Math.ceil(((input.length - input.indexOf(",")) * 3) / 4 / 1_000);
   return `${type === "" ? kind : type}, ${kilobytes} kB`;
@@ -89,9 +89,9 @@ function drawTile(
     height: area.height - 2 * (gap + border) - size * 1.5,
   };
   if (room.height < 12) return;
-  const picture = typeof shown === "string" ? { width: 4, height: 3 } : shown;
-  const scale = Math.min(room.width / picture.width, room.height / picture.height);
-  const [width, height] = [Math.round(picture.width * scale), Math.round(picture.height * scale)];
+  const image = typeof shown === "string" ? { width: 4, height: 3 } : shown;
+  const scale = Math.min(room.width / image.width, room.height / image.height);
+  const [width, height] = [Math.round(image.width * scale), Math.round(image.height * scale)];
   const card: Box = {
     x: area.x + (area.width - width) / 2 - border,
     y: area.y + (area.height - height - size * 1.5) / 2 - border,
@@ -103,7 +103,7 @@ function drawTile(
   fillPath(canvas, [rounded(card, border)], { colour: PAPER });
   const box = { x: Math.round(card.x + border), y: Math.round(card.y + border), width, height };
   if (typeof shown === "string") drawWords(canvas, { kind, text: shown, size }, box, palette);
-  else copyPicture(canvas, shown, box, mask);
+  else copyImage(canvas, shown, box, mask);
   const type = { size, weight: 92 };
   writeText(canvas, oneLine(label, width, type), [box.x, box.y + height + size * 1.25], {
     ...type,
@@ -157,8 +157,8 @@ function iconOf(kind: Tile["kind"], { x, y, width, height }: Box): readonly Cont
   ];
 }
 
-/** Draws a picture into a box, each pixel the mean of what falls on it; what is transparent shows as squares. */
-function copyPicture(canvas: Canvas, picture: Pixels, box: Box, mask: Pixels | undefined): void {
+/** Draws an image into a box, each pixel the mean of what falls on it; what is transparent shows as squares. */
+function copyImage(canvas: Canvas, image: Pixels, box: Box, mask: Pixels | undefined): void {
   for (let row = 0; row < box.height; row += 1) {
     const y = box.y + row;
     if (y < 0 || y >= canvas.height) continue;
@@ -167,7 +167,7 @@ function copyPicture(canvas: Canvas, picture: Pixels, box: Box, mask: Pixels | u
       if (x < 0 || x >= canvas.width) continue;
       const part = { left: column / box.width, top: row / box.height };
       const step = { width: 1 / box.width, height: 1 / box.height };
-      const [red, green, blue, opacity] = meanOf(picture, part, step);
+      const [red, green, blue, opacity] = meanOf(image, part, step);
       const square = ((x >> 3) + (y >> 3)) & 1 ? 204 : 238;
       let colour = mix([square, square, square], [red, green, blue], opacity);
       if (mask !== undefined) {
@@ -181,7 +181,7 @@ function copyPicture(canvas: Canvas, picture: Pixels, box: Box, mask: Pixels | u
   }
 }
 
-/** The mean colour of a part of a picture, and its opacity from 0 to 1. */
+/** The mean colour of a part of an image, and its opacity from 0 to 1. */
 function meanOf(
   { width, height, pixels }: Pixels,
   { left, top }: { readonly left: number; readonly top: number },

@@ -5,16 +5,16 @@ import type { Palette } from "./landscape.ts";
 import { type Box, disc, type Point, rounded, stroke } from "./path.ts";
 import { writeText } from "./text.ts";
 
-/** A track and a train on it that shows how far a film is. */
+/** A track and a train on it that shows how far a video is. */
 export interface Track {
   readonly box: Box;
-  /** The picture's measure. */
+  /** The image's measure. */
   readonly unit: number;
   readonly durationSec: number;
   readonly palette: Palette;
 }
 
-/** How high it is, in the picture's measure. */
+/** How high it is, in the image's measure. */
 export const TRACK_UNITS = 7.5;
 
 const WHITE: Colour = [255, 255, 255];
@@ -57,7 +57,7 @@ export function drawRails(canvas: Canvas, track: Track): void {
   fillTogether(canvas, [line, ...ties], { colour: WHITE, opacity: 0.45 });
 }
 
-/** Draws the train where it is at a second of the film, and the time. */
+/** Draws the train where it is at a second of the video, and the time. */
 export function drawTrain(canvas: Canvas, track: Track, atSec: number): void {
   const { left, right, rail, type } = placesOf(track);
   const { box, unit, durationSec, palette } = track;

@@ -3,12 +3,12 @@ import type { Grid } from "./cut-grid.ts";
 import type { GridAnswer, GridOrder } from "./grid-thread.ts";
 
 /**
- * Cuts a file of several pictures into a file for each, as `cutGrid` does, off the main thread. The file's memory goes
+ * Cuts a file of several images into a file for each, as `cutGrid` does, off the main thread. The file's memory goes
  * there: it is empty afterwards.
  */
 export type GridCutter = (file: Uint8Array, grid: Grid) => Promise<readonly Uint8Array[]>;
 
-/** A cutter of one grid at a time, on a thread that is there for as long as it takes: a large picture needs much memory. */
+/** A cutter of one grid at a time, on a thread that is there for as long as it takes: a large image needs much memory. */
 export function createGridCutter(): GridCutter {
   let last: Promise<unknown> = Promise.resolve();
   return (file, grid) => {
@@ -23,7 +23,7 @@ function onThread(order: GridOrder): Promise<readonly Uint8Array[]> {
     const thread = openThread<GridOrder, GridAnswer>(new URL("./grid-thread.ts", import.meta.url), null, {
       onMessage(answer) {
         if ("files" in answer) resolve(answer.files);
-        else reject(new Error(`A grid of pictures could not be cut: ${answer.problem}.`));
+        else reject(new Error(`A grid of images could not be cut: ${answer.problem}.`));
         thread.stop();
       },
       onClose: (reason) => reject(new Error(`The thread that cuts grids ended: ${reason}`)),

@@ -2,14 +2,14 @@ import { type ImageSize, imageSizeIn } from "../core/image-size.ts";
 import { checksum } from "../runtime/hash.ts";
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
-/** What was found of a picture: its size, `no size`, or `broken` where it is cut off or does not hang together. */
-export type FoundPicture = ImageSize | "no size" | "broken";
+/** What was found of an image: its size, `no size`, or `broken` where it is cut off or does not hang together. */
+export type FoundImage = ImageSize | "no size" | "broken";
 
-/** As far as the size stands in a PNG or WebP picture: its first chunk begins at 12 or 8 and says it. */
+/** As far as the size stands in a PNG or WebP image: its first chunk begins at 12 or 8 and says it. */
 const HEAD_BYTES = 32;
 
 /** Chunk by chunk to the end mark, each with its checksum, with a header first and data within. */
-export function* readPng(file: ByteReader): Steps<FoundPicture> {
+export function* readPng(file: ByteReader): Steps<FoundImage> {
   const size = imageSizeIn(yield* file.peek(HEAD_BYTES));
   yield* file.pass(8);
   let hasData = false;
@@ -29,9 +29,9 @@ export function* readPng(file: ByteReader): Steps<FoundPicture> {
 }
 
 /** Segment by segment, and over the coded data between them, to the end mark; with a frame and a scan within. */
-export function* readJpeg(file: ByteReader): Steps<FoundPicture> {
+export function* readJpeg(file: ByteReader): Steps<FoundImage> {
   yield* file.pass(2);
-  let frame: FoundPicture = "broken";
+  let frame: FoundImage = "broken";
   let hasScan = false;
   let marker = yield* nextMarker(file);
   for (;;) {
@@ -83,7 +83,7 @@ function isFrame(marker: number): boolean {
 }
 
 /** What a frame says behind its length: bits of a sample, height, width. */
-function* frameSize(file: ByteReader): Steps<FoundPicture> {
+function* frameSize(file: ByteReader): Steps<FoundImage> {
   const frame = yield* file.take(5);
   if (frame === undefined) return "broken";
   const height = viewOf(frame).getUint16(1);
@@ -91,23 +91,23 @@ function* frameSize(file: ByteReader): Steps<FoundPicture> {
   return width > 0 && height > 0 ? { width, height } : "no size";
 }
 
-/** Chunk by chunk within the length that the head states, with a coded picture among them. */
-export function* readWebp(file: ByteReader): Steps<FoundPicture> {
+/** Chunk by chunk within the length that the head states, with a coded image among them. */
+export function* readWebp(file: ByteReader): Steps<FoundImage> {
   const head = yield* file.peek(HEAD_BYTES);
   const size = imageSizeIn(head);
   const end = viewOf(head).getUint32(4, true) + 8;
   yield* file.pass(12);
-  let hasPicture = false;
+  let hasImage = false;
   while (end - file.at >= 8) {
     const chunk = yield* file.take(8);
     if (chunk === undefined) return "broken";
     const length = viewOf(chunk).getUint32(4, true);
     if (length > end - file.at || !(yield* file.pass(length))) return "broken";
-    if (PICTURES.has(nameAt(chunk, 0)) && length > 0) hasPicture = true;
+    if (IMAGES.has(nameAt(chunk, 0)) && length > 0) hasImage = true;
     // The last chunk's filling byte is left out by some writers.
     if (length % 2 === 1 && file.at < end && !(yield* file.pass(1))) return "broken";
   }
-  return hasPicture && file.at === end ? (size ?? "no size") : "broken";
+  return hasImage && file.at === end ? (size ?? "no size") : "broken";
 }
 
-const PICTURES: ReadonlySet<string> = new Set(["VP8 ", "VP8L", "ANMF"]);
+const IMAGES: ReadonlySet<string> = new Set(["VP8 ", "VP8L", "ANMF"]);

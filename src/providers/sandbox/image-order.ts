@@ -5,8 +5,8 @@ import { geminiSize } from "./media-sizes.ts";
 /** A word and its value, as they are shown: `quality`, `high`. */
 export type Fact = readonly [label: string, value: string];
 
-/** A picture to be drawn. Plain data, so that it can go to a thread. */
-export interface PictureOrder {
+/** An image to be drawn. Plain data, so that it can go to a thread. */
+export interface ImageOrder {
   readonly size: PixelSize;
   readonly format: ImageFormat;
   /** What chance is seeded with. */
@@ -20,8 +20,8 @@ export interface PictureOrder {
   readonly mask?: MediaInput;
 }
 
-/** A film to be made. */
-export interface FilmOrder {
+/** A video to be made. */
+export interface VideoOrder {
   readonly size: PixelSize;
   readonly durationSec: number;
   readonly seed: string;
@@ -46,11 +46,11 @@ interface Making {
   readonly model: string;
 }
 
-/** The `index`th picture of a request. */
-export function pictureOrder(
+/** The `index`th image of a request. */
+export function imageOrder(
   request: ImageRequest,
   { size, seed, model, index }: Making & { readonly index: number },
-): PictureOrder {
+): ImageOrder {
   const { prompt, images, mask, outputFormat = "png", midjourney } = request;
   const style = midjourney?.sref;
   return {
@@ -59,7 +59,7 @@ export function pictureOrder(
     seed: `${seed}/${index}`,
     model,
     prompt,
-    facts: pictureFacts(request, size),
+    facts: imageFacts(request, size),
     ...(request.n > 1 ? { ofMany: [index + 1, request.n] } : {}),
     references: [
       ...numbered("image", "image", images),
@@ -69,7 +69,7 @@ export function pictureOrder(
   };
 }
 
-function pictureFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
+function imageFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
   const { imageSize, aspectRatio, seed, quality, background, outputFormat, midjourney } = request;
   return present([
     ["size", `${size.width} × ${size.height}`],
@@ -87,9 +87,9 @@ function pictureFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
   ]);
 }
 
-/** The picture in the `index`th choice of an answer. */
-export function answerPictureOrder(ask: Ask, index: number): PictureOrder {
-  const { model, userText, aspectRatio, imageSize, seed, pictures } = ask;
+/** The image in the `index`th choice of an answer. */
+export function answerImageOrder(ask: Ask, index: number): ImageOrder {
+  const { model, userText, aspectRatio, imageSize, seed, images } = ask;
   const size = imageSize === undefined ? smallSize(aspectRatio) : geminiSize(aspectRatio ?? "1:1", imageSize);
   return {
     size,
@@ -102,11 +102,11 @@ export function answerPictureOrder(ask: Ask, index: number): PictureOrder {
       ["image size", imageSize],
       ["aspect ratio", aspectRatio],
     ]),
-    references: numbered("image", "image", pictures),
+    references: numbered("image", "image", images),
   };
 }
 
-/** The longer side of a picture in an answer, unless a size is asked for: it must not weigh much. */
+/** The longer side of an image in an answer, unless a size is asked for: it must not weigh much. */
 const SMALL_SIDE = 256;
 
 /** A square where the aspect ratio says nothing. */
@@ -121,8 +121,8 @@ function smallSize(aspectRatio: string | undefined): PixelSize {
   return { width: side(wide), height: side(high) };
 }
 
-/** The film of a request. */
-export function filmOrder(request: VideoRequest, { size, seed, model }: Making): FilmOrder {
+/** The video of a request. */
+export function videoOrder(request: VideoRequest, { size, seed, model }: Making): VideoOrder {
   const { prompt, durationSec, firstFrame, lastFrame } = request;
   const frame = (label: string, input: MediaInput | undefined): readonly Reference[] =>
     input === undefined ? [] : [{ label, kind: "image", input }];
@@ -132,7 +132,7 @@ export function filmOrder(request: VideoRequest, { size, seed, model }: Making):
     seed,
     model,
     prompt,
-    facts: filmFacts(request, size),
+    facts: videoFacts(request, size),
     references: [
       ...frame("first frame", firstFrame),
       ...frame("last frame", lastFrame),
@@ -143,7 +143,7 @@ export function filmOrder(request: VideoRequest, { size, seed, model }: Making):
   };
 }
 
-function filmFacts(request: VideoRequest, size: PixelSize): readonly Fact[] {
+function videoFacts(request: VideoRequest, size: PixelSize): readonly Fact[] {
   const { durationSec, resolution, aspectRatio, seed, shotType, negativePrompt, expandPrompt } = request;
   return present([
     ["size", `${size.width} × ${size.height}`],

@@ -6,7 +6,7 @@ import type { Pixels } from "./pixels.ts";
 
 const cut = createGridCutter();
 
-/** A picture whose every pixel says where it stood. */
+/** An image whose every pixel says where it stood. */
 function chart(width: number, height: number): Pixels {
   const pixels = new Uint8Array(width * height * 4);
   for (let at = 0; at < width * height; at += 1)
@@ -21,7 +21,7 @@ const cornersOf = (file: Uint8Array): number[][] => {
   return [[width, height], at(0, 0), at(width - 1, height - 1)];
 };
 
-test("a grid is cut into its pictures, row by row, and each pixel is where it was", async () => {
+test("a grid is cut into its images, row by row, and each pixel is where it was", async () => {
   const files = await cut(encodePng(chart(6, 4)), { columns: 2, rows: 2 });
   expect(files.map(cornersOf)).toEqual([
     [
@@ -47,7 +47,7 @@ test("a grid is cut into its pictures, row by row, and each pixel is where it wa
   ]);
 });
 
-test("what is left over at the edges belongs to none, and all pictures have one size", async () => {
+test("what is left over at the edges belongs to none, and all images have one size", async () => {
   const files = await cut(encodePng(chart(7, 5)), { columns: 2, rows: 2 });
   expect(files.map((file) => cornersOf(file)[0])).toEqual(Array.from({ length: 4 }, () => [3, 2]));
 });
@@ -62,7 +62,7 @@ test("grids that are cut at once come out whole, each its own", async () => {
   );
 });
 
-test("what is no whole picture, or too small, is refused, and the next is cut all the same", async () => {
+test("what is no whole image, or too small, is refused, and the next is cut all the same", async () => {
   const whole = encodePng(chart(8, 8));
   const grid = { columns: 2, rows: 2 };
   for (const bad of [

@@ -2,7 +2,7 @@ import { decodePng } from "./decode-png.ts";
 import type { Pixels } from "./pixels.ts";
 
 /**
- * The picture of a PNG, JPEG or WebP file; `undefined` for a file of any other kind. What is not PNG is loaded when it
+ * The image of a PNG, JPEG or WebP file; `undefined` for a file of any other kind. What is not PNG is loaded when it
  * is first needed. Rejects for a broken file. How large it is, is to be looked at before.
  */
 export async function decodePixels(bytes: Uint8Array<ArrayBuffer>): Promise<Pixels | undefined> {
@@ -14,7 +14,7 @@ export async function decodePixels(bytes: Uint8Array<ArrayBuffer>): Promise<Pixe
   return undefined;
 }
 
-/** What decoders have to say of a picture that others made is nothing for our log. */
+/** What decoders have to say of an image that others made is nothing for our log. */
 const QUIET = { print() {}, printErr() {} };
 
 const jpeg = once(async () => {

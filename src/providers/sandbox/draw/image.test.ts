@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
-import type { PictureOrder } from "../picture-order.ts";
+import type { ImageOrder } from "../image-order.ts";
 import { type Colour, createCanvas } from "./canvas.ts";
-import { decodePng } from "../../../runtime/pictures/decode-png.ts";
-import type { Pixels } from "../../../runtime/pictures/pixels.ts";
-import { encodePicture } from "./encode.ts";
-import { makeFilm } from "./film.ts";
-import { makePicture } from "./picture.ts";
+import { decodePng } from "../../../runtime/images/decode-png.ts";
+import type { Pixels } from "../../../runtime/images/pixels.ts";
+import { encodeImage } from "./encode.ts";
+import { makeVideo } from "./video.ts";
+import { makeImage } from "./image.ts";
 
-const ORDER: PictureOrder = {
+const ORDER: ImageOrder = {
   size: { width: 480, height: 480 },
   format: "png",
   seed: "1",
@@ -24,11 +24,11 @@ const RED: Colour = [230, 10, 20];
 async function plain(colour: Colour, format: "png" | "jpeg" | "webp" = "png"): Promise<string> {
   const canvas = createCanvas({ width: 300, height: 200 });
   for (let at = 0; at < canvas.pixels.length; at += 4) canvas.pixels.set(colour, at);
-  return `data:image/${format};base64,${(await encodePicture(canvas, format)).toBase64()}`;
+  return `data:image/${format};base64,${(await encodeImage(canvas, format)).toBase64()}`;
 }
 
-const drawn = async (more: Partial<PictureOrder> = {}): Promise<Pixels> =>
-  decodePng(await makePicture({ ...ORDER, ...more }));
+const drawn = async (more: Partial<ImageOrder> = {}): Promise<Pixels> =>
+  decodePng(await makeImage({ ...ORDER, ...more }));
 
 /** How many pixels are about of a colour. */
 function count({ pixels }: Pixels, colour: Colour, off = 12): number {
@@ -38,7 +38,7 @@ function count({ pixels }: Pixels, colour: Colour, off = 12): number {
   return found;
 }
 
-/** The box in which two pictures differ: left, top, right, bottom; `undefined` where they do not. */
+/** The box in which two images differ: left, top, right, bottom; `undefined` where they do not. */
 function difference(one: Pixels, other: Pixels): readonly number[] | undefined {
   const [xs, ys]: [number[], number[]] = [[], []];
   for (let at = 0; at < one.pixels.length; at += 4)
@@ -52,7 +52,7 @@ function difference(one: Pixels, other: Pixels): readonly number[] | undefined {
   return [least(xs), least(ys), most(xs), most(ys)];
 }
 
-describe("a picture shows", () => {
+describe("an image shows", () => {
   test("its prompt: another one differs there, and nowhere else", async () => {
     const [left, top, right, bottom] = difference(await drawn(), await drawn({ prompt: "a red box" }))!;
     expect(top).toBeGreaterThan(240);
@@ -79,7 +79,7 @@ describe("a picture shows", () => {
   });
 
   for (const format of ["png", "jpeg", "webp"] as const)
-    test(`a picture that was given as ${format}`, async () => {
+    test(`an image that was given as ${format}`, async () => {
       const input = await plain(RED, format);
       const references = [{ label: "image 1", kind: "image", input }] as const;
       expect(count(await drawn(), RED)).toBe(0);
@@ -94,14 +94,14 @@ describe("a picture shows", () => {
           ({ label: `image ${i + 1}`, kind: "image", input: await plain(colour) }) as const,
       ),
     );
-    const picture = await drawn({ references, size: { width: 1024, height: 1024 } });
-    for (const colour of colours) expect(count(picture, colour, 4)).toBeGreaterThan(1_000);
+    const image = await drawn({ references, size: { width: 1024, height: 1024 } });
+    for (const colour of colours) expect(count(image, colour, 4)).toBeGreaterThan(1_000);
   });
 
-  test("where a picture is to be painted anew", async () => {
+  test("where an image is to be painted anew", async () => {
     const mask = createCanvas({ width: 300, height: 200 });
     const references = [{ label: "image 1", kind: "image", input: await plain(RED) }] as const;
-    const opaque = `data:image/png;base64,${(await encodePicture(mask, "png")).toBase64()}`;
+    const opaque = `data:image/png;base64,${(await encodeImage(mask, "png")).toBase64()}`;
     const whole = count(await drawn({ references, mask: opaque }), RED);
     const half = count(await drawn({ references, mask: halfOpen() }), RED);
     expect(whole).toBeGreaterThan(8_000);
@@ -111,13 +111,13 @@ describe("a picture shows", () => {
   test("the address of what it would have to fetch, without what may be secret in it", async () => {
     const at = (input: string): Promise<Pixels> =>
       drawn({ references: [{ label: "image 1", kind: "image", input }] });
-    const first = await at("https://pictures.example/a.png");
+    const first = await at("https://images.example/a.png");
     expect(difference(await drawn(), first)).toBeDefined();
-    expect(difference(first, await at("https://pictures.example/b.png"))).toBeDefined();
-    expect(difference(first, await at("https://pictures.example/a.png?signature=abc#d"))).toBeUndefined();
+    expect(difference(first, await at("https://images.example/b.png"))).toBeDefined();
+    expect(difference(first, await at("https://images.example/a.png?signature=abc#d"))).toBeUndefined();
   });
 
-  test("something for what cannot be read: the picture comes all the same", async () => {
+  test("something for what cannot be read: the image comes all the same", async () => {
     for (const input of [
       "data:image/png;base64,AAAA",
       "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
@@ -142,20 +142,20 @@ describe("a picture shows", () => {
   });
 });
 
-test("a film is the same for the same order, and shows what was given", async () => {
+test("a video is the same for the same order, and shows what was given", async () => {
   const order = { ...ORDER, size: { width: 320, height: 180 }, durationSec: 5 };
-  const first = await makeFilm(order);
-  expect(await makeFilm(order)).toEqual(first);
+  const first = await makeVideo(order);
+  expect(await makeVideo(order)).toEqual(first);
   const frame = await plain(RED);
   const others = [
     { prompt: "a red box" },
     { references: [{ label: "first frame", kind: "image", input: frame }] as const },
     { references: [{ label: "last frame", kind: "image", input: frame }] as const },
     { references: [{ label: "audio 1", kind: "audio", input: "data:audio/mpeg;base64,AAAA" }] as const },
-    { references: [{ label: "video 1", kind: "video", input: "https://films.example/a.mp4" }] as const },
+    { references: [{ label: "video 1", kind: "video", input: "https://videos.example/a.mp4" }] as const },
   ];
-  const made = await Promise.all(others.map((more) => makeFilm({ ...order, ...more })));
-  expect(new Set([first, ...made].map((film) => Bun.hash(film))).size).toBe(6);
+  const made = await Promise.all(others.map((more) => makeVideo({ ...order, ...more })));
+  expect(new Set([first, ...made].map((video) => Bun.hash(video))).size).toBe(6);
 });
 
 /** A PNG of 300 by 200 pixels whose left half is transparent. */

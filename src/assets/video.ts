@@ -1,11 +1,11 @@
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
 /**
- * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a film with a track
- * of pictures, and the data of it, in any order.
+ * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a video with a track
+ * of images, and the data of it, in any order.
  */
-export function* isWholeFilm(file: ByteReader): Steps<boolean> {
-  const found = { data: false, pictures: false };
+export function* isWholeVideo(file: ByteReader): Steps<boolean> {
+  const found = { data: false, images: false };
   const fills = yield* walkBoxes({ file, boxes: 0 }, Infinity, {
     *mdat(length) {
       const from = file.at;
@@ -17,13 +17,13 @@ export function* isWholeFilm(file: ByteReader): Steps<boolean> {
         mdia: inside({
           *hdlr(length) {
             const head = length < 12 ? undefined : yield* file.take(12);
-            found.pictures ||= head !== undefined && nameAt(head, 8) === "vide";
+            found.images ||= head !== undefined && nameAt(head, 8) === "vide";
           },
         }),
       }),
     }),
   });
-  return fills && found.data && found.pictures;
+  return fills && found.data && found.images;
 }
 
 /** What is done with the contents of a box, so many bytes; what it leaves unread is passed. */

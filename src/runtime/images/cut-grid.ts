@@ -3,7 +3,7 @@ import { decodePixels } from "./decode.ts";
 import { encodePng } from "./encode-png.ts";
 import type { Pixels } from "./pixels.ts";
 
-/** How many pictures of the same size one picture holds. */
+/** How many images of the same size one image holds. */
 export interface Grid {
   readonly columns: number;
   readonly rows: number;
@@ -13,22 +13,22 @@ export interface Grid {
 const MOST_PIXELS = 40_000_000;
 
 /**
- * The pictures of which `file` is a grid, as PNG files, row by row; a pixel that is left over at the right or at the
- * bottom belongs to none. Rejects for a file that is no whole picture, or too small or too large for it.
+ * The images of which `file` is a grid, as PNG files, row by row; a pixel that is left over at the right or at the
+ * bottom belongs to none. Rejects for a file that is no whole image, or too small or too large for it.
  */
 export async function cutGrid(file: Uint8Array<ArrayBuffer>, grid: Grid): Promise<Uint8Array[]> {
   const size = imageSizeIn(file);
   if (size === undefined || size.width * size.height > MOST_PIXELS)
-    throw new Error("it is no picture of a fitting size");
-  const picture = await decodePixels(file);
-  if (picture === undefined) throw new Error("it is a picture of another kind");
-  const width = Math.floor(picture.width / grid.columns);
-  const height = Math.floor(picture.height / grid.rows);
+    throw new Error("it is no image of a fitting size");
+  const image = await decodePixels(file);
+  if (image === undefined) throw new Error("it is an image of another kind");
+  const width = Math.floor(image.width / grid.columns);
+  const height = Math.floor(image.height / grid.rows);
   if (width === 0 || height === 0) throw new Error("it is too small for a grid");
   return Array.from({ length: grid.columns * grid.rows }, (_, at) => {
     const left = (at % grid.columns) * width;
     const top = Math.floor(at / grid.columns) * height;
-    return encodePng(part(picture, { left, top, width, height }));
+    return encodePng(part(image, { left, top, width, height }));
   });
 }
 

@@ -16,7 +16,7 @@ interface Head {
 /** Samples of a pixel by colour type. */
 const SAMPLES: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
-/** Where the seven passes of an interlaced picture begin, and how far apart their pixels lie: x, y, x, y. */
+/** Where the seven passes of an interlaced image begin, and how far apart their pixels lie: x, y, x, y. */
 const PASSES = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -46,8 +46,8 @@ export function decodePng(bytes: Uint8Array): Pixels {
   const raw = inflateSync(packed, { maxOutputLength: length });
   if (raw.length < length) throw new Error("it ends too early");
 
-  const picture: Pixels = { width, height, pixels: new Uint8Array(width * height * 4) };
-  const write = pixelWriter(head, chunks, picture);
+  const image: Pixels = { width, height, pixels: new Uint8Array(width * height * 4) };
+  const write = pixelWriter(head, chunks, image);
   let at = 0;
   passes.forEach(([x0, y0, dx, dy], i) => {
     const { columns, rows } = sizes[i] ?? { columns: 0, rows: 0 };
@@ -62,7 +62,7 @@ export function decodePng(bytes: Uint8Array): Pixels {
       at += 1 + size;
     }
   });
-  return picture;
+  return image;
 }
 
 interface Chunk {
@@ -100,7 +100,7 @@ function readHead(data: Uint8Array | undefined): Head {
   };
 }
 
-/** Puts the `column`th pixel of a line to a place in the picture. */
+/** Puts the `column`th pixel of a line to a place in the image. */
 function pixelWriter(
   { depth, samples, colourType }: Head,
   chunks: readonly Chunk[],

@@ -1,7 +1,7 @@
 import { createChance } from "../chance.ts";
-import type { FilmOrder } from "../picture-order.ts";
+import type { VideoOrder } from "../image-order.ts";
 import { type Canvas, createCanvas } from "./canvas.ts";
-import { createFilmEncoder, type Planes } from "./h264.ts";
+import { createVideoEncoder, type Planes } from "./h264.ts";
 import { choosePalette, paintLandscape } from "./landscape.ts";
 import { writeMp4 } from "./mp4.ts";
 import type { Box } from "./path.ts";
@@ -12,14 +12,14 @@ import { drawRails, drawTrain, type Track, TRACK_UNITS } from "./track.ts";
 /** Frames a second: enough for a train. */
 const FPS = 12;
 
-/** A film can be entered every five seconds. */
+/** A video can be entered every five seconds. */
 const KEY_EVERY = 5 * FPS;
 
 /**
- * The file of a film: a picture as of any order, and at its foot a train that goes from the begin to the end, with the
+ * The file of a video: an image as of any order, and at its foot a train that goes from the begin to the end, with the
  * time. The same order is the same file.
  */
-export async function makeFilm(order: FilmOrder): Promise<Uint8Array> {
+export async function makeVideo(order: VideoOrder): Promise<Uint8Array> {
   const { size, durationSec } = order;
   const tiles = await readTiles(order.references);
   const chance = createChance(order.seed);
@@ -30,7 +30,7 @@ export async function makeFilm(order: FilmOrder): Promise<Uint8Array> {
   const track: Track = { box: inPairs(foot, size), unit, durationSec, palette };
   drawRails(still, track);
 
-  const encoder = createFilmEncoder(size, FPS);
+  const encoder = createVideoEncoder(size, FPS);
   copyToPlanes(still, { x: 0, y: 0, ...size }, encoder.planes);
   const canvas: Canvas = createCanvas(size);
   const frames = Array.from({ length: durationSec * FPS }, (_, i) => {
@@ -44,7 +44,7 @@ export async function makeFilm(order: FilmOrder): Promise<Uint8Array> {
 }
 
 /** The box with even sides and corners, as chroma is shared by two pixels each way. */
-function inPairs({ x, y, width, height }: Box, size: FilmOrder["size"]): Box {
+function inPairs({ x, y, width, height }: Box, size: VideoOrder["size"]): Box {
   const left = Math.max(0, Math.floor(x / 2) * 2);
   const top = Math.max(0, Math.floor(y / 2) * 2);
   const right = Math.min(size.width, Math.ceil((x + width) / 2) * 2);

@@ -2,7 +2,7 @@ import { crc32, constants, deflateRawSync } from "node:zlib";
 import { joinBytes } from "../../core/bytes.ts";
 import type { Pixels } from "./pixels.ts";
 
-/** Rows that are compressed at a time: a large picture is then not held twice. */
+/** Rows that are compressed at a time: a large image is then not held twice. */
 const BAND_ROWS = 128;
 
 /** Of zlib: what is drawn here gets hardly smaller by more of it. */
@@ -39,7 +39,7 @@ export function encodePng({ width, height, pixels }: Pixels): Uint8Array {
   ]);
 }
 
-/** Rows without a filter: flat pictures with text get smallest so. */
+/** Rows without a filter: flat images with text get smallest so. */
 function packRows(pixels: Pixels["pixels"], width: number, top: number, bottom: number): Uint8Array {
   const rows = new Uint8Array((1 + width * 3) * (bottom - top));
   let to = 0;

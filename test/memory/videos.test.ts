@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { FILE_TYPE, mp4Box, mp4File } from "../assets/media-files.ts";
 
 const MIB = 1024 * 1024;
-const FILMS = 8;
+const VIDEOS = 8;
 /** Held whole, they would take at least so much for each of them. */
-const FILM_BYTES = (process.env.SWITCHYARD_TEST_LONG === "1" ? 200 : 40) * MIB;
+const VIDEO_BYTES = (process.env.SWITCHYARD_TEST_LONG === "1" ? 200 : 40) * MIB;
 /** What taking all of them may add to a process: buffers of sockets and of the runtime, and what is not yet collected. */
 const MAY_GROW = 200 * MIB;
 
@@ -17,10 +17,10 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-/** Everything of a film before its data, whose box says that it has the rest. */
+/** Everything of a video before its data, whose box says that it has the rest. */
 function headOf(bytes: number): Uint8Array {
-  const film = mp4File({ dataBytes: 0 });
-  const head = Buffer.from(film.subarray(0, film.length - 8));
+  const video = mp4File({ dataBytes: 0 });
+  const head = Buffer.from(video.subarray(0, video.length - 8));
   const data = Buffer.from(mp4Box("mdat"));
   data.writeUInt32BE(bytes - head.length, 0);
   expect(head.subarray(0, FILE_TYPE.length).equals(FILE_TYPE)).toBe(true);
@@ -29,15 +29,15 @@ function headOf(bytes: number): Uint8Array {
 
 const PIECE = Buffer.alloc(MIB, 7);
 
-/** A server that sends a film to everybody, as fast as it is taken. */
-async function serveFilms(): Promise<string> {
-  const head = headOf(FILM_BYTES);
+/** A server that sends a video to everybody, as fast as it is taken. */
+async function serveVideos(): Promise<string> {
+  const head = headOf(VIDEO_BYTES);
   const server: Server = createServer((socket) => {
     socket.on("error", () => {});
     socket.once("data", () => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${FILM_BYTES}\r\nConnection: close\r\n\r\n`);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${VIDEO_BYTES}\r\nConnection: close\r\n\r\n`);
       socket.write(head);
-      let left = FILM_BYTES - head.length;
+      let left = VIDEO_BYTES - head.length;
       const more = (): void => {
         while (left > 0) {
           const piece = PIECE.subarray(0, Math.min(left, MIB));
@@ -56,10 +56,10 @@ async function serveFilms(): Promise<string> {
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
 }
 
-/** What the film's bytes come to. */
+/** What the video's bytes come to. */
 function expectedHash(): string {
-  const hash = new Bun.CryptoHasher("sha256").update(headOf(FILM_BYTES));
-  for (let left = FILM_BYTES - headOf(FILM_BYTES).length; left > 0; left -= MIB)
+  const hash = new Bun.CryptoHasher("sha256").update(headOf(VIDEO_BYTES));
+  for (let left = VIDEO_BYTES - headOf(VIDEO_BYTES).length; left > 0; left -= MIB)
     hash.update(PIECE.subarray(0, Math.min(left, MIB)));
   return hash.digest("hex");
 }
@@ -91,36 +91,39 @@ interface Taken {
   readonly longestMs: number;
 }
 
-async function takeFilms(bucketUrl = ""): Promise<{ readonly taken: Taken; readonly folder: string }> {
-  const folder = mkdtempSync(join(tmpdir(), "switchyard-films-"));
+async function takeVideos(bucketUrl = ""): Promise<{ readonly taken: Taken; readonly folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "switchyard-videos-"));
   ends.push(() => rmSync(folder, { recursive: true, force: true }));
   const script = join(import.meta.dirname, "taker.ts");
-  const child = Bun.spawn([process.execPath, script, folder, await serveFilms(), String(FILMS), bucketUrl], {
-    stdout: "pipe",
-    stderr: "inherit",
-    env: { ...process.env, NO_PROXY: "127.0.0.1" },
-  });
+  const child = Bun.spawn(
+    [process.execPath, script, folder, await serveVideos(), String(VIDEOS), bucketUrl],
+    {
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { ...process.env, NO_PROXY: "127.0.0.1" },
+    },
+  );
   ends.push(() => child.kill("SIGKILL"));
   const taken = JSON.parse(await child.stdout.text()) as Taken;
   const { grownBytes, longestMs } = taken;
   console.log(
-    `${FILMS} films of ${FILM_BYTES / MIB} MiB at once into a ${bucketUrl === "" ? "folder" : "bucket"}: ${Math.round(grownBytes / MIB)} MiB more at the most, the main thread blocked for ${longestMs} ms at the longest`,
+    `${VIDEOS} videos of ${VIDEO_BYTES / MIB} MiB at once into a ${bucketUrl === "" ? "folder" : "bucket"}: ${Math.round(grownBytes / MIB)} MiB more at the most, the main thread blocked for ${longestMs} ms at the longest`,
   );
   return { taken, folder };
 }
 
-const FILES = Array.from({ length: FILMS }, () => ({ bytes: FILM_BYTES, sha256: expectedHash() }));
+const FILES = Array.from({ length: VIDEOS }, () => ({ bytes: VIDEO_BYTES, sha256: expectedHash() }));
 
-test("films that are fetched at once go to a folder as they come: none of them is ever whole in memory", async () => {
-  const { taken, folder } = await takeFilms();
+test("videos that are fetched at once go to a folder as they come: none of them is ever whole in memory", async () => {
+  const { taken, folder } = await takeVideos();
   expect(taken.files).toEqual(FILES);
   expect(taken.grownBytes).toBeLessThan(MAY_GROW);
-  expect(readdirSync(folder)).toHaveLength(FILMS);
+  expect(readdirSync(folder)).toHaveLength(VIDEOS);
 }, 120_000);
 
 test("and so they go to a bucket, each in one request of their length", async () => {
   const bucket = serveBucket();
-  const { taken, folder } = await takeFilms(bucket.url);
+  const { taken, folder } = await takeVideos(bucket.url);
   expect(taken.files).toEqual(FILES);
   expect(bucket.sizes.filter((size) => size > 1)).toEqual(FILES.map(({ bytes }) => bytes));
   expect(taken.grownBytes).toBeLessThan(MAY_GROW);

@@ -85,8 +85,12 @@ async function dieOnce(
   });
   const url = await urlUnlessKilled(gateway);
   if (point.from === "clock") setTimeout(() => gateway.child.kill("SIGKILL"), random() * ANY_MOMENT_MS);
-  if (url !== undefined && point.overdue === undefined)
-    await Promise.race([runAll(url), gateway.exited(), Bun.sleep(RUN_MS)]);
+  if (url !== undefined && point.overdue === undefined) {
+    const asked = runAll(url);
+    // The moment comes, also where all tasks have ended before it.
+    const over = point.from === "clock" ? [] : [asked];
+    await Promise.race([...over, gateway.exited(), Bun.sleep(RUN_MS)]);
+  }
   if (point.overdue !== undefined) await Promise.race([gateway.exited(), Bun.sleep(RUN_MS)]);
   if (url !== undefined) await buryIfDead(gateway, url);
   const fired = gateway.child.killed || gateway.child.signalCode !== null;

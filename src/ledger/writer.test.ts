@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Command, Outcome } from "./commands.ts";
+import { taskCommandsFor } from "../../test/ledger/task-commands.ts";
 import { CommandRefused, createWriter, type Executor } from "./writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -78,6 +79,23 @@ describe("the writer", () => {
     expect(turns.flatMap(({ commands }) => commands)).toEqual(
       Array.from({ length: 600 }, (_, i) => create(i)),
     );
+    await Promise.all(answers);
+  });
+
+  test("makes no batch with more than 32 MiB of tasks' requests, unless one alone has more", async () => {
+    const MIB = 1024 * 1024;
+    const { executor, turns } = createManualExecutor();
+    const writer = createWriter(executor, quiet, pace);
+    const { submit } = taskCommandsFor((name) => name);
+    const asking = (mib: number): Command => submit(`t${mib}`, 1n, { payload: "p".repeat(mib * MIB) });
+    const answers = [create(0), asking(20), create(1), asking(12), asking(1), asking(40), create(2)].map(
+      (command) => writer.submit(command),
+    );
+    for (let i = 0; i < 5; i += 1) {
+      turns[i]?.answer();
+      await settled();
+    }
+    expect(turns.map(({ commands }) => commands.length)).toEqual([1, 3, 1, 1, 1]);
     await Promise.all(answers);
   });
 

@@ -23,6 +23,9 @@ export interface Executor {
 /** Commands of one transaction at most, so that no answer waits for a very long one. */
 const MAX_BATCH = 256;
 
+/** Characters of tasks' requests in one transaction, unless one alone has more: others wait behind it for their holds. */
+const MAX_PAYLOADS = 32 * 1024 * 1024;
+
 /** A batch is sent this often before its commands are refused, */
 const MAX_ATTEMPTS = 3;
 
@@ -52,7 +55,7 @@ interface Waiting {
  * spaces writes to a real disk, and nothing that is stored depends on it.
  */
 export function createWriter(executor: Executor, log: Log, pace: Clock): Writer {
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let writing = false;
   let closed = false;
   const idle: (() => void)[] = [];
@@ -72,8 +75,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
       if (together > 1 || waiting.length > 1)
         await new Promise<void>((resolve) => pace.setTimer(GATHER_MS, resolve));
       together = waiting.length;
-      const batch = waiting.length <= MAX_BATCH ? waiting : waiting.slice(0, MAX_BATCH);
-      waiting = batch === waiting ? [] : waiting.slice(MAX_BATCH);
+      const batch = waiting.splice(0, batchLength(waiting));
       await run(batch);
     }
     writing = false;
@@ -97,6 +99,18 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
       executor.close();
     },
   };
+}
+
+/** How many of those that wait go into the next transaction: at least one. */
+function batchLength(waiting: readonly Waiting[]): number {
+  const most = Math.min(waiting.length, MAX_BATCH);
+  let payloads = 0;
+  for (let i = 0; i < most; i += 1) {
+    const command = waiting[i]?.command;
+    if (command?.kind === "submit") payloads += command.payload.length;
+    if (i > 0 && payloads > MAX_PAYLOADS) return i;
+  }
+  return most;
 }
 
 async function attempt(

@@ -1,8 +1,9 @@
-import type { Clock, Timer } from "../../core/clock.ts";
+import type { Clock } from "../../core/clock.ts";
 import { declaredLength } from "../../core/declared-length.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { describeError, type Log } from "../../core/log.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
+import { createTimeLimit, type TimeLimit } from "../../core/time-limit.ts";
 import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.ts";
 import { type Resolve, resolveName } from "../../runtime/resolve.ts";
 import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";
@@ -79,7 +80,7 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
   return async (url, options, take) => {
     const over = new AbortController();
     const stop = AbortSignal.any([over.signal, options.signal]);
-    const time = createTime(clock, options.timeoutMs, () => over.abort(new Refusal("it took too long")));
+    const time = createTimeLimit(clock, options.timeoutMs, () => over.abort(new Refusal("it took too long")));
     const way: Way = { parts, options, stop, at: undefined };
     let isTaken = false;
     time.goOn();
@@ -189,31 +190,8 @@ async function withinHeaderTime<T>(
   }
 }
 
-/** Time that is over after so many milliseconds in which it went on. */
-interface Time {
-  goOn(): void;
-  rest(): void;
-}
-
-/** Time that rests until it is told to go on. */
-function createTime(clock: Clock, ms: number, onOver: () => void): Time {
-  let leftMs = ms;
-  let going: { readonly timer: Timer; readonly sinceMs: number } | undefined;
-  return {
-    goOn() {
-      going ??= { timer: clock.setTimer(leftMs, onOver), sinceMs: clock.nowMs() };
-    },
-    rest() {
-      if (going === undefined) return;
-      going.timer.cancel();
-      leftMs = Math.max(0, leftMs - Math.max(0, clock.nowMs() - going.sinceMs));
-      going = undefined;
-    },
-  };
-}
-
 /** The file of an answer, of which nothing was read yet. Its time rests until it is read, and once it was. */
-function openFile(response: Response, way: Way, time: Time): FetchedFile {
+function openFile(response: Response, way: Way, time: TimeLimit): FetchedFile {
   const { status, headers } = response;
   if (status !== 200) throw new Refusal(`it answers with status ${status}`);
   if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
@@ -224,7 +202,11 @@ function openFile(response: Response, way: Way, time: Time): FetchedFile {
   return { pieces: piecesOf(response, way, time), length };
 }
 
-async function* piecesOf(response: Response, { options, stop }: Way, time: Time): AsyncGenerator<Uint8Array> {
+async function* piecesOf(
+  response: Response,
+  { options, stop }: Way,
+  time: TimeLimit,
+): AsyncGenerator<Uint8Array> {
   time.goOn();
   let length = 0;
   const reader = response.body?.getReader();

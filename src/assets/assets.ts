@@ -43,7 +43,8 @@ export type Insist = <Done>(work: () => Promise<Done>) => Promise<Done>;
 export interface AssetUrls {
   /**
    * The file that a URL of `urlOf` names, by its path and query as they were sent; `undefined` for any other URL, for one
-   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself. Rejects with an `overloaded_error` when it cannot be read now.
+   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself. Rejects with
+   * an `overloaded_error` when it cannot be read now.
    */
   open(path: string, query: string): Promise<OpenAsset | undefined>;
 }

@@ -1,11 +1,11 @@
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
 /**
- * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a video with a track
- * of images, and the data of it, in any order.
+ * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a movie with a
+ * video track, and its data, in any order.
  */
 export function* isWholeVideo(file: ByteReader): Steps<boolean> {
-  const found = { data: false, images: false };
+  const found = { data: false, video: false };
   const fills = yield* walkBoxes({ file, boxes: 0 }, Infinity, {
     *mdat(length) {
       const from = file.at;
@@ -17,13 +17,13 @@ export function* isWholeVideo(file: ByteReader): Steps<boolean> {
         mdia: inside({
           *hdlr(length) {
             const head = length < 12 ? undefined : yield* file.take(12);
-            found.images ||= head !== undefined && nameAt(head, 8) === "vide";
+            found.video ||= head !== undefined && nameAt(head, 8) === "vide";
           },
         }),
       }),
     }),
   });
-  return fills && found.data && found.images;
+  return fills && found.data && found.video;
 }
 
 /** What is done with the contents of a box, so many bytes; what it leaves unread is passed. */

@@ -13,7 +13,7 @@ import {
 import type { Parameter } from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
-/** What is known of a model of images or videos, as its file says it. Throws a sentence when that cannot be. */
+/** What is known of an image or video model, as its file says it. Throws a sentence when that cannot be. */
 export function readMedia(id: string, category: Category, data: MediaData): MediaFacts {
   if (category !== "image" && category !== "video")
     throw new Error("media is only of models of category image or video");

@@ -7,7 +7,7 @@ import { parametersOf, isIgnored } from "./parameters.ts";
 
 const ORIGIN = "https://gateway.example";
 
-describe("every page of a model of images or videos is whole", () => {
+describe("every page of an image or video model is whole", () => {
   for (const model of mediaModels) {
     const page = modelPage(model, ORIGIN);
     const lines = page.split("\n");

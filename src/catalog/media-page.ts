@@ -15,7 +15,7 @@ const EXAMPLES: Readonly<Record<TaskKind, (model: ExampleFacts) => readonly Exam
   video: videoExamples,
 };
 
-/** The sections of the page of a model of images or videos, below its title. */
+/** The sections of the page of an image or video model, below its title. */
 export function mediaSections(model: MediaPageModel, origin: string): readonly string[] {
   return [
     ...where(model, origin),

@@ -30,7 +30,7 @@ const LimitsSchema = Type.Object(
   closed,
 );
 
-/** What is said of a model of images or videos in its file. */
+/** What is said of an image or video model in its file. */
 export const MediaSchema = Type.Object(
   {
     parameters: Type.Record(Type.String(), LimitsSchema, {

@@ -3,7 +3,7 @@ import type { Model } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { grouped } from "./price-words.ts";
 
-/** A model of images or videos, as its page needs it. */
+/** An image or video model, as its page needs it. */
 export type MediaPageModel = Model & { readonly category: TaskKind; readonly media: MediaFacts };
 
 /** What the pages say of an endpoint. */

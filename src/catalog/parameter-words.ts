@@ -18,7 +18,7 @@ export function parameterTable(model: ParameterFacts, endpoint: ProtocolId): str
   );
 }
 
-/** The parameters that a model of images or videos takes, as a table; and those that it does not, as text. */
+/** The parameters that an image or video model takes, as a table; and those that it does not, as text. */
 export function mediaParameterTable(
   model: ParameterFacts,
   endpoint: MediaEndpoint,

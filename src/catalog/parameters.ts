@@ -12,7 +12,7 @@ import {
 } from "./parameter-tables/parameter.ts";
 import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 
-/** The endpoints of models of images and videos, which have one format each. */
+/** The endpoints of image and video models, which have one format each. */
 export const MEDIA_ENDPOINTS = { image: "images", video: "videos" } as const;
 
 /** Where a model can be asked: in a format of language models, or at the one endpoint of its kind. */

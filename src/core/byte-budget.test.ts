@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ByteAccount, createByteBudget, UNCOUNTED_BYTES } from "./byte-budget.ts";
+import { type ByteAccount, createByteBudget, openPart, UNCOUNTED_BYTES } from "./byte-budget.ts";
 
 const seeded = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -176,4 +176,27 @@ test("work that ends while it waits is told so, and holds nothing afterwards", a
   await settle();
   expect(went.sort()).toEqual(["a", "b: The work that was to hold bytes has ended.", "c"]);
   expect(budget.taken()).toBe(10);
+});
+
+test("a part of an account gives back at its close what it still holds, and no more; what it waits for later too", async () => {
+  const budget = budgetOf(10);
+  const went: string[] = [];
+  const take = taker(went);
+  const [other, account] = [budget.open(), budget.open()];
+  await other.take(1 * UNIT, signal);
+  await account.take(2 * UNIT, signal);
+  const part = openPart(account);
+  await part.take(4 * UNIT, signal);
+  part.give(1 * UNIT);
+  take("late", part, 5);
+  expect(budget.taken()).toBe(6);
+  part.close();
+  await settle();
+  expect(budget.taken()).toBe(3);
+  other.close();
+  expect(went).toEqual(["late: The work that was to hold bytes has ended."]);
+  part.give(1 * UNIT);
+  expect(budget.taken()).toBe(2);
+  account.close();
+  expect(budget.taken()).toBe(0);
 });

@@ -133,4 +133,33 @@ export function createByteBudget(limit: () => number): ByteBudget {
   };
 }
 
+/**
+ * A part of an account that is closed by itself: what was taken by it and is still held is then given back, and what it
+ * still waited for too. It has the account's place among the others.
+ */
+export function openPart(account: ByteAccount): ByteAccount {
+  let held = 0;
+  let isClosed = false;
+  const give = (bytes: number): void => {
+    const given = Math.min(bytes, held);
+    held -= given;
+    account.give(given);
+  };
+  return {
+    async take(bytes, signal) {
+      if (isClosed) throw new Error(ENDED);
+      await account.take(bytes, signal);
+      held += bytes;
+      if (!isClosed) return;
+      give(bytes);
+      throw new Error(ENDED);
+    },
+    give,
+    close() {
+      isClosed = true;
+      give(held);
+    },
+  };
+}
+
 const ENDED = "The work that was to hold bytes has ended.";

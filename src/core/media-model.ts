@@ -2,7 +2,7 @@ import type { MediaRequest } from "./media.ts";
 import type { PriceFacts } from "./price.ts";
 import type { Checker } from "./schema.ts";
 
-/** What is known of a model of images or videos beside what is known of any model. */
+/** What is known of an image or video model beside what is known of any model. */
 export interface MediaFacts {
   /** The fields of the interface that it takes, beside those that the gateway sees to, and how it narrows them. */
   readonly parameters: Readonly<Record<string, ParameterLimits>>;

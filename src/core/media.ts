@@ -4,7 +4,7 @@
  */
 export type MediaRequest = ImageRequest | VideoRequest;
 
-/** An image, audio or video that a request names: an http(s) URL, or a data URI as it came. */
+/** An image, a video or audio that a request names: an http(s) URL, or a data URI as it came. */
 export type MediaInput = string;
 
 export interface ImageRequest {

@@ -132,6 +132,6 @@ export interface Model {
   /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
   readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
-  /** Set on models of images and videos, and on no other. */
+  /** Set on image and video models, and on no other. */
   readonly media?: MediaFacts;
 }

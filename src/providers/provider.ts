@@ -82,7 +82,7 @@ export interface ProviderDefinition {
   readonly defaultBaseUrl?: string;
   /** Absent where it has no language models. */
   readonly language?: LanguageDefinition;
-  /** Absent where it has no models of images or videos. */
+  /** Absent where it has no image or video models. */
   readonly media?: MediaDefinition;
 }
 
@@ -92,7 +92,7 @@ export interface LanguageDefinition {
   readonly dialect: Dialect;
 }
 
-/** How a vendor's models of images and videos are reached. */
+/** How a vendor's image and video models are reached. */
 export interface MediaDefinition {
   /** Its address for media, of the address that the environment or the source gives; absent: the same. */
   baseUrl?(baseUrl: string): string;

@@ -111,6 +111,11 @@ describe("what became of a call that was not answered", () => {
       jsonAnswer(200, { a: "x".repeat(200) }, { framing: "chunked" }),
       "too_large",
     ],
+    [
+      "its answer is too large, and comes in chunks beside a length",
+      jsonAnswer(200, { a: "x".repeat(200) }, { framing: "chunked", headers: [["content-length", "5"]] }),
+      "too_large",
+    ],
   ];
   for (const [name, answer, want] of answers)
     test(name, async () => {

@@ -1,4 +1,5 @@
 import { joinBytes } from "../core/bytes.ts";
+import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
@@ -132,12 +133,12 @@ function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
     failureOf,
     async readAll(maxBytes, makeRoom = async () => {}) {
       try {
-        const length = response.headers.get("content-length");
+        const length = declaredLength(response.headers);
         // A length that was declared is kept to by the client; without one, we count.
         const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
-        if (length === null || !plain) return await readCounted(response, maxBytes, makeRoom);
-        if (Number(length) > maxBytes) throw tooLarge();
-        await makeRoom(Number(length));
+        if (length === undefined || !plain) return await readCounted(response, maxBytes, makeRoom);
+        if (length > maxBytes) throw tooLarge();
+        await makeRoom(length);
         return new Uint8Array(await response.arrayBuffer());
       } catch (error) {
         throw error instanceof GatewayError ? error : failureOf(error);

@@ -223,7 +223,8 @@ interface Abandoned {
 /**
  * Ends tasks that nobody waits for, however long the store is away; resolves once it was tried: cancels them, or stops
  * them where they run in this process, which lets their provider be told. Those of other processes are failed, and
- * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store that was away is not met by all at once.
+ * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store
+ * that was away is not met by all at once.
  */
 function createGivingUp({ database, writer, clock, endings, engine }: TasksParts) {
   const waiting: Abandoned[] = [];

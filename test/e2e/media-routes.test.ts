@@ -20,7 +20,7 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// Every model of images and videos over each of its routes, chosen by the keys that are set and by nothing else, against
+// Every image and video model over each of its routes, chosen by the keys that are set and by nothing else, against
 // doubles that are as strict as the notes about their vendors: what is sent, what is delivered, and what it costs.
 
 const stationOf = openStations(12);

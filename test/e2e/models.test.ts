@@ -250,7 +250,7 @@ test("a model is shown in its vendor's format and in chat completions, on its pa
   }
 });
 
-describe("models of images and videos, of a gateway that serves all in its sandbox", () => {
+describe("image and video models, of a gateway that serves all in its sandbox", () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startGateway();

@@ -255,8 +255,7 @@ describe("the model", () => {
       expect(error.message).not.toContain("alibaba/wan-2.6.");
     });
   }
-  test("a model of images makes no videos", () =>
-    refused("wan", { model: "alibaba/qwen-image-2.0" }, "model"));
+  test("an image model makes no videos", () => refused("wan", { model: "alibaba/qwen-image-2.0" }, "model"));
 });
 
 describe("the body", () => {

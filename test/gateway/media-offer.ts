@@ -15,7 +15,7 @@ import type { MediaProvider } from "../../src/providers/provider.ts";
 
 const all = loadModelFiles(join(import.meta.dirname, "../../models"));
 
-/** The models of images and videos of the house. */
+/** The image and video models of the catalogue. */
 export const mediaModels: readonly MediaModel[] = all.filter(
   (model): model is MediaModel => model.media !== undefined,
 );

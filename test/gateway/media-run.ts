@@ -28,7 +28,7 @@ export const VIDEO: VideoRequest = {
   referenceAudios: [],
 };
 
-/** A model of images or videos at one provider, by prices as a file has them. */
+/** An image or video model at one provider, by prices as a file has them. */
 export function mediaModel(
   category: "image" | "video",
   facts: Partial<ModelFacts> & Pick<ModelFacts, "prices"> & { readonly media?: MediaData },

@@ -9,6 +9,8 @@ export type Act<T> = T | Error | "never" | "later";
 /** What it does call by call; the last act is repeated. What is absent it cannot be asked. */
 export interface MakerScript {
   readonly create: readonly Act<MediaStep>[];
+  /** Images that it loads before each `create`. */
+  readonly loads?: readonly string[];
   readonly poll?: readonly Act<MediaStep>[];
   readonly find?: readonly Act<string | undefined>[];
   /** `false`: its server failed. */
@@ -32,7 +34,11 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
   let firstMs: number | undefined;
   let answerLater: ((step: MediaStep) => void) | undefined;
   const did: Record<string, number> = {};
-  const act = async <T>(kind: keyof MakerScript, name: string, call: MediaCall): Promise<T> => {
+  const act = async <T>(
+    kind: Exclude<keyof MakerScript, "loads">,
+    name: string,
+    call: MediaCall,
+  ): Promise<T> => {
     calls.push(`${kind} ${name}`);
     firstMs ??= clock.nowMs();
     timesMs.push(clock.nowMs() - firstMs);
@@ -51,7 +57,10 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
   };
   const attempt = ({ reference }: MediaCall): string => reference.split(".")[1] ?? "";
   const adapter: MediaAdapter<MediaRequest> = {
-    create: (_request, call) => act("create", attempt(call), call),
+    async create(_request, call) {
+      await Promise.all((script.loads ?? []).map((input) => call.load(input, "image")));
+      return act("create", attempt(call), call);
+    },
     ...(script.poll === undefined ? {} : { poll: (job, _request, call) => act("poll", job, call) }),
     ...(script.find === undefined ? {} : { find: (call) => act("find", attempt(call), call) }),
     ...(script.cancel === undefined ? {} : { cancel: (job, call) => act("cancel", job, call) }),

@@ -24,7 +24,7 @@ export function imageExamples(model: ExampleFacts): readonly Example[] {
       prints: '{…"data":[{…"url":"http…"…}…]…"credit":N…}',
     },
     {
-      title: "A task that is asked after, by curl",
+      title: "A task that is polled, by curl",
       language: "sh",
       code: pollScript(PATH, { ...body, async: true }),
       prints: '{…"status":"completed"…"data":[{…"url":"http…"…}…]…"credit":N…}',

@@ -15,7 +15,7 @@ export const ImageFieldsSchema = Type.Object({
   async: Type.Optional(
     Type.Boolean({
       default: false,
-      description: "Answer at once with a task (202) that is asked after; else the answer waits",
+      description: "Answer at once with a task (202) to be polled; else the answer waits",
     }),
   ),
   timeout: whole(

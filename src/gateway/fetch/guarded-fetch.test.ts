@@ -481,7 +481,7 @@ describe("time", () => {
     };
     expect(await outcomeOf(open({ clock: counted }).get("https://a.example/"))).toBe("a file");
     await refusalOf(open({ clock: counted }).get("https://nowhere.example/"));
-    expect([next, pending.size]).toEqual([5, 0]);
+    expect([next, pending.size]).toEqual([6, 0]);
   });
 
   test("is that of the whole over redirects", async () => {
@@ -523,6 +523,10 @@ describe("a file that is taken as it comes", () => {
     };
     expect(await give("https://a.example/", lengthOf)).toBe(6);
     internet.answer = () => "HTTP/1.1 200 x\r\n\r\na file";
+    expect(await give("https://a.example/", lengthOf)).toBeUndefined();
+    // Chunks end when they end, whatever was said.
+    internet.answer = () =>
+      "HTTP/1.1 200 x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n6\r\na file\r\n0\r\n\r\n";
     expect(await give("https://a.example/", lengthOf)).toBeUndefined();
   });
 
@@ -574,6 +578,26 @@ describe("a file that is taken as it comes", () => {
     await clock.advance(60_000);
     stored.resolve("stored");
     expect(await taken).toBe("stored");
+  });
+
+  test("has all of its time where whoever takes it had to wait for room before", async () => {
+    const { give, clock } = open();
+    const room = Promise.withResolvers<void>();
+    const hasCome = Promise.withResolvers<void>();
+    internet.answer = ({ socket }) => void socket.write("HTTP/1.1 200 x\r\ncontent-length: 6\r\n\r\na ");
+    const taken = give("https://a.example/", async (file) => {
+      hasCome.resolve();
+      await room.promise;
+      return wholeFile(file);
+    });
+    await hasCome.promise;
+    await clock.advance(600_000);
+    room.resolve();
+    await Bun.sleep(0);
+    await clock.advance(29_999);
+    expect(lines).toEqual([]);
+    internet.asked[0]?.socket.write("file");
+    expect(await outcomeOf(taken)).toBe("a file");
   });
 
   test("is asked for no faster than it is taken", async () => {

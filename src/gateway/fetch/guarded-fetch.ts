@@ -1,7 +1,9 @@
 import type { Clock } from "../../core/clock.ts";
+import { declaredLength } from "../../core/declared-length.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { describeError, type Log } from "../../core/log.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
+import { createTimeLimit, type TimeLimit } from "../../core/time-limit.ts";
 import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.ts";
 import { type Resolve, resolveName } from "../../runtime/resolve.ts";
 import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";
@@ -17,7 +19,10 @@ export interface FetchedFile {
 export interface GuardedFetchOptions {
   /** A longer file is refused. */
   readonly maxBytes: number;
-  /** For all of it, redirects included, until its last byte has come. */
+  /**
+   * For all of it, redirects included, until its last byte has come. The time between the head and the moment when the
+   * first byte is asked for is not of it: whoever takes the file may have to wait for room.
+   */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Sent to the origin of `url` only: where a redirect leads to another, they are left out. */
@@ -75,11 +80,12 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
   return async (url, options, take) => {
     const over = new AbortController();
     const stop = AbortSignal.any([over.signal, options.signal]);
-    const timer = clock.setTimer(options.timeoutMs, () => over.abort(new Refusal("it took too long")));
+    const time = createTimeLimit(clock, options.timeoutMs, () => over.abort(new Refusal("it took too long")));
     const way: Way = { parts, options, stop, at: undefined };
     let isTaken = false;
+    time.goOn();
     try {
-      const file = openFile(await follow(url, way), way, () => timer.cancel());
+      const file = openFile(await follow(url, way), way, time);
       isTaken = true;
       return await take(file);
     } catch (error) {
@@ -91,7 +97,7 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
       log.info("a URL was not fetched", { host: host.slice(0, 100), error: describeError(reason) });
       throw new GatewayError("invalid_request_error", REFUSED, { cause: reason });
     } finally {
-      timer.cancel();
+      time.rest();
       // Ends a connection that is still open; one whose file was read whole is closed already.
       over.abort(new Refusal("it has ended"));
     }
@@ -184,23 +190,24 @@ async function withinHeaderTime<T>(
   }
 }
 
-/** The file of an answer, of which nothing was read yet. `onEnd` is called when its last byte has come. */
-function openFile(response: Response, way: Way, onEnd: () => void): FetchedFile {
+/** The file of an answer, of which nothing was read yet. Its time rests until it is read, and once it was. */
+function openFile(response: Response, way: Way, time: TimeLimit): FetchedFile {
   const { status, headers } = response;
   if (status !== 200) throw new Refusal(`it answers with status ${status}`);
   if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
     throw new Refusal("its file is encoded, though it was asked for as it is");
-  const said = headers.get("content-length");
-  const length = said === null ? undefined : Number(said);
+  const length = declaredLength(headers);
   if (length !== undefined && length > way.options.maxBytes) throw tooLarge();
-  return { pieces: piecesOf(response, way, onEnd), length };
+  time.rest();
+  return { pieces: piecesOf(response, way, time), length };
 }
 
 async function* piecesOf(
   response: Response,
   { options, stop }: Way,
-  onEnd: () => void,
+  time: TimeLimit,
 ): AsyncGenerator<Uint8Array> {
+  time.goOn();
   let length = 0;
   const reader = response.body?.getReader();
   for (;;) {
@@ -211,7 +218,7 @@ async function* piecesOf(
     yield piece;
   }
   if (length === 0) throw new Refusal("its file is empty");
-  onEnd();
+  time.rest();
 }
 
 async function nextPiece(

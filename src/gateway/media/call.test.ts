@@ -191,6 +191,20 @@ describe("what is held of a call", () => {
     });
   }
 
+  test("is waited for by an answer too, and that is not of the provider's time either", async () => {
+    double.handle(() => jsonAnswer(200, { b64_json: "A".repeat(400_000) }));
+    const budget = createByteBudget(() => 1);
+    const other = budget.open();
+    await other.take(1_000_000, new AbortController().signal);
+    const { call, clock, statuses } = open({}, budget.open());
+    const answer = call.send({ method: "GET", path: "/x" });
+    for (let i = 0; statuses.length === 0 && i < 400; i += 1) await Bun.sleep(5);
+    await Bun.sleep(0);
+    await clock.advance(600_000);
+    other.close();
+    expect((await answer).status).toBe(200);
+  });
+
   test("is waited for before the request is sent, and that is not of the provider's time", async () => {
     const budget = createByteBudget(() => 1);
     const other = budget.open();

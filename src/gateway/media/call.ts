@@ -2,6 +2,7 @@ import type { ByteAccount } from "../../core/byte-budget.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Hold } from "../../core/hold.ts";
+import { createTimeLimit, type TimeLimit } from "../../core/time-limit.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../providers/media.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
@@ -34,7 +35,7 @@ export interface MediaCallParts {
 /** What differs from call to call. */
 export interface CallTerms {
   readonly reference: string;
-  /** How long each request of the call may take until its answer is whole. */
+  /** How long each request of the call may take until its answer is whole, but for waits for room. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
@@ -57,7 +58,7 @@ export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCal
   };
 }
 
-/** Waits for room for the request, which is not of its time, then sends it. */
+/** Waits for room for the request, then sends it. */
 async function send(
   parts: MediaCallParts,
   terms: CallTerms,
@@ -68,7 +69,7 @@ async function send(
   const held = body?.length ?? 0;
   await memory.take(held, terms.signal);
   try {
-    return await withinLimit(clock, terms, async (signal) => {
+    return await withinLimit(clock, terms, async (signal, time) => {
       const answer = await callUpstream(paidBy, {
         provider,
         method,
@@ -79,24 +80,30 @@ async function send(
         signal,
       });
       onAnswer(answer.status);
-      return readAnswer(parts, answer, signal);
+      return readAnswer(parts, answer, signal, time);
     });
   } finally {
     memory.give(held);
   }
 }
 
-/** Reads all of an answer. It stays on the account where it carries media, until the account is closed. */
+/**
+ * Reads all of an answer. It stays on the account where it carries media, until the account is closed. That it waits for
+ * room is no fault of the provider's, whose work would be lost: it is not of its time.
+ */
 async function readAnswer(
   { memory, texts }: MediaCallParts,
   answer: UpstreamAnswer,
   signal: AbortSignal,
+  time: TimeLimit,
 ): Promise<MediaHttpAnswer> {
   let room = 0;
   let kept = 0;
   try {
     const bytes = await answer.readAll(MAX_JSON_BYTES, async (more) => {
+      time.rest();
       await memory.take(more, signal);
+      time.goOn();
       room += more;
     });
     const { value, hasLongTexts } = texts.readJson(bytes);
@@ -111,19 +118,20 @@ async function readAnswer(
 async function withinLimit<T>(
   clock: Clock,
   { limitMs, signal }: CallTerms,
-  work: (limited: AbortSignal) => Promise<T>,
+  work: (limited: AbortSignal, time: TimeLimit) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
   const leave = (): void => controller.abort(signal.reason);
   signal.addEventListener("abort", leave, { once: true });
-  const timer = clock.setTimer(limitMs, () =>
+  const time = createTimeLimit(clock, limitMs, () =>
     controller.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
   );
+  time.goOn();
   try {
-    return await work(controller.signal);
+    return await work(controller.signal, time);
   } finally {
-    timer.cancel();
+    time.rest();
     signal.removeEventListener("abort", leave);
   }
 }

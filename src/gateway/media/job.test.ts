@@ -23,7 +23,7 @@ import {
 import { testVideo, testImage } from "../../../test/upstream/media/result-files.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import { Readable } from "node:stream";
-import { createByteBudget } from "../../core/byte-budget.ts";
+import { type ByteBudget, createByteBudget } from "../../core/byte-budget.ts";
 import { wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
@@ -58,6 +58,7 @@ interface Scene {
   readonly fetched: readonly string[];
   /** The bytes that each of them might have. */
   readonly bounds: readonly number[];
+  readonly memory: ByteBudget;
   /** Lets `run`, or another, run to its end, moving time as far as it takes. */
   outcome(run?: TestRun): Promise<TaskOutcome>;
   /** Begins without moving time. */
@@ -105,6 +106,7 @@ function scene(
     log,
     fetched,
     bounds,
+    memory,
     begin: (run = first) => runner(run),
     async outcome(run = first) {
       let ended = false;
@@ -241,6 +243,26 @@ describe("a task that nobody has begun", () => {
       expect(run.steps).toEqual(steps);
     });
   }
+
+  test("holds its inputs for as long as an attempt, however often it is sent", async () => {
+    const input = Buffer.concat([testImage(), new Uint8Array(1_000_000)]);
+    const held: number[] = [];
+    const { outcome, memory, fetched } = scene(
+      {
+        create: [...Array<MediaStep>(3).fill(refused("busy")), done()],
+        loads: ["https://a.example/1.png", "https://a.example/2.png"],
+      },
+      {
+        behind() {
+          held.push(memory.taken());
+          return input;
+        },
+      },
+    );
+    expect(told(await outcome())).toBe("1 for 350000000");
+    expect(fetched).toHaveLength(8);
+    expect(Math.max(...held)).toBeLessThanOrEqual(input.length);
+  });
 
   test("is not sent into the deadline: a provider that takes no work makes it fail as overloaded", async () => {
     const { outcome, maker, clock, run } = scene({ create: [refused("busy")] }, { timeoutSec: 300 });

@@ -1,5 +1,5 @@
 import type { Assets } from "../../assets/assets.ts";
-import type { ByteAccount, ByteBudget } from "../../core/byte-budget.ts";
+import { type ByteAccount, type ByteBudget, openPart } from "../../core/byte-budget.ts";
 import { type Clock, wait } from "../../core/clock.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import { describeError, type Log } from "../../core/log.ts";
@@ -92,6 +92,8 @@ interface Job {
   readonly progress: CourseProgress;
   readonly attempts: Attempt[];
   readonly memory: ByteAccount;
+  /** The part of it that the inputs of the present attempt are held on: the next one loads them anew. */
+  inputs: ByteAccount;
   readonly texts: LongTexts;
   firstByteAtMs: number | null;
 }
@@ -116,6 +118,7 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     refusals: run.refusals,
     mayBeAtWork: run.attempts > run.refusals || job !== null,
   };
+  const memory = parts.memory.open();
   return {
     parts,
     run,
@@ -126,7 +129,8 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     adapter,
     progress,
     attempts: [],
-    memory: parts.memory.open(),
+    memory,
+    inputs: openPart(memory),
     texts: createLongTexts(),
     firstByteAtMs: null,
   };
@@ -152,7 +156,10 @@ function courseOf(job: Job): Course {
   const { parts, run, provider, adapter, progress } = job;
   return {
     run,
-    adapter,
+    adapter: {
+      ...adapter,
+      create: (call) => adapter.create(call).finally(() => job.inputs.close()),
+    },
     callFor: (attempt, stage) =>
       callFor(job, attempt, { limitMs: LIMIT_MS[stage], isAttempt: stage === "begin" }),
     clock: parts.clock,
@@ -177,13 +184,16 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
   const { parts, run, payload, provider, upstreamId, memory, texts } = job;
   const { clock } = parts;
   const at = job.attempts.length;
-  if (isAttempt)
+  if (isAttempt) {
     job.attempts.push({
       provider: provider.id,
       upstream_id: upstreamId,
       sent_at_ms: clock.nowMs(),
       status: null,
     });
+    job.inputs = openPart(memory);
+  }
+  const inputs = isAttempt ? job.inputs : memory;
   return openMediaCall(
     {
       paidBy: run.hold,
@@ -191,7 +201,8 @@ function callFor(job: Job, attempt: number, { limitMs, isAttempt, signal }: Call
       upstreamId,
       model: run.model,
       clientHeaders: payload.clientHeaders,
-      load: (input, kind, stop) => loadInput(input, kind, { fetch: parts.fetch, memory, signal: stop }),
+      load: (input, kind, stop) =>
+        loadInput(input, kind, { fetch: parts.fetch, memory: inputs, signal: stop }),
       memory,
       texts,
       clock,

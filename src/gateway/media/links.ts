@@ -4,8 +4,8 @@ import { leadsOutside } from "../fetch/target.ts";
 import { notTaken } from "./model.ts";
 
 /**
- * Refuses links that lead to private hosts: no provider could follow them, and we must not. Nothing is asked
- * for here, so a name that has such an address is found out when it is fetched. Throws a 400 that names the field.
+ * Refuses links that lead to private hosts: no provider could follow them, and we must not. Nothing is asked for here, so
+ * a name that has such an address is found out when it is fetched. Throws a 400 that names the field.
  */
 export function checkLinks(request: MediaRequest, allowedHosts: readonly string[]): void {
   for (const [path, input] of inputsOf(request)) {

@@ -9,7 +9,7 @@ import type { TaskKind } from "../../core/task.ts";
 import { inlineBytes } from "../../protocols/media-inputs.ts";
 import type { Offer } from "../offer.ts";
 
-/** A model of images or videos. */
+/** An image or video model. */
 export type MediaModel = Model & { readonly media: MediaFacts };
 
 /** Where each kind of work is asked for. */

@@ -76,7 +76,7 @@ function audioSource(audio: WirePart["input_audio"], path: string): Source {
   return { kind: "data", mediaType: `audio/${format}`, data: audio?.data ?? "" };
 }
 
-/** A file is what its media type says: a document, or an image, audio or video sent as a file. */
+/** A file is what its media type says: a document, or an image, a video or audio sent as a file. */
 function decodeFile(part: WirePart, path: string): Part {
   const file = part.file ?? {};
   const { file_data: data, file_id: id, filename } = file;

@@ -49,7 +49,7 @@ function seedOf({ seed }: ChatRequest, warn: Warn): number | undefined {
   return undefined;
 }
 
-/** What is put out. A model of images gives them unless it is told not to, and a chat is text unless it says so. */
+/** What is put out. An image model gives them unless it is told not to, and a chat is text unless it says so. */
 function output(chat: ChatRequest, model: Model, warn: Warn): JsonObject {
   const wanted = chat.outputModalities ?? ["text"];
   const makesImages = model.outputModalities.includes("image");

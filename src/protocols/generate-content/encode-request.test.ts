@@ -103,7 +103,7 @@ describe("generationConfig", () => {
   });
 });
 
-describe("a model of images", () => {
+describe("an image model", () => {
   const cases: readonly [string, Partial<ChatRequest>, object][] = [
     ["is told to write where nothing was said", {}, { responseModalities: ["TEXT"] }],
     ["writes and draws", { outputModalities: ["text", "image"] }, { responseModalities: ["TEXT", "IMAGE"] }],

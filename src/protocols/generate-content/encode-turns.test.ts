@@ -271,7 +271,7 @@ describe("an image that the model made", () => {
     });
   }
 
-  test("and has none is sent with the placeholder to a model of images alone", () => {
+  test("and has none is sent with the placeholder to an image model alone", () => {
     const turns = [ASK, assistant(image("image/png")), user(text("bluer"))];
     const { body, warnings } = sent(turns, IMAGE);
     expect(body.contents[1].parts[0].thoughtSignature).toBe(PLACEHOLDER);

@@ -102,7 +102,7 @@ function signCalls(contents: readonly Content[], warn: Warn): void {
   }
 }
 
-/** A model of images wants a signature with each that it is said to have made. */
+/** An image model wants a signature with each that it is said to have made. */
 function signImages(contents: readonly Content[], warn: Warn): void {
   for (const part of contents.flatMap(({ role, parts }) => (role === "model" ? parts : []))) {
     if (part.inlineData === undefined || part.thoughtSignature !== undefined) continue;

@@ -49,7 +49,7 @@ const RESULT = {
   credit: 350.000001,
 };
 
-describe("a task of images", () => {
+describe("an image task", () => {
   test("that waits has every field that it always has, null where nothing is known, and no result", () =>
     expect(JSON.parse(encodeImageTask(PENDING, []))).toEqual(FIRST));
 

@@ -34,7 +34,7 @@ const running: Task = { ...PENDING, state: "running", startedAtMs: 1_795_000_001
 const ended = { started_at: 1_795_000_001, completed_at: 1_795_000_009 };
 const END = { endedAtMs: 1_795_000_009_000 };
 
-describe("a task of a video", () => {
+describe("a video task", () => {
   const cases: readonly { readonly name: string; readonly task: Task; readonly want: object }[] = [
     { name: "waits without output, error and credit", task: PENDING, want: FIRST },
     {

@@ -91,7 +91,7 @@ function readImage({ b64_json: base64, url }: JsonObject): MediaOutput[] {
   return typeof url === "string" ? [{ url }] : [];
 }
 
-/** Details are left out by some answers: what comes out of a model of images is then images. */
+/** Details are left out by some answers: what an image model puts out is then images. */
 function readUsage(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const input = countOf(usage.input_tokens);

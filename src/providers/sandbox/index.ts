@@ -66,7 +66,7 @@ export function sandboxRoutes({ id, category, supportedProtocols }: Model): read
   }));
 }
 
-/** What the routes of models of images and videos call it. */
+/** What the routes of image and video models call it. */
 const MEDIA_ENTRY = `${SANDBOX}:media`;
 
 /** No provider of the settings can have such a name. */

@@ -63,6 +63,17 @@ export interface TaskUsage {
   readonly outputTokens: number;
 }
 
+/** How often a provider was about to be sent a task, and how often of these it surely did not take it. */
+export interface TaskAttempts<Count extends number | bigint = number> {
+  readonly attempts: Count;
+  readonly refusals: Count;
+}
+
+/** Whether a provider may have begun a task: of its attempts, not all were surely refused. */
+export function mayBeBegun({ attempts, refusals }: TaskAttempts | TaskAttempts<bigint>): boolean {
+  return attempts > refusals;
+}
+
 /** A task as it stands. */
 export interface Task {
   readonly id: string;

@@ -6,6 +6,7 @@ import type { Database } from "../db/schema.ts";
 import type { Abandonment, Void } from "./commands.ts";
 import { storeTime } from "./records.ts";
 import type { FailTask } from "./task-commands.ts";
+import { FAILING_COLUMNS, failTask } from "./task-failing.ts";
 import { CommandRefused, type Writer } from "./writer.ts";
 
 /** Keeps this process known as alive, and ends what those that are not have left: holds, and tasks that they waited for. */
@@ -171,7 +172,7 @@ async function findUnawaited({
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals"])
+    .select(FAILING_COLUMNS)
     .where("awaited_by", "is not", null)
     .where("ended_at_ms", "is", null)
     .where(isDead({ engine, bootId, now: storeTime(engine, nowMs) }, "tasks.awaited_by"))
@@ -179,18 +180,7 @@ async function findUnawaited({
     .orderBy("seq")
     .limit(MAX_HOLDS)
     .execute();
-  return rows.map((row) => ({
-    kind: "fail",
-    task: row.id,
-    hold: row.hold_id,
-    account: row.account_id,
-    key: row.key_id,
-    epoch: Number(row.epoch),
-    type: "generation_error",
-    message: UNAWAITED,
-    unfinished: row.attempts > row.refusals,
-    nowMs,
-  }));
+  return rows.map((row) => failTask(row, { type: "generation_error", message: UNAWAITED, nowMs }));
 }
 
 /** Processes whose holds have all been ended need not be known any more. */

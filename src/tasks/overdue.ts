@@ -4,6 +4,7 @@ import { describeError, type Log } from "../core/log.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
+import { FAILING_COLUMNS, failTask } from "../ledger/task-failing.ts";
 import { CommandRefused, type Writer } from "../ledger/writer.ts";
 import type { Endings } from "./endings.ts";
 import { isLeft } from "./queue-reads.ts";
@@ -89,7 +90,7 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
   const nowMs = clock.nowMs();
   const rows = await database
     .selectFrom("tasks")
-    .select(["id", "account_id", "key_id", "hold_id", "epoch", "attempts", "refusals", "timeout_sec"])
+    .select([...FAILING_COLUMNS, "timeout_sec"])
     .where("ended_at_ms", "is", null)
     .where("deadline_ms", "<=", BigInt(nowMs))
     .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, nowMs })]))
@@ -100,16 +101,7 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
   return rows
     .filter(({ id }) => !running.has(id))
     .slice(0, MAX_TASKS)
-    .map((row) => ({
-      kind: "fail",
-      task: row.id,
-      hold: row.hold_id,
-      account: row.account_id,
-      key: row.key_id,
-      epoch: Number(row.epoch),
-      type: "timeout_error",
-      message: timeoutMessage(Number(row.timeout_sec)),
-      unfinished: row.attempts > row.refusals,
-      nowMs,
-    }));
+    .map((row) =>
+      failTask(row, { type: "timeout_error", message: timeoutMessage(Number(row.timeout_sec)), nowMs }),
+    );
 }

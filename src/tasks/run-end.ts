@@ -45,16 +45,14 @@ export function runEnd(settled: Settled, facts: RunFacts): RunEnd {
   if (stopped === "lost") return { kind: "lost" };
   if (stopped === "deadline") return timedOut(facts, outcome);
   if (outcome?.kind === "failed") return outcome;
-  if (stopped === "client_gone") return clientGone(mayBeBegun);
+  if (stopped === "client_gone") return failed(CLIENT_GONE, mayBeBegun);
   // What a runner rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
   return failed("The generation failed.", mayBeBegun);
 }
 
-/** The end of a task that its client no longer waits for, and that a provider may have begun. */
-export function clientGone(mayBeBegun: boolean): RunFailure {
-  return failed("The client went away before the work was done.", mayBeBegun);
-}
+/** What is said of a task that its client no longer waits for. */
+export const CLIENT_GONE = "The client went away before the work was done.";
 
 /** The end of a run whose deadline came. */
 export function timedOut({ mayBeBegun, timeoutSec }: RunFacts, outcome?: TaskOutcome): RunFailure {

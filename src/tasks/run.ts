@@ -1,4 +1,5 @@
 import { describeError } from "../core/log.ts";
+import { mayBeBegun } from "../core/task.ts";
 import type { AnswerTo } from "../ledger/commands.ts";
 import type { ClaimTask } from "../ledger/task-commands.ts";
 import { CommandRefused } from "../ledger/writer.ts";
@@ -118,10 +119,6 @@ export function createRun(parts: RunParts, picked: Picked): Run {
 /** Asked anew after each wait: the answer changes meanwhile. */
 function hasEnded({ phase }: RunState): boolean {
   return phase === "ended";
-}
-
-function mayBeBegun({ attempts, refusals }: RunState): boolean {
-  return attempts > refusals;
 }
 
 function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {

@@ -9,12 +9,13 @@ import type { Task, TaskKind } from "../core/task.ts";
 import type { Database } from "../db/schema.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
 import type { CancelTask, SubmitTask } from "../ledger/task-commands.ts";
+import { FAILING_COLUMNS, failTask } from "../ledger/task-failing.ts";
 import { createRulesText } from "../ledger/written-text.ts";
 import type { Writer } from "../ledger/writer.ts";
 import type { Cipher } from "../runtime/cipher.ts";
 import type { Endings } from "./endings.ts";
 import type { Engine } from "./engine.ts";
-import { clientGone } from "./run-end.ts";
+import { CLIENT_GONE } from "./run-end.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */
@@ -239,17 +240,17 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
       await failElsewhere(command);
   };
 
-  const failElsewhere = async ({ task, hold, account, key, nowMs }: CancelTask): Promise<void> => {
+  const failElsewhere = async ({ task, nowMs }: CancelTask): Promise<void> => {
     const row = await database
       .selectFrom("tasks")
-      .select(["epoch", "attempts", "refusals"])
+      .select(FAILING_COLUMNS)
       .where("id", "=", task)
       .where("ended_at_ms", "is", null)
       .executeTakeFirst();
     if (row === undefined) return;
-    const { failure, unfinished } = clientGone(row.attempts > row.refusals);
-    const of = { task, hold, account, key, epoch: Number(row.epoch), nowMs };
-    const answer = await writer.submit({ kind: "fail", ...of, ...failure, unfinished });
+    const answer = await writer.submit(
+      failTask(row, { type: "generation_error", message: CLIENT_GONE, nowMs }),
+    );
     if (!answer.ok) throw new Error("Another has taken the task meanwhile.");
     endings.ended(task);
   };

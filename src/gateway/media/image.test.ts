@@ -5,6 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { LogFields } from "../../core/log.ts";
 import { type ResultFile, type Task, TASK_ERRORS, type TaskErrorType } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";
+import { pendingTask } from "../../tasks/stored-task.ts";
 import type { TaskSubmission } from "../../tasks/tasks.ts";
 import { generateImage, readImageTask } from "./image.ts";
 import type { MediaServices } from "./task.ts";
@@ -13,22 +14,15 @@ import { openRequestRecord } from "../request-record.ts";
 const MODEL = "alibaba/qwen-image-2.0";
 const CALLER = { keyId: "key_1", accountId: "acct_1", models: null };
 const FILE: ResultFile = { name: "a.png", mediaType: "image/png", bytes: 3, sha256: "00" };
-const PENDING: Task = {
+const PENDING: Task = pendingTask({
   id: "img_0",
   kind: "image",
   accountId: "acct_1",
   model: MODEL,
-  state: "pending",
   timeoutSec: 300,
   warnings: [],
   createdAtMs: 1_000,
-  startedAtMs: null,
-  endedAtMs: null,
-  failure: null,
-  result: null,
-  charge: null,
-  provider: null,
-};
+});
 const COMPLETED: Task = {
   ...PENDING,
   state: "completed",

@@ -5,12 +5,13 @@ import type { Failpoint } from "../../core/failpoint.ts";
 import { describeError, type Log } from "../../core/log.ts";
 import type { Model } from "../../core/model.ts";
 import type { Random } from "../../core/random.ts";
-import type { TaskFailure } from "../../core/task.ts";
+import { mayBeBegun, type TaskFailure } from "../../core/task.ts";
 import { upstreamIdFor } from "../../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../../providers/media.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import { createGridCutter, type GridCutter } from "../../runtime/images/grid-cutter.ts";
+import { CLIENT_GONE } from "../../tasks/run-end.ts";
 import { type TaskOutcome, type TaskRun, type TaskRunner, TaskStop } from "../../tasks/runner.ts";
 import type { Offer } from "../offer.ts";
 import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
@@ -65,7 +66,7 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
         model,
         provider,
       });
-      return { kind: "failed", failure: noResult(kind), unfinished: run.attempts > run.refusals };
+      return { kind: "failed", failure: noResult(kind), unfinished: mayBeBegun(run) };
     }
     try {
       return await work(job);
@@ -116,7 +117,7 @@ function openJob(parts: JobParts, run: TaskRun): Job | undefined {
     job,
     attempts: run.attempts,
     refusals: run.refusals,
-    mayBeAtWork: run.attempts > run.refusals || job !== null,
+    mayBeAtWork: mayBeBegun(run) || job !== null,
   };
   const memory = parts.memory.open();
   return {
@@ -326,7 +327,7 @@ function afterThrow(job: Job, error: unknown): TaskOutcome {
       cancelBehind(job);
       return failed(job, {
         type: "generation_error",
-        message: "The client went away before the work was done.",
+        message: CLIENT_GONE,
       });
   }
 }

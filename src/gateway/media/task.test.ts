@@ -7,6 +7,7 @@ import type { MediaRequest } from "../../core/media.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Task } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";
+import { pendingTask } from "../../tasks/stored-task.ts";
 import type { Tasks, TaskSubmission } from "../../tasks/tasks.ts";
 import type { TaskAdmission } from "./admit.ts";
 import type { Offer } from "../offer.ts";
@@ -21,22 +22,15 @@ import {
 } from "./task.ts";
 import { openRequestRecord } from "../request-record.ts";
 
-const TASK: Task = {
+const TASK: Task = pendingTask({
   id: "img_0123",
   kind: "image",
   accountId: "acct_1",
   model: "v/m",
-  state: "pending",
   timeoutSec: 300,
   warnings: ["w"],
   createdAtMs: 1,
-  startedAtMs: null,
-  endedAtMs: null,
-  failure: null,
-  result: null,
-  charge: null,
-  provider: null,
-};
+});
 const CALLER: Caller = { keyId: "key_1", accountId: "acct_1", models: null };
 
 const provider = (id: string, clientHeaders: readonly string[]) => ({

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createCatalog, loadModelFiles } from "../src/catalog/catalog.ts";
-import { type Environment, readSettings } from "../src/config.ts";
+import { readSettings } from "../src/config.ts";
+import type { Environment } from "../src/environment.ts";
 import { creditsText } from "../src/core/credits.ts";
 import { GatewayError } from "../src/core/errors.ts";
 import type { MediaRequest } from "../src/core/media.ts";

@@ -30,18 +30,42 @@ const CONFIGURATION = [
 const FOR_TESTS = /^SWITCHYARD_(TEST_.*|RECORDINGS|REQUIRE_ALL)$/;
 
 /**
+ * A suite is told by the names of its files: `*.full.test.ts` are of the full suite alone, `*.engines.test.ts` of both
+ * (they keep their books in SQLite in the quick one, in PostgreSQL in the full one), all others of the quick one.
+ * @typedef {"quick" | "full" | "all"} Suite
+ */
+
+/**
+ * The suite that the arguments of `npm test` name; all of it where they name files or ask for the large counts.
+ * @param {readonly string[]} args
+ * @returns {Suite}
+ */
+export function suiteOf(args) {
+  if (args.includes("--full")) return "full";
+  return args.includes("--long") || args.some((arg) => !arg.startsWith("-")) ? "all" : "quick";
+}
+
+/** @type {Readonly<Record<Suite, readonly string[]>>} */
+const FILES_OF_SUITE = {
+  quick: ["--path-ignore-patterns=**/*.full.test.ts"],
+  full: [".full.test.ts", ".engines.test.ts"],
+  all: [],
+};
+
+/**
  * The given environment without what the developer's shell says to a gateway, and with a fixed seed unless it names one.
  * @param {NodeJS.ProcessEnv} env
- * @param {{ long: boolean }} options whether the tests use the large counts
+ * @param {{ long: boolean, suite: Suite }} options whether the tests use the large counts, and which tests they are
  * @returns {NodeJS.ProcessEnv}
  */
-export function testEnvironment(env, { long }) {
+export function testEnvironment(env, { long, suite }) {
   const kept = Object.entries(env).filter(
     ([name]) => FOR_TESTS.test(name) || !CONFIGURATION.some((pattern) => pattern.test(name)),
   );
   return {
     SWITCHYARD_TEST_SEED: "1",
     ...Object.fromEntries(kept),
+    SWITCHYARD_TEST_SUITE: suite,
     ...(long ? { SWITCHYARD_TEST_LONG: "1" } : {}),
   };
 }
@@ -69,7 +93,8 @@ export function runnerArguments(args, { isTerminal }) {
     "--no-isolate",
     `--timings=${TIMINGS}`,
     ...(isTerminal ? [] : ["--only-failures"]),
-    ...args.filter((arg) => arg !== "--long"),
+    ...FILES_OF_SUITE[suiteOf(args)],
+    ...args.filter((arg) => arg !== "--long" && arg !== "--full"),
   ];
 }
 

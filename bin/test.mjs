@@ -1,12 +1,19 @@
-// `npm test [-- --long] [arguments of bun test]`: runs the tests, names the skipped ones, tells of the failed ones once
-// more, and ends with the counts.
+// `npm test [-- --full | --long] [arguments of bun test]`: runs the quick tests, the full suite's, or all with large
+// counts; names the skipped ones, tells of the failed ones once more, and ends with the counts.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCaptured } from "./child.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { BUN_FLAGS, bunBinary, main, runtimeEnvironment } from "./runtime.mjs";
-import { failureText, readTestRun, runnerArguments, summaryLine, testEnvironment } from "./test-run.mjs";
+import {
+  failureText,
+  readTestRun,
+  runnerArguments,
+  suiteOf,
+  summaryLine,
+  testEnvironment,
+} from "./test-run.mjs";
 
 await main(async () => {
   await ensureInstalled({ dev: true });
@@ -26,7 +33,9 @@ async function runTests(junitPath, args) {
   const isTerminal = process.stdout.isTTY;
   const env = {
     ...(isTerminal ? { FORCE_COLOR: "1" } : {}),
-    ...runtimeEnvironment(testEnvironment(process.env, { long: args.includes("--long") })),
+    ...runtimeEnvironment(
+      testEnvironment(process.env, { long: args.includes("--long"), suite: suiteOf(args) }),
+    ),
   };
   const report = ["--reporter=junit", `--reporter-outfile=${junitPath}`];
   const forBun = runnerArguments(args, { isTerminal });

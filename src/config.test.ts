@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway } from "../test/gateway/gateway.ts";
-import { type Environment, readConfig, readSettings } from "./config.ts";
+import { readSettings } from "./config.ts";
+import type { Environment } from "./environment.ts";
 import { PROVIDERS } from "./providers/registry.ts";
 import { DEFAULT_TASK_SETTINGS } from "./tasks/settings.ts";
 
@@ -25,122 +26,28 @@ function sentenceOf(run: () => unknown): string {
   }
 }
 
-const CREDENTIALS = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "hush" };
-
-describe("a bucket for result files", () => {
-  const read = (url: string, more: Environment = {}) =>
-    readConfig({ ...CREDENTIALS, ASSETS_URL: url, ...more }, "/x").assets;
-
-  test("is read from a URL and the usual variables", () => {
-    const credentials = { accessKeyId: "id", secretAccessKey: "hush" };
-    expect(readConfig({}, "/x").assets).toBeUndefined();
-    expect(read("s3://my-bucket")).toEqual({
-      bucket: "my-bucket",
-      prefix: "",
-      region: "us-east-1",
-      ...credentials,
-    });
-    expect(read("s3://b.c-d/one/two/?region=eu-west-1&endpoint=http%3A%2F%2F127.0.0.1%3A9000/")).toEqual({
-      bucket: "b.c-d",
-      prefix: "one/two/",
-      region: "eu-west-1",
-      endpoint: "http://127.0.0.1:9000",
-      ...credentials,
-    });
-    expect(read("s3://bucket/", { AWS_REGION: "eu-north-1", AWS_SESSION_TOKEN: "t" })).toEqual({
-      bucket: "bucket",
-      prefix: "",
-      region: "eu-north-1",
-      ...credentials,
-      sessionToken: "t",
-    });
-  });
-
-  for (const name of Object.keys(CREDENTIALS)) {
-    test(`needs ${name}`, () => {
-      expect(sentenceOf(() => read("s3://bucket", { [name]: " " }))).toBe(
-        `ASSETS_URL is set, but ${name} is not.`,
-      );
-    });
-  }
-});
-
-describe("a variable at fault is one sentence that names it", () => {
-  const cases = [
-    { PORT: "x" },
-    { PORT: "-1" },
-    { PORT: "65536" },
-    { PORT: "80.5" },
-    { DATABASE_URL: "mysql://x" },
-    { REDIS_URL: "redis://x" },
-    { ASSETS_URL: "s3://x" },
-    { ASSETS_URL: "https://bucket.s3.amazonaws.com/" },
-    { ASSETS_URL: "bucket/prefix" },
-    { ASSETS_URL: "s3://" },
-    { ASSETS_URL: "s3://Bucket" },
-    { ASSETS_URL: "s3://bucket:9000/prefix" },
-    { ASSETS_URL: "s3://key:hush@bucket/prefix" },
-    { ASSETS_URL: "s3://bucket/a//b" },
-    { ASSETS_URL: "s3://bucket/a/%2e%2e%2fb" },
-    { ASSETS_URL: "s3://bucket/a b" },
-    { ASSETS_URL: "s3://bucket/.hidden" },
-    { ASSETS_URL: "s3://bucket?region=a&region=b" },
-    { ASSETS_URL: "s3://bucket?region=Mars!" },
-    { ASSETS_URL: "s3://bucket?endpoint=storage:9000" },
-    { ASSETS_URL: "s3://bucket?endpoint=http://storage:9000/path" },
-    { ASSETS_URL: "s3://bucket?endpoint=http://key:hush@storage:9000" },
-    { ASSETS_URL: "s3://bucket?secret=hush" },
-    { ASSETS_URL: "s3://bucket#x" },
-    { PUBLIC_URL: "example.com" },
-    { PUBLIC_URL: "ftp://example.com" },
-    { SWITCHYARD_ADMIN_TOKEN: "short" },
-  ];
-  for (const environment of cases) {
-    const [[name, value]] = Object.entries(environment) as [[string, string]];
-    test(`${name}=${value}`, () => {
-      const sentence = sentenceOf(() => readConfig({ ...CREDENTIALS, ...environment }, "/x"));
-      expect(sentence).toContain(name);
-      expect(sentence).toMatch(/^[A-Z][^\n]*\.$/);
-      expect(sentence).not.toContain("hush");
+describe("a provider's variable at fault is one sentence that names it", () => {
+  for (const { id, keyVariable, baseUrlVariable } of PROVIDERS) {
+    test(`${id}: a line break in the key, and a password in the address`, () => {
+      const own = { [baseUrlVariable]: "https://proxy.example" };
+      for (const key of ["hush\nx: y", "hush\r\nx: y", "hush\u0000"])
+        expect(sentenceOf(() => settings("", { ...own, [keyVariable]: key }))).toBe(
+          `${keyVariable} has a line break or another control character in it: write it as one line.`,
+        );
+      for (const address of ["https://me:hush@proxy.example/v1", "https://hush@proxy.example"])
+        for (const environment of [{ [keyVariable]: "k" }, {}])
+          expect(sentenceOf(() => settings("", { ...environment, [baseUrlVariable]: address }))).toMatch(
+            new RegExp(`^${baseUrlVariable} has a name or a password in it, (?!.*hush)`),
+          );
     });
   }
 
-  test("OPENAI_BASE_URL that is no URL", () => {
-    expect(sentenceOf(() => settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "nope" }))).toContain(
-      "OPENAI_BASE_URL",
-    );
-  });
-
-  const wrong = [
-    {
-      name: "OPENAI_BASE_URL",
-      run: () => settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "localhost:8080/v1" }),
-    },
-    { name: "PUBLIC_URL", run: () => readConfig({ PUBLIC_URL: "http://a b" }, "/x") },
-    { name: "SWITCHYARD_FAILPOINT", run: () => readConfig({ SWITCHYARD_FAILPOINT: "nonsense" }, "/x") },
-    {
-      name: "SWITCHYARD_WRITER_FAILPOINT",
-      run: () => readConfig({ SWITCHYARD_WRITER_FAILPOINT: "nonsense" }, "/x"),
-    },
-  ];
-  for (const { name, run } of wrong) {
-    test(`${name} of the wrong kind`, () => expect(sentenceOf(run)).toContain(name));
-  }
-
-  test("white space around a value, and an empty value, are nothing", () => {
-    const config = readConfig(
-      { PORT: " 81 ", HOST: "", PUBLIC_URL: " https://a/b// ", SWITCHYARD_ADMIN_TOKEN: " " },
-      "/x",
-    );
-    expect(config).toMatchObject({
-      port: 81,
-      host: "127.0.0.1",
-      publicUrl: "https://a/b",
-      adminToken: undefined,
-      home: "/x/data",
+  for (const address of ["nope", "localhost:8080/v1"]) {
+    test(`OPENAI_BASE_URL=${address}`, () => {
+      const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: address };
+      expect(sentenceOf(() => settings("", environment))).toContain("OPENAI_BASE_URL");
     });
-    expect(Object.isFrozen(config)).toBe(true);
-  });
+  }
 });
 
 const PROVIDER = `
@@ -196,6 +103,21 @@ describe("switchyard.yaml", () => {
     });
     const { headers, secrets } = settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
     expect([headers, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
+  });
+
+  test("reads aliases as they are written, and takes those of the catalogue unless it is told not to", () => {
+    const { aliases, defaultAliases } = settings(
+      'aliases: { fast: a/b, "gpt-4*": c/d, "*": a/b, __proto__: a/b }',
+    );
+    expect([...aliases]).toEqual([
+      ["fast", "a/b"],
+      ["gpt-4*", "c/d"],
+      ["*", "a/b"],
+      ["__proto__", "a/b"],
+    ]);
+    expect(defaultAliases).toBe(true);
+    expect(settings("default_aliases: false").defaultAliases).toBe(false);
+    expect([...settings("default_aliases: true").aliases]).toEqual([]);
   });
 
   test("reads seconds as milliseconds", () => {
@@ -259,7 +181,30 @@ providers:
     expect(settings("", { MIDJOURNEY_PROXY_BASE_URL: "https://p.example" }).mediaProviders.size).toBe(0);
   });
 
+  test("white space around a credential is none of it, as in a block or a file that ends in a line break", () => {
+    const block = settings(key("api_key: |\n      abc"));
+    expect(block.providers.get("local")?.secrets).toEqual(["abc"]);
+    const variable = settings(key("api_key_env: K"), { K: " xyz\n" });
+    expect(variable.providers.get("local")?.secrets).toEqual(["xyz"]);
+  });
+
+  test("a line break in a credential is refused by the variable that the file names", () => {
+    expect(sentenceOf(() => settings(key("api_key_env: K"), { K: "a\nb" }))).toStartWith(
+      "K has a line break",
+    );
+  });
+
   const bad = [
+    {
+      name: "with a line break in a credential",
+      yaml: key('api_key: "hush\\nx: y"'),
+      says: "providers.local.api_key has a line break",
+    },
+    {
+      name: "with a password in an address",
+      yaml: PROVIDER.replace("http://", "http://me:hush@"),
+      says: "providers.local.base_url has a name or a password in it",
+    },
     { name: "that is no YAML", yaml: "providers: [", says: "is not valid YAML" },
     { name: "with a key twice", yaml: "timeouts: {}\ntimeouts: {}", says: "is not valid YAML" },
     { name: "that is a list", yaml: "- 1", says: "must be a mapping" },
@@ -287,6 +232,15 @@ providers:
       name: `with the exception ${JSON.stringify(entry)}`,
       yaml: `outbound: { allowed_hosts: [ok.example, ${JSON.stringify(entry)}] }`,
       says: `outbound.allowed_hosts has ${JSON.stringify(entry)}`,
+    })),
+    { name: "with aliases that are no mapping", yaml: "aliases: [fast]", says: "aliases must be" },
+    { name: "with an alias to a list", yaml: "aliases: { fast: [a/b] }", says: "aliases.fast" },
+    { name: "with an alias to nothing", yaml: "aliases: { fast: }", says: "aliases.fast" },
+    { name: "with an alias of a word", yaml: "default_aliases: none", says: "default_aliases" },
+    ...["", "a b", "gpt*4", "**", "*a"].map((name) => ({
+      name: `with an alias called ${JSON.stringify(name)}`,
+      yaml: `aliases: { ok: a/b, ${JSON.stringify(name)}: a/b }`,
+      says: `aliases: ${JSON.stringify(name)} is no name`,
     })),
     { name: "with an unknown timeout", yaml: "timeouts: { idle: 1 }", says: "timeouts.idle" },
     {
@@ -413,6 +367,13 @@ test("a provider is live only with its key, at the address it is given", () => {
     baseUrl: "http://a/v1",
     headers: { authorization: "Bearer k" },
   });
+});
+
+test("the section memory sets what bodies may take, and has nothing else", () => {
+  expect(settings("memory: { bodies_mib: 100 }").memory).toEqual({ bodiesBytes: 100 * 1024 * 1024 });
+  expect(settings("").memory.bodiesBytes).toBeGreaterThan(0);
+  for (const section of ["bodies_mib: 0", "bodies_mib: 1.5", "bodies: 1", "tasks_mib: 1"])
+    expect(sentenceOf(() => settings(`memory: { ${section} }`))).toContain("memory");
 });
 
 describe("the section tasks", () => {

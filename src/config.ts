@@ -1,107 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { parse as parseYaml } from "yaml";
-import { readS3Address, type S3Address } from "./assets/s3-address.ts";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
-import { parseFailpoint } from "./core/failpoint.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { compileSchema, faultSentence } from "./core/schema.ts";
+import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
+import type { Environment } from "./environment.ts";
 import type { Exceptions } from "./gateway/fetch/target.ts";
 import { OutboundSettings, readOutbound } from "./gateway/fetch/settings.ts";
-import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { LimitSection, type LimitSettings, readLimitSection } from "./limits/settings.ts";
 import { servedBy } from "./protocols/index.ts";
 import { credentialHeaders } from "./providers/credentials.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
+import { MemorySection, type MemorySettings, readMemorySection } from "./memory-settings.ts";
+import { machineMemory } from "./runtime/machine-memory.ts";
 import { readTaskSection, TaskSection, type TaskSettings } from "./tasks/settings.ts";
-
-/** Everything that is set from outside and needs a restart to change. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly home: string;
-  /** The PostgreSQL server that keeps the books; the home folder does when there is none. */
-  readonly databaseUrl: string | undefined;
-  /** Base of the URLs that are handed out, without a slash at the end. */
-  readonly publicUrl: string | undefined;
-  readonly adminToken: string | undefined;
-  /** The bucket that keeps result files; a folder in the home folder does when there is none. */
-  readonly assets: S3Address | undefined;
-  /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
-  readonly sandbox: SandboxMode;
-  readonly settingsFile: string;
-  readonly failpoint: string | undefined;
-  readonly writerFailpoint: string | undefined;
-}
-
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Reads the environment. Throws one sentence that names the variable at fault. */
-export function readConfig(environment: Environment, folder: string): Config {
-  const value = (name: string): string | undefined => {
-    const text = environment[name]?.trim();
-    return text === "" ? undefined : text;
-  };
-  const port = Number(value("PORT") ?? "8080");
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
-  }
-  if (value("REDIS_URL") !== undefined)
-    throw new Error("REDIS_URL is set, but this version does not know it: unset it.");
-  const assetsUrl = value("ASSETS_URL");
-  const databaseUrl = value("DATABASE_URL");
-  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\/./.test(databaseUrl)) {
-    throw new Error("DATABASE_URL is no URL that begins with postgres://.");
-  }
-  const publicUrl = value("PUBLIC_URL")?.replace(/\/+$/, "");
-  if (publicUrl !== undefined && !isHttpUrl(publicUrl)) {
-    throw new Error("PUBLIC_URL is no URL that begins with http:// or https://.");
-  }
-  for (const name of ["SWITCHYARD_FAILPOINT", "SWITCHYARD_WRITER_FAILPOINT"])
-    checkFailpoint(name, value(name));
-  const adminToken = value("SWITCHYARD_ADMIN_TOKEN");
-  if (adminToken !== undefined && adminToken.length < 16) {
-    throw new Error("SWITCHYARD_ADMIN_TOKEN is shorter than 16 characters: choose a longer one.");
-  }
-  const sandbox = value("SWITCHYARD_SANDBOX") ?? "auto";
-  if (!isSandboxMode(sandbox))
-    throw new Error(`SWITCHYARD_SANDBOX is "${sandbox}": use ${SANDBOX_MODES.join(", ")}.`);
-  return Object.freeze({
-    host: value("HOST") ?? "127.0.0.1",
-    port,
-    home: value("SWITCHYARD_HOME") ?? join(folder, "data"),
-    databaseUrl,
-    publicUrl,
-    adminToken,
-    assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
-    sandbox,
-    settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
-    failpoint: value("SWITCHYARD_FAILPOINT"),
-    writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
-  });
-}
-
-function isSandboxMode(text: string): text is SandboxMode {
-  return (SANDBOX_MODES as readonly string[]).includes(text);
-}
-
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\//.test(text) && !/\s/.test(text) && URL.canParse(text);
-}
-
-function checkFailpoint(name: string, text: string | undefined): void {
-  try {
-    if (text !== undefined) parseFailpoint(text, () => {});
-  } catch (error) {
-    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
-  }
-}
 
 const closed = { additionalProperties: false };
 
@@ -149,6 +67,8 @@ const ProviderSettings = Type.Object(
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
 const MODEL_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$/;
 
+const ALIAS = /^(?:[^\s*]+\*?|\*)$/;
+
 const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 }));
 
 const SettingsSchema = Type.Object(
@@ -168,8 +88,14 @@ const SettingsSchema = Type.Object(
         closed,
       ),
     ),
+    limits: Type.Optional(LimitSection),
     outbound: Type.Optional(OutboundSettings),
     tasks: Type.Optional(TaskSection),
+    aliases: Type.Optional(
+      Type.Record(Type.String(), Type.String({ minLength: 1, description: "The id of a model" })),
+    ),
+    default_aliases: Type.Optional(Type.Boolean()),
+    memory: Type.Optional(MemorySection),
   },
   closed,
 );
@@ -185,9 +111,15 @@ export interface Settings {
   /** Models of providers that the file adds. */
   readonly models: readonly Model[];
   readonly timeouts: Timeouts;
+  readonly limits: LimitSettings;
   /** Where the files behind URLs that others name may be fetched from, beside public hosts by https. */
   readonly outbound: Exceptions;
   readonly tasks: TaskSettings;
+  /** Other names of models: a name, or the beginning of names with `*` behind it, and the id that it leads to. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Whether the aliases of the catalogue's file of names are in force, too. */
+  readonly defaultAliases: boolean;
+  readonly memory: MemorySettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -223,9 +155,25 @@ export function readSettings(
     mediaProviders,
     models,
     timeouts: readTimeouts(data.timeouts ?? {}),
+    limits: readLimitSection(data.limits ?? {}),
     outbound: readOutbound(file, data.outbound ?? {}),
     tasks: readTaskSection(`${file}: tasks`, data.tasks ?? {}, makersOfMedia(definitions)),
+    aliases: readAliases(file, data.aliases ?? {}),
+    defaultAliases: data.default_aliases ?? true,
+    memory: readMemorySection(data.memory ?? {}, machineMemory()),
   };
+}
+
+/** Whether each leads to a model is known only where all models are. */
+function readAliases(
+  file: string,
+  aliases: NonNullable<SettingsData["aliases"]>,
+): ReadonlyMap<string, string> {
+  const bad = Object.keys(aliases).find((name) => !ALIAS.test(name));
+  if (bad === undefined) return new Map(Object.entries(aliases));
+  throw new Error(
+    `${file}: aliases: ${JSON.stringify(bad)} is no name: it has no blanks, and a * only at its end.`,
+  );
 }
 
 function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {
@@ -256,14 +204,14 @@ interface BuiltIn {
 function builtIn(definition: ProviderDefinition, environment: Environment): BuiltIn | undefined {
   const { id, keyVariable, baseUrlVariable, defaultBaseUrl, language, media } = definition;
   const apiKey = environment[keyVariable]?.trim();
-  if (apiKey === undefined || apiKey === "") return undefined;
   const address = environment[baseUrlVariable]?.trim() || defaultBaseUrl;
+  refusePassword(baseUrlVariable, address ?? "");
+  if (apiKey === undefined || apiKey === "") return undefined;
+  checkCredential(keyVariable, apiKey);
   if (address === undefined) {
     throw new Error(`${baseUrlVariable} must be set beside ${keyVariable}: ${id} has no public address.`);
   }
-  if (!isHttpUrl(address)) {
-    throw new Error(`${baseUrlVariable} is no URL that begins with http:// or https://.`);
-  }
+  checkAddress(baseUrlVariable, address);
   const baseUrl = address.replace(/\/+$/, "");
   const secrets = [apiKey];
   return {
@@ -321,12 +269,14 @@ function configured(
   const { base_url: baseUrl, api_key_env: keyVariable } = settings;
   if (baseUrl === undefined) throw new Error(`${path}.base_url is required.`);
   if (settings.models === undefined) throw new Error(`${path}.models is required.`);
-  const apiKey = settings.api_key ?? (keyVariable === undefined ? undefined : environment[keyVariable]);
+  const fromVariable = keyVariable === undefined ? undefined : environment[keyVariable];
+  const apiKey = (settings.api_key ?? fromVariable)?.trim();
   if (keyVariable !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
     throw new Error(`${path}.api_key_env names ${keyVariable}, which is not set.`);
   }
-  if (!isHttpUrl(baseUrl))
-    throw new Error(`${path}.base_url is no URL that begins with http:// or https://.`);
+  const credential = settings.api_key === undefined ? keyVariable : undefined;
+  checkCredential(credential ?? `${path}.api_key`, apiKey ?? "");
+  checkAddress(`${path}.base_url`, baseUrl);
   const protocol = protocolOf(settings);
   const chat = settings.like !== undefined || settings.quirks !== undefined;
   if (chat && protocol !== "compat_chat_completions")

@@ -1,5 +1,7 @@
-import type { Config } from "./config.ts";
+import type { Config } from "./environment.ts";
 import { describeError, type Log } from "./core/log.ts";
+import type { Model } from "./core/model.ts";
+import type { Admin } from "./gateway/admin/admin.ts";
 import { FIRST_CREDITS } from "./gateway/installation.ts";
 import { SANDBOX } from "./providers/registry.ts";
 import type { Services } from "./services.ts";
@@ -7,7 +9,9 @@ import type { Services } from "./services.ts";
 /** What a greeting tells of, and whom. */
 export interface GreetingParts {
   readonly config: Config;
-  readonly services: Pick<Services, "offer" | "newAdminToken" | "firstAccount" | "shown">;
+  readonly services: Pick<Services, "offer" | "newAdminToken" | "firstAccount" | "shown"> & {
+    readonly admin: Pick<Admin, "accounts">;
+  };
   /** Where the gateway listens. */
   readonly url: string;
   /** Prints a line for whoever started the gateway. */
@@ -15,22 +19,71 @@ export interface GreetingParts {
   readonly log: Log;
 }
 
+/** Called in the example when it is served: one of the cheapest. */
+const EXAMPLE_MODEL = "openai/gpt-5.6-luna";
+
 /**
- * Says where the gateway is, and on the first start shows the key and the token, once. It serves by now: a store that
- * cannot be asked for what is to be shown is logged, and the next start shows it.
+ * Prints what the one who started the gateway needs next. On the first start that is a key, a request to paste and the
+ * admin token, once; on later ones how to make a key. It serves by now: a store that cannot be asked is logged, and the
+ * next start shows what this one could not.
  */
 export async function greet(parts: GreetingParts): Promise<void> {
-  sayWhatIsServed(parts);
-  try {
-    await showSecrets(parts);
-  } catch (error) {
-    parts.log.error("what is shown once could not be made or noted; the next start makes and shows it anew", {
+  const { config, services, url, say, log } = parts;
+  const logFailure = (error: unknown): void =>
+    log.error("what is shown once could not be made or noted; the next start makes and shows it anew", {
       error: describeError(error),
     });
+  const asked = await askStore(services).catch(logFailure);
+  const first = asked?.first;
+  if (first !== undefined) {
+    say(`export SWITCHYARD_KEY=${first.key}`);
+    say(`${exampleOf(services.offer().catalog.models, url)}\n`);
   }
+  sayWhereItListens(url, say);
+  sayWhatIsServed(parts);
+  if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
+  if (first !== undefined) {
+    const credits = FIRST_CREDITS.toLocaleString("en");
+    say(
+      `SWITCHYARD_KEY is shown once. It belongs to the account ${first.accountId}, which has ${credits} credits. ${whereDataIs(config)}`,
+    );
+  }
+  if (asked?.account !== undefined) sayHowToMakeKeys(url, asked.account, say);
+  // Without an answer of the store the key was not shown, and the next start must make one.
+  const hasShown = services.newAdminToken !== undefined || first !== undefined;
+  if (asked !== undefined && hasShown) await services.shown().catch(logFailure);
 }
 
-function sayWhatIsServed({ config, services, url, say }: GreetingParts): void {
+/** The first account when it is still to be shown, else the oldest there is. */
+async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
+  const first = await firstAccount();
+  if (first !== undefined) return { first, account: undefined };
+  const { data } = await admin.accounts({ after: undefined, limit: 1 });
+  return { first, account: data[0]?.id };
+}
+
+function sayWhereItListens(url: string, say: GreetingParts["say"]): void {
+  say(`Switchyard listens on ${url}`);
+  say(`  docs: ${url}/llms.txt`);
+  say(`  models: ${url}/api/v1/models`);
+  say(`  description: ${url}/openapi.json`);
+}
+
+/** A command that works as it stands, in one line so that every shell takes it. */
+function exampleOf(models: readonly Model[], url: string): string {
+  const served = models.filter(({ category }) => category === "language");
+  const model = served.find(({ id }) => id === EXAMPLE_MODEL) ?? served[0];
+  const key = '-H "Authorization: Bearer $SWITCHYARD_KEY"';
+  if (model === undefined) return `curl ${url}/api/v1/models ${key}`;
+  const body = { model: model.id, messages: [{ role: "user", content: "Say hello." }] };
+  return `curl ${url}/api/v1/chat/completions ${key} ${asJson(body)}`;
+}
+
+function asJson(body: object): string {
+  return `-H "Content-Type: application/json" -d '${JSON.stringify(body)}'`;
+}
+
+function sayWhatIsServed({ config, services, say }: GreetingParts): void {
   const { catalog, providers, mediaProviders } = services.offer();
   const isSandbox = (provider: string): boolean =>
     (providers.get(provider) ?? mediaProviders.get(provider))?.id === SANDBOX;
@@ -38,13 +91,8 @@ function sayWhatIsServed({ config, services, url, say }: GreetingParts): void {
   const live = [...new Set([...providers.keys(), ...mediaProviders.keys()])].filter(
     (provider) => !isSandbox(provider),
   );
-  say(`Switchyard listens on ${url} (API: ${url}/api/v1, description: ${url}/openapi.json)`);
-  const names = (models: typeof inSandbox): string => models.map((model) => model.id).join(", ") || "none";
-  if (live.length === 0) {
-    say(
-      "No provider is live: set OPENAI_API_KEY, or add a provider to switchyard.yaml, to have models served.",
-    );
-  } else {
+  const names = (models: readonly Model[]): string => models.map((model) => model.id).join(", ") || "none";
+  if (live.length > 0) {
     const served = catalog.models.filter((model) => !inSandbox.includes(model));
     say(`Providers: ${live.join(", ")}. Models: ${names(served)}`);
     const routed = new Set(catalog.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
@@ -53,26 +101,23 @@ function sayWhatIsServed({ config, services, url, say }: GreetingParts): void {
       say(`Without a model until switchyard.yaml names one (docs/configuration.md): ${idle.join(", ")}.`);
   }
   if (inSandbox.length > 0) {
+    const count = `${inSandbox.length} ${inSandbox.length === 1 ? "model" : "models"}`;
     say(
-      `The sandbox serves ${inSandbox.length} models with invented answers: ${names(inSandbox)}. ${
-        config.sandbox === "auto"
-          ? "It ends when a provider is set."
-          : "SWITCHYARD_SANDBOX=on says so: no provider of theirs is live."
-      }`,
+      config.sandbox === "auto"
+        ? `The sandbox serves ${count} with invented answers, until a provider is set: OPENAI_API_KEY=sk-... npm start`
+        : `The sandbox serves ${count} with invented answers, because SWITCHYARD_SANDBOX is on: ${names(inSandbox)}`,
+    );
+  } else if (live.length === 0) {
+    say(
+      "No provider is live: set OPENAI_API_KEY, or add a provider to switchyard.yaml, to have models served.",
     );
   }
 }
 
-async function showSecrets({ config, services, say }: GreetingParts): Promise<void> {
-  if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
-  const first = await services.firstAccount();
-  if (first !== undefined) {
-    say(`API key (shown once): ${first.key}`);
-    say(
-      `It belongs to the account ${first.accountId}, which has ${FIRST_CREDITS.toLocaleString("en")} credits. ${whereDataIs(config)}`,
-    );
-  }
-  if (services.newAdminToken !== undefined || first !== undefined) await services.shown();
+function sayHowToMakeKeys(url: string, account: string, say: GreetingParts["say"]): void {
+  const body = asJson({ account_id: account, name: "another key" });
+  say("Another key (a start with SWITCHYARD_ADMIN_TOKEN set replaces a lost admin token):");
+  say(`curl ${url}/admin/v1/keys -H "Authorization: Bearer $SWITCHYARD_ADMIN_TOKEN" ${body}`);
 }
 
 /** Without the password that the address may carry. */

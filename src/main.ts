@@ -1,24 +1,18 @@
 import { statSync } from "node:fs";
-import { readConfig, type Config } from "./config.ts";
+import { readConfig, type Config } from "./environment.ts";
 import { systemClock } from "./core/clock.ts";
 import { describeError } from "./core/log.ts";
 import { systemRandom } from "./core/random.ts";
+import { warningsOf } from "./dangers.ts";
+import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";
 import { greet } from "./greet.ts";
 import { createLog } from "./log.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
-
-/** Requests under way may take this long after the first signal. */
-const DRAIN_MS = 60_000;
-
-/** Calls that are ended then have this long to say so, with what a task that they waited for comes to in that time. */
-const GOODBYE_MS = 6_000;
+import { createShutdown } from "./shutdown.ts";
 
 /** A process that can keep nothing any more has this long to refuse what is under way. */
 const LAST_WORDS_MS = 1_000;
-
-/** Above the gateway's own limit, so that the gateway gives the answer. */
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** How often the settings file is looked at. */
 const WATCH_MS = 1_000;
@@ -36,6 +30,7 @@ async function main(): Promise<void> {
   process.umask(0o077);
   const config = readConfig(process.env, process.cwd());
   const log = createLog();
+  for (const warning of warningsOf(config.host, process.env, process.execArgv)) log.warn(warning);
   const services = await buildServices({
     config,
     environment: process.env,
@@ -57,7 +52,16 @@ async function main(): Promise<void> {
   });
   const listener = listen(config, services);
   services.listensAt(listener.url);
-  stopOnSignals(services, listener, log.flush);
+  const shutdown = createShutdown({
+    services,
+    listener,
+    delayMs: config.shutdownDelayMs,
+    clock: systemClock,
+    flush: log.flush,
+    exit: process.exit,
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => void shutdown(signal));
   // Before anything is said: whoever changes the file once the gateway says that it listens is heard.
   watchSettings(config.settingsFile, () => {
     try {
@@ -90,7 +94,7 @@ function listen(config: Config, services: Services): Listener {
     return serve({
       hostname: config.host,
       port: config.port,
-      maxBodyBytes: MAX_BODY_BYTES,
+      stallSec: DEFAULT_TIMEOUTS.stalledClientMs / 1_000,
       handle: services.app,
     });
   } catch (error) {
@@ -124,27 +128,4 @@ function watchSettings(file: string, onChange: () => void): void {
     systemClock.setTimer(WATCH_MS, check);
   };
   systemClock.setTimer(WATCH_MS, check);
-}
-
-/** First signal: take nothing new, let requests end, write everything, exit 0. Second: now. */
-function stopOnSignals(services: Services, listener: Listener, flush: () => void): void {
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    if (stopping) {
-      flush();
-      process.exit(130);
-    }
-    stopping = true;
-    services.drain();
-    const timers = [
-      systemClock.setTimer(DRAIN_MS, services.endCalls),
-      systemClock.setTimer(DRAIN_MS + GOODBYE_MS, () => void listener.stop()),
-    ];
-    await listener.drain();
-    for (const timer of timers) timer.cancel();
-    await services.close();
-    flush();
-    process.exit(0);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop());
 }

@@ -1,4 +1,5 @@
 import { createCatalog } from "./catalog/catalog.ts";
+import type { NameRules } from "./catalog/name-rules.ts";
 import type { Settings } from "./config.ts";
 import type { Model } from "./core/model.ts";
 import type { Offer } from "./gateway/offer.ts";
@@ -10,8 +11,6 @@ import { sandboxRoutes } from "./providers/registry.ts";
 export interface CurrentOffer {
   readonly offer: Offer;
   readonly settings: Settings;
-  /** Ids of all models that there are, whether anybody serves them now or not. */
-  readonly modelIds: ReadonlySet<string>;
 }
 
 /** What is offered now, replaced whole, so that each request sees one version. */
@@ -25,15 +24,15 @@ export interface Offers {
 
 const NOBODY: LiveProviders = { providers: new Map(), mediaProviders: new Map() };
 
-/** Offers of the models in `files` and of those that the settings add. */
-export function createOffers(read: () => Settings, files: readonly Model[]): Offers {
+/** Offers of the models in `files` and of those that the settings add, by the names that `rules` and the settings give. */
+export function createOffers(read: () => Settings, files: readonly Model[], rules: NameRules): Offers {
   let sandbox = NOBODY;
   let rule: SandboxRule | undefined;
 
   const build = (settings: Settings): CurrentOffer => {
     const inSandbox = rule?.serves() === true ? sandbox : NOBODY;
-    const models = [...files, ...settings.models];
-    const enabled = models
+    const known = [...files, ...settings.models];
+    const enabled = known
       .map((model) => served(model, settings, inSandbox))
       .filter((model) => model !== undefined);
     const twice = enabled.find(
@@ -43,9 +42,12 @@ export function createOffers(read: () => Settings, files: readonly Model[]): Off
       throw new Error(`The model ${twice.uniqueId} is defined twice: give one of them another id.`);
     return {
       settings,
-      modelIds: new Set(models.map(({ id }) => id)),
       offer: {
-        catalog: createCatalog(enabled),
+        catalog: createCatalog(enabled, {
+          known,
+          aliases: settings.aliases,
+          rules: settings.defaultAliases ? rules : { ...rules, aliases: new Map() },
+        }),
         providers: new Map([...settings.providers, ...inSandbox.providers]),
         mediaProviders: new Map([...settings.mediaProviders, ...inSandbox.mediaProviders]),
       },

@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "./environment.ts";
 import { systemClock, type Clock, type Timer } from "./core/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";

@@ -3,13 +3,16 @@ import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
 import { openS3Assets } from "./assets/s3.ts";
 import { loadModelFiles } from "./catalog/catalog.ts";
-import { readSettings, type Config, type Environment } from "./config.ts";
+import { loadNameRules } from "./catalog/name-rules.ts";
+import { readSettings, type Settings } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { noFailpoint, parseFailpoint, type Failpoint } from "./core/failpoint.ts";
 import { GatewayError } from "./core/errors.ts";
 import { describeError, type Log } from "./core/log.ts";
 import type { Category, Model } from "./core/model.ts";
 import type { Random } from "./core/random.ts";
+import { createRequestMemory } from "./core/request-memory.ts";
+import type { Config, Environment } from "./environment.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
@@ -17,6 +20,7 @@ import type { Waiting } from "./gateway/media/task.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
+import { readSpendable } from "./ledger/spendable.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
@@ -65,14 +69,15 @@ const MODELS_FOLDER = join(import.meta.dirname, "..", "models");
 
 /** Builds every object once, in order. Throws one sentence when something outside is not as it must be. */
 export async function buildServices(parts: ServiceParts): Promise<Services> {
-  const { config, environment, clock, random, log, onLost } = parts;
+  const { config, clock, random, log, onLost } = parts;
   const files = loadModelFiles(MODELS_FOLDER);
-  const offers = createOffers(() => readSettings(config.settingsFile, environment, PROVIDERS), files);
+  const offers = openOffers(parts, files);
+  const settings = (): Settings => offers.current().settings;
   const failpoint = readFailpoint(config.failpoint);
   const books = await openBooks({
     config,
-    timeouts: () => offers.current().settings.timeouts,
-    isModel: (id) => offers.current().modelIds.has(id),
+    timeouts: () => settings().timeouts,
+    isModel: (id) => offers.current().offer.catalog.knownById(id).length > 0,
     failpoint,
     kill,
     onLost: onLost ?? (() => {}),
@@ -99,23 +104,21 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     log,
     services: {
       admin,
+      memory: createRequestMemory(() => settings().memory.bodiesBytes),
       authenticate: books.keys.authenticate,
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
       publicUrl,
       openAsset: (path, query) => openAsset(assets, path, query),
       version: VERSION,
-      media: {
-        ...shared,
-        tasks,
-        assets,
-        allowedHosts: () => offers.current().settings.outbound.allowedHosts,
-      },
+      media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
+      counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
+      largeBodies: { ...shared, spendable: (keyId) => readSpendable(books.database, keyId) },
       relay: {
         ...shared,
         ledger: books.ledger,
         failpoint,
         get timeouts() {
-          return offers.current().settings.timeouts;
+          return settings().timeouts;
         },
       },
       async ready() {
@@ -144,14 +147,22 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     endCalls() {
       // Until now requests that wait for a task could still have it.
       engine.drain();
-      for (const call of live)
-        call.abort(new GatewayError("overloaded_error", "The gateway is shutting down."));
+      for (const call of live) call.abort(shuttingDown());
     },
     async close() {
       await engine.close();
       await books.close();
     },
   };
+}
+
+function shuttingDown(): GatewayError {
+  return new GatewayError("overloaded_error", "The gateway is shutting down.", { retryAfterSec: 1 });
+}
+
+function openOffers({ config, environment }: ServiceParts, files: readonly Model[]): Offers {
+  const read = () => readSettings(config.settingsFile, environment, PROVIDERS);
+  return createOffers(read, files, loadNameRules(join(MODELS_FOLDER, "names.yaml")));
 }
 
 /** Where result files are kept. Lets go of the books when they cannot be. */
@@ -201,7 +212,7 @@ async function openSandbox(
   });
   const modelOf = (id: string, category: Category): Model | undefined =>
     files.find((model) => model.id === id && model.category === category);
-  offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf }), rule);
+  offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf, definitions: PROVIDERS }), rule);
 }
 
 function readFailpoint(text: string | undefined): Failpoint {

@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.ts";
 import type { ResultFile } from "../core/task.ts";
 
 /** Files that tasks made, where they are kept: a folder, or a store that speaks S3. */
@@ -67,4 +68,9 @@ export interface OpenAsset {
 }
 
 /** A file that no task names is swept when it is older: what is younger may be of a task that is just ending. */
-export const ORPHAN_MS = 60 * 60 * 1000;
+const ORPHAN_MS = 60 * 60 * 1000;
+
+/** What was written before then is old enough: by the slower clock, so that none that was set forward makes a file old. */
+export function orphanedBeforeMs(clock: Clock): number {
+  return Math.min(clock.nowMs(), clock.steadyMs()) - ORPHAN_MS;
+}

@@ -117,7 +117,9 @@ test("what is no image or video is refused by its first bytes, before the rest h
   const page = text("<!doctype html>".padEnd(600));
   for (const kind of ["image", "video"] as const) {
     const check = openContentCheck(kind);
-    expect(check.push(page)).toMatchObject({ notStored: expect.stringContaining("an HTML or XML page") });
+    expect(check.push(page)).toMatchObject({
+      notStored: expect.stringContaining("an HTML or XML page"),
+    });
   }
 });
 
@@ -153,6 +155,26 @@ describe("what is refused is named", () => {
     ["a PNG without data", pngWith(pngChunk("IEND", new Uint8Array())), "image", "cut off or broken"],
     ["a PNG without an end", pngFile().subarray(0, -12), "image", "cut off or broken"],
     ["a JPEG without a frame", latin1("\u00ff\u00d8\u00ff\u00d9"), "image", "cut off or broken"],
+    [
+      "a JPEG with a scan and no frame",
+      latin1(
+        "\u00ff\u00d8\u00ff\u00e0\u0000\u0010JFIF\u0000\u0001\u0001\u0000\u0000\u0001\u0000\u0001\u0000\u0000\u00ff\u00da\u0000\u0003\u0000abc\u00ff\u00d9",
+      ),
+      "image",
+      "cut off or broken",
+    ],
+    [
+      "a JPEG with a segment of no marker's",
+      concat([latin1("\u00ff\u00d8\u00ff\u0002\u0000\u0004ab"), JPEG_FILE.subarray(2)]),
+      "image",
+      "cut off or broken",
+    ],
+    [
+      "a JPEG whose segment has no room for its own length",
+      concat([latin1("\u00ff\u00d8\u00ff\u00e1\u0000\u0001"), JPEG_FILE.subarray(2)]),
+      "image",
+      "cut off or broken",
+    ],
     ["audio", mp4File({ handler: "soun" }), "video", "cut off or broken"],
     ["a video whose track reaches beyond its head", overlongTrack(), "video", "cut off or broken"],
     ["a video without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile, WEBP_FILE } from "../../test/assets/media-files.ts";
 import { countTurns } from "../../test/gateway/turns.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import type { Clock } from "../core/clock.ts";
 import type { ResultFile } from "../core/task.ts";
 import { systemRandom } from "../core/random.ts";
 import { openDiskAssets } from "./disk.ts";
@@ -35,12 +36,12 @@ function newFolder(): string {
   return folder;
 }
 
-function openIn(folder: string, nowMs = NOW_MS, tasksPerSweep = 1_000) {
+function openIn(folder: string, clock: Clock = createFakeClock(NOW_MS), tasksPerSweep = 1_000) {
   return openDiskAssets({
     folder,
     publicUrl: () => "https://gateway.example/base",
     signingSecret: "5e".repeat(32),
-    clock: createFakeClock(nowMs),
+    clock,
     random: systemRandom,
     tasksPerSweep,
   });
@@ -172,7 +173,7 @@ describe("a URL of a file", () => {
     expect(url).toStartWith(`https://gateway.example/base/assets/${TASK}/${file.name}?expires=`);
     const { pathname, search } = new URL(url);
     const ask = async (nowMs: number) =>
-      (await openIn(folder, nowMs)).open(pathname.slice("/base".length), search.slice(1));
+      (await openIn(folder, createFakeClock(nowMs))).open(pathname.slice("/base".length), search.slice(1));
     const found = await ask(NOW_MS + 1_000);
     expect(found).toMatchObject({ mediaType: "image/png", bytes: bytes.length, goodForSec: 3_599 });
     expect(Buffer.from((await found?.slice(0, bytes.length).bytes()) ?? [])).toEqual(Buffer.from(bytes));
@@ -274,6 +275,18 @@ describe("a sweep", () => {
     expect(asked.sort()).toEqual([`${TASK}/${named}`, `${TASK}/${orphan}`, `${OTHER}/${orphan}`].sort());
   });
 
+  test("removes nothing young, though the machine's time is set forward", async () => {
+    const folder = newFolder();
+    const clock = createFakeClock(NOW_MS);
+    const assets = await openIn(folder, clock);
+    const file = stored(await assets.store(TASK, pngFile(), "image"));
+    young(join(folder, TASK, file.name));
+    clock.jump(86_400_000);
+    expect(await assets.sweep(async () => false)).toBe(0);
+    await clock.advance(11_000);
+    expect(await assets.sweep(async () => false)).toBe(1);
+  });
+
   test("removes nothing when it cannot be told what is named", async () => {
     const { folder, assets } = await openNew();
     const file = stored(await assets.store(TASK, pngFile(), "image"));
@@ -299,7 +312,7 @@ describe("a sweep", () => {
 
   test("looks at a bounded number of tasks, and the next one at those behind them, all around", async () => {
     const folder = newFolder();
-    const assets = await openIn(folder, NOW_MS, 10);
+    const assets = await openIn(folder, createFakeClock(NOW_MS), 10);
     const name = `${"ab".repeat(16)}.png`;
     for (let i = 0; i < 21; i += 1) {
       const task = `img_${i.toString(16).padStart(32, "0")}`;

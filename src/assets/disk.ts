@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
-import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
+import { type Assets, type AssetUrls, orphanedBeforeMs } from "./assets.ts";
 import { type AssetName, isAssetName, isTaskId, mediaTypeOf, pathOf, readPath } from "./asset-name.ts";
 import { unavailable } from "./unavailable.ts";
 import { createPlace, isMissing } from "./disk-write.ts";
@@ -132,7 +132,7 @@ function createSweep(folder: string, tasksPerSweep: number, clock: Clock): Asset
     const next = tasks.filter((task) => task > after).slice(0, tasksPerSweep);
     let removed = 0;
     for (const taskId of next) {
-      removed += await sweepTask(folder, taskId, clock.nowMs() - ORPHAN_MS, isNamed);
+      removed += await sweepTask(folder, taskId, orphanedBeforeMs(clock), isNamed);
       after = taskId;
     }
     if (next.length < tasksPerSweep) after = "";

@@ -3,7 +3,7 @@ import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
 import { openS3Bucket, S3Failure } from "../runtime/s3.ts";
 import { fileNameOf, isAssetName, isTaskId } from "./asset-name.ts";
-import { type Assets, type AssetUrls, ORPHAN_MS } from "./assets.ts";
+import { type Assets, type AssetUrls, orphanedBeforeMs } from "./assets.ts";
 import { openSpool } from "./disk-write.ts";
 import { stored } from "./incoming.ts";
 import { unavailable } from "./unavailable.ts";
@@ -80,13 +80,13 @@ export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & Asset
     },
 
     async sweep(isNamed) {
-      await spool.sweep(clock.nowMs() - ORPHAN_MS);
+      await spool.sweep(orphanedBeforeMs(clock));
       const { objects, more } = await bucket.list(prefix, after);
       let removed = 0;
       for (const { key, changedAtMs } of objects) {
         const [taskId = "", name = "", ...rest] = key.slice(prefix.length).split("/");
         const isOurs = rest.length === 0 && isTaskId(taskId) && isAssetName(name);
-        if (isOurs && changedAtMs < clock.nowMs() - ORPHAN_MS && !(await isNamed(taskId, name))) {
+        if (isOurs && changedAtMs < orphanedBeforeMs(clock) && !(await isNamed(taskId, name))) {
           await bucket.remove(key);
           removed += 1;
         }

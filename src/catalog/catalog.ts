@@ -14,23 +14,40 @@ import {
 import { compileSchema, faultSentence } from "../core/schema.ts";
 import { readMedia } from "./media-facts.ts";
 import type { MediaData } from "./media-schema.ts";
+import { createModelNames, type ModelNames, type NameParts } from "./model-names.ts";
 import { parameterSchema } from "./parameters.ts";
 import { readPrices } from "./prices.ts";
-import { ModelFileSchema, type ModelFacts, type PublicModel } from "./schema.ts";
+import { type GoogleModel, ModelFileSchema, type ModelFacts, type PublicModel } from "./schema.ts";
 
 /** All enabled models at one moment; a new catalogue replaces it whole. */
 export interface Catalog {
   readonly models: readonly Model[];
   /** The models with this id, in the order of `CATEGORIES`. */
   byId(id: string): readonly Model[];
+  /** The same of all models that there are, whether anybody serves them now or not. */
+  knownById(id: string): readonly Model[];
+  readonly names: ModelNames;
 }
 
 const modelFile = compileSchema(ModelFileSchema);
 
-/** A catalogue of `models`. */
-export function createCatalog(models: readonly Model[]): Catalog {
+/**
+ * A catalogue of the `models` that are enabled. Those that are only known, and names beside those that the models have
+ * by themselves, are in `more`. Throws a sentence for an alias that cannot be used.
+ */
+export function createCatalog(
+  models: readonly Model[],
+  more: Partial<Omit<NameParts, "enabled">> = {},
+): Catalog {
   const byId = Map.groupBy(models, (model) => model.id);
-  return { models, byId: (id) => byId.get(id) ?? [] };
+  const known = more.known ?? models;
+  const knownById = Map.groupBy(known, (model) => model.id);
+  return {
+    models,
+    byId: (id) => byId.get(id) ?? [],
+    knownById: (id) => knownById.get(id) ?? [],
+    names: createModelNames({ ...more, enabled: models, known }),
+  };
 }
 
 /** Reads every file under `folder`, in the order of `CATEGORIES`. Throws a sentence that names the file at fault. */
@@ -176,5 +193,23 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     max_output: model.maxOutput,
     parameter_schema: model.parameterSchema,
     documentation_url: pageUrl(model, publicUrl),
+    // The vendors' interfaces have the epoch where the date of a release is not known.
+    created: 0,
+    owned_by: model.vendor,
+    type: "model",
+    created_at: "1970-01-01T00:00:00Z",
+  };
+}
+
+/** A model as Google's SDK reads it; it can be called by that SDK where it has methods. */
+export function googleModel(model: Model): GoogleModel {
+  return {
+    name: `models/${model.id}`,
+    displayName: model.displayName,
+    ...(model.totalContext === null ? {} : { inputTokenLimit: model.totalContext }),
+    ...(model.maxOutput === null ? {} : { outputTokenLimit: model.maxOutput }),
+    supportedGenerationMethods: model.supportedProtocols.includes("compat_generate_content")
+      ? ["generateContent", "countTokens"]
+      : [],
   };
 }

@@ -21,6 +21,9 @@ export interface Format {
   readonly examples: (model: ExampleFacts) => readonly Example[];
 }
 
+const COUNTS =
+  "counts the input of such a request, free. With `x-switchyard-estimate: true` the count is an estimate, rather too high than too low, and `warning` says why.";
+
 /** The formats by the identifiers of the interface. */
 export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
   compat_chat_completions: {
@@ -47,6 +50,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       "Every `tool_use` is answered in the next user message by a `tool_result` with the same `tool_use_id`, all of them in that one message and before any text.",
       "The SDK refuses by itself to send a large `max_tokens` without `stream`.",
       "A stream that fails ends with `event: error` and without `message_stop`. `ping` events may come at any time.",
+      `\`POST /api/v1/messages/count_tokens\` ${COUNTS}`,
     ],
     errorBody: '{"type":"error","error":{"type":"…","message":"…"},"request_id":"…"}',
     examples: messagesExamples,
@@ -67,6 +71,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       "The SDK drops members it does not know, `credit` among them: it is in the JSON, as curl shows.",
       "Parts may carry a `thoughtSignature`. Send the model's turn back with every part unchanged, or the next request is refused.",
       'A stream that fails ends with `data: {"error":{"code","message","status"}}` and without a `finishReason`.',
+      `The verb \`countTokens\` ${COUNTS}`,
     ],
     errorBody: '{"error":{"code":400,"message":"…","status":"INVALID_ARGUMENT","type":"…"}}',
     examples: generateContentExamples,

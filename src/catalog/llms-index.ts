@@ -39,8 +39,9 @@ export function servicePage(models: readonly Model[], origin: string): string {
     ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media].join("\n"),
     [
       "- The API key (`sk-…`) goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`; never into the URL. Whoever runs this service issues keys.",
-      "- Each language model says by `supported_protocols` which formats it is served in; a model's name is its id, `<vendor>/<model-name>`.",
+      "- Each language model says by `supported_protocols` which formats it is served in; a model's name is its id, `<vendor>/<model-name>`; what its vendor calls it works too.",
       "- Every answer has its cost in `credit`; 1 USD is 10,000 credits. The most that a request can cost is held while it runs, and refused with 402 when the balance does not cover it.",
+      `- \`POST ${origin}/api/v1/messages/count_tokens\` and \`POST ${origin}/api/v1/models/{model}:countTokens\` count the input tokens of a request, free, for every language model.`,
       "- What is left out or changed on the way to a model is named in the answer's `warning` header. Every answer has an `x-request-id`.",
     ].join("\n"),
     ...(lists.length === 0 ? ["## Models", "None is served now: no provider has a credential."] : lists),

@@ -94,6 +94,20 @@ test("a page tells only of the formats that are served now", () => {
   expect(page).toContain(`${ORIGIN}/api/v1/models/google%2Fgemini-3-pro-image:generateContent`);
 });
 
+test("a page tells where the input of its formats is counted", () => {
+  for (const [id, says, other] of [
+    ["anthropic/claude-haiku-4.5", "/api/v1/messages/count_tokens", "countTokens"],
+    ["google/gemini-3.8-flash", "countTokens", "count_tokens"],
+    ["openai/gpt-5.6-luna", "gpt-5.6-luna", "estimate"],
+  ] as const) {
+    const page = modelPage(
+      models.find((model) => model.id === id)!,
+      ORIGIN,
+    );
+    expect([id, page.includes(says), page.includes(other)]).toEqual([id, true, false]);
+  }
+});
+
 test("the index has every model under its category, with the address of its page", () => {
   const index = servicePage(all, ORIGIN);
   expect(index.split("\n")[0]).toBe("# Switchyard");
@@ -102,7 +116,12 @@ test("the index has every model under its category, with the address of its page
       `- [${model.displayName}](${ORIGIN}/docs/${model.uniqueId}/llms.txt): \`${model.id}\``,
     );
   for (const title of ["Text", "Image", "Video"]) expect(index).toContain(`## ${title} models`);
-  for (const path of ["/images/generations", "/videos"])
+  for (const path of [
+    "/images/generations",
+    "/videos",
+    "/messages/count_tokens",
+    "/models/{model}:countTokens",
+  ])
     expect(index).toContain(`\`POST ${ORIGIN}/api/v1${path}\``);
   expect(servicePage(models, ORIGIN)).not.toMatch(/## Image|## Video|\/images\/|\/videos/);
   expect(servicePage([], ORIGIN)).toContain("None is served now");

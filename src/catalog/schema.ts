@@ -180,8 +180,54 @@ export const PublicModelSchema = Type.Object(
     max_output: Type.Union([Type.Integer(), Type.Null()]),
     parameter_schema: Type.Object({}, { additionalProperties: true }),
     documentation_url: Type.String({ format: "uri" }),
+    created: Type.Integer({ description: "For OpenAI's SDK; 0, as the time is not known" }),
+    owned_by: Type.String({ description: "For OpenAI's SDK; the vendor" }),
+    type: Type.Literal("model", { description: "For Anthropic's SDK" }),
+    created_at: Type.String({ format: "date-time", description: "For Anthropic's SDK; `created` as a date" }),
   },
   { title: "Model" },
 );
 
 export type PublicModel = Static<typeof PublicModelSchema>;
+
+/** A model as Google's SDK reads it. */
+const GoogleModelSchema = Type.Object(
+  {
+    name: Type.String({ description: "models/<id>" }),
+    displayName: Type.String(),
+    inputTokenLimit: Type.Optional(Type.Integer()),
+    outputTokenLimit: Type.Optional(Type.Integer()),
+    supportedGenerationMethods: Type.Array(Type.String()),
+  },
+  { title: "GoogleModel" },
+);
+
+export type GoogleModel = Static<typeof GoogleModelSchema>;
+
+/** One model by its address: its row of the list, and what Google's SDK reads. */
+export const ModelAnswerSchema = Type.Object(
+  { ...PublicModelSchema.properties, ...GoogleModelSchema.properties },
+  { title: "ModelAnswer" },
+);
+
+export type ModelAnswer = Static<typeof ModelAnswerSchema>;
+
+/** The list of models in one body that the three SDKs read, each its own members. */
+export const ModelListSchema = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(PublicModelSchema),
+    has_more: Type.Boolean(),
+    first_id: Type.Union([Type.String(), Type.Null()], {
+      description: "Where this page begins, for `before_id`",
+    }),
+    last_id: Type.Union([Type.String(), Type.Null()], {
+      description: "Where this page ends, for `after_id`",
+    }),
+    models: Type.Array(GoogleModelSchema, { description: "The same models, for Google's SDK" }),
+    nextPageToken: Type.Optional(Type.String({ description: "For `pageToken`; absent on the last page" })),
+  },
+  { title: "ModelList" },
+);
+
+export type ModelList = Static<typeof ModelListSchema>;

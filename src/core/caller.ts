@@ -9,3 +9,6 @@ export interface Caller {
   /** What this key may use in a minute and at once; absent when it has no limit. */
   readonly limits?: KeyLimits;
 }
+
+/** Why a text opens nothing: it is no key by its form, no key is known by it, or its key or account has ended. */
+export type KeyFault = "malformed" | "unknown" | "revoked" | "expired" | "account_inactive";

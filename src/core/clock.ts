@@ -1,7 +1,12 @@
 /** Time as a parameter. Everything that waits or stamps takes one of these, so that tests can move it by hand. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds since the Unix epoch: for what is told and written down. It jumps when the machine's time is set. */
   nowMs(): number;
+  /**
+   * Whole milliseconds since the Unix epoch as the process knew it at its start, from then on by the monotonic clock: for
+   * intervals and deadlines. It runs evenly whatever the machine's time is set to.
+   */
+  steadyMs(): number;
   /** Calls `run` once, not before `delayMs` have passed. */
   setTimer(delayMs: number, run: () => void): Timer;
 }
@@ -14,6 +19,7 @@ export interface Timer {
 /** The clock of the machine. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  steadyMs: () => Math.floor(performance.timeOrigin + performance.now()),
   setTimer(delayMs, run) {
     const handle = setTimeout(run, delayMs);
     return { cancel: () => clearTimeout(handle) };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ERRORS, type ErrorKind, GatewayError, toGatewayError } from "./errors.ts";
+import { ERRORS, type ErrorKind, GatewayError, toGatewayError, withHeaders } from "./errors.ts";
 
 for (const [kind, { status }] of Object.entries(ERRORS)) {
   test(`${kind} is ${status}`, () => {
@@ -27,4 +27,34 @@ for (const thrown of [
 test("a GatewayError stays itself", () => {
   const error = new GatewayError("auth_error", "m");
   expect(toGatewayError(error)).toBe(error);
+});
+
+test("an error with more headers is the same error: all that it says stays", () => {
+  const details = {
+    param: "p",
+    code: "c",
+    retryAfterSec: 7,
+    operatorFault: true,
+    operatorHint: "Set it.",
+    foreign: true,
+    cause: new Error("why"),
+  };
+  const more = withHeaders(new GatewayError("upstream_error", "m", { ...details, headers: { a: "1" } }), {
+    a: "2",
+    b: "3",
+  });
+  expect(more).toMatchObject({
+    ...details,
+    kind: "upstream_error",
+    message: "m",
+    headers: { a: "1", b: "3" },
+  });
+  const plain = withHeaders(new GatewayError("auth_error", "m"), { b: "3" });
+  expect([plain.param, plain.code, plain.retryAfterSec, plain.operatorHint, plain.foreign]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    false,
+  ]);
 });

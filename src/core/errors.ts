@@ -18,35 +18,58 @@ export const ERRORS = {
 
 export type ErrorKind = keyof typeof ERRORS;
 
+/** The `error.type` of each kind: a 405 is an `invalid_request_error`, all others are their own. */
+function typeOf(kind: ErrorKind): string {
+  return kind === "method_not_allowed" ? "invalid_request_error" : kind;
+}
+
+/** Every `error.type` that there is. */
+export const ERROR_TYPES: readonly string[] = [...new Set((Object.keys(ERRORS) as ErrorKind[]).map(typeOf))];
+
 /** What a `GatewayError` may say besides its message. */
 export interface ErrorDetails {
   /** The request field that is at fault, as a path: `messages[0].content`. */
   readonly param?: string;
+  /** What tells apart errors of one type, for programs to branch on: `model_not_found`. Absent: the type. */
+  readonly code?: string;
   /** When trying again makes sense, in seconds from now. */
   readonly retryAfterSec?: number;
   /** Headers of the answer, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Only the operator can mend it: a credential, a balance, a model that is gone. The client is told nothing of it. */
   readonly operatorFault?: boolean;
+  /** What the operator can do about it, in a sentence for the log alone. */
+  readonly operatorHint?: string;
+  /** The message is a provider's, which may quote what the caller sent. */
+  readonly foreign?: boolean;
   readonly cause?: unknown;
 }
 
-/** The one error class. Its message is written for the client: it says what was wrong and what to do. */
+/**
+ * The one error class. Its message is written for the client: it says what was wrong and what to do. What the caller sent
+ * stands in it as `quoted`, if at all, or as the path of a field.
+ */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly param: string | undefined;
+  readonly code: string | undefined;
   readonly retryAfterSec: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly operatorFault: boolean;
+  readonly operatorHint: string | undefined;
+  readonly foreign: boolean;
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
     this.name = "GatewayError";
     this.kind = kind;
     this.param = details.param;
+    this.code = details.code;
     this.retryAfterSec = details.retryAfterSec;
     this.headers = details.headers ?? {};
     this.operatorFault = details.operatorFault ?? false;
+    this.operatorHint = details.operatorHint;
+    this.foreign = details.foreign ?? false;
   }
 
   /** HTTP status of this error. */
@@ -54,18 +77,30 @@ export class GatewayError extends Error {
     return ERRORS[this.kind].status;
   }
 
-  /** The `error.type` on the wire: a 405 is an `invalid_request_error`, all others are their own kind. */
+  /** The `error.type` on the wire. */
   get type(): string {
-    return this.kind === "method_not_allowed" ? "invalid_request_error" : this.kind;
+    return typeOf(this.kind);
   }
+}
+
+/**
+ * What a caller wrote, as a message has it, 100 characters at the most: in quotes, by which the log knows it and leaves it
+ * out.
+ */
+export function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
 }
 
 /** The same error with more headers; one that it has already stays. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
   return new GatewayError(error.kind, error.message, {
     ...(error.param === undefined ? {} : { param: error.param }),
+    ...(error.code === undefined ? {} : { code: error.code }),
     ...(error.retryAfterSec === undefined ? {} : { retryAfterSec: error.retryAfterSec }),
     headers: { ...headers, ...error.headers },
+    operatorFault: error.operatorFault,
+    ...(error.operatorHint === undefined ? {} : { operatorHint: error.operatorHint }),
+    foreign: error.foreign,
     cause: error.cause,
   });
 }

@@ -145,6 +145,9 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
     "/**/1",
     '"\\x41"',
     '"\\u00g0"',
+    ...Array.from("/09:@AFG`afg", (digit) => `"\\u${digit}123"`),
+    '"\\u12G4"',
+    '"\\u123G"',
     '"\\uD800"',
     '"\t"',
     '"\u007f"',
@@ -165,12 +168,41 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
   }
 });
 
+test("text that is no JSON is told as that, not as text that is too deep or too much", () => {
+  for (const text of [
+    "",
+    '{"a"}',
+    '"\\x41"',
+    '"a',
+    '"\t"',
+    "[1",
+    "[1 2]",
+    "-",
+    "1.",
+    "1e",
+    "tru",
+    "trux",
+    "[,1]",
+  ]) {
+    const scan = openScan(encoder.encode(text));
+    expect<unknown[]>([text, skipValue(scan, 0), scan.failure]).toEqual([text, BROKEN, "syntax"]);
+  }
+  const scan = openScan(encoder.encode('{"a":1}x'));
+  expect<unknown[]>([readMembers(scan), scan.failure]).toEqual([undefined, "syntax"]);
+});
+
 test("bytes after the end of the scan are not part of the text", () => {
   const bytes = encoder.encode('[1,"a"]');
   for (let end = 0; end < bytes.length; end += 1) {
     const scan = openScan(bytes, end);
     expect([end, skipValue(scan, skipSpace(scan, 0))]).toEqual([end, BROKEN]);
   }
+  for (const text of ["true", "null", "-1", "1.5", "1e5", '"\\n"', '"\\u00e9"', '{"a":1}'])
+    for (let end = 0; end < text.length; end += 1) {
+      const whole = openScan(encoder.encode(text), end);
+      const isNumber = /^-?\d+(\.\d+)?$/.test(text.slice(0, end));
+      expect([text, end, skipValue(whole, 0)]).toEqual([text, end, isNumber ? end : BROKEN]);
+    }
 });
 
 /** Rebuilds a value from the spans that the visitors are given. */

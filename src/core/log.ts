@@ -1,3 +1,6 @@
+import { GatewayError } from "./errors.ts";
+import { loggedMessage, loggedParam } from "./logged-message.ts";
+
 /** What a log line may carry. There is no field for prompts, answers or keys, so they cannot be logged. */
 export interface LogFields {
   readonly request_id?: string;
@@ -22,6 +25,12 @@ export interface LogFields {
   readonly usage_flags?: readonly string[];
   readonly repairs?: readonly string[];
   readonly error?: string;
+  /** What the operator can do about the error. */
+  readonly operator_hint?: string;
+  /** Of a refusal: the field at fault, the code, and the message without what the caller sent. */
+  readonly param?: string;
+  readonly code?: string;
+  readonly refusal?: string;
   /** The limit of its key that refused the request. */
   readonly limit?: string;
   readonly file?: string;
@@ -45,6 +54,17 @@ export function redact(text: string, maxLength = 300): string {
   return text.replace(SECRETS, "[redacted]").slice(0, maxLength);
 }
 
+/** What the line of a refused request has of the refusal; `isModel` knows the ids of models, which are no secret. */
+export function refusalFields(error: GatewayError, isModel: (text: string) => boolean): LogFields {
+  const param = loggedParam(error.param);
+  return {
+    error: error.type,
+    ...(error.code === undefined ? {} : { code: error.code }),
+    ...(param === undefined ? {} : { param: redact(param) }),
+    refusal: redact(loggedMessage(error, isModel)),
+  };
+}
+
 /** An error and its causes in one redacted line. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
@@ -54,7 +74,8 @@ export function describeError(error: unknown): string {
       break;
     }
     const code = "code" in at && typeof at.code === "string" ? ` ${at.code}` : "";
-    parts.push(`${at.name}${code}: ${at.message}`);
+    const message = at instanceof GatewayError ? loggedMessage(at) : at.message;
+    parts.push(`${at.name}${code}: ${message}`);
     at = at.cause;
   }
   return redact(parts.join(" ← "), 600);

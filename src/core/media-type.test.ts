@@ -24,6 +24,7 @@ const KNOWN: readonly (readonly [string, string])[] = [
   ["\u0000\u0000\u0000\u0018ftypmp42", "video/mp4"],
   ["\u0000\u0000\u0000\u0014ftypqt  ", "video/quicktime"],
   ["\u001aE\u00df\u00a3\u009fB\u0086\u0081\u0001B\u0082\u0084webm", "video/webm"],
+  [`\u001aE\u00df\u00a3${"\u0000".repeat(56)}webm`, "video/webm"],
 ];
 
 describe("the beginning of a file tells what it is:", () => {
@@ -51,10 +52,16 @@ describe("none of ours:", () => {
     ["AVIF", "\u0000\u0000\u0000\u0020ftypavif"],
     ["HEIC", "\u0000\u0000\u0000\u0020ftypheic"],
     ["Matroska", `\u001aE\u00df\u00a3\u009fB\u0086\u0081\u0001B\u0082\u0088matroska`],
+    ["WebM said behind the first 64 bytes", `\u001aE\u00df\u00a3${"\u0000".repeat(57)}webm`],
     ["AVI", "RIFF\u0010\u0000\u0000\u0000AVI LIST"],
     ["a video in Ogg", `OggS${"\u0000".repeat(24)}\u0080theora`],
     ["AAC", "\u00ff\u00f1\u0050\u0080"],
     ["MPEG audio of another layer", "\u00ff\u00fd\u0090\u0064"],
+    ["MPEG audio of no rate, padded and private", "\u00ff\u00fb\u009f\u0064"],
+    ["MPEG audio of no rate, private", "\u00ff\u00fb\u009d\u0064"],
+    ["MPEG audio of no bit rate", "\u00ff\u00fb\u0000\u0064"],
+    ["MPEG audio of a bit rate that is none", "\u00ff\u00fb\u00f0\u0064"],
+    ["MPEG audio of no version", "\u00ff\u00eb\u0090\u0064"],
     ["UTF-16", "\u00ff\u00fea\u0000"],
     ["all ones", "\u00ff\u00ff\u00ff\u00ff"],
     ["PNG that lost its line ends", "\u0089PNG\n\u001a\n\u0000\u0000\u0000\rIHDR"],

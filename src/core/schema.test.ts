@@ -69,3 +69,52 @@ describe("a fault names the field and says what it must be", () => {
     expect(faultSentence(union.faultOf({ a: [] }))).not.toContain("or must");
   });
 });
+
+describe("of very many items", () => {
+  const Item = Type.Object({ a: Type.String(), b: Type.Optional(Type.Union([Type.Number(), Type.Null()])) });
+  const Lists = Type.Object({
+    free: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
+    few: Type.Optional(Type.Array(Item, { maxItems: 10 })),
+    words: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Enum(["x", "y"]), { maxItems: 2 })])),
+  });
+  const lists = compileSchema(Lists);
+  let reads = 0;
+  const item = (a: unknown = "x"): object =>
+    Object.defineProperty({}, "a", {
+      enumerable: true,
+      get() {
+        reads += 1;
+        return a;
+      },
+    });
+  const items = (n: number, last: unknown = "x"): object[] =>
+    Array.from({ length: n }, (_, i) => item(i === n - 1 ? last : "x"));
+  const told = (value: object): string => {
+    expect(lists.accepts(value)).toBe(false);
+    return faultSentence(lists.faultOf(value));
+  };
+
+  test("none is looked at where there are more than there may be", () => {
+    reads = 0;
+    expect(told({ few: items(10_000, 1) })).toBe("few must have at most 10 items.");
+    expect(reads).toBe(0);
+    expect(told({ words: Array.from({ length: 10_000 }, () => "z") })).toBe(
+      "words must be a string or have at most 2 items.",
+    );
+  });
+
+  test("the one with the fault is told of, and the others are looked at a few times each", () => {
+    const readsOf = (n: number): number => {
+      reads = 0;
+      expect(told({ free: items(n, 1) })).toBe(`free[${n - 1}].a must be a string.`);
+      return reads;
+    };
+    const some = readsOf(1_000);
+    expect(some).toBeLessThan(5_000);
+    expect(readsOf(2_000) / some).toBeLessThan(2.2);
+  });
+
+  test("as many as there may be are taken", () => {
+    expect(lists.accepts({ few: items(10), words: ["x", "y"] })).toBe(true);
+  });
+});

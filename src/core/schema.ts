@@ -7,6 +7,9 @@ export interface SchemaFault {
   readonly problem: string;
 }
 
+/** The problem of a field that is missing. */
+export const IS_REQUIRED = "is required";
+
 /** A compiled schema. */
 export interface Checker<T> {
   /** Whether `value` is of the schema. */
@@ -22,13 +25,135 @@ interface SchemaError {
   readonly message: string;
 }
 
-/** Compiles `schema` once. */
+/**
+ * Compiles `schema` once. Whether a list of the value has too many items is asked before any of them is looked at; a
+ * fault is looked for in the one item that has it, as telling of faults is slow.
+ */
 export function compileSchema<S extends TSchema>(schema: S): Checker<Static<S>> {
   const compiled = Compile(schema);
+  const bounds = listBounds(schema);
   return {
-    accepts: (value): value is Static<S> => compiled.Check(value),
-    faultOf: (value) => explain(compiled.Errors(value)),
+    accepts: (value): value is Static<S> => !hasTooMany(bounds, value) && compiled.Check(value),
+    faultOf: (value) => faultIn({ schema, value, pointer: "" }),
   };
+}
+
+/** A schema as far as faults are looked for in its parts. */
+interface Node {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly maxItems?: number;
+  readonly anyOf?: readonly Node[];
+}
+
+/** A part of a value, the schema that it must be of, and where it stands. */
+interface Place {
+  readonly schema: Node;
+  readonly value: unknown;
+  readonly pointer: string;
+}
+
+/** Members that are lists, and how many items each may have at most. */
+type ListBounds = readonly (readonly [name: string, most: number])[];
+
+function listBounds({ properties = {} }: Node): ListBounds {
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const most = mostItems(member);
+    return most === Infinity ? [] : [[name, most] as const];
+  });
+}
+
+function mostItems(schema: Node): number {
+  const lists = branchesFor(schema, []);
+  return lists.length === 0 ? Infinity : Math.max(...lists.map(({ maxItems = Infinity }) => maxItems));
+}
+
+function hasTooMany(bounds: ListBounds, value: unknown): boolean {
+  if (!isObject(value)) return false;
+  for (const [name, most] of bounds) {
+    const list = value[name];
+    if (Array.isArray(list) && list.length > most) return true;
+  }
+  return false;
+}
+
+function faultIn(place: Place): SchemaFault {
+  const { schema, value, pointer } = place;
+  // One item too many is as wrong as a million.
+  const list = isTooLong(schema, value) ? value.slice(0, mostItems(schema) + 1) : value;
+  const own = shellOf(schema).Errors(list);
+  if (own.length > 0) return explain(own, pointer);
+  const within = faultyPart(place);
+  return within === undefined ? explain(checkOf(schema).Errors(value), pointer) : faultIn(within);
+}
+
+function isTooLong(schema: Node, value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > mostItems(schema);
+}
+
+/** The first part that is not of its schema; `undefined` where that cannot be told of one part alone. */
+function faultyPart({ schema, value, pointer }: Place): Place | undefined {
+  const [branch, other] = branchesFor(schema, value);
+  if (branch === undefined || other !== undefined) return undefined;
+  if (Array.isArray(value) && branch.items !== undefined) {
+    const check = checkOf(branch.items);
+    const at = value.findIndex((item: unknown) => !check.Check(item));
+    return at === -1 ? undefined : { schema: branch.items, value: value[at], pointer: `${pointer}/${at}` };
+  }
+  if (!isObject(value)) return undefined;
+  for (const [name, member] of Object.entries(branch.properties ?? {})) {
+    const held = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (held === undefined || (!isTooLong(member, held) && checkOf(member).Check(held))) continue;
+    const key = name.replaceAll("~", "~0").replaceAll("/", "~1");
+    return { schema: member, value: held, pointer: `${pointer}/${key}` };
+  }
+  return undefined;
+}
+
+/** The branches of a union that are for values of this kind; a schema that is no union is its own one. */
+function branchesFor(schema: Node, value: unknown): readonly Node[] {
+  if (schema.anyOf === undefined) return [schema];
+  const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+  return schema.anyOf.filter(({ type }) => type === undefined || type === kind);
+}
+
+/** What a schema says of a value itself, and nothing of its parts. */
+function withoutParts(schema: Node): Node {
+  const { items: _items, properties, anyOf, ...own } = schema;
+  return {
+    ...own,
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(Object.keys(properties).map((name) => [name, {}])) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(withoutParts) }),
+  };
+}
+
+type Compiled = ReturnType<typeof Compile>;
+
+const checks = new WeakMap<Node, Compiled>();
+const shells = new WeakMap<Node, Compiled>();
+
+/** Compiled when a fault is first looked for: most parts never have one. */
+function checkOf(schema: Node): Compiled {
+  return kept(checks, schema, schema);
+}
+
+function shellOf(schema: Node): Compiled {
+  return kept(shells, schema, withoutParts(schema));
+}
+
+function kept(all: WeakMap<Node, Compiled>, key: Node, schema: Node): Compiled {
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  const made = Compile(schema as TSchema);
+  all.set(key, made);
+  return made;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A fault as a sentence about the field. */
@@ -37,7 +162,8 @@ export function faultSentence({ path, problem }: SchemaFault): string {
 }
 
 /** Picks the error that helps most: inside a union, the one of the branch that came furthest. */
-function explain(errors: readonly SchemaError[]): SchemaFault {
+function explain(found: readonly SchemaError[], pointer: string): SchemaFault {
+  const errors = found.map((error) => ({ ...error, instancePath: pointer + error.instancePath }));
   const first = errors[0];
   if (first === undefined) return { path: "", problem: "is not valid" };
   const union = errors.find(
@@ -86,7 +212,7 @@ function describe(error: SchemaError): SchemaFault {
   switch (error.keyword) {
     case "required": {
       const [missing] = params.requiredProperties as string[];
-      return { path: path === "" ? `${missing}` : `${path}.${missing}`, problem: "is required" };
+      return { path: path === "" ? `${missing}` : `${path}.${missing}`, problem: IS_REQUIRED };
     }
     // A member that the schema forbids is checked against the schema `false`.
     case "boolean":

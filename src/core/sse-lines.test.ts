@@ -92,13 +92,21 @@ test("any bytes at all in any pieces give what they give in one piece", () => {
 
 describe("by hand", () => {
   const cases = [
-    { name: "comments are handed over", text: ": a\n:b\n\ndata: x\n\n", want: [": a", ":b", "data x"] },
+    {
+      name: "comments are handed over",
+      text: ": a\n:b\n\ndata: x\n\n",
+      want: [": a", ":b", "data x"],
+    },
     { name: "many data lines are one event", text: "data: a\ndata: b\n\n", want: ["data a\nb"] },
     { name: "a bare data is an empty line", text: "data\ndata\n\n", want: ["data \n"] },
     { name: "one space only is taken off", text: "data:  x \n\n", want: ["data  x "] },
     { name: "blank lines alone are nothing", text: "\n\r\r\n\n", want: [] },
     { name: "the last line needs no line end", text: "data: x", want: ["data x"] },
-    { name: "a mark in mid-stream is no mark", text: "data: a\n\n\ufeffdata: b\n\n", want: ["data a"] },
+    {
+      name: "a mark in mid-stream is no mark",
+      text: "data: a\n\n\ufeffdata: b\n\n",
+      want: ["data a"],
+    },
     { name: "an event that is no data is none", text: "event: x\n\n", want: [] },
   ];
   for (const { name, text, want } of cases) {
@@ -113,4 +121,17 @@ describe("by hand", () => {
     expect(lines.push(encoder.encode("data: 6789"))).toBe(true);
     expect(lines.push(encoder.encode("x"))).toBe(false);
   });
+});
+
+test("whole lines are read where they are: bytes are joined only for a line that was cut", () => {
+  const read: Uint8Array[] = [];
+  const lines = createSseLines(
+    { data: (bytes) => void read.push(bytes), comment: () => undefined, dispatch: () => undefined },
+    100,
+  );
+  const pieces = ["data: 1\n\n", "data: 2\n\nda", "ta: 3\n\n", "data: 4\n\n"].map((text) =>
+    encoder.encode(text),
+  );
+  for (const piece of pieces) lines.push(piece);
+  expect(read.map((bytes) => pieces.findIndex((piece) => piece === bytes))).toEqual([0, 1, -1, 3]);
 });

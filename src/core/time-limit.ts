@@ -14,12 +14,12 @@ export function createTimeLimit(clock: Clock, ms: number, onOver: () => void): T
   let going: { readonly timer: Timer; readonly sinceMs: number } | undefined;
   return {
     goOn() {
-      going ??= { timer: clock.setTimer(leftMs, onOver), sinceMs: clock.nowMs() };
+      going ??= { timer: clock.setTimer(leftMs, onOver), sinceMs: clock.steadyMs() };
     },
     rest() {
       if (going === undefined) return;
       going.timer.cancel();
-      leftMs = Math.max(0, leftMs - Math.max(0, clock.nowMs() - going.sinceMs));
+      leftMs = Math.max(0, leftMs - Math.max(0, clock.steadyMs() - going.sinceMs));
       going = undefined;
     },
   };

@@ -26,6 +26,14 @@ describe("text by script", () => {
   }
 });
 
+test("each script has its rates", () => {
+  const of = (text: string) => Object.values(estimateTokens(sizeOf(text)));
+  expect(of("a".repeat(400))).toEqual([100, 200]);
+  expect(of("a".repeat(401))).toEqual([101, 201]);
+  expect(of("Ж".repeat(220))).toEqual([100, 243]);
+  expect(of("日".repeat(120))).toEqual([100, 240]);
+});
+
 test("the guess is within the bound, both are whole and grow with the text", () => {
   let before = { expected: 0, ceiling: 0 };
   for (let length = 1; length < 200; length += 1) {

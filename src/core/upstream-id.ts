@@ -1,15 +1,24 @@
 import type { MediaRequest } from "./media.ts";
 
+const BRACES = /\{([^{}]*)\}/g;
+
 /**
  * What a provider calls the model for this request. Some have a name for each way to ask; the part that differs then
  * stands in braces, as `first|second|third`: from text alone, from images (those to change, or the frames of a video),
  * from references. Where fewer are named the last of them is meant for the rest.
  */
 export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {
-  return upstreamId.replace(/\{([^{}]*)\}/g, (_, ways: string) => {
+  return upstreamId.replace(BRACES, (_, ways: string) => {
     const names = ways.split("|");
     return names[Math.min(wayOf(request), names.length - 1)] ?? "";
   });
+}
+
+/** Everything that a provider calls the model, however it is asked for. */
+export function upstreamIds(upstreamId: string): readonly string[] {
+  const [[braces, ways] = []] = upstreamId.matchAll(BRACES);
+  if (braces === undefined || ways === undefined) return [upstreamId];
+  return ways.split("|").flatMap((way) => upstreamIds(upstreamId.replace(braces, way)));
 }
 
 function wayOf(request: MediaRequest): 0 | 1 | 2 {

@@ -5,9 +5,10 @@ import type { Database, Tables } from "./schema.ts";
 /** Opens the database for the writer's thread: write-ahead log, every commit synced to the disk. */
 export function openForWriting(path: string): SqliteDatabase {
   const database = openSqlite(path);
+  // First of all: a connection that is closing, of a process before or of the audit, may hold the file for a moment.
+  database.execute("pragma busy_timeout = 1000");
   database.execute("pragma journal_mode = wal");
   database.execute("pragma synchronous = full");
-  database.execute("pragma busy_timeout = 1000");
   database.execute("pragma foreign_keys = on");
   // Without it a replaced row is deleted behind the triggers' back.
   database.execute("pragma recursive_triggers = on");

@@ -17,5 +17,6 @@ test("a request that credit is missing for is told how much it takes, and what w
 
 test("a key that ended meanwhile is none", () => {
   const error = holdRefusalError("key_not_live", { amount: 1n, less: "less" });
-  expect([error.status, error.type]).toEqual([401, "auth_error"]);
+  expect([error.status, error.type, error.code]).toEqual([401, "auth_error", "api_key_ended"]);
+  expect(error.message).toContain("was revoked or expired while the request was on its way");
 });

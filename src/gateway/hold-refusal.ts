@@ -1,6 +1,7 @@
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
+import { keyFaultError } from "./auth-error.ts";
 
 /** What could not be set aside for a request, where that is one amount, and what could be asked for instead. */
 export interface RefusedHold {
@@ -23,6 +24,6 @@ export function holdRefusalError(refusal: HoldRefusal, { amount, less }: Refused
         `The budget of this key has not enough left for ${most}. Raise it, or ask for ${less}.`,
       );
     case "key_not_live":
-      return new GatewayError("auth_error", "The API key is missing or not valid.");
+      return keyFaultError("ended");
   }
 }

@@ -41,6 +41,19 @@ export function passKeyLimits(
   throw withHeaders(limitError(refusedAs, decision, limits, guess.input), headers());
 }
 
+/** Throws what `passKeyLimits` would throw of the smallest request of the key, and counts nothing. */
+export function lookAtKeyLimits(
+  { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
+  { caller: { keyId, limits }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,
+): void {
+  if (limits === undefined) return;
+  const refusal = limiter.look(keyId, limits);
+  if (refusal === undefined) return;
+  record.note({ limit: WORDS[refusal.limit].name });
+  const headers = format.limitHeaders(limiter.stateOf(keyId, limits), clock.nowMs());
+  throw withHeaders(limitError(refusedAs, refusal, limits, 1), headers);
+}
+
 const WORDS: Readonly<Record<keyof KeyLimits, { readonly name: string; readonly unit: string }>> = {
   requestsPerMinute: { name: "requests_per_minute", unit: "requests per minute" },
   tokensPerMinute: { name: "tokens_per_minute", unit: "tokens per minute" },

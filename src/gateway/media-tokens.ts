@@ -7,6 +7,12 @@ export interface MediaTokens {
   readonly ceiling: number;
 }
 
+/**
+ * The least that a medium is counted as before anybody has read it: a page, half a minute, a quarter of one. Nothing
+ * more is known of one behind a link, which is not followed.
+ */
+const LEAST_TOKENS: Readonly<Partial<Record<Modality, number>>> = { pdf: 2_700, audio: 1_000, video: 5_000 };
+
 /** Bytes of audio, video or document behind one token of it, as a guess for charges that nobody else counted. */
 const BYTES_PER_MEDIA_TOKEN = 50;
 
@@ -31,6 +37,25 @@ export function mediaTokens(
     expected += expectedImage(model, image);
   }
   return { expected, ceiling };
+}
+
+/**
+ * The media of a request by their kind, rather too high than too low: images at the most that the model's formula
+ * gives, all else by the bytes behind it, of several kinds each with its part of them.
+ */
+export function cautiousMediaTokens(
+  model: Model,
+  { media, mediaBytes, images }: Pick<Demand, "media" | "mediaBytes" | "images">,
+): Readonly<Partial<Record<Modality, number>>> {
+  const others = (Object.entries(media) as [Modality, number][]).filter(([kind]) => kind !== "image");
+  const all = others.reduce((sum, [, count]) => sum + count, 0);
+  const counted = others.map(([kind, count]): [Modality, number] => {
+    const bytes = (mediaBytes * count) / all;
+    const tokens = Math.max((LEAST_TOKENS[kind] ?? 0) * count, Math.ceil(bytes / BYTES_PER_MEDIA_TOKEN));
+    return [kind, Math.min(tokens, (model.mediaTokenCeiling[kind] ?? Infinity) * count)];
+  });
+  const image = images.reduce((sum, each) => sum + imageCeiling(model, each), 0);
+  return Object.fromEntries([...(images.length === 0 ? [] : [["image", image]]), ...counted]);
 }
 
 /**

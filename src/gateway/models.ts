@@ -1,42 +1,64 @@
-import { publicModel, type Catalog } from "../catalog/catalog.ts";
+import { googleModel, publicModel, type Catalog } from "../catalog/catalog.ts";
 import { servicePage } from "../catalog/llms-index.ts";
 import { modelPage } from "../catalog/llms-txt.ts";
-import type { PublicModel } from "../catalog/schema.ts";
+import type { GoogleModel, ModelAnswer, ModelList } from "../catalog/schema.ts";
 import type { Caller } from "../core/caller.ts";
 import { CATEGORIES, type Model } from "../core/model.ts";
 import { GatewayError } from "../core/errors.ts";
+import { mayUse, noLiveProvider, resolveId } from "./find-model.ts";
+import { pageOf, type PageRequest } from "./model-page.ts";
 
-/** The enabled models that the caller's key may use, in the order of the catalogue, as the interface lists them. */
+/** The enabled models that the caller's key may use, in the order of the catalogue: a page of them, or all. */
 export function listModels(
   catalog: Catalog,
   caller: Caller,
+  page: PageRequest,
   publicUrl: string,
-): { object: "list"; data: PublicModel[] } {
-  const data = catalog.models
-    .filter((model) => mayUse(caller, model))
-    .map((model) => publicModel(model, publicUrl));
-  return { object: "list", data };
+): ModelList {
+  const { rows, more, first, last } = pageOf(
+    catalog.models.filter(({ id }) => mayUse(caller, id)),
+    page,
+  );
+  return {
+    object: "list",
+    data: rows.map((model) => publicModel(model, publicUrl)),
+    has_more: more,
+    first_id: first,
+    last_id: last,
+    models: rows.map(({ id }) => googleRow(catalog, id)),
+    ...(more && last !== null && page.cursor?.side !== "before" ? { nextPageToken: last } : {}),
+  };
 }
 
 /**
- * One model that the caller's key may use. An id that stands in several categories is the language one unless
- * `category` says otherwise; an unknown id, and an unknown category, are 404.
+ * One model that the caller's key may use, by any name that requests take. An id that stands in several categories is
+ * the language one unless `category` says otherwise. Throws a 404 for a name, or a category, that leads to none, and a
+ * 400 for a name that several have.
  */
 export function findPublicModel(
   catalog: Catalog,
   caller: Caller,
-  { id, category }: { readonly id: string; readonly category: string | undefined },
+  { name, category }: { readonly name: string; readonly category: string | undefined },
   publicUrl: string,
-): PublicModel {
-  const model = findModel(catalog, id, category);
-  if (model === undefined || !mayUse(caller, model)) throw noModel(id, category);
-  return publicModel(model, publicUrl);
+): { readonly model: ModelAnswer; readonly warnings: readonly string[] } {
+  const { id, warnings } = resolveId(catalog, caller, name, undefined, "not_found_error");
+  if (catalog.byId(id).length === 0) throw noLiveProvider(catalog, id, undefined, "not_found_error");
+  const model = rowOf(catalog, id, category);
+  if (model === undefined) throw noModel(id);
+  return { model: { ...publicModel(model, publicUrl), ...googleRow(catalog, id) }, warnings };
+}
+
+/** Google's clients know a model by its name alone: in whichever category it stands, what they read is the same. */
+function googleRow(catalog: Catalog, id: string): GoogleModel {
+  const model = rowOf(catalog, id, undefined);
+  if (model === undefined) throw noModel(id);
+  return googleModel(model);
 }
 
 /** The page of a model, as Markdown. Throws a 404 that says where the index of all pages is. */
 export function findModelPage(catalog: Catalog, id: string, category: string, publicUrl: string): string {
-  const model = findModel(catalog, id, category);
-  if (model === undefined) throw noModel(id, category, ` All pages: ${publicUrl}/llms.txt`);
+  const model = rowOf(catalog, id, category);
+  if (model === undefined) throw noModel(id, ` All pages: ${publicUrl}/llms.txt`);
   return modelPage(model, publicUrl);
 }
 
@@ -45,11 +67,7 @@ export function servicePageOf(catalog: Catalog, publicUrl: string): string {
   return servicePage(catalog.models, publicUrl);
 }
 
-function mayUse({ models }: Caller, { id }: Model): boolean {
-  return models === null || models.has(id);
-}
-
-function findModel(catalog: Catalog, id: string, category: string | undefined): Model | undefined {
+function rowOf(catalog: Catalog, id: string, category: string | undefined): Model | undefined {
   const order = (model: Model): number => CATEGORIES.indexOf(model.category);
   return catalog
     .byId(id)
@@ -57,10 +75,10 @@ function findModel(catalog: Catalog, id: string, category: string | undefined): 
     .toSorted((a, b) => order(a) - order(b))[0];
 }
 
-function noModel(id: string, category: string | undefined, hint = ""): GatewayError {
-  const where = category === undefined ? "" : " in this category";
+function noModel(id: string, hint = ""): GatewayError {
   return new GatewayError(
     "not_found_error",
-    `There is no model ${JSON.stringify(id.slice(0, 100))}${where}.${hint}`,
+    `There is no model ${JSON.stringify(id.slice(0, 100))} in this category.${hint}`,
+    { code: "model_not_found" },
   );
 }

@@ -1,13 +1,23 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { createCatalog } from "../catalog/catalog.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { LogFields } from "../core/log.ts";
+import { createRequestMemory } from "../core/request-memory.ts";
 import { systemRandom } from "../core/random.ts";
+import { newKeyText } from "../keys/key-text.ts";
 import { createApp } from "./app.ts";
 import type { EdgeServices } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 
-const KEY = `sk-${"k".repeat(49)}`;
+const KEY = newKeyText(systemRandom);
+/** Keys of the right form that open nothing, by why. */
+const DEAD = {
+  unknown: newKeyText(systemRandom),
+  revoked: newKeyText(systemRandom),
+  expired: newKeyText(systemRandom),
+  account_inactive: newKeyText(systemRandom),
+};
 const ADMIN = "adm-0123456789abcdef";
 const CALLER = { keyId: "key_1", accountId: "acct_1", models: null };
 
@@ -15,15 +25,22 @@ function open(more: Partial<EdgeServices> = {}) {
   const lines: LogFields[] = [];
   const note = (_: string, fields: LogFields = {}): void => void lines.push(fields);
   const asked: string[] = [];
-  const catalog = { models: [], byId: () => [] };
+  const tokens: string[] = [];
+  const catalog = createCatalog([]);
   const services = {
     authenticate: async (key: string) => {
       asked.push(key);
-      return key === KEY ? CALLER : undefined;
+      if (key === KEY) return CALLER;
+      const [dead] = Object.entries(DEAD).find(([, text]) => text === key) ?? ["malformed"];
+      return dead;
     },
-    isAdminToken: (token: string) => token === ADMIN,
+    isAdminToken(token: string) {
+      tokens.push(token);
+      return token === ADMIN;
+    },
     openAsset: () => Promise.reject(new GatewayError("permission_error", "No.")),
     ready: async () => {},
+    memory: createRequestMemory(() => 1_000),
     publicUrl: () => "http://gateway",
     version: "1",
     relay: { offer: () => ({ catalog, providers: new Map(), mediaProviders: new Map() }) },
@@ -41,8 +58,12 @@ function open(more: Partial<EdgeServices> = {}) {
     log: { info: note, warn: note, error: note },
   });
   const send = (path: string, init: RequestInit = {}): Promise<Response> =>
-    app(new Request(`http://gateway${path}`, init), { keepOpen: () => {}, limitIdle: () => {} });
-  return { send, app, lines, asked };
+    app(new Request(`http://gateway${path}`, init), {
+      keepOpen: () => {},
+      limitIdle: () => {},
+      limitStall: () => {},
+    });
+  return { send, app, lines, asked, tokens };
 }
 
 async function errorOf(
@@ -52,63 +73,192 @@ async function errorOf(
     .error;
 }
 
-const bearer = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } });
+const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const samplePath = (path: string): string => path.replace(/\/:\w+(\{[^}]*\})?/g, "/x");
-const guarded = ROUTES.filter(({ access }) => access !== "public");
+
+/** The code and words of the message that a credential is told, by what the route asks for. */
+type Told = Readonly<Record<"key" | "admin", readonly [code: string, words: string]>>;
+
+/** The same on both kinds of routes; `<noun>` is an API key or an admin token. */
+const told = (fault: string, words: string): Told => ({
+  key: [`api_key_${fault}`, words.replace("<noun>", "API key")],
+  admin: [`admin_token_${fault}`, words.replace("<noun>", "admin token")],
+});
+/** No key by its form. */
+const malformed: Told = {
+  key: ["api_key_malformed", "a key is sk- and 49 letters and digits"],
+  admin: ["admin_token_unknown", "This is not the admin token"],
+};
+/** A key by its form. */
+const dead = (code: string, words: string): Told => ({
+  key: [code, words],
+  admin: ["api_key_given", "takes the admin token"],
+});
 
 describe("credentials", () => {
   const bad: readonly {
     readonly name: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly query?: string;
+    readonly told: Told;
   }[] = [
-    { name: "none", headers: {} },
-    { name: "an empty Bearer", headers: { authorization: "Bearer " } },
-    { name: "the scheme alone", headers: { authorization: "Bearer" } },
-    { name: "no scheme", headers: { authorization: KEY } },
-    { name: "a tab", headers: { authorization: `Bearer\t${KEY}` } },
-    { name: "Basic", headers: { authorization: `Basic ${btoa(`x:${KEY}`)}` } },
-    { name: "a key without sk-", headers: { authorization: `Bearer ${KEY.slice(3)}` } },
-    { name: "a wrong checksum", headers: { authorization: `Bearer ${KEY.slice(0, -1)}x` } },
-    { name: "a very long key", headers: { authorization: `Bearer sk-${"x".repeat(100_000)}` } },
-    { name: "what is not ASCII", headers: { authorization: "Bearer sk-\u00e9\u00e9" } },
-    { name: "SQL", headers: { authorization: "Bearer ' OR '1'='1" } },
-    { name: "SQL without spaces", headers: { "x-api-key": "'OR'1'='1" } },
-    { name: "two that differ", headers: { authorization: `Bearer ${KEY}`, "x-api-key": "sk-other" } },
-    { name: "two that differ, the first empty", headers: { authorization: "Bearer ", "x-api-key": KEY } },
+    { name: "none", headers: {}, told: told("missing", "has no <noun>. Send it as") },
+    {
+      name: "an empty Bearer",
+      headers: { authorization: "Bearer " },
+      told: told("missing", "authorization has no <noun>"),
+    },
+    {
+      name: "the scheme alone",
+      headers: { authorization: "Bearer" },
+      told: told("missing", "authorization has no <noun> in it: is the variable that holds it set?"),
+    },
+    {
+      name: "an empty x-api-key",
+      headers: { "x-api-key": "" },
+      told: told("missing", "x-api-key has no <noun>"),
+    },
+    {
+      name: "no scheme",
+      headers: { authorization: KEY },
+      told: told("misplaced", "Send it as Authorization: Bearer"),
+    },
+    {
+      name: "a tab",
+      headers: { authorization: `Bearer\t${KEY}` },
+      told: told("misplaced", "Send it as Authorization: Bearer"),
+    },
+    {
+      name: "Basic",
+      headers: { authorization: `Basic ${btoa(`x:${KEY}`)}` },
+      told: told("misplaced", "Of Authorization only a Bearer"),
+    },
+    {
+      name: "SQL",
+      headers: { authorization: "Bearer ' OR '1'='1" },
+      told: told("misplaced", "Send it as Authorization: Bearer"),
+    },
+    {
+      name: "a key in the query",
+      headers: {},
+      query: `?key=${KEY}&api_key=${KEY}`,
+      told: told("misplaced", "No <noun> is read from the query (key)."),
+    },
+    {
+      name: "a key in a header of another service",
+      headers: { "api-key": KEY },
+      told: told("misplaced", "No <noun> is read from the header api-key."),
+    },
+    {
+      name: "a key in a cookie",
+      headers: { cookie: `key=${KEY}` },
+      told: told("missing", "has no <noun>. Send it as"),
+    },
+    { name: "a key without sk-", headers: { authorization: `Bearer ${KEY.slice(3)}` }, told: malformed },
+    {
+      name: "a wrong checksum",
+      headers: bearer(KEY.replace(/.$/, (end) => (end === "x" ? "y" : "x"))).headers,
+      told: malformed,
+    },
+    { name: "a very long key", headers: { "x-api-key": `sk-${"x".repeat(100_000)}` }, told: malformed },
+    { name: "what is not ASCII", headers: { authorization: "Bearer sk-\u00e9\u00e9" }, told: malformed },
+    { name: "SQL without spaces", headers: { "x-api-key": "'OR'1'='1" }, told: malformed },
+    { name: "a provider's key", headers: { "x-goog-api-key": "AIzaSyExample" }, told: malformed },
+    {
+      name: "two that differ",
+      headers: { authorization: `Bearer ${KEY}`, "x-api-key": "sk-other" },
+      told: told("ambiguous", "authorization and x-api-key hold different keys"),
+    },
+    {
+      name: "two, the first empty",
+      headers: { authorization: "Bearer ", "x-api-key": KEY },
+      told: told("missing", "authorization has no <noun>"),
+    },
     {
       name: "three of which one differs",
       headers: { authorization: `Bearer ${KEY}`, "x-api-key": KEY, "x-goog-api-key": "x" },
+      told: told("ambiguous", "authorization and x-goog-api-key hold different keys"),
     },
-    { name: "two Authorization headers, joined", headers: { authorization: `Bearer ${KEY}, Bearer ${KEY}` } },
-    { name: "two API keys, joined", headers: { "x-api-key": `${KEY}, ${KEY}` } },
-    { name: "a key in the query", headers: {}, query: `?key=${KEY}&api_key=${KEY}` },
-    { name: "a key in a cookie", headers: { cookie: `key=${KEY}` } },
-    { name: "an empty x-api-key", headers: { "x-api-key": "" } },
+    {
+      name: "two Authorization headers, joined",
+      headers: { authorization: `Bearer ${KEY}, Bearer ${KEY}` },
+      told: told("ambiguous", "authorization stands more than once"),
+    },
+    {
+      name: "two API keys, joined",
+      headers: { "x-api-key": `${KEY}, ${KEY}` },
+      told: told("ambiguous", "x-api-key stands more than once"),
+    },
+    {
+      name: "one that nobody has",
+      headers: { "x-api-key": DEAD.unknown },
+      told: dead("api_key_unknown", "This gateway has no such API key"),
+    },
+    {
+      name: "a revoked one",
+      headers: { "x-api-key": DEAD.revoked },
+      told: dead("api_key_revoked", "was revoked"),
+    },
+    {
+      name: "an expired one",
+      headers: { "x-api-key": DEAD.expired },
+      told: dead("api_key_expired", "has expired"),
+    },
+    {
+      name: "one of an account that is not active",
+      headers: { "x-api-key": DEAD.account_inactive },
+      told: dead("account_inactive", "is not active"),
+    },
   ];
+  // A key does not open the admin's routes, nor the admin's token a caller's.
+  const other = {
+    key: {
+      name: "the admin token",
+      headers: { authorization: `Bearer ${ADMIN}` },
+      told: dead("admin_token_given", "This is the admin token, which opens /admin/v1 alone."),
+    },
+    admin: {
+      name: "an API key",
+      headers: { authorization: `Bearer ${KEY}` },
+      told: dead("", ""),
+    },
+  };
 
-  for (const { method, path, access } of guarded) {
-    test(`${method} ${path} (${access}) answers each bad one with 401 and one and the same body`, async () => {
+  for (const { method, path, access } of ROUTES) {
+    if (access === "public") continue;
+    test(`${method} ${path} (${access}) answers each bad one with 401 and says which it is, without the key`, async () => {
       const { send, lines } = open();
-      const bodies = new Set<string>();
-      // A key does not open the admin's door, nor the admin's token a caller's.
-      const other = {
-        name: "the other door's",
-        headers: bearer(access === "admin" ? KEY : ADMIN).headers as Record<string, string>,
-      };
-      for (const { name, headers, query = "" } of [...bad, { query: "", ...other }]) {
+      const secrets = [KEY.slice(3, 20), ADMIN, ...Object.values(DEAD).map((key) => key.slice(3, 20))];
+      for (const { name, headers, query = "", told: each } of [...bad, { query: "", ...other[access] }]) {
         const response = await send(`${samplePath(path)}${query}`, { method: method.toUpperCase(), headers });
         expect([name, response.status]).toEqual([name, 401]);
         expect(response.headers.get("www-authenticate")).toBe("Bearer");
-        // Some formats repeat the id of the request in the body.
-        const id = response.headers.get("x-request-id") ?? "";
-        bodies.add((await response.text()).replace(id, ""));
+        const text = await response.text();
+        const [code, words] = each[access];
+        expect([name, text]).toEqual([name, expect.stringContaining(words)]);
+        // Formats spell the code in lower or upper case.
+        expect([name, text.toLowerCase()]).toEqual([name, expect.stringContaining(`"${code}"`)]);
+        expect(JSON.parse(text).error.type).toBe("auth_error");
+        expect([name, secrets.filter((secret) => text.includes(secret))]).toEqual([name, []]);
       }
-      expect(bodies.size).toBe(1);
-      expect(JSON.parse([...bodies][0] as string).error.type).toBe("auth_error");
-      expect(JSON.stringify(lines)).not.toContain(KEY);
+      const logged = JSON.stringify(lines);
+      expect(secrets.filter((secret) => logged.includes(secret))).toEqual([]);
     });
   }
+
+  test("the same is asked for each key that opens nothing, whatever the reason", async () => {
+    for (const key of Object.values(DEAD)) {
+      const { send, asked, tokens } = open();
+      await send("/api/v1/models", bearer(key));
+      expect([asked, tokens]).toEqual([[key], [key]]);
+    }
+  });
+
+  test("an API key on a path of the admin interface is known by its form, without the store", async () => {
+    const { send, asked } = open();
+    const { type } = await errorOf(await send("/admin/v1/keys", bearer(KEY)));
+    expect([type, asked]).toEqual(["auth_error", []]);
+  });
 
   const good = [
     { name: "Bearer", headers: { authorization: `Bearer ${KEY}` } },
@@ -145,7 +295,8 @@ describe("credentials", () => {
 describe("targets", () => {
   const cases = [
     { target: "/", status: 404 },
-    { target: "/api/v1/chat/completions/", status: 404 },
+    // A slash at the end counts as none: a GET of what takes a POST.
+    { target: "/api/v1/chat/completions/", status: 405 },
     { target: "/API/v1/models", status: 404 },
     { target: "//evil.com/x", status: 404 },
     { target: "/api/v1/models;x=1", status: 404 },
@@ -203,9 +354,17 @@ describe("targets", () => {
       headers: new Headers(),
       signal: new AbortController().signal,
     };
-    const relative = await app(odd as unknown as Request, { keepOpen: () => {}, limitIdle: () => {} });
+    const relative = await app(odd as unknown as Request, {
+      keepOpen: () => {},
+      limitIdle: () => {},
+      limitStall: () => {},
+    });
     const twoHosts = { ...odd, url: "http://a/healthz", headers: new Headers({ host: "a, b" }) };
-    const ambiguous = await app(twoHosts as unknown as Request, { keepOpen: () => {}, limitIdle: () => {} });
+    const ambiguous = await app(twoHosts as unknown as Request, {
+      keepOpen: () => {},
+      limitIdle: () => {},
+      limitStall: () => {},
+    });
     expect([relative.status, ambiguous.status]).toEqual([400, 400]);
   });
 });

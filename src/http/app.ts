@@ -1,16 +1,19 @@
-import { Hono } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
 import { newRequestId } from "../core/ids.ts";
-import { describeError, type Log, redact } from "../core/log.ts";
+import { describeError, type Log, redact, refusalFields } from "../core/log.ts";
 import type { Random } from "../core/random.ts";
+import type { MemoryShare } from "../core/request-memory.ts";
 import { openRequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
+import { formatOf } from "./not-found.ts";
 import { refuseOddQuery } from "./query.ts";
+import { answerEarly } from "./early-answer.ts";
 import { readBody } from "./read-body.ts";
 import { respondError } from "./respond.ts";
 import type { EdgeServices, Route, RouteContext } from "./route.ts";
+import { createRouter } from "./router.ts";
 
 /** What the edge is made of. */
 export interface AppParts {
@@ -27,17 +30,6 @@ const MAX_LOGGED_PATH = 512;
 /** The HTTP interface as one function; no socket is needed to try it. */
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
-interface Edge {
-  readonly Bindings: Dispatch;
-}
-
-/** What becomes of a request whose path is known. */
-interface Dispatch {
-  readonly run: (route: Route, params: RouteContext["params"]) => Promise<Response>;
-  /** The path is that of `route`, whatever the method. */
-  readonly at: (route: Route | undefined) => void;
-}
-
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
 export function createApp({ routes, services, clock, random, log }: AppParts): App {
   const router = createRouter(routes);
@@ -50,18 +42,22 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
       path: loggedPath(request.url),
     });
     let streams = false;
+    let hasBody = false;
+    let memory: MemoryShare | undefined;
     let response: Response;
     let at: Route | undefined;
     try {
       refuseOddRequests(request);
-      response = await router(request, {
+      response = await router(pathOf(request.url), request, {
         at: (route) => (at = route),
         run: async (route, params) => {
           at = route;
-          const caller = await authenticate(services, route.access, request.headers);
+          const caller = await authenticate(services, route.access, request);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
           // Clients of the interface may add to a query what is their own; an operator's filters are meant.
           if (route.access === "admin") refuseOddQuery(route, new URL(request.url).searchParams);
+          const share = services.memory.open(caller?.keyId ?? route.access);
+          memory = share;
           const context: RouteContext = {
             services,
             request,
@@ -72,9 +68,16 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
             requestId,
             record,
             caller,
-            readBody: () => readBody(request, clock),
+            async readBody(beforeLarge) {
+              const body = await readBody(request, { clock, memory: share, beforeLarge });
+              hasBody = true;
+              return body;
+            },
+            memory: share,
+            clock,
             keepOpen: () => connection.keepOpen(),
             limitIdle: () => connection.limitIdle(),
+            limitStall: () => connection.limitStall(),
             note: record.note,
           };
           return route.handle(context);
@@ -82,69 +85,23 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
       });
       streams = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     } catch (error) {
+      memory?.hold(0);
       response = respondError(
-        errorOf(error, record.note, request.signal),
+        errorOf(
+          error,
+          record.note,
+          request.signal,
+          (id) => services.relay.offer().catalog.knownById(id).length > 0,
+        ),
         requestId,
-        at?.protocol?.encodeError,
+        (at === undefined ? formatOf(pathOf(request.url)) : at.protocol)?.encodeError,
       );
+      if (!hasBody) response = await answerEarly(response, request, clock);
     }
     decorate(response.headers, requestId);
     if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
-}
-
-type Router = (request: Request, dispatch: Dispatch) => Promise<Response> | Response;
-
-/** Routes that read the path themselves are asked first, in order; patterns come after them. */
-function createRouter(routes: readonly Route[]): Router {
-  const readers = routes.filter((route) => route.readPath !== undefined);
-  const router = createPatternRouter(routes.filter((route) => route.readPath === undefined));
-  return (request, dispatch) => {
-    const path = pathOf(request.url);
-    for (const route of readers) {
-      // It may say why a path is none of its own, in the words of its format.
-      dispatch.at(route);
-      const params = route.readPath?.(path, request.method);
-      if (params === undefined) continue;
-      if (methodOf(request) !== route.method) throw notAllowed(route.method.toUpperCase());
-      return dispatch.run(route, params);
-    }
-    dispatch.at(undefined);
-    return router.fetch(request, dispatch);
-  };
-}
-
-/** Asking for the head of an answer is asking for it; the server leaves the body out. */
-function methodOf({ method }: Request): string {
-  return method === "HEAD" ? "get" : method.toLowerCase();
-}
-
-function notAllowed(allow: string): GatewayError {
-  return new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
-}
-
-function createPatternRouter(routes: readonly Route[]): Hono<Edge> {
-  const router = new Hono<Edge>({ strict: true });
-  router.onError((error) => {
-    throw error;
-  });
-  const paths = Map.groupBy(routes, (route) => route.path);
-  for (const route of routes)
-    router.on(route.method.toUpperCase(), route.path, (context) =>
-      context.env.run(route, context.req.param()),
-    );
-  for (const [path, same] of paths) {
-    const allow = same.map((route) => route.method.toUpperCase()).join(", ");
-    router.all(path, (context) => {
-      context.env.at(same[0]);
-      throw notAllowed(allow);
-    });
-  }
-  router.notFound(() => {
-    throw new GatewayError("not_found_error", "There is nothing at this path. What there is: /llms.txt");
-  });
-  return router;
 }
 
 /**
@@ -188,11 +145,16 @@ function loggedPath(url: string): string {
     .slice(0, MAX_LOGGED_PATH);
 }
 
-function errorOf(error: unknown, note: RouteContext["note"], signal: AbortSignal): GatewayError {
+function errorOf(
+  error: unknown,
+  note: RouteContext["note"],
+  signal: AbortSignal,
+  isModel: (text: string) => boolean,
+): GatewayError {
   if (signal.aborted) note({ outcome: "client_gone" });
   const known = toGatewayError(error);
-  if (known.status >= 500) note({ error: describeError(known) });
-  else note({ error: known.type });
+  note(known.status >= 500 ? { error: describeError(known) } : refusalFields(known, isModel));
+  if (known.operatorHint !== undefined) note({ operator_hint: known.operatorHint });
   return known;
 }
 

@@ -1,19 +1,15 @@
 import { type TSchema, Type } from "typebox";
+import type { ProtocolId } from "../core/model.ts";
+import { chatCompletions } from "../protocols/chat-completions/index.ts";
+import type { RelayProtocol } from "../protocols/protocol.ts";
 import type { Route } from "./route.ts";
 
-const ErrorSchema = Type.Object(
-  {
-    error: Type.Object({
-      message: Type.String(),
-      type: Type.String(),
-      param: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-      code: Type.Optional(Type.String()),
-    }),
-    type: Type.Optional(Type.Literal("error", { description: "On messages" })),
-    request_id: Type.Optional(Type.String({ description: "On messages" })),
-  },
-  { title: "Error" },
-);
+/** The names of the bodies of errors, by the format that says them so. */
+const ERROR_NAMES: Readonly<Record<ProtocolId, string>> = {
+  compat_chat_completions: "Error",
+  compat_messages: "MessagesError",
+  compat_generate_content: "GenerateContentError",
+};
 
 const ERROR_TEXT: Readonly<Record<number, string>> = {
   400: "Invalid request, blocked by moderation, or input too large",
@@ -32,7 +28,7 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
 /** OpenAPI 3.1 of a route table. Schemas are the very ones that requests are checked by. */
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes.filter(({ isAlias }) => isAlias !== true)) {
+  for (const route of routes) {
     const path = route.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
     paths[path] = { ...paths[path], [route.method]: operation(route, path) };
   }
@@ -47,7 +43,9 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
     tags: ["language", "images", "videos", "models", "admin", "service"].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { Error: ErrorSchema },
+      schemas: Object.fromEntries(
+        routes.map(errorFormatOf).map(({ id, errorSchema }) => [ERROR_NAMES[id], errorSchema]),
+      ),
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key" },
         apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
@@ -82,7 +80,7 @@ function operation(route: Route, path: string): object {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, answer]) => [status, goodAnswer(answer)]),
       ),
-      ...Object.fromEntries(errors.map((status) => [status, errorAnswer(status)])),
+      ...Object.fromEntries(errors.map((status) => [status, errorAnswer(status, route)])),
     },
   };
 }
@@ -104,11 +102,16 @@ function goodAnswer(answer: Route["answers"][number]): object {
   };
 }
 
-function errorAnswer(status: number): object {
+/** Endpoints without a format of their own say their errors as chat completions do. */
+function errorFormatOf({ protocol = chatCompletions }: Route): RelayProtocol {
+  return protocol;
+}
+
+function errorAnswer(status: number, route: Route): object {
   return {
     description: ERROR_TEXT[status] ?? "Error",
     headers: REQUEST_ID,
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    content: json({ $ref: `#/components/schemas/${ERROR_NAMES[errorFormatOf(route).id]}` }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, quoted } from "../core/errors.ts";
 import type { Route } from "./route.ts";
 
 /**
@@ -18,10 +18,6 @@ export function refuseOddQuery({ query = {} }: Pick<Route, "query">, given: URLS
 function takes(query: NonNullable<Route["query"]>): string {
   const names = Object.keys(query);
   return names.length === 0 ? "This path takes no query." : `The query takes ${names.join(", ")}.`;
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(name);
 }
 
 function odd(message: string, param: string): GatewayError {

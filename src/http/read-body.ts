@@ -1,29 +1,51 @@
 import { joinBytes } from "../core/bytes.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
+import { JSON_FACTOR, type MemoryShare } from "../core/request-memory.ts";
 
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
+/** Beyond this a body is large. */
+const LARGE_BYTES = 1024 * 1024;
+
+/** Bodies come and go within seconds. */
+const RETRY_SEC = 2;
+
 /** A body that has not come whole by then is given up. */
 const BODY_DEADLINE_MS = 30_000;
 
+/** What a body is read with. */
+export interface BodyTerms {
+  readonly clock: Clock;
+  /** Where it is held. */
+  readonly memory: MemoryShare;
+  /** Asked before a body above 1 MiB is read, or what of it has not come; it is not read when this rejects. */
+  readonly beforeLarge: (() => Promise<void>) | undefined;
+}
+
 /**
- * Reads a JSON request's body. Throws a 400 for another content type, an encoding or a charset, and
- * `input_too_large` beyond the limit, before more than the limit was taken in.
+ * Reads a JSON request's body, and holds it in memory before it comes. Throws a 400 for another content type, an
+ * encoding or a charset, `input_too_large` beyond the limit, before more than the limit was taken in, and a 503 when
+ * there is no memory for it.
  */
-export async function readBody(request: Request, clock: Clock): Promise<Uint8Array> {
+export async function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   checkHeaders(request.headers);
-  const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > MAX_BODY_BYTES) throw tooLarge();
+  const header = request.headers.get("content-length");
+  const length = header === null ? undefined : Number(header);
+  if (length !== undefined) {
+    if (length > MAX_BODY_BYTES) throw tooLarge();
+    if (length > LARGE_BYTES) await terms.beforeLarge?.();
+    hold(terms.memory, length);
+  }
   if (request.body === null) return new Uint8Array(0);
-  let late: (error: Error) => void = () => {};
-  const deadline = new Promise<never>((_, reject) => (late = reject));
-  const timer = clock.setTimer(BODY_DEADLINE_MS, () =>
-    late(new GatewayError("invalid_request_error", "The body did not arrive in time.")),
-  );
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  late.catch(() => undefined);
+  const timer = terms.clock.setTimer(BODY_DEADLINE_MS, () => reject(tooLate()));
   try {
-    return await Promise.race([length === null ? readCounted(request.body) : readWhole(request), deadline]);
+    return await (length === undefined
+      ? readCounted(request.body, terms, late)
+      : Promise.race([readWhole(request), late]));
   } finally {
     timer.cancel();
   }
@@ -51,20 +73,48 @@ async function readWhole(request: Request): Promise<Uint8Array> {
   return new Uint8Array(await request.arrayBuffer());
 }
 
-/** A chunked body tells its length only by ending. */
-async function readCounted(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+/** A chunked body tells its length only by ending. What is not read of it is left for `answerEarly`. */
+async function readCounted(
+  body: ReadableStream<Uint8Array>,
+  { memory, beforeLarge }: BodyTerms,
+  late: Promise<never>,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw tooLarge();
-    chunks.push(chunk);
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late]);
+      if (done) return joinBytes(chunks);
+      const before = length;
+      length += value.length;
+      if (length > MAX_BODY_BYTES) throw tooLarge();
+      hold(memory, value.length);
+      chunks.push(value);
+      if (before <= LARGE_BYTES && length > LARGE_BYTES) await beforeLarge?.();
+    }
+  } finally {
+    reader.releaseLock();
   }
-  return joinBytes(chunks);
+}
+
+function hold(memory: MemoryShare, bytes: number): void {
+  if (memory.take(bytes * JSON_FACTOR)) return;
+  throw new GatewayError(
+    "overloaded_error",
+    "The gateway has no memory for this body now. Try again shortly.",
+    {
+      retryAfterSec: RETRY_SEC,
+    },
+  );
+}
+
+function tooLate(): GatewayError {
+  return new GatewayError("invalid_request_error", "The body did not arrive in time.", {
+    headers: { connection: "close" },
+  });
 }
 
 function tooLarge(): GatewayError {
-  return new GatewayError("input_too_large", `The body is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB.`, {
-    headers: { connection: "close" },
-  });
+  return new GatewayError("input_too_large", `The body is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB.`);
 }

@@ -1,7 +1,12 @@
 import type { StreamAnswer } from "../gateway/language/relay-stream.ts";
+import { roomWithin } from "../core/stall.ts";
+import { DEFAULT_TIMEOUTS } from "../gateway/timeouts.ts";
+import type { RouteContext } from "./route.ts";
 import { streamBody } from "../runtime/stream-body.ts";
-import type { GatewayError } from "../core/errors.ts";
+import { ERRORS, type GatewayError } from "../core/errors.ts";
+import { chatCompletions } from "../protocols/chat-completions/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
+import { MOST_WARNINGS } from "../protocols/warnings.ts";
 
 /** A JSON answer of a value. */
 export function respondJson(
@@ -27,6 +32,45 @@ export function respondBytes(
   });
 }
 
+/** What the kernel takes of an answer, whoever reads it. */
+const TAKEN_BYTES = 32 * 1024;
+
+/** What a client that does not read may cost. A larger answer is sent in pieces, and held in memory until it was taken. */
+const STALLED_BYTES = 256 * 1024;
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * A JSON answer that may be large. Lets go of what the request holds in memory once it is written. A client that takes
+ * nothing of it for a minute loses its connection. A large one is in chunks, without a length: nothing else tells us when
+ * it was written.
+ */
+export function respondWhole(
+  context: Pick<RouteContext, "memory" | "clock" | "request" | "limitStall">,
+  body: Uint8Array | string,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Response {
+  const { memory, clock, request, limitStall } = context;
+  if (body.length <= STALLED_BYTES || request.signal.aborted) {
+    memory.hold(0);
+    if (body.length > TAKEN_BYTES) limitStall();
+    return respondBytes(body, headers, status);
+  }
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  memory.hold(bytes.length);
+  const letGo = (): void => memory.hold(0);
+  request.signal.addEventListener("abort", letGo, { once: true });
+  const pieces = streamBody(async (sink) => {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      sink.write(bytes.subarray(at, at + PIECE_BYTES));
+      await roomWithin(sink.flush(), clock, DEFAULT_TIMEOUTS.stalledClientMs);
+    }
+    letGo();
+  }, letGo);
+  return new Response(pieces, { status, headers: { "content-type": "application/json", ...headers } });
+}
+
 /** Server-sent events as the client takes them: nothing is read from upstream that it has no room for. */
 export function respondStream(
   answer: StreamAnswer,
@@ -40,21 +84,24 @@ export function respondStream(
   );
 }
 
-/** Encodes an error where the endpoint has no format of its own. */
-const encodePlainly: RelayProtocol["encodeError"] = (error) => ({
-  error: { message: error.message, type: error.type, param: error.param ?? null, code: error.type },
-});
-
-/** An error in the one shape, with what clients of this endpoint read besides. */
+/** An error as the clients of this endpoint read it; as those of chat completions where it has no format of its own. */
 export function respondError(
   error: GatewayError,
   requestId: string,
-  encode: RelayProtocol["encodeError"] = encodePlainly,
+  encode: RelayProtocol["encodeError"] = chatCompletions.encodeError,
 ): Response {
   const headers: Record<string, string> = { ...error.headers };
   if (error.retryAfterSec !== undefined) headers["retry-after"] = String(error.retryAfterSec);
-  if (error.kind === "conflict_error") headers["x-should-retry"] = "false";
+  if (isFinal(error)) headers["x-should-retry"] = "false";
   return respondJson(encode(error, requestId), error.status, headers);
+}
+
+/**
+ * Whether the same request gets the same answer however often it is sent. SDKs send a 409 again, and some agents a 401,
+ * unless they are told; a 429 says by itself whether waiting helps.
+ */
+function isFinal({ status }: GatewayError): boolean {
+  return status < 500 && status !== ERRORS.rate_limit_error.status;
 }
 
 /** The `warning` header that names what was left out or changed; none for none. */
@@ -62,7 +109,7 @@ export function warningHeader(warnings: readonly string[]): Readonly<Record<stri
   if (warnings.length === 0) return {};
   return {
     warning: warnings
-      .slice(0, 16)
+      .slice(0, MOST_WARNINGS)
       .map((text) => `299 switchyard "${text}"`)
       .join(", "),
   };

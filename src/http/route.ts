@@ -1,22 +1,30 @@
 import type { TSchema } from "typebox";
 import type { OpenAsset } from "../assets/assets.ts";
+import type { Clock } from "../core/clock.ts";
+import type { MemoryShare, RequestMemory } from "../core/request-memory.ts";
 import type { LogFields } from "../core/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
+import type { CountServices } from "../gateway/language/count-tokens.ts";
 import type { MediaServices } from "../gateway/media/task.ts";
 import type { RelayServices } from "../gateway/language/relay.ts";
+import type { LargeBodyServices } from "../gateway/large-body.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller, KeyFault } from "../core/caller.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
 
 /** What routes use; built once by the composition root. */
 export interface EdgeServices {
   readonly relay: RelayServices;
+  readonly counts: CountServices;
   readonly media: MediaServices;
+  readonly largeBodies: LargeBodyServices;
+  /** What requests and their answers may take of this process's memory. */
+  readonly memory: RequestMemory;
   /** The file that a signed URL names; throws `permission_error` for every other URL. */
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
-  /** The caller that a key belongs to; `undefined` for any text that is not a live key. */
-  readonly authenticate: (key: string) => Promise<Caller | undefined>;
+  /** The caller that a key belongs to, or why it is not a live key. */
+  readonly authenticate: (key: string) => Promise<Caller | KeyFault>;
   readonly isAdminToken: (token: string) => boolean;
   /** Resolves when the gateway can take work; rejects with the reason when it cannot. */
   readonly ready: () => Promise<void>;
@@ -35,12 +43,21 @@ export interface RouteContext {
   readonly record: RequestRecord;
   /** Who asks, on routes with access `key`. */
   readonly caller: Caller | undefined;
-  /** The whole body, within the size limit. */
-  readBody(): Promise<Uint8Array>;
+  /**
+   * The whole body, within the size limit. It is held in `memory`, with what reading it as JSON takes; whoever reads it
+   * lets go of it there, unless the request ends with an error. `beforeLarge` is asked before one above 1 MiB is read,
+   * or what of it has not come.
+   */
+  readBody(beforeLarge?: () => Promise<void>): Promise<Uint8Array>;
+  /** What this request holds. */
+  readonly memory: MemoryShare;
+  readonly clock: Clock;
   /** Lifts the server's idle limit for this request. */
   keepOpen(): void;
   /** Puts that limit back. */
   limitIdle(): void;
+  /** Ends the connection of a client that takes nothing of an answer that the runtime sends by itself. */
+  limitStall(): void;
   note(fields: LogFields): void;
 }
 
@@ -66,8 +83,6 @@ export interface Route {
    * another one. May throw for a path that is nobody else's. `path` is then for the description alone.
    */
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
-  /** Another path of a route that is described already. */
-  readonly isAlias?: true;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
   readonly tag: "language" | "images" | "videos" | "models" | "admin" | "service";

@@ -9,7 +9,7 @@ import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
 import { imageRoutes } from "./routes/images.ts";
-import { messagesRoutes } from "./routes/messages.ts";
+import { messagesCountRoute, messagesRoute } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { videoRoutes } from "./routes/videos.ts";
@@ -18,7 +18,8 @@ import { videoRoutes } from "./routes/videos.ts";
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
-  ...messagesRoutes,
+  messagesRoute,
+  messagesCountRoute,
   ...imageRoutes,
   ...videoRoutes,
   ...modelRoutes,

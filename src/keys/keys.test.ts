@@ -68,8 +68,10 @@ describe("a key", () => {
   test("that has limits gives a caller with them", async () => {
     const { keys, issue } = createStore();
     const limits = { requestsPerMinute: 5, tokensPerMinute: null, concurrency: null };
-    expect((await keys.authenticate(issue({ limits }).text))?.limits).toEqual(limits);
-    expect(await keys.authenticate(issue().text)).not.toHaveProperty("limits");
+    expect(await keys.authenticate(issue({ limits }).text)).toMatchObject({ limits });
+    const unlimited = await keys.authenticate(issue().text);
+    expect(unlimited).toMatchObject({ accountId: "a" });
+    expect(unlimited).not.toHaveProperty("limits");
   });
 
   test("whose limits change is known with the new ones within 4 s, and at once where it is told", async () => {
@@ -79,7 +81,10 @@ describe("a key", () => {
       const row = rows.get(hash);
       if (row !== undefined) rows.set(hash, { ...row, limits: { ...NO_LIMITS, concurrency } });
     };
-    const known = async () => (await keys.authenticate(text))?.limits?.concurrency;
+    const known = async () => {
+      const caller = await keys.authenticate(text);
+      return typeof caller === "string" ? caller : caller.limits?.concurrency;
+    };
     expect(await known()).toBe(1);
     change(2);
     await clock.advance(4_000);
@@ -90,21 +95,28 @@ describe("a key", () => {
   });
 
   const dead = [
-    { name: "revoked", row: { revoked: true } },
-    { name: "of a disabled account", row: { accountActive: false } },
-    { name: "expired", row: { expiresAtMs: 1 } },
-  ];
-  for (const { name, row } of dead) {
-    test(`that is ${name} gives nobody`, async () => {
-      const { keys, issue } = createStore();
-      expect(await keys.authenticate(issue(row).text)).toBeUndefined();
+    { name: "unknown", fault: "unknown", row: undefined },
+    { name: "revoked", fault: "revoked", row: { revoked: true } },
+    { name: "expired", fault: "expired", row: { expiresAtMs: 1 } },
+    { name: "of a disabled account", fault: "account_inactive", row: { accountActive: false } },
+    { name: "revoked, expired", fault: "revoked", row: { revoked: true, expiresAtMs: 1 } },
+  ] as const;
+  for (const { name, fault, row } of dead) {
+    test(`that is ${name} gives nobody and is told why, for one question to the store each time`, async () => {
+      const { keys, rows, issue, asked } = createStore();
+      const { text, hash } = issue(row);
+      if (row === undefined) rows.delete(hash);
+      for (const times of [1, 2]) {
+        expect(await keys.authenticate(text)).toBe(fault);
+        expect(asked).toEqual(Array.from({ length: times }, () => hash));
+      }
     });
   }
 
   test("of bad form is not even asked for", async () => {
     const { keys, asked, issue } = createStore();
     for (const text of ["", "x", `${issue().text.slice(0, -1)}!`])
-      expect(await keys.authenticate(text)).toBeUndefined();
+      expect(await keys.authenticate(text)).toBe("malformed");
     expect(asked).toEqual([]);
   });
 
@@ -130,21 +142,35 @@ describe("what was looked up", () => {
     await keys.authenticate(text);
     rows.delete(hash);
     await clock.advance(3_999);
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ accountId: "a" });
     expect(asked).toHaveLength(1);
     await clock.advance(1);
-    expect(await keys.authenticate(text)).toBeUndefined();
+    expect(await keys.authenticate(text)).toBe("unknown");
     expect(asked).toHaveLength(2);
+  });
+
+  test("is trusted for no longer and no less when the machine's time is set", async () => {
+    for (const ms of [-3_600_000, 3_600_000]) {
+      const { keys, issue, clock, rows } = createStore();
+      const { text, hash } = issue();
+      await keys.authenticate(text);
+      rows.delete(hash);
+      clock.jump(ms);
+      await clock.advance(3_999);
+      expect(await keys.authenticate(text)).toMatchObject({ accountId: "a" });
+      await clock.advance(1);
+      expect(await keys.authenticate(text)).toBe("unknown");
+    }
   });
 
   test("is not trusted beyond the key's own end", async () => {
     const { keys, issue, clock } = createStore();
     const { text } = issue({ expiresAtMs: clock.nowMs() + 1_000 });
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ accountId: "a" });
     await clock.advance(999);
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ accountId: "a" });
     await clock.advance(1);
-    expect(await keys.authenticate(text)).toBeUndefined();
+    expect(await keys.authenticate(text)).toBe("expired");
   });
 
   test("is forgotten when told to", async () => {
@@ -153,7 +179,7 @@ describe("what was looked up", () => {
     await keys.authenticate(text);
     rows.delete(hash);
     keys.forget();
-    expect(await keys.authenticate(text)).toBeUndefined();
+    expect(await keys.authenticate(text)).toBe("unknown");
   });
 
   test("while a question was under way is forgotten too", async () => {
@@ -165,7 +191,7 @@ describe("what was looked up", () => {
     keys.forget();
     release();
     await early;
-    expect(await keys.authenticate(text)).toBeUndefined();
+    expect(await keys.authenticate(text)).toBe("unknown");
   });
 
   test("stays bounded, and what made room is asked for again", async () => {
@@ -198,6 +224,6 @@ describe("the store", () => {
     const outcomes = await Promise.allSettled([keys.authenticate(text), keys.authenticate(text)]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     fail(undefined);
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ accountId: "a" });
   });
 });

@@ -1,4 +1,4 @@
-import type { Caller } from "../core/caller.ts";
+import type { Caller, KeyFault } from "../core/caller.ts";
 import type { Clock } from "../core/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
@@ -29,8 +29,11 @@ export interface IssuedKey {
 export interface Keys {
   /** A new key: its text, which is shown once, and what the store keeps of it. */
   issue(): IssuedKey & { readonly text: string };
-  /** The caller that `text` belongs to; `undefined` for any text that is not a live key. Rejects when the store cannot be asked. */
-  authenticate(text: string): Promise<Caller | undefined>;
+  /**
+   * The caller that `text` belongs to, or why it is not a live key. The store is asked once for every text of the form of
+   * a key, whatever its answer, and never for another. Rejects when the store cannot be asked.
+   */
+  authenticate(text: string): Promise<Caller | KeyFault>;
   /** Makes the next use of every key ask the store again. */
   forget(): void;
 }
@@ -60,16 +63,18 @@ interface Remembered {
 export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const hashOf = createKeyedHash(pepper);
   const remembered = new Map<string, Remembered>();
-  const asking = new Map<string, Promise<Caller | undefined>>();
+  const asking = new Map<string, Promise<Caller | KeyFault>>();
 
   let generation = 0;
 
-  const ask = async (hash: string): Promise<Caller | undefined> => {
+  const ask = async (hash: string): Promise<Caller | KeyFault> => {
     const asked = generation;
     const key = await find(hash);
     const nowMs = clock.nowMs();
-    if (key === undefined || key.revoked || !key.accountActive) return undefined;
-    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return undefined;
+    if (key === undefined) return "unknown";
+    if (key.revoked) return "revoked";
+    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return "expired";
+    if (!key.accountActive) return "account_inactive";
     const caller: Caller = {
       keyId: key.keyId,
       accountId: key.accountId,
@@ -80,7 +85,8 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
     if (asked !== generation) return caller;
     const [oldest] = remembered.keys();
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    remembered.set(hash, { untilMs: nowMs + TRUST_MS, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
+    const untilMs = clock.steadyMs() + TRUST_MS;
+    remembered.set(hash, { untilMs, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
     return caller;
   };
 
@@ -91,11 +97,11 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
     },
 
     async authenticate(text) {
-      if (!isKeyText(text)) return undefined;
+      if (!isKeyText(text)) return "malformed";
       const hash = hashOf(text);
       const known = remembered.get(hash);
-      const nowMs = clock.nowMs();
-      if (known !== undefined && nowMs < known.untilMs && nowMs < known.expiresAtMs) return known.caller;
+      const isFresh = known !== undefined && clock.steadyMs() < known.untilMs;
+      if (isFresh && clock.nowMs() < known.expiresAtMs) return known.caller;
       remembered.delete(hash);
       // One question to the store however many requests wait for its answer.
       let answer = asking.get(hash);

@@ -39,7 +39,7 @@ export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts
   const running = new Map<boolean, Promise<AuditReport>>();
 
   const run = async (full: boolean): Promise<AuditReport> => {
-    const nowMs = clock.nowMs();
+    const nowMs = clock.steadyMs();
     const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
     // An account and its keys are marked by one command: marks that belong together stand or fall together.
     let group: (typeof marks)[number][number][] = [];

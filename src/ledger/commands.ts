@@ -128,8 +128,8 @@ export interface Heartbeat {
   readonly kind: "heartbeat";
   readonly boot: string;
   readonly leaseMs: number;
-  /** The time of the machine, which is the store's clock where the store is embedded. */
-  readonly nowMs: number;
+  /** The steady time of the process, which is the store's clock where the store is embedded. */
+  readonly steadyMs: number;
 }
 
 /** Says that the process ends in order, or that another found it dead. */

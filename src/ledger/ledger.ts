@@ -94,7 +94,8 @@ export function createLedger({
       model: request.model.id,
       priceRules: rulesText(request.snapshot),
       nowMs,
-      expiresAtMs: nowMs + holdLifetimeMs(),
+      // By whichever clock it lasts longer: it is no less than a request's time, however the machine's was set.
+      expiresAtMs: Math.max(nowMs, clock.steadyMs()) + holdLifetimeMs(),
     };
   };
 

@@ -93,15 +93,15 @@ export function recordAnswer(
   }
 }
 
-/** The time of the store: of its server, or of this machine where the store is embedded. */
-export function storeTime(engine: Engine, nowMs: number): RawBuilder<bigint> {
+/** The time of the store: of its server, or the steady one of this process where the store is embedded. */
+export function storeTime(engine: Engine, steadyMs: number): RawBuilder<bigint> {
   return engine === "postgres"
     ? sql<bigint>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
-    : sql<bigint>`${BigInt(nowMs)}`;
+    : sql<bigint>`${BigInt(steadyMs)}`;
 }
 
 function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
-  return sql<bigint>`${storeTime(engine, command.nowMs)} + ${sql.lit(command.leaseMs)}`;
+  return sql<bigint>`${storeTime(engine, command.steadyMs)} + ${sql.lit(command.leaseMs)}`;
 }
 
 /** A key that was issued before is given back as it is; one of an unknown account gives no row. */

@@ -44,8 +44,8 @@ describeOnEngines("a fact", (engine) => {
 
 describeOnEngines("a process", (engine) => {
   const books = useBooks(engine);
-  const beat = (leaseMs: number, nowMs = 1_000) =>
-    books.run({ kind: "heartbeat", boot: books.id("boot"), leaseMs, nowMs });
+  const beat = (leaseMs: number, steadyMs = 1_000) =>
+    books.run({ kind: "heartbeat", boot: books.id("boot"), leaseMs, steadyMs });
   const lease = async (): Promise<bigint> =>
     (await books.row("processes", "boot_id", books.id("boot"))).lease_until_ms as bigint;
 

@@ -45,6 +45,18 @@ describeOnEngines("a sweeper", (engine) => {
   const lasting = (books: TestBooks, name: string, more: Partial<HoldCredit>): HoldCredit =>
     books.hold(name, 10n, { expectedCost: 4n, expiresAtMs: Date.now() + 3_600_000, ...more });
 
+  test("ends no hold of its own because the machine's time is set forward", async () => {
+    await onBooks(async ({ books, clock, sweeperOf }) => {
+      await books.apply(lasting(books, "own", { boot: "mine" }));
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      clock.jump(86_400_000);
+      await sweeper.sweep();
+      expect(await books.row("holds", "id", books.id("own"))).toMatchObject({ state: "held" });
+      await sweeper.close();
+    });
+  });
+
   test("ends what other runs left behind, and leaves its own", async () => {
     await onBooks(async ({ books, sweeperOf }) => {
       await books.apply(
@@ -111,7 +123,7 @@ describeOnEngines("a sweeper", (engine) => {
       await books.apply(...orphans);
       const sweeper = sweeperOf("mine");
       // Without a sign of life of its own, nothing of the sweeper's is alive on a shared store.
-      await books.run({ kind: "heartbeat", boot: "mine", leaseMs: 600_000, nowMs: Date.now() });
+      await books.run({ kind: "heartbeat", boot: "mine", leaseMs: 600_000, steadyMs: Date.now() });
       expect(await sweeper.sweep()).toBe(1_003);
       expect(await sweeper.sweep()).toBe(0);
     });

@@ -15,7 +15,7 @@ export interface Sweeper {
   start(): Promise<void>;
   /** Ends what can be ended now; returns how many holds, those of tasks included. */
   sweep(): Promise<number>;
-  /** Since when this process was heard of without a break; `undefined` while the store does not hear it. */
+  /** Since when, by the steady clock, this process was heard of without a break; `undefined` while the store does not hear it. */
   heardSinceMs(): number | undefined;
   /** Whether no other process that shares the store lives. */
   isAlone(): Promise<boolean>;
@@ -51,8 +51,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
   const heartbeat = async (): Promise<void> => {
     try {
-      await writer.submit({ kind: "heartbeat", boot: bootId, leaseMs, nowMs: clock.nowMs() });
-      heardSinceMs ??= clock.nowMs();
+      await writer.submit({ kind: "heartbeat", boot: bootId, leaseMs, steadyMs: clock.steadyMs() });
+      heardSinceMs ??= clock.steadyMs();
     } catch (error) {
       heardSinceMs = undefined;
       throw error;
@@ -93,7 +93,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     try {
       await heartbeat();
       // After an outage of the store everybody gets the time to be heard again before anybody is taken for dead.
-      if (heardSinceMs !== undefined && clock.nowMs() - heardSinceMs >= leaseMs) await sweep();
+      if (heardSinceMs !== undefined && clock.steadyMs() - heardSinceMs >= leaseMs) await sweep();
     } catch (error) {
       log.error("the store could not be swept", { error: describeError(error) });
     }
@@ -124,7 +124,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
 async function findAbandoned({ database, engine, clock, bootId }: SweeperParts): Promise<readonly Void[]> {
   const nowMs = clock.nowMs();
-  const now = storeTime(engine, nowMs);
+  const now = storeTime(engine, clock.steadyMs());
   const rows = await database
     .selectFrom("holds")
     .select(["id as hold", "account_id as account", "key_id as key"])
@@ -175,7 +175,7 @@ async function findUnawaited({
     .select(FAILING_COLUMNS)
     .where("awaited_by", "is not", null)
     .where("ended_at_ms", "is", null)
-    .where(isDead({ engine, bootId, now: storeTime(engine, nowMs) }, "tasks.awaited_by"))
+    .where(isDead({ engine, bootId, now: storeTime(engine, clock.steadyMs()) }, "tasks.awaited_by"))
     .orderBy("awaited_by")
     .orderBy("seq")
     .limit(MAX_HOLDS)
@@ -187,9 +187,9 @@ async function findUnawaited({
 async function forgetDead({ database, engine, writer, clock, bootId }: SweeperParts): Promise<void> {
   const isShared = engine === "postgres";
   let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);
-  if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.nowMs()));
+  if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.steadyMs()));
   for (const { boot_id: boot } of await dead.orderBy("lease_until_ms").limit(MAX_HOLDS).execute())
-    await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.nowMs() } : {}) });
+    await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.steadyMs() } : {}) });
 }
 
 async function isAlone({ database, engine, clock, bootId }: SweeperParts): Promise<boolean> {
@@ -198,7 +198,7 @@ async function isAlone({ database, engine, clock, bootId }: SweeperParts): Promi
     .selectFrom("processes")
     .select("boot_id")
     .where("boot_id", "<>", bootId)
-    .where("lease_until_ms", ">", storeTime(engine, clock.nowMs()))
+    .where("lease_until_ms", ">", storeTime(engine, clock.steadyMs()))
     .limit(1)
     .executeTakeFirst();
   return other === undefined;

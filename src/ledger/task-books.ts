@@ -114,7 +114,7 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
     return { answer: { ok: true, epoch } };
   if (task.epoch !== command.seenEpoch || !isFree(state, task, command))
     return { answer: { ok: false, reason: "taken" } };
-  if (command.nowMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
+  if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
   const itself = task.state === "running" && task.provider === command.provider ? 1 : 0;
   const others = (state.running.get(command.provider) ?? 0) - itself;
   if (others >= command.providerLimit) return { answer: { ok: false, reason: "full" } };
@@ -131,13 +131,13 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
 }
 
 /** Whether nobody works on it, as far as can be known. */
-function isFree(state: BooksState, task: TaskRow, { alone, boot, nowMs }: ClaimTask): boolean {
+function isFree(state: BooksState, task: TaskRow, { alone, boot, steadyMs }: ClaimTask): boolean {
   if (task.state === "pending" || (alone && task.owner !== boot)) return true;
-  return (task.leaseUntilMs ?? 0) <= (state.storeMs ?? nowMs);
+  return (task.leaseUntilMs ?? 0) <= (state.storeMs ?? steadyMs);
 }
 
-function leaseEnd(state: BooksState, { nowMs, leaseMs }: ClaimTask | RenewTask): number {
-  return (state.storeMs ?? nowMs) + leaseMs;
+function leaseEnd(state: BooksState, { steadyMs, leaseMs }: ClaimTask | RenewTask): number {
+  return (state.storeMs ?? steadyMs) + leaseMs;
 }
 
 function attempt(state: BooksState, command: AttemptTask): Decided<AttemptTask> {
@@ -185,7 +185,7 @@ function finish(state: BooksState, command: FinishTask): Decided<FinishTask> {
   const task = atEpoch(state, command);
   if (task?.state === "completed") return { answer: { ok: true, charged: task.charge ?? 0n } };
   if (task?.state !== "running") return LOST;
-  if (command.nowMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
+  if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
   const { result, filesUntilMs, nowMs } = command;
   const { charged, effect } = chargeHold(state, holdOf(state, task), { ...command, outcome: "completed" });
   const row: TaskRow = { ...endedAt(task, nowMs), state: "completed", charge: charged, filesUntilMs };

@@ -31,8 +31,9 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly terms: string;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
+  /** By the steady clock. */
   readonly deadlineMs: number;
-  /** It is not to be begun before then; absent: at once. */
+  /** By the steady clock, it is not to be begun before then; absent: at once. */
   readonly readyAtMs?: number;
   /** The request that submits it waits for its end: it is nothing to anybody once this process is dead. */
   readonly awaited?: boolean;
@@ -68,6 +69,8 @@ export interface ClaimTask extends OfTask {
   readonly leaseMs: number;
   /** No other process shares the store: whoever else owned the task is dead. */
   readonly alone: boolean;
+  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  readonly steadyMs: number;
 }
 
 /** Says that the provider is about to be sent the task, for the `attempt`th time. */
@@ -93,6 +96,8 @@ export interface NoteJob extends OfRun {
 export interface RenewTask extends OfRun {
   readonly kind: "renew";
   readonly leaseMs: number;
+  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  readonly steadyMs: number;
 }
 
 /** Gives a running task up for any other process to take at once. */
@@ -103,6 +108,8 @@ export interface ReleaseTask extends OfRun {
 /** Ends a running task with its result, and charges what was used. */
 export interface FinishTask extends OfRun {
   readonly kind: "finish";
+  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  readonly steadyMs: number;
   /** JSON of a `TaskResult`. */
   readonly result: string;
   readonly filesUntilMs: number;

@@ -10,6 +10,7 @@ const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
 /** Gathers for no time at all. */
 const pace: Clock = {
   nowMs: () => 0,
+  steadyMs: () => 0,
   setTimer(_, run) {
     queueMicrotask(run);
     return { cancel: () => {} };

@@ -120,14 +120,14 @@ async function attempt(
   batch: readonly Waiting[],
 ): Promise<readonly Outcome[]> {
   const commands = batch.map((item) => item.command);
-  const startedMs = pace.nowMs();
+  const startedMs = pace.steadyMs();
   for (let tries = 1; ; tries += 1) {
     try {
       return await executor.execute(commands);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       log.error("the ledger's writer failed", { error: reason });
-      if (tries === MAX_ATTEMPTS || pace.nowMs() - startedMs > GIVE_UP_MS)
+      if (tries === MAX_ATTEMPTS || pace.steadyMs() - startedMs > GIVE_UP_MS)
         return commands.map(() => ({ failure: reason, passing: true }));
     }
   }

@@ -12,6 +12,8 @@ import { createSlidingWindow, type SlidingWindow, WINDOW_MS } from "./window.ts"
 export interface Limiter {
   /** One decision on all limits of a key: a request that one of them refuses uses nothing of the others. */
   admit(request: LimitedRequest): Pass | LimitRefusal;
+  /** What would refuse the smallest request of a key now. Nothing is counted. */
+  look(keyId: string, limits: KeyLimits): LimitRefusal | undefined;
   /** How a key stands now against those of its limits that are by the minute. */
   stateOf(keyId: string, limits: KeyLimits): LimitState;
   /** How many keys something is known of. */
@@ -62,7 +64,6 @@ interface KeyUse {
 
 /** A limiter of this process. Keys without use in the last minute are forgotten. */
 export function createLimiter(clock: Clock): Limiter {
-  const steadyClock = createSteadyClock(clock);
   /** The key that was not used for longest is the first. */
   const uses = new Map<string, KeyUse>();
 
@@ -95,7 +96,7 @@ export function createLimiter(clock: Clock): Limiter {
 
   return {
     admit({ keyId, limits, inputTokens, outputTokens }) {
-      const { nowMs } = steadyClock.now();
+      const nowMs = clock.steadyMs();
       forgetIdle(nowMs);
       const use = useOf(keyId, nowMs);
       const guess = Math.max(inputTokens, Math.min(inputTokens + outputTokens, limits.tokensPerMinute ?? 0));
@@ -111,7 +112,7 @@ export function createLimiter(clock: Clock): Limiter {
           if (ended) return;
           ended = true;
           use.underWay -= 1;
-          use.lastUsedMs = steadyClock.now().nowMs;
+          use.lastUsedMs = clock.steadyMs();
           if (entry === undefined || used === "as_guessed") return;
           use.tokens.correct(entry, used.input - guess);
           if (used.output > 0) use.tokens.add(use.lastUsedMs, used.output);
@@ -119,12 +120,19 @@ export function createLimiter(clock: Clock): Limiter {
       };
     },
 
+    look(keyId, limits) {
+      const use = uses.get(keyId);
+      if (use === undefined) return undefined;
+      return refusalOf(use, limits, { nowMs: clock.steadyMs(), inputTokens: 1, guess: 1 });
+    },
+
     get size() {
       return uses.size;
     },
 
     stateOf(keyId, limits) {
-      const { nowMs, aheadMs } = steadyClock.now();
+      const nowMs = clock.steadyMs();
+      const aheadMs = nowMs - clock.nowMs();
       const use = uses.get(keyId);
       const stand = (limit: number | null, window: SlidingWindow | undefined): LimitWindow | undefined => {
         if (limit === null) return undefined;
@@ -167,19 +175,4 @@ function refusalOf(
   ];
   const [limit, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest));
   return retryAfterMs === 0 ? undefined : { ok: false, limit, retryAfterMs };
-}
-
-/** A clock that does not go back: when the machine's does, it goes on from where it was. */
-function createSteadyClock(clock: Clock) {
-  let lastMs = -Infinity;
-  let aheadMs = 0;
-  return {
-    /** The time, and how far it is ahead of the machine's. */
-    now(): { readonly nowMs: number; readonly aheadMs: number } {
-      const machineMs = clock.nowMs();
-      if (machineMs + aheadMs < lastMs) aheadMs = lastMs - machineMs;
-      lastMs = machineMs + aheadMs;
-      return { nowMs: lastMs, aheadMs };
-    },
-  };
 }

@@ -30,6 +30,8 @@ export interface ChatDialect {
   readonly imageSignatures: boolean;
   /** The fields by which it is asked to think. */
   readonly thinking: ThinkingFields;
+  /** Whether the bound on output counts reasoning too; else reasoning comes on top of it. */
+  readonly boundsReasoning: boolean;
   /** Choices of tools that it can do: any; any but one by name; not being forced to call one; nor being kept from it. */
   readonly toolChoice: "full" | "words" | "auto_none" | "auto";
   /** Whether `response_format` may be a JSON schema. */
@@ -85,6 +87,7 @@ export const OPEN_CHAT: ChatDialect = {
   messageImages: true,
   imageSignatures: true,
   thinking: { effort: "reasoning_effort" },
+  boundsReasoning: true,
   toolChoice: "full",
   jsonSchema: true,
   jsonObject: true,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
-import { type Checker, faultSentence } from "../core/schema.ts";
+import type { Checker } from "../core/schema.ts";
+import { type MeantField, schemaRefusal, unknownField } from "./meant-field.ts";
 import { invalid, type RequestJson, withoutNulls } from "./request-json.ts";
-import { printable } from "./rewrite.ts";
 
 /** A body whose fields are of the interface, and what of it was left out. */
 export interface MediaBody<Fields> {
@@ -13,6 +13,8 @@ export interface MediaBody<Fields> {
 export interface BodyForm<Fields> {
   readonly checker: Checker<Fields>;
   readonly names: ReadonlySet<string>;
+  /** What is meant by a name that is none of them. */
+  readonly meant: MeantField;
   /** What the endpoint makes, in the plural. */
   readonly makes: string;
   /** The one spelling of a value that the interface lists; anything that is none stays as it is. */
@@ -40,11 +42,10 @@ export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>)
     } else if (!STREAM_FIELDS.has(name)) unknown.push(name);
   }
   if (!form.checker.accepts(fields)) {
-    const fault = form.checker.faultOf(fields);
-    throw invalid(faultSentence(fault), fault.path);
+    throw schemaRefusal(form.checker.faultOf(fields), given, form.meant);
   }
   refuseOddText(fields, "");
-  return { fields, warnings: warningsOf(unknown, form.makes) };
+  return { fields, warnings: warningsOf(unknown, form) };
 }
 
 /** Objects of a list without members that are null, and without those that nobody knows, which are noted. */
@@ -67,10 +68,13 @@ function knownMembers(
 /** As many as a reader reads; a body can have very many. */
 const MOST_WARNINGS = 8;
 
-function warningsOf(unknown: readonly string[], makes: string): readonly string[] {
+function warningsOf(
+  unknown: readonly string[],
+  { makes, meant }: Pick<BodyForm<unknown>, "makes" | "meant">,
+): readonly string[] {
   const told = unknown
     .slice(0, MOST_WARNINGS)
-    .map((name) => `${printable(name)} was left out: it is not a field of requests for ${makes}`);
+    .map((name) => unknownField(name, `requests for ${makes}`, meant(name)));
   const more = unknown.length - told.length;
   return more === 0
     ? told

@@ -1,3 +1,4 @@
+import type { TSchema } from "typebox";
 import type { MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { ImageSize } from "../core/image-size.ts";
@@ -33,16 +34,45 @@ export interface RelayProtocol {
   readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError;
   /** The body of an error answer, as the clients of this format read it. */
   encodeError(error: GatewayError, requestId: string): JsonObject;
+  /** What that body is. */
+  readonly errorSchema: TSchema;
   /** The headers by which clients of this format see how their key stands against its limits. */
   limitHeaders(state: LimitState, nowMs: number): Readonly<Record<string, string>>;
+}
+
+/** How the tokens of a request are counted in a format that has a call for that. Pure, as the format itself. */
+export interface TokenCounter {
+  /** The format whose clients ask. */
+  readonly protocol: RelayProtocol;
+  /** Path under a provider's base address at which it counts, and does nothing else. */
+  upstreamPath(upstreamId: string): string;
+  /** Parses and checks a request to count. Throws a `GatewayError` that names the field at fault. */
+  readRequest(wire: WireRequest): RelayRequest;
+  /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
+  upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
+  /** What a provider's answer has in the place of the count, whatever that is. */
+  countIn(answer: JsonObject): unknown;
+  /** An answer with a count of ours. */
+  encodeCount(tokens: InputCount): JsonObject;
+}
+
+/** Input tokens of one request. */
+export interface InputCount {
+  readonly total: number;
+  /** Each kind of input that there is some of; they come to the total. */
+  readonly byKind: Readonly<Partial<Record<Modality, number>>>;
 }
 
 /** What a client sent. */
 export interface WireRequest {
   readonly body: Uint8Array;
+  /** Written here, of a body that was within its bounds: it may have more values than that. */
+  readonly isOwn?: boolean;
   readonly headers: Headers;
   /** What the path said, in the format whose path names the model and the verb. */
   readonly address?: { readonly model: string; readonly stream: boolean };
+  /** Told what the body says in `model`, before anything is checked: a refusal is logged with it. */
+  readonly asked?: (model: unknown) => void;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
@@ -65,6 +95,8 @@ export interface Demand {
   readonly mediaBytes: number;
   /** Output tokens the caller set as the most, per choice. */
   readonly maxOutputTokens?: number;
+  /** Reasoning tokens per choice that come on top of any bound on output; without an end where nothing bounds them. */
+  readonly reasoningOnTop?: number;
   readonly choices: number;
   /** Web searches that the provider may make for it. */
   readonly webSearches: number;
@@ -118,7 +150,7 @@ export interface AnswerContext {
   /** Fallback for the id of chunks when upstream sends none. */
   readonly requestId: string;
   readonly nowSec: number;
-  /** How many choices were asked for: a stream that ends before all have begun is not whole. */
+  /** How many choices were asked for: a stream that is cut before all have begun is not whole. */
   readonly choices: number;
   /** Input tokens to state when upstream counts nothing. */
   readonly expectedInput: number;
@@ -142,8 +174,8 @@ export interface RelayAnswer {
 export interface RelayStream {
   /** Upstream's bytes in, the client's bytes out; `undefined` when there is nothing to send yet. */
   push(bytes: Uint8Array): Uint8Array | undefined;
-  /** Upstream has ended; the last event may lack its blank line. */
-  end(): Uint8Array | undefined;
+  /** Upstream has ended; the last event may lack its blank line. `told`: by its own word, so that nothing was cut. */
+  end(told: boolean): Uint8Array | undefined;
   /** Something of the answer itself (not a comment, not an empty first chunk) has come. */
   readonly hasContent: boolean;
   /** Chunks of the answer so far; comments do not count. */

@@ -54,6 +54,7 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
     case "content_moderation":
       return new GatewayError(meaning, shownMessage(said.message, meaning, context), {
         cause,
+        foreign: true,
         ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
     case "overloaded_error":

@@ -1,4 +1,4 @@
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, quoted } from "../core/errors.ts";
 import {
   eachMember,
   findDuplicateKey,
@@ -9,6 +9,7 @@ import {
   readMembers,
 } from "../core/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import type { WireRequest } from "./protocol.ts";
 
 /** A body that is a JSON object: its value, its bytes, and where its members stand in them. */
 export interface RequestJson {
@@ -18,26 +19,43 @@ export interface RequestJson {
   readonly byName: ReadonlyMap<string, Member>;
 }
 
-/** Nesting that any request needs, with room; deeper is an attack on whoever serialises it next. */
-const MAX_DEPTH = 64;
+/**
+ * Nesting that any request needs, with room; deeper is an attack on whoever serialises it next. And values in one body:
+ * parsing cost grows with these, not with bytes.
+ */
+export const BOUNDS = { depth: 64, values: 200_000 };
 
-/** Values in one body: parsing cost grows with these, not with bytes. */
-const MAX_VALUES = 200_000;
+/** What a translation makes of so much: arguments that were text become levels, results of tools become objects. */
+const OWN_BOUNDS = { depth: BOUNDS.depth + 16, values: BOUNDS.values * 8 };
+
+/** What is read of a request here. */
+type BodyOfRequest = Pick<WireRequest, "body" | "asked" | "isOwn">;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Scans the body once, within limits, and parses it once. Throws a `GatewayError` for what is no JSON object, or
- * has a member twice.
+ * Scans the body once, within limits, and parses it once; tells `asked` of its `model`. Throws a `GatewayError` for
+ * what is no JSON object, or has a member twice.
  */
-export function readRequestJson(bytes: Uint8Array): RequestJson {
-  const scan = openScan(bytes, bytes.length, MAX_DEPTH, MAX_VALUES);
+export function readRequestJson({ body: bytes, asked, isOwn = false }: BodyOfRequest): RequestJson {
+  const { depth, values } = isOwn ? OWN_BOUNDS : BOUNDS;
+  const scan = openScan(bytes, bytes.length, depth, values);
   const members = readMembers(scan);
   if (members === undefined) throw unreadable(scan);
   const byName = indexMembers(bytes, members);
   const value = parse(bytes);
   if (!isJsonObject(value)) throw invalid("The body must be a JSON object.");
+  asked?.(value.model);
   return { value, bytes, members, byName };
+}
+
+/** The object that is the value of the member `at` under `name`, as a body of its own. */
+export function bodyWithin({ value, bytes }: RequestJson, name: string, at: Member): RequestJson {
+  const own = bytes.subarray(at.valueStart, at.valueEnd);
+  const members = readMembers(openScan(own, own.length));
+  const inner = value[name];
+  if (members === undefined || !isJsonObject(inner)) throw new Error("The member is no object.");
+  return { value: inner, bytes: own, members, byName: indexMembers(own, members) };
 }
 
 /** A 400 that names a field. */
@@ -54,7 +72,7 @@ export function indexMembers(bytes: Uint8Array, members: readonly Member[]): Rea
   for (const member of members) {
     const name = memberName(bytes, member.keyStart, member.keyEnd);
     if (byName.has(name))
-      throw invalid(`${name.slice(0, 64)} stands twice in the body: send it once.`, name.slice(0, 64));
+      throw invalid(`${quoted(name)} stands twice in the body: send it once.`, name.slice(0, 64));
     byName.set(name, member);
   }
   return byName;
@@ -79,7 +97,7 @@ export function refuseTwiceWithin(json: RequestJson, name: string, levels: numbe
   if (at === undefined) return;
   const twice = findDuplicateKey(openScan(json.bytes, at.valueEnd), at.valueStart, levels);
   if (twice === undefined) return;
-  throw invalid(`${twice.slice(0, 64)} stands twice in one object of ${name}: send it once.`, name);
+  throw invalid(`${quoted(twice)} stands twice in one object of ${name}: send it once.`, name);
 }
 
 /** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
@@ -108,9 +126,9 @@ function parse(bytes: Uint8Array): unknown {
 function unreadable(scan: JsonScan): GatewayError {
   switch (scan.failure) {
     case "depth":
-      return invalid(`The body nests deeper than ${MAX_DEPTH} levels.`);
+      return invalid(`The body nests deeper than ${BOUNDS.depth} levels.`);
     case "values":
-      return new GatewayError("input_too_large", `The body has more than ${MAX_VALUES} JSON values.`);
+      return new GatewayError("input_too_large", `The body has more than ${BOUNDS.values} JSON values.`);
     case "syntax":
       return invalid("The body is not valid JSON.");
     case "":

@@ -1,7 +1,10 @@
 import type { Member } from "../core/json-scan.ts";
 import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
+import { createMeantField, type MeantField, unknownField } from "./meant-field.ts";
+import { printable } from "./printable.ts";
 import type { RelayTarget } from "./protocol.ts";
 import { invalid, type RequestJson } from "./request-json.ts";
+import { MOST_WARNINGS } from "./warnings.ts";
 
 /**
  * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its
@@ -18,8 +21,8 @@ export type FieldRule =
   | { readonly rule: "gateway" }
   | { readonly rule: "preview" };
 
-/** The fields of one format. */
-export interface FieldTable {
+/** What a table of fields is made of. */
+interface FieldTableParts {
   /** As a sentence names the format: `it is not a field of chat completions`. */
   readonly format: string;
   /** The object that the fields stand in, for sentences; absent for the request itself. */
@@ -27,6 +30,19 @@ export interface FieldTable {
   /** The name that the table has for a field which may be spelled in more than one way. */
   readonly canonical?: (name: string) => string;
   readonly fields: Readonly<Record<string, FieldRule>>;
+  /** What other interfaces call a field of this one, as `createMeantField` takes it. */
+  readonly otherNames?: Readonly<Record<string, string>>;
+}
+
+/** The fields of one format. */
+export interface FieldTable extends Omit<FieldTableParts, "otherNames"> {
+  /** What is meant by a name that is no field. */
+  readonly meant: MeantField;
+}
+
+/** A table that knows what is meant by the other names of its fields, and by these in another spelling. */
+export function createFieldTable({ otherNames = {}, ...table }: FieldTableParts): FieldTable {
+  return { ...table, meant: createMeantField(Object.keys(table.fields), otherNames) };
 }
 
 /** Changes gathered for one body. */
@@ -43,6 +59,16 @@ export interface Rewrite {
 /** A rewrite that changes nothing yet. */
 export function openRewrite(): Rewrite {
   return { remove: new Set(), replace: new Map(), rename: new Map(), append: [], within: [], warnings: [] };
+}
+
+/** Adds changes inside members that stay. There may be very many of them. */
+export function addWithin(rewrite: Rewrite, edits: readonly Edit[]): void {
+  for (const edit of edits) rewrite.within.push(edit);
+}
+
+/** Tells of a change, as long as somebody reads it. */
+export function tell(rewrite: Rewrite, sentence: () => string): void {
+  if (rewrite.warnings.length < MOST_WARNINGS) rewrite.warnings.push(sentence());
 }
 
 /** The bytes with the changes made. */
@@ -62,7 +88,7 @@ export function rewritten(json: RequestJson, rewrite: Rewrite): Uint8Array {
 export function checkFields(
   json: RequestJson,
   target: RelayTarget,
-  { format, within, canonical = itself, fields }: FieldTable,
+  { format, within, canonical = itself, fields, meant }: FieldTable,
   rewrite: Rewrite,
   judge: (name: string, at: Member) => void = () => {},
 ): void {
@@ -73,11 +99,11 @@ export function checkFields(
     const field = Object.hasOwn(fields, known) ? fields[known] : undefined;
     if (target.model.ignoredParameters.some((ignored) => canonical(ignored) === known)) {
       rewrite.remove.add(at);
-      rewrite.warnings.push(`${printable(path)} was left out: ${target.model.id} does not take it`);
+      tell(rewrite, () => `${printable(path)} was left out: ${target.model.id} does not take it`);
     } else if (field === undefined) {
       if (target.unknownFields === "pass") continue;
       rewrite.remove.add(at);
-      rewrite.warnings.push(`${printable(path)} was left out: it is not a field of ${format}`);
+      tell(rewrite, () => unknownField(path, format, meant(name)));
     } else if (field.rule === "priced" && !field.freeValues.includes(json.value[name])) {
       throw invalid(
         `${path} changes the price, and ${target.model.id} has no price for it: leave it out.`,
@@ -93,9 +119,4 @@ const itself = (name: string): string => name;
 /** Whether the model's data says that it does not take this field. */
 export function ignores(target: RelayTarget, name: string): boolean {
   return target.model.ignoredParameters.includes(name);
-}
-
-/** A name as it can stand in a header. */
-export function printable(name: string): string {
-  return name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 64);
 }

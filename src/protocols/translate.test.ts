@@ -51,3 +51,18 @@ describe("a translated request costs what its provider will count", () => {
     expect([unbounded.at.maxOutputTokens, unbounded.sent.maxOutputTokens]).toEqual([undefined, 8_000]);
   });
 });
+
+test("a request that is within the bounds of a body is not refused for what its translation comes to", () => {
+  const way = servedBy("compat_chat_completions", "compat_messages");
+  const calls = Array.from({ length: 30_000 }, (_, i) => ({
+    id: `c${i}`,
+    type: "function",
+    function: { name: "f", arguments: "{}" },
+  }));
+  const request = chatCompletions.readRequest(
+    wireRequest({ ...BODY, messages: [...BODY.messages, { role: "assistant", tool_calls: calls }] }),
+  );
+  const { body } = way?.upstreamBody(request, TARGET) ?? {};
+  const { messages: sent } = JSON.parse(new TextDecoder().decode(body));
+  expect([sent[1].content.length, sent[2].content.length]).toEqual([30_000, 30_000]);
+});

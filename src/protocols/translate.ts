@@ -133,6 +133,7 @@ function writeRequest(
   const body = { ...encoded.body, ...client.addressIn(target.model.id, stream) };
   const wire = {
     body: encoder.encode(JSON.stringify(body)),
+    isOwn: true,
     headers: NO_HEADERS,
     address: { model: target.model.id, stream },
   };
@@ -165,7 +166,7 @@ function translateStream(to: EventEncoder, client: ClientEnd, context: AnswerCon
   };
   return {
     push: (bytes) => translated(from.push(bytes)),
-    end: () => translated(from.end()),
+    end: (told) => translated(from.end(told)),
     get hasContent() {
       return from.hasContent;
     },

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Answer, jsonAnswer } from "../../test/upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../test/upstream/double.ts";
+import { answerAtOnce, neverRead, resetUpload } from "../../test/upstream/admission.ts";
+import { createGate } from "../../test/upstream/gate.ts";
 import { redirectTo, resetAt } from "../../test/upstream/faults.ts";
+import { handOver } from "../core/handover.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/hold.ts";
 import { type CallFault, callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
@@ -67,9 +70,43 @@ describe("a call to a provider", () => {
     expect(double.requests).toHaveLength(1);
   });
 
+  test("with a large body is one request of its length, and the body is let go of once it was sent", async () => {
+    const body = Uint8Array.from({ length: 3_000_001 }, (_, i) => i % 251);
+    let sent = 0;
+    const answer = await call("/a", { body: handOver(body), onSent: () => (sent += 1) });
+    const [request] = double.requests;
+    expect([answer.status, sent]).toEqual([200, 1]);
+    expect(request?.header("content-length")).toBe("3000001");
+    expect(request?.header("transfer-encoding")).toBeUndefined();
+    expect(Buffer.compare(request?.body ?? new Uint8Array(), body)).toBe(0);
+  });
+
+  test("whose large body nobody takes is ended by an answer, a reset or its caller, and the body is let go of", async () => {
+    const body = new Uint8Array(30_000_000);
+    let sent = 0;
+    const send = (signal = new AbortController().signal) =>
+      call("/a", { body: handOver(body), onSent: () => (sent += 1), signal });
+    double.admit(() => answerAtOnce(jsonAnswer(413, { error: "large" })));
+    expect((await send()).status).toBe(413);
+    double.admit(() => resetUpload(1_000_000));
+    expect(callFault(await send().catch((error: unknown) => error))).toBe("unknown");
+    const controller = new AbortController();
+    const gate = createGate();
+    double.admit(() => neverRead(gate));
+    const waiting = send(controller.signal).catch((error: unknown) => error);
+    await double.waitForRequest(3);
+    controller.abort(new Error("left"));
+    expect(await waiting).toEqual(new Error("left"));
+    gate.release();
+    expect(sent).toBe(3);
+  });
+
   test("has its method, and a content type where it has a body", async () => {
     for (const method of ["GET", "DELETE", "PUT", "POST"] as const)
-      await call("/a", { method, ...(method === "GET" ? {} : { body: new TextEncoder().encode("{}") }) });
+      await call("/a", {
+        method,
+        ...(method === "GET" ? {} : { body: handOver(new TextEncoder().encode("{}")) }),
+      });
     expect(double.requests.map((request) => [request.method, request.header("content-type")])).toEqual([
       ["GET", undefined],
       ["DELETE", "application/json"],

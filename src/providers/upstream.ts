@@ -1,11 +1,14 @@
 import { joinBytes } from "../core/bytes.ts";
 import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
+import type { Handover } from "../core/handover.ts";
 import type { Hold } from "../core/hold.ts";
+import { inPieces } from "../runtime/pieces.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
+import { type CountPermit, spendPermit } from "./count-permit.ts";
 import type { Provider } from "./provider.ts";
 
-/** One paid call to a provider. */
+/** One call to a provider. */
 export interface UpstreamCall {
   /** Of language models or of media. */
   readonly provider: Pick<Provider, "baseUrl" | "headers" | "transport">;
@@ -16,7 +19,9 @@ export interface UpstreamCall {
   /** Headers beside the provider's own. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; absent for a call that has none. */
-  readonly body?: Uint8Array;
+  readonly body?: Handover<Uint8Array>;
+  /** Told once nothing of a large body is held any more. A small one is kept until the answer has ended. */
+  readonly onSent?: () => void;
   readonly stream: boolean;
   readonly signal: AbortSignal;
 }
@@ -27,6 +32,8 @@ export interface UpstreamAnswer {
   readonly contentType: string;
   readonly retryAfter: string | null;
   header(name: string): string | null;
+  /** Whether the framing says where the body ends, so that an end before it is a failure. Else a cut looks like the end. */
+  readonly tellsItsEnd: boolean;
   /**
    * The whole body. Rejects with `upstream_error` beyond `maxBytes`, or when the connection breaks. `makeRoom` is waited
    * for before so many bytes more are held.
@@ -41,36 +48,49 @@ export interface UpstreamAnswer {
 type MakeRoom = (bytes: number) => Promise<void>;
 
 /**
- * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, so that
- * no call can be made without one; redirects are answers, not followed. Rejects with `upstream_error` when
- * no answer came, or with the signal's reason when that ended it.
+ * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, or the
+ * permit of the one call that is free, so that no call can be made without either; redirects are answers, not followed.
+ * Rejects with `upstream_error` when no answer came, or with the signal's reason when that ended it.
  */
-export async function callUpstream(_paidBy: Hold, call: UpstreamCall): Promise<UpstreamAnswer> {
+export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCall): Promise<UpstreamAnswer> {
+  spendPermit(paidBy, call);
   const { provider, signal } = call;
-  const url = addressOf(provider.baseUrl, call.path);
-  const request: OutboundRequest = {
-    method: call.method ?? "POST",
-    headers: {
-      ...call.headers,
-      ...provider.headers,
-      ...(call.body === undefined ? {} : { "content-type": "application/json" }),
-      accept: call.stream ? "text/event-stream" : "application/json",
-      "accept-encoding": "identity",
-      "user-agent": "switchyard",
-    },
-    ...(call.body === undefined ? {} : { body: call.body }),
-    signal,
+  const headers = {
+    ...call.headers,
+    ...provider.headers,
+    ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+    accept: call.stream ? "text/event-stream" : "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "switchyard",
   };
+  const url = addressOf(provider.baseUrl, call.path);
   let response: Response;
   try {
-    response = await (provider.transport === undefined
-      ? fetchOnce(url, request)
-      : provider.transport(url, request));
+    response = await send(url, headers, call);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     throw cause instanceof GatewayError ? cause : unreachable(cause);
   }
-  return openAnswer(response, signal);
+  return openAnswer(response, signal, provider.transport !== undefined);
+}
+
+/** Beyond this a body is sent in pieces, so that nobody keeps it while the answer comes. */
+const LARGE_BYTES = 256 * 1024;
+
+/** Gives a request to the network, or to the provider's server in this process. */
+function send(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { provider, method = "POST", signal, onSent = () => {}, ...call }: UpstreamCall,
+): Promise<Response> {
+  const request = { method, headers, signal };
+  const body = call.body?.take();
+  if (provider.transport !== undefined)
+    return provider.transport(url, body === undefined ? request : { ...request, body });
+  if (body === undefined) return fetchOnce(url, request);
+  if (body.length <= LARGE_BYTES) return fetchOnce(url, { ...request, body });
+  const sized = { ...headers, "content-length": String(body.length) };
+  return fetchOnce(url, { ...request, headers: sized, body: inPieces(body, onSent) });
 }
 
 /** Where a call goes. A provider that names another server than its own is not given the credential for it. */
@@ -122,13 +142,16 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 /** Errors of a certificate or of the handshake: OpenSSL's names and those of Node. */
 const UNTRUSTED = /CERT|^EPROTO$|^ERR_TLS_|^ERR_SSL_|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
 
-function openAnswer(response: Response, signal: AbortSignal): UpstreamAnswer {
+const FRAMING = ["transfer-encoding", "content-length"];
+
+function openAnswer(response: Response, signal: AbortSignal, inProcess: boolean): UpstreamAnswer {
   const failureOf = (cause: unknown): Error => (signal.aborted ? (signal.reason as Error) : broken(cause));
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
     retryAfter: response.headers.get("retry-after"),
     header: (name) => response.headers.get(name),
+    tellsItsEnd: inProcess || FRAMING.some((name) => response.headers.has(name)),
     open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
     failureOf,
     async readAll(maxBytes, makeRoom = async () => {}) {

@@ -11,7 +11,7 @@ test("a file that is removed before its first byte is sent is a 404, never a sho
   const listener = serve({
     hostname: "127.0.0.1",
     port: 0,
-    maxBodyBytes: 0,
+    stallSec: 60,
     handle(request) {
       writeFileSync(path, "0123456789");
       const response = new Response(fileSlice(path, 2, 6), { status: 206 });

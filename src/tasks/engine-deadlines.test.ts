@@ -79,6 +79,39 @@ describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
     });
   });
 
+  for (const jumpMs of [86_400_000, -86_400_000]) {
+    const way = jumpMs > 0 ? "forward" : "back";
+
+    test(`comes when it would have, though the machine's time is set ${way}: for a task that waits and one that runs`, async () => {
+      const process = await started({ settings: { runningPerProcess: 1 } });
+      const running = await process.submit({ timeoutSec: 60 });
+      const { run } = await runOf(process, running);
+      const waiting = await process.submit({ timeoutSec: 60 });
+      await station().pass(30_000);
+      station().clock.jump(jumpMs);
+      await station().pass(29_000);
+      expect(run.signal.aborted).toBe(false);
+      expect([await isEnded(running), await isEnded(waiting)]).toEqual([false, false]);
+      await station().pass(1_000);
+      expect((run.signal.reason as TaskStop).reason).toBe("deadline");
+      await station().passing(() => isEnded(waiting), 4_000);
+      expect(await station().row(waiting.id)).toMatchObject({ error_type: "timeout_error" });
+    });
+
+    test(`refuses no result because the machine's time is set ${way}, and nobody else takes the task`, async () => {
+      const process = await started();
+      const task = await process.submit({ timeoutSec: 60 });
+      const { end } = await runOf(process, task);
+      station().clock.jump(jumpMs);
+      await station().pass(20_000);
+      expect(process.sent.filter(({ kind }) => kind === "claim").length).toBe(1);
+      end(completed());
+      await until(() => isEnded(task));
+      expect(await station().row(task.id)).toMatchObject({ state: "completed", charge: 5n });
+      expect((await process.tasks.find(task.kind, task.id, task.accountId))?.result?.files.length).toBe(1);
+    });
+  }
+
   describe("of a task that runs", () => {
     test("stops its run, which has time to stop its provider", async () => {
       const process = await started();

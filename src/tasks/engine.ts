@@ -53,7 +53,7 @@ export function createEngine(parts: EngineParts): Engine {
   // That of the start: a shorter one would run out before the round that is to renew it.
   const { leaseMs } = settings();
   const running = createRunning({ ...parts, leaseMs }, wake);
-  const queue = createQueue({ database, storeEngine, bootId, providerOf, nowMs: () => clock.nowMs() });
+  const queue = createQueue({ database, storeEngine, bootId, providerOf, steadyMs: () => clock.steadyMs() });
   const overdue = createOverdue({ ...parts, running });
   const retention = createRetention(parts);
 

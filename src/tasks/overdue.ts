@@ -87,13 +87,13 @@ export function createOverdue(parts: OverdueParts): Overdue {
 /** Tasks to be failed, the longest overdue first. */
 async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
   const { database, storeEngine, bootId, clock, running } = parts;
-  const nowMs = clock.nowMs();
+  const steadyMs = clock.steadyMs();
   const rows = await database
     .selectFrom("tasks")
     .select([...FAILING_COLUMNS, "timeout_sec"])
     .where("ended_at_ms", "is", null)
-    .where("deadline_ms", "<=", BigInt(nowMs))
-    .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, nowMs })]))
+    .where("deadline_ms", "<=", BigInt(steadyMs))
+    .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, steadyMs })]))
     .orderBy("deadline_ms")
     // What runs here may stand before all that nobody runs.
     .limit(MAX_TASKS + running.count())
@@ -102,6 +102,10 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
     .filter(({ id }) => !running.has(id))
     .slice(0, MAX_TASKS)
     .map((row) =>
-      failTask(row, { type: "timeout_error", message: timeoutMessage(Number(row.timeout_sec)), nowMs }),
+      failTask(row, {
+        type: "timeout_error",
+        message: timeoutMessage(Number(row.timeout_sec)),
+        nowMs: clock.nowMs(),
+      }),
     );
 }

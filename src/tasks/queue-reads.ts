@@ -121,14 +121,14 @@ export function headsQuery(database: Database, after: Placed | undefined, maxLin
     .orderBy("heads.place");
 }
 
-/** What stands in a line behind its `head` and may be begun at `nowMs`, at most `limit` tasks. */
+/** What stands in a line behind its `head` and may be begun at `steadyMs`, at most `limit` tasks. */
 export async function readLine(database: Database, head: Placed, bounds: LineBounds): Promise<Placed[]> {
   return (await lineQuery(database, head, bounds).execute()).map(placed);
 }
 
 /** Up to when, and how far, a line is read. */
 interface LineBounds {
-  readonly nowMs: number;
+  readonly steadyMs: number;
   readonly limit: number;
 }
 
@@ -136,7 +136,7 @@ interface LineBounds {
 export function lineQuery(
   database: Database,
   { seq, task: { accountId, kind, model, readyAtMs } }: Placed,
-  { nowMs, limit }: LineBounds,
+  { steadyMs, limit }: LineBounds,
 ) {
   return database
     .selectFrom("tasks")
@@ -146,7 +146,7 @@ export function lineQuery(
     .where("kind", "=", kind)
     .where("model", "=", model)
     .where(sql<boolean>`(ready_at_ms, seq) > (${BigInt(readyAtMs)}, ${seq})`)
-    .where("ready_at_ms", "<=", BigInt(nowMs))
+    .where("ready_at_ms", "<=", BigInt(steadyMs))
     .orderBy("ready_at_ms")
     .orderBy("seq")
     .limit(limit);
@@ -172,7 +172,7 @@ export async function countRunning(database: Database): Promise<readonly Busy[]>
 export interface LeaseView {
   readonly storeEngine: StoreEngine;
   readonly bootId: string;
-  readonly nowMs: number;
+  readonly steadyMs: number;
 }
 
 /** Running tasks that their process has left behind and whose deadline has not come, at most `limit`. */
@@ -186,7 +186,7 @@ export async function findOrphans(
     .select(COLUMNS)
     .where("state", "=", RUNNING)
     .where(isLeft(view))
-    .where("deadline_ms", ">", BigInt(view.nowMs))
+    .where("deadline_ms", ">", BigInt(view.steadyMs))
     .orderBy("lease_until_ms")
     .limit(limit)
     .execute();
@@ -197,8 +197,8 @@ export async function findOrphans(
  * Whether a running task has been left behind: its lease has run out by the store's clock. A store that belongs to one
  * process alone knows at once: any other owner is dead.
  */
-export function isLeft({ storeEngine, bootId, nowMs }: LeaseView): RawBuilder<boolean> {
-  const isOver = sql<boolean>`lease_until_ms < ${storeTime(storeEngine, nowMs)}`;
+export function isLeft({ storeEngine, bootId, steadyMs }: LeaseView): RawBuilder<boolean> {
+  const isOver = sql<boolean>`lease_until_ms < ${storeTime(storeEngine, steadyMs)}`;
   return storeEngine === "sqlite" ? sql<boolean>`(${isOver} or owner <> ${bootId})` : isOver;
 }
 

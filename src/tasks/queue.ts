@@ -40,7 +40,7 @@ export interface Queue {
 export interface QueueParts {
   readonly database: Database;
   readonly storeEngine: StoreEngine;
-  readonly nowMs: () => number;
+  readonly steadyMs: () => number;
   readonly bootId: string;
   readonly providerOf: ProviderOf;
   /** Lines that are read in one go; for tests. */
@@ -73,10 +73,10 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
     if (heads.length === 0) return [];
     const order = createFairOrder([...(await countRunning(database)), ...picked.map(busyWith)]);
     const lines = new Map<Line, Waiting>();
-    const nowMs = parts.nowMs();
+    const steadyMs = parts.steadyMs();
     for (const head of heads) {
       const { seq, task } = head;
-      if (nowMs < task.readyAtMs) continue;
+      if (steadyMs < task.readyAtMs) continue;
       const served = providerOf(task.kind, task.model);
       if (served === undefined) continue;
       const { accountId, kind, model } = task;
@@ -91,9 +91,9 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
       if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
       else if (first === undefined) {
         // Only now is it worth a look at what stands behind the first of the line.
-        waiting.known = await readLine(database, waiting.head, { nowMs, limit: room + skip.size });
+        waiting.known = await readLine(database, waiting.head, { steadyMs, limit: room + skip.size });
         waiting.isWhole = true;
-      } else if (!skip.has(first.task.id) && nowMs < first.task.deadlineMs) {
+      } else if (!skip.has(first.task.id) && steadyMs < first.task.deadlineMs) {
         order.taken(line);
         picks.push({ task: first.task, provider: line.provider, providerLimit: line.limit });
       }
@@ -105,7 +105,7 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
 
   return {
     async orphans(room, skip) {
-      const view = { storeEngine: parts.storeEngine, bootId: parts.bootId, nowMs: parts.nowMs() };
+      const view = { storeEngine: parts.storeEngine, bootId: parts.bootId, steadyMs: parts.steadyMs() };
       const found = await findOrphans(database, view, room + skip.size);
       return found
         .filter(({ task }) => !skip.has(task.id))

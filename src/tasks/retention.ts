@@ -84,18 +84,17 @@ async function forgetFiles(
   isClosed: () => boolean,
 ): Promise<void> {
   for (;;) {
-    const nowMs = clock.nowMs();
     const rows = await database
       .selectFrom("tasks")
       .select(["id", "account_id", "key_id", "hold_id"])
-      .where("files_until_ms", "<=", BigInt(nowMs))
+      .where("files_until_ms", "<=", BigInt(clock.steadyMs()))
       .orderBy("files_until_ms")
       .limit(MAX_TASKS)
       .execute();
     if (isClosed()) return;
     await Promise.all(
       rows.map(({ id: task, account_id: account, key_id: key, hold_id: hold }) =>
-        writer.submit({ kind: "forget_files", task, account, key, hold, nowMs }),
+        writer.submit({ kind: "forget_files", task, account, key, hold, nowMs: clock.nowMs() }),
       ),
     );
     if (rows.length > 0) failpoint("files.forgotten");

@@ -70,10 +70,10 @@ export function createRun(parts: RunParts, picked: Picked): Run {
       if (run.phase === "claiming" || run.phase === "ended" || run.fence.isLost()) return true;
       // What was stopped as lost is not kept from others; what is being written is.
       if (run.phase === "working" && stopReason(run) === "lost") return true;
-      const nowMs = clock.nowMs();
+      const times = { nowMs: clock.nowMs(), steadyMs: clock.steadyMs() };
       try {
         const answer = await run.lease.extend(leaseMs, () =>
-          writer.submit({ kind: "renew", ...run.of, epoch: run.epoch, leaseMs, nowMs }),
+          writer.submit({ kind: "renew", ...run.of, epoch: run.epoch, leaseMs, ...times }),
         );
         if (!answer.ok && !hasEnded(run)) {
           run.fence.lose();
@@ -86,7 +86,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
     },
 
     async work() {
-      const deadline = clock.setTimer(Math.max(0, deadlineMs - clock.nowMs()), () => stop("deadline"));
+      const deadline = clock.setTimer(Math.max(0, deadlineMs - clock.steadyMs()), () => stop("deadline"));
       try {
         const settled = await settle(parts, run);
         run.phase = "ending";
@@ -143,6 +143,7 @@ function claimCommand(
     leaseMs,
     // A store in a file belongs to this process for as long as it has the lock of the folder.
     alone: storeEngine === "sqlite",
+    steadyMs: clock.steadyMs(),
     nowMs: clock.nowMs(),
   };
 }
@@ -186,19 +187,20 @@ async function finish(
   { result, used, usage, flags, timeline }: Extract<RunEnd, { kind: "completed" }>,
 ): Promise<RunEnd["kind"]> {
   const { clock, failpoint, settings, endings } = parts;
-  const nowMs = clock.nowMs();
+  const steadyMs = clock.steadyMs();
   failpoint("task.before_finish");
   const answer = await run.fence.insist({
     kind: "finish",
     ...run.of,
     epoch: run.epoch,
     result: JSON.stringify(result),
-    filesUntilMs: nowMs + settings().filesMs,
+    filesUntilMs: steadyMs + settings().filesMs,
     used,
     usage: usageText(usage),
     flags,
     timeline,
-    nowMs,
+    steadyMs,
+    nowMs: clock.nowMs(),
   });
   if (answer?.ok === false && answer.reason === "deadline") {
     const { timeoutSec } = run.picked.task;

@@ -46,7 +46,7 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
   const work = async (id: string, run: Run): Promise<void> => {
     const end = await run.work();
     runs.delete(id);
-    if (end === "released") resting.set(id, clock.nowMs() + REST_MS);
+    if (end === "released") resting.set(id, clock.steadyMs() + REST_MS);
     onEnd();
   };
 
@@ -60,7 +60,7 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
     },
 
     untakeable() {
-      const nowMs = clock.nowMs();
+      const nowMs = clock.steadyMs();
       for (const [id, untilMs] of resting) if (untilMs <= nowMs) resting.delete(id);
       return new Set([...runs.keys(), ...resting.keys()]);
     },

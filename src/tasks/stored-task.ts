@@ -24,8 +24,8 @@ export const TASK_COLUMNS = [
 /** A row of the store with these columns. */
 export type TaskColumns = Pick<TasksTable, (typeof TASK_COLUMNS)[number]>;
 
-/** The task that a row tells of, as it stands at `nowMs`. */
-export function taskOf(row: TaskColumns, nowMs: number): Task {
+/** The task that a row tells of, as it stands at `steadyMs`. */
+export function taskOf(row: TaskColumns, steadyMs: number): Task {
   return {
     id: row.id,
     kind: row.kind,
@@ -38,7 +38,7 @@ export function taskOf(row: TaskColumns, nowMs: number): Task {
     startedAtMs: numberOrNull(row.started_at_ms),
     endedAtMs: numberOrNull(row.ended_at_ms),
     failure: failureOf(row),
-    result: resultOf(row, nowMs),
+    result: resultOf(row, steadyMs),
     charge: row.charge,
     provider: row.provider,
   };
@@ -72,10 +72,10 @@ function failureOf({ error_type: type, error_message: message }: TaskColumns): T
 }
 
 /** Files are named while they are kept, and no longer. */
-function resultOf({ result, files_until_ms: untilMs }: TaskColumns, nowMs: number): TaskResult | null {
+function resultOf({ result, files_until_ms: untilMs }: TaskColumns, steadyMs: number): TaskResult | null {
   if (result === null) return null;
   const made = readResult(result);
-  return untilMs !== null && nowMs < untilMs ? made : { ...made, files: [] };
+  return untilMs !== null && steadyMs < untilMs ? made : { ...made, files: [] };
 }
 
 function readResult(result: string): TaskResult {

@@ -91,7 +91,7 @@ export function createTasks(parts: TasksParts): Tasks {
   const submitCommand = submitting(parts);
   const find: Tasks["find"] = async (kind, id, accountId) => {
     const row = await rowsOf(parts.database, kind, id, accountId).select(TASK_COLUMNS).executeTakeFirst();
-    return row === undefined ? undefined : taskOf(row, clock.nowMs());
+    return row === undefined ? undefined : taskOf(row, clock.steadyMs());
   };
 
   return {
@@ -173,8 +173,8 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<
   const rulesText = createRulesText();
   return async (submission) => {
     const { kind, snapshot, timeoutSec } = submission;
-    const nowMs = clock.nowMs();
-    const deadlineMs = nowMs + timeoutSec * 1000;
+    const steadyMs = clock.steadyMs();
+    const deadlineMs = steadyMs + timeoutSec * 1000;
     const payload = await cipher.seal(JSON.stringify(submission.payload));
     return {
       kind: "submit",
@@ -195,10 +195,10 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<
       warnings: submission.warnings,
       timeoutSec,
       deadlineMs,
-      readyAtMs: nowMs + (submission.minPendingMs ?? 0),
+      readyAtMs: steadyMs + (submission.minPendingMs ?? 0),
       awaited: submission.awaited ?? false,
       maxPending: parts.maxPending(),
-      nowMs,
+      nowMs: clock.nowMs(),
       expiresAtMs: deadlineMs + END_MS,
     };
   };

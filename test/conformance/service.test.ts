@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { systemRandom } from "../../src/core/random.ts";
+import { newKeyText } from "../../src/keys/key-text.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { ANY_MODEL, openInterface, type Reply } from "./interface.ts";
 import { describeTable } from "./spec-tables.ts";
@@ -75,11 +77,11 @@ describe("Authentication", () => {
 });
 
 /** The answer has the error of the interface, in the shape of its format, with request ids that agree. */
-function expectError(reply: Reply, format: Format, status: number, type: string): void {
+function expectError(reply: Reply, format: Format, status: number, type: string, code = type): void {
   expect(`${reply.status} ${reply.json?.error?.type}`).toBe(`${status} ${type}`);
   expect(reply.json.error.message).toMatch(/\S/);
   if (format.protocol === "compat_chat_completions") {
-    expect(reply.json.error.code).toBe(type);
+    expect(reply.json.error.code).toBe(code);
     expect(reply.json.error).toHaveProperty("param");
   }
   if (format.protocol === "compat_messages") {
@@ -96,8 +98,9 @@ async function eachRefuses(
   status: number,
   type: string,
   ask: (format: Format) => Promise<Reply>,
+  code = type,
 ): Promise<void> {
-  for (const format of FORMATS) expectError(await ask(format), format, status, type);
+  for (const format of FORMATS) expectError(await ask(format), format, status, type, code);
 }
 
 /** What a provider answers, each in the words of its own format. */
@@ -153,8 +156,13 @@ describeTable(
       );
     },
     async "401 auth_error"() {
-      for (const key of ["sk-nobody", api.gateway.key.slice(0, -1), ""])
-        await eachRefuses(401, "auth_error", ({ path, body }) => api.ask(path, body, withKey(key)));
+      for (const [key, code] of [
+        ["sk-nobody", "api_key_malformed"],
+        [api.gateway.key.slice(0, -1), "api_key_malformed"],
+        [newKeyText(systemRandom), "api_key_unknown"],
+        ["", "api_key_missing"],
+      ] as const)
+        await eachRefuses(401, "auth_error", ({ path, body }) => api.ask(path, body, withKey(key)), code);
     },
     async "402 insufficient_credits"() {
       const key = await poorKey();

@@ -99,10 +99,10 @@ describeTable(
   },
 );
 
-function expectError({ status, json, headers }: TaskReply, wanted: number, type: string): void {
+function expectError({ status, json, headers }: TaskReply, wanted: number, type: string, code = type): void {
   expect([status, json.error?.type]).toEqual([wanted, type]);
   expect(json.error.message).toMatch(/\S/);
-  expect([json.error.code, "param" in json.error]).toEqual([type, true]);
+  expect([json.error.code, "param" in json.error]).toEqual([code, true]);
   expect(headers.get("x-request-id")).toStartWith("req_");
 }
 
@@ -127,8 +127,11 @@ describeTable(
       }),
     "401 auth_error": () =>
       eachKind(async (kind) => {
-        for (const key of ["sk-nobody", ""])
-          expectError(await api.ask(kind, SMALL[kind], withKey(key)), 401, "auth_error");
+        for (const [key, code] of [
+          ["sk-nobody", "api_key_malformed"],
+          ["", "api_key_missing"],
+        ] as const)
+          expectError(await api.ask(kind, SMALL[kind], withKey(key)), 401, "auth_error", code);
       }),
     "402 insufficient_credits": () =>
       eachKind(async (kind) => {

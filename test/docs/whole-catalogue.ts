@@ -1,4 +1,4 @@
-import type { Environment } from "../../src/config.ts";
+import type { Environment } from "../../src/environment.ts";
 import { type TestGateway, startGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { documentedAnswer } from "./documented-upstream.ts";

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { openForWriting } from "../../src/db/sqlite.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
@@ -100,14 +102,48 @@ test("a key is shown once, restricted to models, renamed and revoked", async () 
   expect(JSON.stringify(list)).not.toContain(key);
   const headers = { authorization: `Bearer ${key}` };
   const refused = (await (await gateway.chat(body, { headers })).json()) as Json;
-  expect(refused.error).toMatchObject({ type: "invalid_request_error", param: "model" });
-  expect(refused.error.message).toContain("openai/gpt-5.6-sol");
+  expect(refused.error).toMatchObject({
+    type: "invalid_request_error",
+    param: "model",
+    code: "model_not_allowed",
+    message: "This API key may not use the model openai/gpt-5.6-luna.",
+  });
   expect((await gateway.admin("PATCH", `/keys/${id}`, { models: null, name: "all" })).json).toMatchObject({
     name: "all",
     models: null,
   });
   expect((await gateway.chat(body, { headers })).status).toBe(200);
   expect((await gateway.admin("DELETE", `/keys/${id}`)).status).toBe(200);
+  expect((await gateway.chat(body, { headers })).status).toBe(401);
+});
+
+test("a key that nobody has is not revoked: a 404 that names it", async () => {
+  expect(await gateway.admin("DELETE", "/keys/key_none")).toEqual({
+    status: 404,
+    json: { error: expect.objectContaining({ type: "not_found_error" }) },
+  });
+});
+
+test("a key is revoked once that is written: a 503 while the store is away, and the key goes on", async () => {
+  const { json: issued } = await gateway.admin("POST", "/keys", { account_id: gateway.accountId, name: "k" });
+  const headers = { authorization: `Bearer ${issued.key}` };
+  const revokedAt = async (): Promise<number | null> => {
+    const { json } = await gateway.admin("GET", "/keys");
+    return json.data.find(({ id }: Json) => id === issued.id).revoked_at;
+  };
+  const other = openForWriting(join(gateway.home, "switchyard.db"));
+  try {
+    other.execute("begin immediate");
+    const refused = await gateway.admin("DELETE", `/keys/${issued.id}`);
+    expect([refused.status, refused.json.error.type]).toEqual([503, "overloaded_error"]);
+  } finally {
+    other.execute("rollback");
+    other.close();
+  }
+  expect(await revokedAt()).toBeNull();
+  expect((await gateway.chat(body, { headers })).status).toBe(200);
+  expect((await gateway.admin("DELETE", `/keys/${issued.id}`)).status).toBe(200);
+  expect(await revokedAt()).toBeGreaterThan(0);
   expect((await gateway.chat(body, { headers })).status).toBe(401);
 });
 
@@ -223,13 +259,24 @@ test("limits of a key are set, shown, changed one by one and taken away", async 
   }
 });
 
+test("a limit of one, and of the most there can be, is taken", async () => {
+  for (const most of [1, 1_000_000_000_000]) {
+    const limits = { requests_per_minute: most, tokens_per_minute: most, concurrency: most };
+    const key = { account_id: gateway.accountId, name: "n".repeat(200), limits };
+    expect(await gateway.admin("POST", "/keys", key)).toMatchObject({ status: 201, json: { limits } });
+  }
+  const long = { account_id: gateway.accountId, name: "n".repeat(201) };
+  expect((await gateway.admin("POST", "/keys", long)).json.error.param).toBe("name");
+});
+
 for (const { limits, param } of [
   { limits: { requests_per_day: 5 }, param: "limits.requests_per_day" },
   { limits: { concurrency: 0 }, param: "limits.concurrency" },
   { limits: { concurrency: -1 }, param: "limits.concurrency" },
   { limits: { tokens_per_minute: 1.5 }, param: "limits.tokens_per_minute" },
   { limits: { requests_per_minute: "60" }, param: "limits.requests_per_minute" },
-  { limits: { tokens_per_minute: 1e15 }, param: "limits.tokens_per_minute" },
+  { limits: { tokens_per_minute: 1_000_000_000_001 }, param: "limits.tokens_per_minute" },
+  { limits: { requests_per_minute: 0 }, param: "limits.requests_per_minute" },
   { limits: 60, param: "limits" },
 ]) {
   test(`limits of ${JSON.stringify(limits)} are refused by name`, async () => {

@@ -50,7 +50,8 @@ for (const path of [
 }
 
 const refused: readonly [string, string, number, string][] = [
-  ["POST", "/api/v1/models/google/gemini-3.8-flash:countTokens", 404, "NOT_FOUND"],
+  ["POST", "/api/v1/models/google/gemini-3.8-flash:embedContent", 404, "NOT_FOUND"],
+  ["POST", "/api/v1/models/google/nobody:countTokens", 400, "INVALID_ARGUMENT"],
   ["POST", "/api/v1/models/google/gemini-3.8-flash:", 404, "NOT_FOUND"],
   ["PUT", "/api/v1/models/google/gemini-3.8-flash:generateContent", 405, "INVALID_ARGUMENT"],
   ["POST", "/api/v1/models/google/nobody:generateContent", 400, "INVALID_ARGUMENT"],

@@ -21,7 +21,7 @@ const PRICES = {
 const FORMATS = [
   {
     protocol: "chat_completions",
-    files: [goldenStream("chat.sse")],
+    files: [goldenStream("chat.sse"), OWN("chat.sse")],
     path: "/api/v1/chat/completions",
     body: { messages: USER, stream: true },
     withoutOurs: (golden: string) => golden.replace(/data: [^\n]*"credit":[^\n]*\n\n/, ""),
@@ -36,7 +36,7 @@ const FORMATS = [
   },
   {
     protocol: "generate_content",
-    files: [goldenStream("generate-content.sse")],
+    files: [goldenStream("generate-content.sse"), OWN("generate-content.sse")],
     path: `/api/v1/models/MODEL:streamGenerateContent?alt=sse`,
     body: { contents: [{ role: "user", parts: [{ text: "Go." }] }] },
     withoutOurs: (golden: string) => golden.replace(/,"credit":[\d.]+/, ""),
@@ -72,9 +72,10 @@ afterAll(async () => {
 describe("golden streams come out byte for byte", () => {
   for (const { protocol, files, path, body, withoutOurs } of FORMATS) {
     for (const file of files) {
-      const isHere = existsSync(file);
-      const name = `${protocol}${file === OWN("messages.sse") ? ", our own" : ""}`;
-      test.skipIf(!isHere)(isHere ? name : `${name}: the golden stream is not on this machine`, async () => {
+      const isOwn = file.startsWith(OWN(""));
+      // Those that clients were tried with stand outside of the repository; ours have the same kinds of events.
+      if (!isOwn && !existsSync(file)) continue;
+      test(`${protocol}${isOwn ? ", our own" : ""}`, async () => {
         const model = idOf(protocol);
         const golden = readFileSync(file, "utf8").replaceAll(/"model":"[^"]*"/g, `"model":"${model}"`);
         const credit = Number(/"credit":([\d.]+)/.exec(golden)?.[1]);

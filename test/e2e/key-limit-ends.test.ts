@@ -149,7 +149,8 @@ const ENDS: readonly {
       await station.double.waitForRequest(1);
       const response = stream ? await answer : undefined;
       station.gateway.services.endCalls();
-      expect((await (response ?? answer)).status).toBe(stream ? 200 : 503);
+      const { status, headers } = await (response ?? answer);
+      expect([status, headers.get("retry-after")]).toEqual(stream ? [200, null] : [503, "1"]);
       await response?.text();
     },
   })),

@@ -153,13 +153,11 @@ describe("order of checks", () => {
     const key = await station.issue({ requests_per_minute: 1 });
     expect((await station.ask(key)).status).toBe(402);
     expect((await station.ask(key)).status).toBe(429);
-    for (const bad of [
-      { messages: "no" },
-      { model: "nobody/knows" },
-      { temperature: 3 },
-      { messages: [{ role: "user", content: "x".repeat(10_000_000) }] },
-    ])
+    for (const bad of [{ messages: "no" }, { model: "nobody/knows" }, { temperature: 3 }])
       expect((await station.ask(key, bad)).status).toBe(400);
+    // What is wrong with a body above 1 MiB is not known yet: it was not read.
+    const large = { messages: [{ role: "user", content: "x".repeat(10_000_000) }] };
+    expect((await station.ask(key, large)).status).toBe(429);
     expect((await station.gateway.chat("{", { headers: key.headers })).status).toBe(400);
     const wrong = { authorization: `Bearer ${key.key.slice(0, -1)}${key.key.endsWith("x") ? "y" : "x"}` };
     expect((await station.gateway.chat(body, { headers: wrong })).status).toBe(401);

@@ -115,6 +115,8 @@ export async function openBank(engine: TestEngine, options: TestGatewayOptions =
     SWITCHYARD_CONFIG: settingsFile,
     GEMINI_API_KEY: UPSTREAM_KEY,
     GEMINI_BASE_URL: double.url,
+    XAI_BASE_URL: `${double.url}/v1`,
+    DASHSCOPE_BASE_URL: `${double.url}/v1`,
     ...options.environment,
   };
   const start = (more: TestGatewayOptions): Promise<TestGateway> =>

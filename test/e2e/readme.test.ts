@@ -11,12 +11,16 @@ import { startGateway } from "../gateway/gateway.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
-/** The first fenced block of a language that holds `marker`. */
-function block(language: string, marker: string): string {
-  const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(
+/** All fenced blocks of a language. */
+function blocks(language: string): readonly string[] {
+  return [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(
     (match) => match[1] ?? "",
   );
-  return blocks.find((text) => text.includes(marker)) ?? "";
+}
+
+/** The first fenced block of a language that holds `marker`. */
+function block(language: string, marker: string): string {
+  return blocks(language).find((text) => text.includes(marker)) ?? "";
 }
 
 function run(command: string, args: readonly string[], environment: Record<string, string>): Promise<string> {
@@ -58,6 +62,26 @@ test.skipIf(Bun.which("curl") === null)("the README's curl and SDK examples answ
   await double.close();
 });
 
+test("each of the README's SDK examples prints the sandbox's words, when it is pasted into a file and run", async () => {
+  const gateway = await startGateway();
+  const folder = mkdtempSync(join(ROOT, ".tmp-readme-"));
+  const examples = blocks("ts");
+  expect(examples.map((text) => /new (\w+)\(/.exec(text)?.[1])).toEqual([
+    "OpenAI",
+    "Anthropic",
+    "GoogleGenAI",
+  ]);
+  for (const [at, text] of examples.entries()) {
+    const file = join(folder, `example-${at}.ts`);
+    writeFileSync(file, text.replaceAll("http://127.0.0.1:8080", gateway.url));
+    expect(await run(process.execPath, [file], { SWITCHYARD_KEY: gateway.key })).toStartWith(
+      "This is the Switchyard sandbox",
+    );
+  }
+  rmSync(folder, { recursive: true, force: true });
+  await gateway.close();
+});
+
 // A machine without curl cannot run these.
 test.skipIf(Bun.which("curl") === null)(
   "the README's images and videos are made in the sandbox",
@@ -65,10 +89,12 @@ test.skipIf(Bun.which("curl") === null)(
     const gateway = await startGateway();
     const folder = mkdtempSync(join(ROOT, ".tmp-readme-"));
     const commands = block("sh", "api/v1/videos").replaceAll("http://127.0.0.1:8080", gateway.url);
-    await run("sh", ["-c", `cd "${folder}" && ${commands}`], { SWITCHYARD_KEY: gateway.key });
+    const printed = await run("sh", ["-c", `cd "${folder}" && ${commands}`], { SWITCHYARD_KEY: gateway.key });
     const said = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
     expect(said("image.json")).toMatchObject({ data: [{ url: expect.any(String) }], credit: 350 });
     expect(said("video.json")).toMatchObject({ status: "completed", credit: 5000 });
+    for (const name of ["image.json", "video.json"])
+      expect(printed).toContain(readFileSync(join(folder, name), "utf8"));
     expect(said("task.json")).toMatchObject({ status: "pending", id: expect.any(String) });
     const { url } = (said("image.json") as { readonly data: readonly { readonly url: string }[] }).data[0]!;
     expect((await fetch(url)).headers.get("content-type")).toBe("image/png");

@@ -196,6 +196,82 @@ describe.each([GPT, HAIKU, FLASH])("%s by the openai SDK", (model) => {
     });
 });
 
+describe("as with OpenAI, whose fields all go up", () => {
+  const functions = ["get_weather", "get_time"].map((name) => ({ name, parameters: CITY }));
+  // Of several one is called: the words that came before tools have no place for more.
+  const asking = both;
+
+  for (const streamed of [false, true])
+    test(`functions are called and answered in the words that came before tools${streamed ? ", streamed" : ""}`, async () => {
+      const called = await complete({ model: GPT, messages: asking, functions }, streamed);
+      const [{ message, finish_reason: finish }] = called.choices;
+      expect([finish, message.function_call.name, message.tool_calls]).toEqual([
+        "function_call",
+        "get_weather",
+        undefined,
+      ]);
+      expectCity(JSON.parse(message.function_call.arguments));
+      const result = { role: "function" as const, name: "get_weather", content: "Clear as glass." };
+      const answered = await complete(
+        { model: GPT, messages: [...asking, message, result], functions },
+        streamed,
+      );
+      expect(answered.choices[0].message.content).toContain("Clear as glass.");
+    });
+
+  test("a function is called where it is forced, and none where they are forbidden", async () => {
+    const forced = await complete(
+      { model: GPT, messages, functions, function_call: { name: "get_weather" } },
+      false,
+    );
+    expect(forced.choices[0].finish_reason).toBe("function_call");
+    const none = await complete({ model: GPT, messages: asking, functions, function_call: "none" }, false);
+    expect(none.choices[0].message.content).toMatch(SAYS_SO);
+  });
+
+  test("a custom tool is called with text, of its grammar where that is a regular expression", async () => {
+    const format = { type: "grammar", grammar: { syntax: "regex", definition: "^[a-c]{3}-\\d+$" } };
+    const custom = { type: "custom", custom: { name: "shell", format } };
+    const body = {
+      model: GPT,
+      messages,
+      tools: [custom],
+      tool_choice: { type: "custom", custom: { name: "shell" } },
+    };
+    for (const streamed of [false, true]) {
+      const response = await gateway.chat({ ...body, stream: streamed });
+      const text = await response.text();
+      const inputs = [...text.matchAll(/"input":"([^"]*)"/g)].map(([, input]) => input).join("");
+      expect([response.status, inputs]).toEqual([200, expect.stringMatching(/^[a-c]{3}-\d+$/)]);
+      expect(text).toContain('"finish_reason":"tool_calls"');
+    }
+  });
+
+  test("logprobs come for every token, plain and streamed, with as many others as were asked for", async () => {
+    const body = { model: GPT, messages, logprobs: true, top_logprobs: 2 };
+    for (const streamed of [false, true]) {
+      const { message, logprobs } = (await complete(body, streamed)).choices[0];
+      expect(logprobs.content.map(({ token }: Json) => token).join("")).toBe(message.content);
+      for (const { logprob, top_logprobs: top } of logprobs.content)
+        expect([logprob <= 0, top.length]).toEqual([true, 2]);
+    }
+  });
+
+  test("hints are taken without a word", async () => {
+    const hints = {
+      prompt_cache_key: "a",
+      verbosity: "low",
+      safety_identifier: "b",
+      store: true,
+      metadata: { c: "d" },
+    };
+    const { response } = await openai.chat.completions
+      .create({ model: GPT, messages, ...hints } as Create)
+      .withResponse();
+    expect([response.status, response.headers.get("warning")]).toEqual([200, null]);
+  });
+});
+
 describe.each([HAIKU, FLASH])("as with its vendor, %s", (model) => {
   test("is told of an order that is not known, and answers as long as it is ordered", async () => {
     const ask = (orders: string): Promise<Json> =>

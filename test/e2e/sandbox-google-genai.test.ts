@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Content, FunctionCallingConfigMode, GoogleGenAI, Modality, type Part } from "@google/genai";
 import { rawImageSizeOf } from "../../src/core/image-size.ts";
+import { LANGCHAIN_SIGNATURE } from "../../src/providers/sandbox/seal.ts";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import {
   changed,
@@ -204,6 +205,57 @@ describe("generateContent by Google's SDK", () => {
       expect(text).toContain("Result 1.");
     });
   }
+
+  test("calls of a streamed chat, each kept in a turn of its own, go back and are answered", async () => {
+    const declared = ["get_weather", "get_time"].map((name) => ({ name, parametersJsonSchema: CITY }));
+    const chat = google.chats.create({
+      model: FLASH,
+      config: { thinkingConfig: { includeThoughts: true }, tools: [{ functionDeclarations: declared }] },
+    });
+    const say = async (message: string | Part[]): Promise<readonly Part[]> => {
+      const parts: Part[] = [];
+      for await (const chunk of await chat.sendMessageStream({ message }))
+        parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+      return parts;
+    };
+    const called = await say("What is the weather, and what time is it?");
+    const calls = called.flatMap(({ functionCall }) => functionCall ?? []);
+    expect(calls.map(({ name }) => name)).toEqual(["get_weather", "get_time"]);
+    const kept = chat
+      .getHistory()
+      .filter(({ parts }) => parts!.some((part) => part.functionCall !== undefined));
+    expect(kept.map(({ role, parts }) => [role, parts!.length])).toEqual([
+      ["model", 1],
+      ["model", 1],
+    ]);
+    const answer = await say(
+      calls.map(({ id, name }, i) => ({
+        functionResponse: { id: id!, name: name!, response: { result: `Result ${i}.` } },
+      })),
+    );
+    const text = answer.map((part) => part.text ?? "").join("");
+    expect(text).toContain("Result 0.");
+    expect(text).toContain("Result 1.");
+    expect((await say("And now?")).length).toBePositive();
+  });
+
+  test("signatures that stand for none are taken: the two that Google names, and LangChain's constant", async () => {
+    const answerTo = (thoughtSignature: string): Promise<Json> =>
+      google.models
+        .generateContent({
+          model: FLASH,
+          contents: [
+            { role: "user", parts: [{ text: "hi" }] },
+            { role: "model", parts: [{ functionCall: { name: "f", args: {} }, thoughtSignature }] },
+            { role: "user", parts: [{ functionResponse: { name: "f", response: { a: 1 } } }] },
+          ],
+        })
+        .catch((error: Json) => error);
+    for (const name of ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"])
+      for (const signature of [name, btoa(name)]) expect((await answerTo(signature)).text).toMatch(SAYS_SO);
+    expect((await answerTo(LANGCHAIN_SIGNATURE)).text).toMatch(SAYS_SO);
+    expect((await answerTo(changed(LANGCHAIN_SIGNATURE))).status).toBe(400);
+  });
 
   test("an image and a PDF go in, and are counted", async () => {
     const inputOf = async (...media: Part[]): Promise<number> => {

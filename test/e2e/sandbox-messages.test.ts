@@ -102,6 +102,23 @@ test("a structured output satisfies its schema in a stream, and the SDK parses i
   expectCity(JSON.parse((content[0] as Json).text));
 });
 
+test("output_format needs its preview: with it the output is structured, without it is a 400 that says so", async () => {
+  const asked = { ...request, output_format: { type: "json_schema", schema: CITY } };
+  const headers = { "anthropic-beta": "structured-outputs-2025-11-13" };
+  for (const stream of [false, true]) {
+    const { error } = await anthropic.messages.create({ ...asked, stream }).then(
+      () => ({ error: undefined }),
+      (refusal: Json) => refusal.error,
+    );
+    expect([error.type, error.param]).toEqual(["invalid_request_error", "output_format"]);
+    expect(error.message).toContain("output_config.format");
+  }
+  const plain = await anthropic.messages.create(asked, { headers });
+  expectCity(JSON.parse((plain.content[0] as Json).text));
+  const streamed = await anthropic.messages.stream(asked, { headers }).finalMessage();
+  expectCity(JSON.parse((streamed.content[0] as Json).text));
+});
+
 describe("a stream that does not come to its end", () => {
   test("the SDK leaves it: it is charged as far as it was delivered", async () => {
     const before = (await gateway.account()).balance;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import Ajv2020 from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import type { Json } from "../gateway/gateway.ts";
+import { ajv, expectDescribed as expectDescribedBy } from "./described.ts";
 import {
   AT_ONCE,
   type Kind,
@@ -16,7 +15,6 @@ import {
 
 let station: TaskStation;
 let description: Json;
-const ajv = addFormats(new Ajv2020({ strict: false }));
 beforeAll(async () => {
   station = await startTaskStation();
   description = (await station.read("/openapi.json")).json;
@@ -24,22 +22,7 @@ beforeAll(async () => {
 afterAll(() => station.gateway.close());
 
 function expectDescribed(method: string, path: string, status: number, body: Json): void {
-  const answer = description.paths[path][method].responses[status];
-  const named = answer.content["application/json"].schema;
-  const schema = closed(named.$ref === undefined ? named : description.components.schemas.Error);
-  const validate = ajv.compile(schema);
-  validate(body);
-  expect([method, path, status, validate.errors]).toEqual([method, path, status, null]);
-}
-
-/** The schema, with no members but those that it names. */
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== "object" || schema === null) return schema;
-  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
-  return schema.type === "object" && schema.properties !== undefined
-    ? { ...parts, additionalProperties: false }
-    : parts;
+  expectDescribedBy(description, [method, path, status], body);
 }
 
 const PLAIN = { async: false, n: 2, response_format: "b64_json" };

@@ -111,9 +111,10 @@ test("a key of some models is told of no other", async () => {
   const { json: key } = await gateway.admin("POST", "/keys", request);
   const headers = { ...WAITING, authorization: `Bearer ${key.key}` };
   const { status, message } = await told(await station.post("image", {}, headers));
-  expect(status).toBe(400);
-  expect(message).toContain("openai/gpt-image-2");
-  expect(message).not.toContain("midjourney");
+  expect([status, message]).toEqual([400, "This API key may not use the model alibaba/qwen-image-2.0."]);
+  const unknown = await told(await station.post("image", { model: "midjourney/midjourny" }, headers));
+  expect(unknown.status).toBe(400);
+  expect(unknown.message).not.toContain("midjourney/midjourney");
 });
 
 test("a request that waits while the gateway shuts down is a 503, and costs nothing", async () => {
@@ -124,7 +125,9 @@ test("a request that waits while the gateway shuts down is a 503, and costs noth
     status = (await other.gateway.admin("GET", `/tasks?account_id=${accountId}`)).json.data[0]?.status;
   other.gateway.services.drain();
   other.gateway.services.endCalls();
-  expect(await told(await waits)).toMatchObject({ status: 503, type: "overloaded_error" });
+  const stopped = await told(await waits);
+  expect(stopped).toMatchObject({ status: 503, type: "overloaded_error" });
+  expect(stopped.retryAfter).toBeGreaterThan(0);
   for (let held = 1; held !== 0; await Bun.sleep(20))
     ({ held } = (await other.gateway.admin("GET", `/accounts/${accountId}`)).json);
   const { json } = await other.gateway.admin("GET", `/accounts/${accountId}`);

@@ -6,5 +6,6 @@ const NOON = Date.UTC(2026, 10, 21, 12);
 /** The machine's timers on a day that stays the same, for what is charged by prices that depend on the moment. */
 export function createDatedClock(): Clock {
   const startedMs = systemClock.nowMs();
-  return { ...systemClock, nowMs: () => NOON + systemClock.nowMs() - startedMs };
+  const nowMs = (): number => NOON + systemClock.nowMs() - startedMs;
+  return { ...systemClock, nowMs, steadyMs: nowMs };
 }

@@ -45,8 +45,20 @@ const POSTGRES: TestEngine = {
   },
 };
 
+type EngineTests = (engine: TestEngine) => void;
+
 /** The same tests on both engines; where there is no PostgreSQL, one line says so. */
-export function describeOnEngines(name: string, tests: (engine: TestEngine) => void): void {
+export function describeOnEngines(name: string, tests: EngineTests): void {
   describe(`${name} on sqlite`, () => tests(SQLITE));
   describeOnPostgres(`${name} on postgres`, () => tests(POSTGRES));
+}
+
+/**
+ * The same tests on the engine of the suite that runs: SQLite in `npm test`, PostgreSQL in `npm run test:full`, both
+ * where a file is run by its name. For `*.engines.test.ts`, the files that both suites run.
+ */
+export function describeOnEngineOfSuite(name: string, tests: EngineTests): void {
+  const suite = process.env.SWITCHYARD_TEST_SUITE;
+  if (suite !== "full") describe(`${name} on sqlite`, () => tests(SQLITE));
+  if (suite !== "quick") describeOnPostgres(`${name} on postgres`, () => tests(POSTGRES));
 }

@@ -2,6 +2,8 @@ import type { Clock, Timer } from "../../src/core/clock.ts";
 
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
+  /** Sets the machine's time forward, or back below 0, without any time passing. */
+  jump(ms: number): void;
   /** Moves time on and fires what falls due, in order, letting promises settle between. */
   advance(ms: number): Promise<void>;
 }
@@ -14,9 +16,12 @@ interface Pending {
 /** A clock that shows `startMs` at first. */
 export function createFakeClock(startMs = Date.UTC(2026, 10, 21, 12)): FakeClock {
   let nowMs = startMs;
+  let jumpedMs = 0;
   const pending = new Set<Pending>();
   return {
-    nowMs: () => nowMs,
+    nowMs: () => nowMs + jumpedMs,
+    steadyMs: () => nowMs,
+    jump: (ms) => void (jumpedMs += ms),
     setTimer(delayMs, run): Timer {
       const entry: Pending = { dueMs: nowMs + delayMs, run };
       pending.add(entry);

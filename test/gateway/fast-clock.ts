@@ -4,8 +4,10 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 export function createFastClock(times: number): Clock {
   const startedMs = systemClock.nowMs();
   const noon = Date.UTC(2026, 10, 21, 12);
+  const nowMs = (): number => noon + Math.floor((systemClock.nowMs() - startedMs) * times);
   return {
-    nowMs: () => noon + Math.floor((systemClock.nowMs() - startedMs) * times),
+    nowMs,
+    steadyMs: nowMs,
     setTimer: (delayMs, run) => systemClock.setTimer(delayMs / times, run),
   };
 }

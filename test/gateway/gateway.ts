@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig, type Environment } from "../../src/config.ts";
+import { readConfig, type Environment } from "../../src/environment.ts";
 import { systemClock, type Clock } from "../../src/core/clock.ts";
 import type { Log, LogFields } from "../../src/core/log.ts";
 import { systemRandom, type Random } from "../../src/core/random.ts";
@@ -94,7 +94,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const listener = serve({
     hostname: "127.0.0.1",
     port: 0,
-    maxBodyBytes: 64 * 1024 * 1024,
+    stallSec: 60,
     handle: services.app,
   });
   services.listensAt(listener.url);

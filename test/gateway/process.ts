@@ -14,6 +14,11 @@ export interface GatewayProcess {
   exited(): Promise<number>;
 }
 
+/** The key that a first start shows; `undefined` when it has shown none so far. */
+export function shownKey(output: string): string | undefined {
+  return [...output.matchAll(/^export SWITCHYARD_KEY=(sk-\w+)$/gm)].at(-1)?.[1];
+}
+
 const ROOT = join(import.meta.dirname, "../..");
 
 /** A temporary folder, removed by `remove`. */
@@ -26,7 +31,13 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
 export function startProcess(environment: Readonly<Record<string, string>>): GatewayProcess {
   const child = spawn(process.execPath, ["--no-install", "--no-env-file", join(ROOT, "src/main.ts")], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? "", BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", PORT: "0", ...environment },
+    env: {
+      PATH: process.env.PATH ?? "",
+      BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
+      PORT: "0",
+      SHUTDOWN_DELAY_SECONDS: "0",
+      ...environment,
+    },
   });
   let output = "";
   const watchers = new Set<() => void>();

@@ -7,6 +7,7 @@ import {
   failureText,
   readTestRun,
   runnerArguments,
+  suiteOf,
   summaryLine,
   testEnvironment,
 } from "../../bin/test-run.mjs";
@@ -35,13 +36,17 @@ describe("the environment", () => {
       SWITCHYARD_HOME: "/h",
       https_proxy: "u",
     };
-    const env = testEnvironment({ ...kept, ...dropped }, { long: false });
-    expect(env).toEqual({ ...kept, SWITCHYARD_TEST_SEED: "1" });
+    const env = testEnvironment({ ...kept, ...dropped }, { long: false, suite: "quick" });
+    expect(env).toEqual({ ...kept, SWITCHYARD_TEST_SEED: "1", SWITCHYARD_TEST_SUITE: "quick" });
   });
 
   test("of the tests keeps a given seed and says when the counts are large", () => {
-    const env = testEnvironment({ SWITCHYARD_TEST_SEED: "7" }, { long: true });
-    expect(env).toEqual({ SWITCHYARD_TEST_SEED: "7", SWITCHYARD_TEST_LONG: "1" });
+    const env = testEnvironment({ SWITCHYARD_TEST_SEED: "7" }, { long: true, suite: "all" });
+    expect(env).toEqual({
+      SWITCHYARD_TEST_SEED: "7",
+      SWITCHYARD_TEST_SUITE: "all",
+      SWITCHYARD_TEST_LONG: "1",
+    });
   });
 });
 
@@ -95,6 +100,37 @@ describe("the runner", () => {
     const given = runnerArguments(["--long", "--parallel=1", "test/tidy"], { isTerminal: true });
     expect(given).not.toContain("--long");
     expect(given.slice(-2)).toEqual(["--parallel=1", "test/tidy"]);
+  });
+
+  test("takes every file into a suite, and only files for two engines into both", async () => {
+    expect([suiteOf([]), suiteOf(["--full"]), suiteOf(["--long"]), suiteOf(["src/core"])]).toEqual([
+      "quick",
+      "full",
+      "all",
+      "all",
+    ]);
+    const folder = join(scratch, "suites");
+    mkdirSync(folder);
+    for (const name of ["a", "b.full", "c.engines"])
+      writeFileSync(
+        join(folder, `${name}.test.ts`),
+        `require("bun:test").test("runs", () => console.log("${name} runs"));\n`,
+      );
+    const runs = async (args: readonly string[]): Promise<string[]> => {
+      const child = Bun.spawn(
+        [bunBinary(), "test", ...BUN_FLAGS, ...runnerArguments(args, { isTerminal: false })],
+        {
+          cwd: folder,
+          env: { PATH: process.env.PATH ?? "" },
+          stdio: ["ignore", "pipe", "pipe"],
+        },
+      );
+      const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+      return [...`${output}${errors}`.matchAll(/^(\S+) runs$/gm)].map(([, name]) => name!).sort();
+    };
+    expect(await runs([])).toEqual(["a", "c.engines"]);
+    expect(await runs(["--full"])).toEqual(["b.full", "c.engines"]);
+    expect(await runs(["--long"])).toEqual(["a", "b.full", "c.engines"]);
   });
 
   test("loses nothing: wrong answers, a process that dies, one that ends well too early, and a file that does not load", async () => {

@@ -33,7 +33,7 @@ export interface TaskCommands {
   forgetFiles(name: string, more?: Partial<ForgetFiles>): ForgetFiles;
 }
 
-/** Commands whose ids are made by `id`. Runs are of the first claim unless told otherwise. */
+/** Commands whose ids are made by `id`. Runs are of the first claim, and both clocks the same, unless told otherwise. */
 export function taskCommandsFor(id: (name: string) => string): TaskCommands {
   const of = (name: string) =>
     ({ task: id(name), account: id("a"), key: id("k"), hold: id(`${name}-hold`), nowMs: 2 }) as const;
@@ -70,12 +70,19 @@ export function taskCommandsFor(id: (name: string) => string): TaskCommands {
       providerLimit: 100,
       leaseMs: 60_000,
       alone: false,
+      steadyMs: more.nowMs ?? of(name).nowMs,
       ...more,
     }),
     attempt: (name, attempt, more = {}) => ({ kind: "attempt", ...run(name), attempt, ...more }),
     noteRefusal: (name, refusals, more = {}) => ({ kind: "note_refusal", ...run(name), refusals, ...more }),
     noteJob: (name, job, more = {}) => ({ kind: "note_job", ...run(name), job, ...more }),
-    renew: (name, leaseMs, more = {}) => ({ kind: "renew", ...run(name), leaseMs, ...more }),
+    renew: (name, leaseMs, more = {}) => ({
+      kind: "renew",
+      ...run(name),
+      leaseMs,
+      steadyMs: more.nowMs ?? of(name).nowMs,
+      ...more,
+    }),
     release: (name, more = {}) => ({ kind: "release", ...run(name), ...more }),
     finish: (name, used, more = {}) => ({
       kind: "finish",
@@ -93,6 +100,7 @@ export function taskCommandsFor(id: (name: string) => string): TaskCommands {
         endedAtMs: 2,
         attempts: [],
       },
+      steadyMs: more.nowMs ?? of(name).nowMs,
       ...more,
     }),
     fail: (name, more = {}) => ({

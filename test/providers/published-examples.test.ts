@@ -10,8 +10,9 @@ import { VIDEO, IMAGE } from "../gateway/media-run.ts";
 import { scriptedCall } from "../upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 
-// Answers that other projects and the vendors' pages give as examples. They were written by hand, so that they show only
-// that we read these forms as their authors do; no vendor sent them.
+// Answers in the forms that the vendors' pages document, with values of our own, and beside them the examples that other
+// projects give, where they are at hand. All were written by hand: they show only that we read these forms as their
+// authors do; no vendor sent them.
 
 const COMPLETED = { json: { status: "COMPLETED" } };
 
@@ -82,6 +83,95 @@ const WANT: Readonly<Record<string, object>> = {
     usage: { input: 10, imageInput: 40, output: 0, imageOutput: 50 },
   },
 };
+
+const ARK_JOB = { id: "test-task-id-123", model: "a-model" };
+const WAN_JOB = { task_id: "task-abc-123" };
+
+/** The documented form of each answer. */
+const OURS: Readonly<Record<string, unknown>> = {
+  "videos/fal/queue-submit": {
+    request_id: "test-request-id-123",
+    response_url: "https://queue.fal.run/fal-ai/luma-dream-machine/requests/test-request-id-123",
+    status: "IN_QUEUE",
+    queue_position: 0,
+  },
+  "videos/fal/queue-result": {
+    video: {
+      url: "https://fal.media/files/video-output.mp4",
+      content_type: "video/mp4",
+      file_size: 4_404_019,
+    },
+    seed: 7,
+  },
+  "images/fal/qwen-image": {
+    images: [
+      { url: "https://api.example.com/image.png", width: 768, height: 768, content_type: "image/png" },
+    ],
+    has_nsfw_concepts: [false],
+  },
+  "images/bytedance/seedream-b64": {
+    model: "a-model",
+    created: 1_800_000_000,
+    data: [{ b64_json: "test1234", size: "2048x2048" }, { b64_json: "test5678" }],
+    usage: { generated_images: 2, output_tokens: 32_768, total_tokens: 32_768 },
+  },
+  "videos/bytedance/create": { id: ARK_JOB.id },
+  "videos/bytedance/poll-queued": { ...ARK_JOB, status: "queued" },
+  "videos/bytedance/poll-running": { ...ARK_JOB, status: "running", updated_at: 1_800_000_001 },
+  "videos/bytedance/poll-succeeded": {
+    ...ARK_JOB,
+    status: "succeeded",
+    content: { video_url: "https://bytedance.cdn/files/video-output.mp4" },
+    usage: { completion_tokens: 100, total_tokens: 100 },
+    resolution: "720p",
+  },
+  "videos/bytedance/poll-failed-sensitive": {
+    ...ARK_JOB,
+    status: "failed",
+    error: { code: "OutputVideoSensitiveContentDetected", message: "The video may hold sensitive content." },
+  },
+  "videos/bytedance/poll-cancelled": { ...ARK_JOB, status: "cancelled" },
+  "videos/dashscope/wan-create-pending": {
+    request_id: "r-1",
+    output: { ...WAN_JOB, task_status: "PENDING" },
+  },
+  "videos/dashscope/wan-poll-running": { request_id: "r-2", output: { ...WAN_JOB, task_status: "RUNNING" } },
+  "videos/dashscope/wan-poll-succeeded": {
+    request_id: "r-3",
+    output: {
+      ...WAN_JOB,
+      task_status: "SUCCEEDED",
+      video_url: "https://dashscope-result.oss.aliyuncs.com/output/video-001.mp4",
+    },
+    usage: { duration: 5, output_video_duration: 5, video_count: 1, SR: 720 },
+  },
+  "videos/dashscope/wan-poll-failed": {
+    request_id: "r-4",
+    output: {
+      ...WAN_JOB,
+      task_status: "FAILED",
+      code: "DataInspectionFailed",
+      message: "The output may hold inappropriate content.",
+    },
+  },
+  "images/openai/gpt-image-usage": {
+    created: 1_800_000_000,
+    data: [{ b64_json: "..." }],
+    usage: {
+      input_tokens: 50,
+      output_tokens: 50,
+      total_tokens: 100,
+      input_tokens_details: { text_tokens: 10, image_tokens: 40 },
+    },
+  },
+};
+
+describe("documented forms are read as they are meant:", () => {
+  for (const [path, read] of Object.entries(EXAMPLES))
+    test(path, async () => {
+      expect(await read(OURS[path])).toMatchObject(WANT[path] ?? {});
+    });
+});
 
 describe.skipIf(!recordingsAvailable())("published examples are read as they are meant:", () => {
   const folders = recordingsAvailable() ? ["documented/images", "documented/videos"] : [];

@@ -61,7 +61,7 @@ export function runStage(stream: SourceStream, bytes: Uint8Array, cuts: readonly
     // The runtime may use its buffer again as soon as the call is over.
     piece.fill(0x7d);
   }
-  take(stage.end());
+  take(stage.end(false));
   const metered = stage.metered();
   const whole = stage.isComplete && stage.failure === undefined;
   const error = stage.failure ?? new GatewayError("upstream_error", "The provider's answer ended early.");

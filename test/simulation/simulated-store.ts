@@ -140,7 +140,7 @@ function checkProviders({ tasks }: LedgerModel): void {
 /** Leases run by the clock of the store. */
 function byStoreTime(command: Command, nowMs: number): Command {
   if (command.kind === "heartbeat" || command.kind === "claim" || command.kind === "renew")
-    return { ...command, nowMs };
+    return { ...command, steadyMs: nowMs };
   return command.kind === "leave" && command.deadAtMs !== undefined
     ? { ...command, deadAtMs: nowMs }
     : command;

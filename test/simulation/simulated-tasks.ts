@@ -175,6 +175,7 @@ async function take(work: Work, seen: OpenTask): Promise<void> {
     providerLimit: PROVIDER_LIMIT,
     leaseMs: LEASE_MS,
     alone: store.engine === "sqlite",
+    steadyMs: nowMs,
     nowMs,
   });
   if (claimed.ok) await run(work, task, claimed.epoch);
@@ -230,6 +231,7 @@ function finishOf(of: OfRun, { used, provider }: TaskPlan, nowMs: number): Finis
   return {
     kind: "finish",
     ...of,
+    steadyMs: nowMs,
     result: "{}",
     filesUntilMs: nowMs,
     used,
@@ -266,7 +268,8 @@ function keepLease({ world, gateway }: Work, of: OfRun): { stop(): void } {
     for (;;) {
       await world.turn(gateway, "", LEASE_MS / 3);
       if (stopped) return;
-      const renewal = { kind: "renew", ...of, leaseMs: LEASE_MS, nowMs: world.nowMs() } as const;
+      const times = { steadyMs: world.nowMs(), nowMs: world.nowMs() };
+      const renewal = { kind: "renew", ...of, leaseMs: LEASE_MS, ...times } as const;
       const answer = await gateway.writer.submit(renewal).catch(() => undefined);
       if (answer?.ok === false) return;
     }

@@ -139,6 +139,7 @@ export function taskCommandOf(world: TaskWorld, next: TaskStep, nowMs: number): 
         providerLimit: next.limit,
         leaseMs: next.lasting ? LASTING_MS : 0,
         alone: next.alone,
+        steadyMs: nowMs,
       };
     case "run":
       return runCommandOf({ ...of, epoch: next.epoch }, next);
@@ -146,6 +147,7 @@ export function taskCommandOf(world: TaskWorld, next: TaskStep, nowMs: number): 
       return {
         kind: "finish",
         ...of,
+        steadyMs: nowMs,
         epoch: next.epoch,
         result: "{}",
         filesUntilMs: nowMs,
@@ -193,7 +195,7 @@ function runCommandOf(run: OfRun, { what, more }: Extract<TaskStep, { do: "run" 
     case "note_job":
       return { kind: "note_job", ...run, job: `job-${more}` };
     case "renew":
-      return { kind: "renew", ...run, leaseMs: more * LASTING_MS };
+      return { kind: "renew", ...run, leaseMs: more * LASTING_MS, steadyMs: run.nowMs };
     case "release":
       return { kind: "release", ...run };
   }

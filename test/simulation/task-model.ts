@@ -129,10 +129,10 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     const isMine = task.owner === command.boot && task.provider === command.provider;
     if (isMine && task.epoch === command.seenEpoch + 1) return { ok: true, epoch: task.epoch };
     if (task.epoch !== command.seenEpoch) return no("taken");
-    const nowMs = storeMs?.() ?? command.nowMs;
+    const nowMs = storeMs?.() ?? command.steadyMs;
     const isDead = task.leaseUntilMs <= nowMs || (command.alone && task.owner !== command.boot);
     if (task.state === "running" && !isDead) return no("taken");
-    if (task.deadlineMs <= command.nowMs) return no("deadline");
+    if (task.deadlineMs <= command.steadyMs) return no("deadline");
     const { provider } = command;
     const busy = count((other) => other !== task && other.state === "running" && other.provider === provider);
     if (busy + 1 > command.providerLimit) return no("full");
@@ -147,7 +147,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
   const finish = (task: ModelTask, command: FinishTask): Answer => {
     if (task.state === "completed") return { ok: true, charged: task.charge! };
     if (task.state !== "running") return no("lost");
-    if (task.deadlineMs <= command.nowMs) return no("deadline");
+    if (task.deadlineMs <= command.steadyMs) return no("deadline");
     money.charge(holdOf(task), command.used);
     end(task, "completed", command.nowMs);
     task.charge = holdOf(task).charged;
@@ -182,7 +182,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     } else if (command.kind === "note_job") task.job = command.job;
     else if (command.kind === "release") task.leaseUntilMs = 0;
     else if (task.leaseUntilMs === 0) return no("lost");
-    else task.leaseUntilMs = Math.max(task.leaseUntilMs, (storeMs?.() ?? command.nowMs) + command.leaseMs);
+    else task.leaseUntilMs = Math.max(task.leaseUntilMs, (storeMs?.() ?? command.steadyMs) + command.leaseMs);
     return OK;
   };
 

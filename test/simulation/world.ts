@@ -70,6 +70,7 @@ export function createWorld(choices: Choices): World {
     turn: (owner, label, delayMs) => new Promise((resolve) => later(owner, label, resolve, delayMs)),
     clockOf: (owner, skewMs) => ({
       nowMs: () => nowMs + skewMs,
+      steadyMs: () => nowMs + skewMs,
       setTimer: (delayMs, run) => ({ cancel: later(owner, "", run, delayMs) }),
     }),
     async runOne() {

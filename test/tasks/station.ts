@@ -366,6 +366,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
 function mortal(clock: Clock, isAlive: () => boolean): Clock {
   return {
     nowMs: () => clock.nowMs(),
+    steadyMs: () => clock.steadyMs(),
     setTimer: (delayMs, run): Timer =>
       clock.setTimer(delayMs, () => {
         if (isAlive()) run();

@@ -119,6 +119,12 @@ const toolsAreKnown: FieldRule = (body, profile) => {
   return tools.every(isKnown) ? undefined : refusal("Unknown type of tool.", { param: "tools" });
 };
 
+const logprobsAreFew: FieldRule = (body) => {
+  const likeliest = body["top_logprobs"];
+  if (typeof likeliest !== "number" || (likeliest >= 0 && likeliest <= 20)) return undefined;
+  return refusal("Invalid 'top_logprobs': expected a value from 0 to 20.", { param: "top_logprobs" });
+};
+
 const choicesAreFew: FieldRule = (body, profile) => {
   if (profile.oneChoiceOnly !== true || body["n"] === undefined || body["n"] === 1) return undefined;
   return refusal("'n' : number must be at most 1", { param: "n" });
@@ -137,5 +143,6 @@ export const FIELD_RULES: readonly FieldRule[] = [
   effortIsKnown,
   formatIsKnown,
   toolsAreKnown,
+  logprobsAreFew,
   choicesAreFew,
 ];

@@ -1,3 +1,4 @@
+import { leadsInside } from "./strict-media.ts";
 import { type Fields, fieldOf, isFields, listOf, unknownName } from "./strict-gemini-fields.ts";
 
 /** A rule about the turns: Google's sentence, or undefined when they keep it. */
@@ -28,7 +29,10 @@ const turnsAreSound: Rule = (body) => {
     const role = fieldOf(turn, "role");
     if (path !== "system_instruction" && !["user", "model", "function", undefined].includes(role as string))
       return "Please use a valid role: user, model.";
-    for (const [j, part] of listOf(fieldOf(turn, "parts")).entries()) {
+    // Recorded: a turn of the model that was cut off before its first word has no parts.
+    if (partsOf(turn).length === 0 && (role !== "model" || i === contents.length - 1))
+      return `* GenerateContentRequest.${path}.parts: contents.parts must not be empty.\n`;
+    for (const [j, part] of partsOf(turn).entries()) {
       const wrong = checkPart(part, `${path}.parts[${j}]`);
       if (wrong !== undefined) return wrong;
     }
@@ -61,6 +65,8 @@ function checkPart(part: unknown, path: string): string | undefined {
     if (typeof bytes !== "string" || !BASE64.test(bytes))
       return `Invalid value at '${path}' (TYPE_BYTES), Base64 decoding failed.`;
   }
+  if (leadsInside(fieldOf(fieldOf(part, "fileData"), "fileUri")))
+    return "Cannot fetch content from the provided URL. Please ensure the URL is valid and accessible.";
   return undefined;
 }
 
@@ -70,17 +76,34 @@ const callsOf = (turn: unknown): readonly unknown[] =>
 const responsesOf = (turn: unknown): readonly unknown[] =>
   partsOf(turn).filter((part) => fieldOf(part, "functionResponse") !== undefined);
 
+/** What one side says in one go. It may come in several turns, as chats of streams and LangChain keep it. */
+interface Side {
+  readonly isModel: boolean;
+  /** Where its last turn stands. */
+  readonly place: number;
+  readonly turn: { readonly parts: readonly unknown[] };
+}
+
+function sidesOf(contents: readonly unknown[]): readonly Side[] {
+  const sides: Side[] = [];
+  for (const [place, turn] of contents.entries()) {
+    const isModel = fieldOf(turn, "role") === "model";
+    const before = sides.at(-1)?.isModel === isModel ? sides.pop() : undefined;
+    sides.push({ isModel, place, turn: { parts: [...(before?.turn.parts ?? []), ...partsOf(turn)] } });
+  }
+  return sides;
+}
+
 const callsAreAnswered: Rule = (body) => {
-  const contents = listOf(fieldOf(body, "contents"));
-  for (const [i, turn] of contents.entries()) {
-    const calls = callsOf(turn).length;
+  const sides = sidesOf(listOf(fieldOf(body, "contents")));
+  for (const [i, { isModel, turn }] of sides.entries()) {
     const answered = responsesOf(turn).length;
-    const asked = i === 0 ? 0 : callsOf(contents[i - 1]).length;
+    const asked = i === 0 ? 0 : callsOf(sides[i - 1]?.turn).length;
     if (answered > 0 && asked === 0)
       return "Please ensure that function response turn comes immediately after a function call turn.";
-    if ((answered > 0 || asked > 0) && answered !== asked)
+    if (answered !== asked)
       return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
-    if (calls > 0 && (i === 0 || fieldOf(contents[i - 1], "role") === "model"))
+    if (isModel && callsOf(turn).length > 0 && i === 0)
       return "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
   }
   return undefined;
@@ -88,15 +111,15 @@ const callsAreAnswered: Rule = (body) => {
 
 /** In the current turn, since the last thing a person said, the first call of each step has its signature. */
 const callsAreSigned: Rule = (body) => {
-  const contents = listOf(fieldOf(body, "contents"));
-  const begins = contents.findLastIndex(
-    (turn) => fieldOf(turn, "role") !== "model" && responsesOf(turn).length === 0,
+  const sides = sidesOf(listOf(fieldOf(body, "contents")));
+  const begins = sides.findLastIndex(
+    ({ isModel, turn }) => !isModel && responsesOf(turn).length < turn.parts.length,
   );
-  for (const [i, turn] of contents.entries()) {
-    const [first] = i > begins ? callsOf(turn) : [];
+  for (const { isModel, place, turn } of sides.slice(begins + 1)) {
+    const [first] = isModel ? callsOf(turn) : [];
     if (first === undefined || fieldOf(first, "thoughtSignature") !== undefined) continue;
     const name = String(fieldOf(fieldOf(first, "functionCall"), "name"));
-    return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${i + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`;
+    return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${place + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`;
   }
   return undefined;
 };

@@ -44,6 +44,21 @@ test("a plain request passes, in both spellings and by both verbs", () => {
   ).toBeUndefined();
 });
 
+test("a request to count is contents alone, or a whole request that names the model of the path", () => {
+  const count = (body: object) => refused(body, {}, "/v1beta/models/m:countTokens")?.status;
+  const whole = { model: "models/m", ...ask({ systemInstruction: user }) };
+  expect(count(ask())).toBeUndefined();
+  expect(count({ generateContentRequest: whole })).toBeUndefined();
+  expect(count({ generate_content_request: whole })).toBeUndefined();
+  expect(count(ask({ systemInstruction: user }))).toBe(400);
+  expect(count(ask({ model: "models/m" }))).toBe(400);
+  expect(count(ask({ generateContentRequest: whole }))).toBe(400);
+  expect(count({ generateContentRequest: { ...whole, model: "models/other" } })).toBe(400);
+  expect(count({ generateContentRequest: { ...whole, model: undefined } })).toBe(400);
+  expect(count({ generateContentRequest: { ...whole, nonsense: 1 } })).toBe(400);
+  expect(count({})).toBe(400);
+});
+
 test("keys and models it does not know are refused as Google does", () => {
   expect(refused(ask(), {}, PLAIN, "")?.status).toBe(403);
   expect(refused(ask(), { keys: ["other"] })).toMatchObject({
@@ -110,6 +125,13 @@ describe("is a 400", () => {
       ),
       "Struct",
     ],
+    ["a turn without parts", turns({ role: "user" }), "must not be empty"],
+    ["a last turn of the model without parts", turns(user, { role: "model" }), "must not be empty"],
+    [
+      "a link to a private host",
+      turns({ parts: [{ fileData: { fileUri: "https://localhost/a.png" } }] }),
+      "Cannot fetch",
+    ],
     [
       "fewer responses than calls",
       turns(
@@ -164,6 +186,18 @@ test("signatures of turns that are over, and of parallel calls, are not asked fo
     { role: "user", parts: [response("f"), response("g")] },
   );
   expect([refused(over), refused(parallel)]).toEqual([undefined, undefined]);
+});
+
+test("turns of one side are one, however many they stand in; the model may have been cut off", () => {
+  const inMany = turns(
+    user,
+    { role: "model", parts: [{ text: "a" }] },
+    { role: "model", parts: [call("f", "AAAA")] },
+    { role: "model", parts: [call("g")] },
+    { role: "user", parts: [response("f")] },
+    { role: "user", parts: [response("g")] },
+  );
+  expect([refused(inMany), refused(turns(user, { role: "model" }, user))]).toEqual([undefined, undefined]);
 });
 
 test.if(recordingsAvailable())("what Gemini 3 accepted in recordings passes", () => {

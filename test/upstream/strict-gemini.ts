@@ -15,7 +15,7 @@ export interface StrictGemini {
 }
 
 /**
- * A check of generateContent requests as strict as Google's Gemini 3 models, for handlers to apply before they
+ * A check of generateContent requests, and of those to count, as strict as Google's Gemini 3 models, for handlers to apply before they
  * answer. Sources: recorded errors, https://ai.google.dev/api/generate-content and
  * https://ai.google.dev/gemini-api/docs/thought-signatures; wording that was not recorded is our own.
  */
@@ -54,7 +54,7 @@ function checkKey(request: SeenRequest, { keys }: StrictGemini): Refused | undef
   };
 }
 
-const TARGET = /^\/v1beta\/models\/([^:/?]+):(generateContent|streamGenerateContent\?alt=sse)$/;
+const TARGET = /^\/v1beta\/models\/([^:/?]+):(generateContent|countTokens|streamGenerateContent\?alt=sse)$/;
 
 function checkTarget(request: SeenRequest, { models }: StrictGemini): Refused | undefined {
   const model = TARGET.exec(request.target)?.[1];
@@ -75,6 +75,24 @@ function checkBody(request: SeenRequest): Refused | undefined {
   if (!isFields(body)) return invalid("Invalid JSON payload received. Root element must be a message.");
   const twice = duplicateKey(request.bodyText);
   if (twice !== undefined) return invalid(`Invalid JSON payload received. '${twice}' stands twice.`);
+  if (TARGET.exec(request.target)?.[2] === "countTokens") return checkCount(request, body);
+  return checkRequest(body);
+}
+
+/** `contents` alone, or a whole request that names the model of the path; https://ai.google.dev/api/tokens */
+function checkCount(request: SeenRequest, body: Fields): Refused | undefined {
+  const unknown = unknownName(body, ["contents", "generateContentRequest"], "");
+  if (unknown !== undefined) return invalid(unknown);
+  const whole = fieldOf(body, "generateContentRequest");
+  if (whole === undefined) return checkRequest(body);
+  if (fieldOf(body, "contents") !== undefined || !isFields(whole))
+    return invalid("Exactly one of contents and generate_content_request must be set.");
+  const named = `models/${TARGET.exec(request.target)?.[1]}`;
+  if (whole["model"] !== named) return invalid(`The model in the request must be ${named}.`);
+  return checkRequest(whole);
+}
+
+function checkRequest(body: Fields): Refused | undefined {
   for (const rule of [namesAreKnown, configIsInRange, toolsAreSound, ...CONTENT_RULES]) {
     const message = rule(body);
     if (message !== undefined) return invalid(message);

@@ -17,6 +17,14 @@ const user = (content: unknown) => ({ role: "user", content });
 const haiku = { model: "claude-haiku-4-5", max_tokens: 2_000, messages: [user("hi")] };
 const opus = { ...haiku, model: "claude-opus-5-5" };
 const call = { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "f", input: {} }] };
+const thought = {
+  role: "assistant",
+  content: [{ type: "thinking", thinking: "Hm.", signature: "AA==" }, ...call.content],
+};
+const image = (data: string) => ({
+  type: "image",
+  source: { type: "base64", media_type: "image/png", data },
+});
 const result = { type: "tool_result", tool_use_id: "t1", content: "x" };
 
 async function send(body: unknown, headers: Record<string, string> = HEADERS, path = "/v1/messages") {
@@ -39,10 +47,27 @@ describe("what Anthropic takes is taken", () => {
     { ...opus, thinking: { type: "disabled" } },
     { ...haiku, messages: [user("hi"), call, user([result, { type: "text", text: "and?" }])] },
     { ...haiku, messages: [user("hi"), { role: "system", content: "now" }] },
+    { ...haiku, messages: [user("hi"), { role: "assistant", content: "So" }] },
+    { ...haiku, thinking, messages: [user("hi"), thought, user([result])] },
+    { ...opus, thinking: { type: "adaptive" }, messages: [user("hi"), call, user([result])] },
+    { ...haiku, messages: [user([image("iVBORw0KGgo=")])] },
   ];
   for (const body of cases) {
     test(JSON.stringify(body).slice(40, 160), async () => expect((await send(body)).status).toBe(200));
   }
+});
+
+describe("a request to count", () => {
+  const { max_tokens: _, ...counted } = haiku;
+  const count = (body: object) => send(body, HEADERS, "/v1/messages/count_tokens");
+  test("is taken without a bound on output", async () => expect((await count(counted)).status).toBe(200));
+  for (const field of ["max_tokens", "stream", "temperature", "stop_sequences", "metadata"])
+    test(`is refused with ${field}`, async () => {
+      const { status, text } = await count({ ...counted, [field]: 1 });
+      expect([status, text.includes(`${field}: Extra inputs are not permitted`)]).toEqual([400, true]);
+    });
+  test("is checked as any request", async () =>
+    expect((await count({ ...counted, messages: [call] })).status).toBe(400));
 });
 
 describe("what Anthropic refuses is refused, in its words", () => {
@@ -79,6 +104,36 @@ describe("what Anthropic refuses is refused, in its words", () => {
     {
       body: { ...haiku, messages: [user("x"), call, user([{ type: "text", text: "y" }, result])] },
       says: "come first",
+    },
+    {
+      body: { ...haiku, messages: [user("x"), call, user([result]), call, user([result])] },
+      says: "must be unique",
+    },
+    { body: { ...haiku, messages: [user("")] }, says: "non-empty content" },
+    {
+      body: { ...haiku, thinking: { type: "enabled", budget_tokens: 1_024 }, tool_choice: { type: "any" } },
+      says: "forces tool use",
+    },
+    {
+      body: {
+        ...haiku,
+        thinking: { type: "enabled", budget_tokens: 1_024 },
+        messages: [user("x"), call, user([result])],
+      },
+      says: "but found `tool_use`",
+    },
+    { body: { ...haiku, messages: [user("x"), { role: "assistant", content: "So " }] }, says: "whitespace" },
+    { body: { ...haiku, messages: [user([image("AAAAA")])] }, says: "invalid base64 data" },
+    {
+      body: { ...haiku, messages: [user("x"), call, user([{ ...result, content: [image("?")] }])] },
+      says: "invalid base64 data",
+    },
+    {
+      body: {
+        ...haiku,
+        messages: [user([{ type: "image", source: { type: "url", url: "http://10.0.0.1/a.png" } }])],
+      },
+      says: "Unable to download",
     },
     {
       body: {

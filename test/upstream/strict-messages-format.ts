@@ -4,6 +4,7 @@ import { duplicateKey } from "./json-keys.ts";
 import type { SeenRequest } from "./seen-request.ts";
 import type { StrictCheck } from "./strict.ts";
 import { type Fields, isFields } from "./strict-fields.ts";
+import { isBase64, leadsInside } from "./strict-media.ts";
 
 /** What the strict double of Anthropic insists on. */
 export interface StrictMessagesProfile {
@@ -22,6 +23,12 @@ const TOP_LEVEL = new Set(
   output_config metadata service_tier container cache_control inference_geo speed diagnostics user_profile_id`.split(
     /\s+/,
   ),
+);
+
+/** Where it counts, and the fields that it takes there. */
+const COUNTING = "/v1/messages/count_tokens";
+const COUNTED = new Set(
+  "model messages system tools tool_choice thinking output_config cache_control speed".split(" "),
 );
 
 /** Models that may be asked to think by effort, and those that take one way of sampling only. */
@@ -56,7 +63,7 @@ const BLOCK_FIELDS: Readonly<Record<string, string>> = {
 /** A rule of the format: what is wrong, or undefined. */
 type Rule = (body: Fields, request: SeenRequest) => string | undefined;
 
-/** A check of messages requests as strict as Anthropic itself is. */
+/** A check of messages requests, and of those to count, as strict as Anthropic itself is. */
 export function strictMessages(profile: StrictMessagesProfile = {}): StrictCheck {
   return (request) => {
     const key = request.header("x-api-key");
@@ -64,7 +71,8 @@ export function strictMessages(profile: StrictMessagesProfile = {}): StrictCheck
       return errorAnswer(401, "authentication_error", `invalid x-api-key ${key ?? ""}`);
     if (!/^20\d\d-\d\d-\d\d$/.test(request.header("anthropic-version") ?? ""))
       return invalid("anthropic-version: header is required");
-    if (!request.target.startsWith("/v1/messages")) return errorAnswer(404, "not_found_error", "Not found");
+    if (!["/v1/messages", COUNTING].includes(request.target))
+      return errorAnswer(404, "not_found_error", "Not found");
     let body: unknown;
     try {
       body = request.json();
@@ -93,16 +101,17 @@ function errorAnswer(status: number, type: string, message: string): Answer {
 }
 
 const fieldsAreKnown: Rule = (body, request) => {
+  const fields = request.target === COUNTING ? COUNTED : TOP_LEVEL;
   for (const name of Object.keys(body)) {
     const preview = PREVIEW_FIELDS[name];
-    const known = preview?.test(request.header("anthropic-beta") ?? "") ?? TOP_LEVEL.has(name);
+    const known = preview?.test(request.header("anthropic-beta") ?? "") ?? fields.has(name);
     if (!known) return `${name}: Extra inputs are not permitted`;
   }
   return undefined;
 };
 
-const requiredIsThere: Rule = (body) => {
-  if (!Number.isInteger(body["max_tokens"])) return "max_tokens: Field required";
+const requiredIsThere: Rule = (body, { target }) => {
+  if (target !== COUNTING && !Number.isInteger(body["max_tokens"])) return "max_tokens: Field required";
   return messagesOf(body).length === 0 ? "messages: at least one message is required" : undefined;
 };
 
@@ -178,6 +187,8 @@ const blocksAreWhole: Rule = (body) => {
       if (type === "text" && block["text"] === "") return "messages: text content blocks must be non-empty";
       if (type === "thinking" && typeof block["signature"] !== "string")
         return `${at}.thinking.signature: Field required`;
+      const unread = [block, ...blocksOf(block)].map((held) => unreadable(held["source"])).find(Boolean);
+      if (unread !== undefined) return `${at}.${type}.source.${unread}`;
       if (type.endsWith("tool_use") && !/^[a-zA-Z0-9_-]+$/.test(String(block["id"])))
         return `${at}.${type}.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
     }
@@ -185,8 +196,64 @@ const blocksAreWhole: Rule = (body) => {
   return undefined;
 };
 
+/** Why a vendor's server can make nothing of a source. */
+function unreadable(source: unknown): string | undefined {
+  if (!isFields(source)) return undefined;
+  if (source["type"] === "base64" && !isBase64(source["data"])) return "base64: invalid base64 data";
+  return leadsInside(source["url"]) ? "url: Unable to download the file." : undefined;
+}
+
+/** Recorded. */
+const messagesSaySomething: Rule = (body) => {
+  const messages = messagesOf(body);
+  const mute = messages.findIndex(
+    ({ role, content }, i) =>
+      (content === "" || (Array.isArray(content) && content.length === 0)) &&
+      (role !== "assistant" || i < messages.length - 1),
+  );
+  return mute === -1
+    ? undefined
+    : `messages.${mute}: all messages must have non-empty content except for the optional final assistant message`;
+};
+
+const thinkingForcesNoCall: Rule = ({ thinking, tool_choice: choice }) => {
+  const thinks = isFields(thinking) && ["enabled", "adaptive"].includes(String(thinking["type"]));
+  const forced = isFields(choice) && ["any", "tool"].includes(String(choice["type"]));
+  return thinks && forced ? "Thinking may not be enabled when tool_choice forces tool use." : undefined;
+};
+
+/** A run of tools begins with its thinking, where thinking is asked for by a budget; later rounds of it need none. */
+const runBeginsWithThinking: Rule = (body) => {
+  const messages = messagesOf(body);
+  const runs = ({ content }: Fields): boolean =>
+    Array.isArray(content) && content.some((block) => isFields(block) && block["type"] === "tool_result");
+  const isOnlyResults = (message: Fields): boolean =>
+    runs(message) && blocksOf(message).every(({ type }) => type === "tool_result");
+  const last = messages.at(-1);
+  if (!isFields(body["thinking"]) || body["thinking"]["type"] !== "enabled") return undefined;
+  if (last === undefined || !runs(last)) return undefined;
+  const asked = messages.findLastIndex(
+    (message, i) => i < messages.length - 1 && message["role"] === "user" && !isOnlyResults(message),
+  );
+  const answer = messages.slice(asked + 1).find(({ role }) => role === "assistant");
+  const type = answer === undefined ? undefined : blocksOf(answer)[0]?.["type"];
+  return typeof type !== "string" || type.endsWith("thinking")
+    ? undefined
+    : `messages.${asked + 1}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${type}\`.`;
+};
+
+const lastAnswerGoesOn: Rule = (body) => {
+  const last = messagesOf(body).at(-1);
+  if (last?.["role"] !== "assistant") return undefined;
+  const text = typeof last["content"] === "string" ? last["content"] : blocksOf(last).at(-1)?.["text"];
+  return typeof text === "string" && /\s$/.test(text)
+    ? "messages: final assistant content cannot end with trailing whitespace"
+    : undefined;
+};
+
 const callsAreAnswered: Rule = (body) => {
   let open: readonly string[] = [];
+  const used = new Set<string>();
   for (const [i, message] of messagesOf(body).entries()) {
     if (message["role"] === "system") continue;
     const results = blocksOf(message).filter(({ type }) => type === "tool_result");
@@ -202,6 +269,9 @@ const callsAreAnswered: Rule = (body) => {
     open = blocksOf(message)
       .filter(({ type }) => type === "tool_use")
       .map((block) => String(block["id"]));
+    if (open.some((id) => used.has(id)) || new Set(open).size < open.length)
+      return `messages.${i}: \`tool_use\` ids must be unique`;
+    for (const id of open) used.add(id);
   }
   return open.length === 0 ? undefined : "the last message has `tool_use` without `tool_result`";
 };
@@ -231,9 +301,13 @@ const RULES: readonly Rule[] = [
   effortIsTaken,
   stopSequencesSaySomething,
   systemStandsWell,
+  messagesSaySomething,
+  thinkingForcesNoCall,
   blocksAreWhole,
   callsAreAnswered,
+  runBeginsWithThinking,
   breakpointsAreFew,
+  lastAnswerGoesOn,
 ];
 
 function messagesOf(body: Fields): readonly Fields[] {

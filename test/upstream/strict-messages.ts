@@ -1,5 +1,6 @@
 import type { FieldRule, Fields } from "./strict-fields.ts";
 import { isFields, refusal } from "./strict-fields.ts";
+import { isBase64, leadsInside } from "./strict-media.ts";
 
 const messagesAreThere: FieldRule = (body) => {
   const { messages } = body;
@@ -59,6 +60,25 @@ const dataUrlsArePlain: FieldRule = (body, profile) => {
     .map((part) => (isFields(part) && isFields(part["image_url"]) ? String(part["image_url"]["url"]) : ""))
     .find((url) => url.startsWith("data:") && !/^data:image\/[a-z]+;base64,/.test(url));
   return odd === undefined ? undefined : refusal("Invalid base64 image_url.", { code: "invalid_base64" });
+};
+
+const mediaCanBeRead: FieldRule = (body) => {
+  for (const [index, { content }] of messagesOf(body).entries()) {
+    const parts = Array.isArray(content) ? content.filter((part) => isFields(part)) : [];
+    const wrong = parts.findIndex(({ image_url: link, file, input_audio: audio }) => {
+      const url = isFields(link) ? String(link["url"]) : "";
+      if (leadsInside(url)) return true;
+      const data = [
+        ...(url.startsWith("data:") ? [url.split(";base64,")[1]] : []),
+        ...(isFields(file) && "file_data" in file ? [String(file["file_data"]).split(",").at(-1)] : []),
+        ...(isFields(audio) ? [audio["data"]] : []),
+      ];
+      return data.some((value) => !isBase64(value));
+    });
+    if (wrong !== -1)
+      return refusal("Invalid base64 image_url.", { param: `messages[${index}].content[${wrong}]` });
+  }
+  return undefined;
 };
 
 const contentIsNotNull: FieldRule = (body, profile) => {
@@ -140,6 +160,7 @@ export const MESSAGE_RULES: readonly FieldRule[] = [
   messagePropertiesAreNotRefused,
   rolesAreKnown,
   dataUrlsArePlain,
+  mediaCanBeRead,
   contentIsNotNull,
   reasoningComesBack,
   toolCallIdsFit,

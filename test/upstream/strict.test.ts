@@ -56,6 +56,20 @@ for (const profile of profiles) {
   });
 }
 
+test("media that nobody can read are 400", () => {
+  const part = (content: object) => seen(ask({ messages: [{ role: "user", content: [content] }] }));
+  const image = (url: string) => part({ type: "image_url", image_url: { url } });
+  expect(refused(STRICT.openai, image("data:image/png;base64,AAAA"))).toBeUndefined();
+  expect(refused(STRICT.openai, image("https://example.com/a.png"))).toBeUndefined();
+  const unread = [
+    image("data:image/png;base64,AAAAA"),
+    image("http://192.168.0.1/a.png"),
+    part({ type: "file", file: { file_data: "data:application/pdf;base64,?" } }),
+    part({ type: "input_audio", input_audio: { data: "!", format: "wav" } }),
+  ];
+  for (const request of unread) expect(refused(STRICT.openai, request)?.[0]).toBe(400);
+});
+
 interface Case {
   readonly name: string;
   readonly profile?: StrictProfile;

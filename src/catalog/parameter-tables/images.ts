@@ -7,7 +7,7 @@ const QUALITY_NUMBERS = ["0.25", "0.5", "1", "2"] as const;
 
 /** The fields of `POST /api/v1/images/generations`, with the interface's types, ranges and defaults. */
 export const ImageFieldsSchema = Type.Object({
-  model: Type.String({ description: "The model's id" }),
+  model: Type.String({ description: "The model's id, or another name of it" }),
   prompt: Type.String({
     minLength: 1,
     description: "What the image shows, or what is changed in the given ones",

@@ -6,7 +6,7 @@ const links = (description: string) =>
 
 /** The fields of `POST /api/v1/videos`, with the interface's types, ranges and defaults. */
 export const VideoFieldsSchema = Type.Object({
-  model: Type.String({ description: "The model's id" }),
+  model: Type.String({ description: "The model's id, or another name of it" }),
   prompt: Type.String({ minLength: 1, description: "What happens in the video" }),
   timeout: whole(
     [60, 3_600],

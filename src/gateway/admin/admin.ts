@@ -1,6 +1,6 @@
 import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
 import type { Clock } from "../../core/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, quoted } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Random } from "../../core/random.ts";
@@ -323,7 +323,7 @@ function checkModels(models: readonly string[], isModel: (id: string) => boolean
   const at = models.findIndex((id) => !isModel(id));
   if (at === -1) return;
   const path = `models[${at}]`;
-  const named = JSON.stringify(models[at]?.slice(0, 100));
+  const named = quoted(models[at] ?? "");
   throw new GatewayError("invalid_request_error", `${path} is ${named}, and there is no such model.`, {
     param: path,
   });
@@ -345,7 +345,7 @@ function toSeconds(ms: bigint): number {
 }
 
 function notFound(what: string, id: string): GatewayError {
-  return new GatewayError("not_found_error", `There is no ${what} ${JSON.stringify(id.slice(0, 80))}.`);
+  return new GatewayError("not_found_error", `There is no ${what} ${quoted(id)}.`);
 }
 
 function grantRefusal(

@@ -472,6 +472,7 @@ describe("time", () => {
     let next = 0;
     const counted: Clock = {
       nowMs: clock.nowMs,
+      steadyMs: clock.steadyMs,
       setTimer(delayMs, run) {
         const id = (next += 1);
         pending.add(id);

@@ -218,6 +218,16 @@ describe("what is held is the dearest that the request can come to", () => {
     expect(ask({}, { max_output: undefined as never }).elastic?.maxTokens).toBe(32_768);
   });
 
+  test("reasoning on top of a bound is elastic, up to the model's most and to its context", () => {
+    const asked = { maxOutputTokens: 40, reasoningOnTop: Infinity };
+    const elastic = { tokenPrice: OUT, maxTokens: 500, floorTokens: 500 };
+    expect(ask(asked)).toMatchObject({ amount: 200n * IN + 40n * OUT, elastic });
+    expect(ask(asked, { total_context: 300 }).elastic?.maxTokens).toBe(460);
+    expect(ask({ ...asked, reasoningOnTop: 90 }).elastic?.maxTokens).toBe(90);
+    expect(ask({ reasoningOnTop: 90 }).elastic?.maxTokens).toBe(590);
+    expect(ask({ maxOutputTokens: 40, reasoningOnTop: 0 }).elastic).toBeUndefined();
+  });
+
   test("an amount that no store can hold is never asked for", () => {
     const most = { maxOutputTokens: 1e18 };
     let amount = 0n;
@@ -242,7 +252,7 @@ describe("what cannot be served is refused by name", () => {
   const cases = [
     {
       name: "an unknown model",
-      run: () => ask({}, {}, "v/x"),
+      run: () => ask({}, {}, "v/n"),
       kind: "invalid_request_error",
       param: "model",
       says: "v/m",
@@ -255,7 +265,7 @@ describe("what cannot be served is refused by name", () => {
       says: "__proto__",
     },
     {
-      name: "a model of another endpoint",
+      name: "a model of no endpoint",
       run: () =>
         admit(
           offer({}, { protocols: [] }),
@@ -266,7 +276,7 @@ describe("what cannot be served is refused by name", () => {
         ),
       kind: "invalid_request_error",
       param: "model",
-      says: "No model is served here",
+      says: "No provider that serves the model v/m",
     },
     {
       name: "a model the key may not use",
@@ -280,7 +290,7 @@ describe("what cannot be served is refused by name", () => {
         ),
       kind: "invalid_request_error",
       param: "model",
-      says: "not served",
+      says: "may not use the model v/m",
     },
     {
       name: "an input the model does not take",
@@ -320,9 +330,9 @@ describe("what cannot be served is refused by name", () => {
           { model: "v/m", stream: false, demand: PLAIN },
           NOON,
         ),
-      kind: "overloaded_error",
-      param: undefined,
-      says: "v/m",
+      kind: "invalid_request_error",
+      param: "model",
+      says: "No provider that serves the model v/m",
     },
   ];
   for (const { name, run, kind, param, says } of cases) {

@@ -7,6 +7,7 @@ import type { ElasticOutput } from "../../ledger/commands.ts";
 import { servedBy } from "../../protocols/index.ts";
 import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
+import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
@@ -14,6 +15,8 @@ import { mediaTokens } from "../media-tokens.ts";
 /** A request that may be served: by which model, through which provider, for at most how much. */
 export interface Admission {
   readonly model: Model;
+  /** What the client is told of the model's name, a sentence each. */
+  readonly warnings: readonly string[];
   readonly provider: Provider;
   /** The way to that provider: a relay of the caller's format, or a translation of it. */
   readonly protocol: RelayProtocol;
@@ -26,6 +29,8 @@ export interface Admission {
   readonly choices: number;
   /** More output than this cannot have been asked for; absent when the hold decides it. */
   readonly mostOutput?: number;
+  /** Reasoning that may come on top of that, or of what the hold has room for. */
+  readonly mostReasoning: MostReasoning;
   /** How often the provider may read the input for one answer: anew after each of its own searches. */
   readonly inputReads: number;
   /** Web searches that the provider was allowed. */
@@ -35,10 +40,17 @@ export interface Admission {
   readonly admittedAtMs: number;
 }
 
+/** Reasoning beyond a bound on output. */
+interface MostReasoning {
+  readonly tokens: number;
+  /** Believed only as far as the provider counts it as reasoning: it does not say that its bound leaves it out. */
+  readonly asCounted: boolean;
+}
+
 /** How a model is reached. */
 type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
 
-/** The most output a model is taken to give when its data does not say. */
+/** What a model is taken to put out at most when its data does not say. */
 const DEFAULT_MAX_OUTPUT = 32_768;
 
 /** A caller who sets no bound gets room for this much output, or a 402. */
@@ -48,8 +60,8 @@ const FLOOR_OUTPUT = 1_024;
 const SURELY_TOO_LONG = 1.5;
 
 /**
- * Decides whether a request is served, and the most it can cost. Throws a 400 that says which models would do when
- * this one does not; never asks anything outside the process.
+ * Decides whether a request is served, and the most it can cost. Throws a 400 that says what is wrong with
+ * the model's name or with what is asked of it; never asks anything outside the process.
  */
 export function admit(
   offer: Offer,
@@ -58,21 +70,24 @@ export function admit(
   request: RelayRequest,
   nowMs: number,
 ): Admission {
-  const model = findModel(offer, caller, protocol, request.model);
+  const { model, warnings } = findModel(offer.catalog, caller, request.model, protocol);
   const route = findRoute(offer, model, protocol);
   const target = targetOf(model, route);
   const demand = route.protocol.demandAt?.(request, target) ?? request.demand;
-  checkModalities(model, demand, protocol);
+  checkInputs(model, demand, protocol);
+  checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
     model,
+    warnings,
     ...route,
     target,
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
+    mostReasoning: mostReasoning(model, route.provider, demand),
     inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
@@ -81,37 +96,18 @@ export function admit(
   };
 }
 
-function findModel(offer: Offer, caller: Caller, protocol: ProtocolId, id: string): Model {
-  const served = (model: Model): boolean =>
-    model.supportedProtocols.includes(protocol) && (caller.models === null || caller.models.has(model.id));
-  const model = offer.catalog.byId(id).find((found) => found.category === "language" && served(found));
-  if (model !== undefined) return model;
-  const others = offer.catalog.models.filter(served).map((found) => found.id);
-  const hint =
-    others.length === 0
-      ? "No model is served here now: no provider has a credential that serves one."
-      : `Models that are: ${others.slice(0, 20).join(", ")}.`;
-  throw new GatewayError(
-    "invalid_request_error",
-    `The model ${JSON.stringify(id.slice(0, 100))} is not served here. ${hint}`,
-    {
-      param: "model",
-    },
-  );
-}
-
-function findRoute(offer: Offer, model: Model, protocol: ProtocolId): Way {
+/** How the model is reached for clients of the format. Throws a 400 when no provider is live. */
+export function findRoute({ catalog, providers }: Offer, model: Model, protocol: ProtocolId): Way {
   for (const { provider: id, upstreamId } of model.routes) {
-    const provider = offer.providers.get(id);
+    const provider = providers.get(id);
     const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
     if (provider !== undefined && way !== undefined) return { provider, protocol: way, upstreamId };
   }
-  throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
-    retryAfterSec: 30,
-  });
+  throw noLiveProvider(catalog, model.id, protocol);
 }
 
-function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
+/** Where a request for the model goes. */
+export function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
   const { dialect } = provider;
   return {
     model,
@@ -135,7 +131,8 @@ const OUTPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
   compat_generate_content: "generationConfig.responseModalities",
 };
 
-function checkModalities(model: Model, demand: Demand, protocol: ProtocolId): void {
+/** Refuses kinds of input that the model does not take. */
+export function checkInputs(model: Model, demand: Demand, protocol: ProtocolId): void {
   for (const kind of Object.keys(demand.media) as Modality[]) {
     if (model.inputModalities.includes(kind)) continue;
     throw new GatewayError(
@@ -144,6 +141,9 @@ function checkModalities(model: Model, demand: Demand, protocol: ProtocolId): vo
       { param: INPUT_FIELD[protocol] },
     );
   }
+}
+
+function checkOutputs(model: Model, demand: Demand, protocol: ProtocolId): void {
   for (const kind of demand.outputModalities ?? []) {
     if (model.outputModalities.includes(kind)) continue;
     throw new GatewayError(
@@ -198,16 +198,34 @@ function quote(
   const searches = BigInt(demand.webSearches) * dearest(["web_search"]);
   const inputCost = BigInt(input) * inputPrice + searches;
   const perToken = outputPrice * BigInt(demand.choices);
-  const most = model.maxOutput ?? DEFAULT_MAX_OUTPUT;
-  if (demand.maxOutputTokens !== undefined) {
-    // A model without a known maximum is asked for what the caller said: all of that is held.
-    const tokens = model.maxOutput === null ? demand.maxOutputTokens : Math.min(demand.maxOutputTokens, most);
-    return { amount: atMost(inputCost + BigInt(tokens) * perToken) };
-  }
+  const most = mostOutput(model);
+  // A model without a known maximum is asked for what the caller said: all of that is held.
+  const bound = Math.min(demand.maxOutputTokens ?? 0, model.maxOutput ?? Infinity);
+  const amount = atMost(inputCost + BigInt(bound) * perToken);
+  // What nothing bounds goes by the balance: output without a bound, and reasoning that is on top of one.
+  const open = (demand.maxOutputTokens === undefined ? most : 0) + Math.min(demand.reasoningOnTop ?? 0, most);
+  const maxTokens = Math.max(0, Math.min(open, Math.max(most, model.totalContext ?? Infinity) - bound));
+  if (maxTokens === 0) return { amount };
   return {
-    amount: atMost(inputCost),
-    elastic: { tokenPrice: perToken, maxTokens: most, floorTokens: Math.min(FLOOR_OUTPUT, most) },
+    amount,
+    elastic: { tokenPrice: perToken, maxTokens, floorTokens: Math.min(FLOOR_OUTPUT, maxTokens) },
   };
+}
+
+/** The most that a model puts out for one choice. */
+export function mostOutput(model: Model): number {
+  return model.maxOutput ?? DEFAULT_MAX_OUTPUT;
+}
+
+/**
+ * By the word of its dialect, or else of its counts, a vendor that is only compatible may leave reasoning out of the
+ * bound on output. A native one never does.
+ */
+function mostReasoning(model: Model, { dialect }: Provider, demand: Demand): MostReasoning {
+  const most = mostOutput(model) * demand.choices;
+  if (demand.reasoningOnTop !== undefined)
+    return { tokens: Math.min(demand.reasoningOnTop * demand.choices, most), asCounted: false };
+  return { tokens: dialect.kind === "native" ? 0 : most, asCounted: true };
 }
 
 /** Kinds of output with a price of their own that the answer may have: all of the model's where it is left to it. */

@@ -2,9 +2,11 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Hold } from "../../core/hold.ts";
+import { type Handover, handOver } from "../../core/handover.ts";
 import { describeError } from "../../core/log.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { costOf, foldUnpriced } from "../../core/price.ts";
+import type { MemoryShare } from "../../core/request-memory.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/usage.ts";
 import type { Attempt } from "../../ledger/commands.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -42,7 +44,7 @@ export interface PaidCall {
   readonly protocol: RelayProtocol;
   readonly context: AnswerContext;
   /** Sends the request. Rejects with the refusal as the client is to see it. */
-  send(request: UpstreamBody, stream: boolean): Promise<UpstreamAnswer>;
+  send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer>;
   /** The first byte of the provider's answer has come. */
   sawByte(): void;
   /** Stops upstream for `reason`, unless the call has ended. */
@@ -64,6 +66,8 @@ export interface CallParts {
   readonly record: RequestRecord;
   /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
   readonly pass: Pass | undefined;
+  /** What the request holds: all that was needed to write what is sent, then just that, then nothing. */
+  readonly memory: MemoryShare;
 }
 
 /** How a call ends. */
@@ -104,6 +108,7 @@ export function openPaidCall(parts: CallParts): PaidCall {
   const end = (how: Ending): Promise<MicroCredits> => {
     ending ??= conclude(parts, progress, how).finally(() => {
       services.live.delete(call);
+      parts.memory.hold(0);
       parts.pass?.end(tokensOf(how.metered));
     });
     return ending;
@@ -112,9 +117,10 @@ export function openPaidCall(parts: CallParts): PaidCall {
   const call: PaidCall = {
     protocol: admission.protocol,
     context,
-    async send({ body, headers = {} }, stream) {
-      controller.signal.throwIfAborted();
-      return sendCall(parts, progress, context, { body, headers, stream, signal: controller.signal });
+    async send(request, stream) {
+      const { signal } = controller;
+      signal.throwIfAborted();
+      return sendCall(parts, progress, context, { request, stream, signal });
     },
     sawByte() {
       progress.firstByteAtMs ??= clock.nowMs();
@@ -156,10 +162,10 @@ export function openPaidCall(parts: CallParts): PaidCall {
 
 /** Sends the request and notes the attempt. Rejects with the refusal as the client is to see it. */
 async function sendCall(
-  { services, admission, hold, record }: CallParts,
+  { services, admission, hold, record, memory }: CallParts,
   progress: Progress,
   context: AnswerContext,
-  request: Omit<UpstreamCall, "provider" | "path">,
+  call: Pick<UpstreamCall, "stream" | "signal"> & { readonly request: Handover<UpstreamBody> },
 ): Promise<UpstreamAnswer> {
   const { provider, protocol, upstreamId } = admission;
   const attempt = {
@@ -169,12 +175,22 @@ async function sendCall(
     status: null,
   };
   progress.attempts.push(attempt);
-  const path = protocol.upstreamPath(upstreamId, request.stream);
-  const answer = await callUpstream(hold, { provider, path, ...request });
+  const { stream, signal } = call;
+  const { body, headers = {} } = call.request.take();
+  memory.hold(body.length);
+  const answer = await callUpstream(hold, {
+    provider,
+    path: protocol.upstreamPath(upstreamId, stream),
+    headers,
+    body: handOver(body),
+    onSent: () => memory.hold(0),
+    stream,
+    signal,
+  });
   services.failpoint("upstream.after_headers");
   progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
   record.note({ upstream_status: answer.status });
-  await checkAnswer(answer, request.stream, async () =>
+  await checkAnswer(answer, stream, async () =>
     protocol.readRefusal(
       { status: answer.status, body: await answer.readAll(MAX_REFUSAL_BYTES), retryAfter: answer.retryAfter },
       context,
@@ -237,7 +253,9 @@ const SLACK = 1.25;
 function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolean {
   if (metered.flags.includes("clamped")) return false;
   const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
-  if (outputTokens(metered.usage) > asked * SLACK + 256) return false;
+  const { tokens, asCounted } = admission.mostReasoning;
+  const onTop = asCounted ? Math.min(metered.usage.reasoning, tokens) : tokens;
+  if (outputTokens(metered.usage) > (asked + onTop) * SLACK + 256) return false;
   if ((metered.usage.webSearches ?? 0) > admission.mostSearches) return false;
   const room = (admission.model.totalContext ?? Infinity) * admission.inputReads;
   return inputTokens(metered.usage) <= room * SLACK;

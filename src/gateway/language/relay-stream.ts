@@ -1,5 +1,7 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
+import type { Handover } from "../../core/handover.ts";
+import { roomWithin } from "../../core/stall.ts";
 import { describeError } from "../../core/log.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
@@ -29,7 +31,7 @@ export interface StreamParts {
   readonly call: PaidCall;
   readonly protocol: RelayProtocol;
   readonly record: RequestRecord;
-  readonly body: UpstreamBody;
+  readonly body: Handover<UpstreamBody>;
 }
 
 /**
@@ -89,7 +91,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
   const takeOne = async (give: (bytes: Uint8Array) => void): Promise<boolean> => {
     const { done, value } = reader === undefined ? NOTHING : await reader.read();
     if (!done) call.sawByte();
-    const out = done ? stream.end() : stream.push(value);
+    const out = done ? stream.end(upstream?.tellsItsEnd === true) : stream.push(value);
     watch.touch();
     if (out !== undefined) give(out);
     if (stream.failure !== undefined) throw stream.failure;
@@ -157,7 +159,7 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
     if (error instanceof ClientGone) return leave();
     if (error !== undefined && stream.failure === undefined) {
       // The last event may have come whole, and only the goodbye was lost.
-      const rest = stream.end();
+      const rest = stream.end(false);
       if (rest !== undefined) give(rest);
     }
     try {
@@ -229,7 +231,8 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
       if (ended) throw new ClientGone();
       await endOf(error, (bytes) => sink.write(bytes));
       close(200);
-      await sink.flush();
+      // It is charged by now: who does not take the end has no whole answer, and no connection either.
+      await roomWithin(sink.flush(), clock, services.timeouts.stalledClientMs);
     },
     cancel: leave,
   };

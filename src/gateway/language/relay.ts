@@ -1,24 +1,20 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Hold } from "../../core/hold.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { Limiter, Pass, UsedTokens } from "../../limits/limiter.ts";
-import type {
-  RelayProtocol,
-  RelayRequest,
-  RelayTarget,
-  UpstreamBody,
-  WireRequest,
-} from "../../protocols/protocol.ts";
+import { type Handover, handOver } from "../../core/handover.ts";
+import { JSON_FACTOR, type MemoryShare } from "../../core/request-memory.ts";
+import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
+import type { RelayProtocol, RelayRequest, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { costOf } from "../../core/price.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import { admit, type Admission } from "./admit.ts";
+import { admit, type Admission, mostOutput } from "./admit.ts";
 import type { Offer } from "../offer.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
-import { passKeyLimits } from "../key-limits.ts";
+import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
-import type { RequestRecord } from "../request-record.ts";
+import { admitting, type RequestRecord } from "../request-record.ts";
 
 /** What relaying needs. */
 export interface RelayServices extends CallServices {
@@ -31,7 +27,10 @@ export interface RelayServices extends CallServices {
 export interface RelayInput {
   readonly caller: Caller;
   readonly protocol: RelayProtocol;
-  readonly wire: WireRequest;
+  readonly wire: Omit<WireRequest, "body">;
+  readonly body: Handover<Uint8Array>;
+  /** Where the body is held. A plain answer is when it comes back, for whoever sends it to let go of. */
+  readonly memory: MemoryShare;
   /** Ends when the client has gone. */
   readonly signal: AbortSignal;
   readonly record: RequestRecord;
@@ -55,17 +54,10 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  * Throws a `GatewayError` for everything that happens before the answer's first byte.
  */
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
-  const { caller, protocol, record } = input;
   services.failpoint("request.authenticated");
-  const request = protocol.readRequest(input.wire);
-  const admission = admit(services.offer(), caller, protocol.id, request, services.clock.nowMs());
-  record.note({ model: admission.model.id, provider: admission.provider.id });
-  const { target } = admission;
-  // What the target cannot take is a 400, and that comes before the 429 and the 402.
-  const asked = admission.protocol.upstreamBody(request, target);
-  const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
-  const admitted: Admitted = { request, admission, target, asked, pass: limited?.pass };
-  const { answerHeaders } = admission.provider;
+  const admitted = admitRequest(services, input);
+  const { limited } = admitted;
+  const { answerHeaders } = admitted.admission.provider;
   if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
   const headers = (): Readonly<Record<string, string>> => ({ ...limited?.headers(), ...answerHeaders });
   try {
@@ -74,6 +66,24 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   } catch (error) {
     throw withHeaders(toGatewayError(error), headers());
   }
+}
+
+/** Everything that can be decided at once. Throws a 400 or a 429. */
+function admitRequest(
+  services: RelayServices,
+  { caller, protocol, record, wire, body }: RelayInput,
+): Admitted {
+  const offer = services.offer();
+  const { request, admission } = admitting(record, offer, (asked) => {
+    asked(wire.address?.model);
+    const read = protocol.readRequest({ ...wire, body: body.take(), asked });
+    return { request: read, admission: admit(offer, caller, protocol.id, read, services.clock.nowMs()) };
+  });
+  record.note({ model: admission.model.id, provider: admission.provider.id });
+  // What the target cannot take is a 400, and that comes before the 429 and the 402.
+  const asked = admission.protocol.upstreamBody(request, admission.target);
+  const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
+  return { admission, stream: request.stream, unsent: handOver({ request, asked }), limited };
 }
 
 /** Output to reckon with for each choice while a request runs; most answers are shorter. */
@@ -85,12 +95,17 @@ function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedT
 
 /** A request that nothing speaks against but what it costs. */
 interface Admitted {
-  readonly request: RelayRequest;
   readonly admission: Admission;
-  readonly target: RelayTarget;
-  readonly asked: UpstreamBody;
+  readonly stream: boolean;
+  readonly unsent: Handover<Unsent>;
   /** Of a key with limits. */
-  readonly pass: Pass | undefined;
+  readonly limited: KeyPass | undefined;
+}
+
+/** A request, and what is sent of it unless its hold binds it. */
+interface Unsent {
+  readonly request: RelayRequest;
+  readonly asked: UpstreamBody;
 }
 
 async function relayAdmitted(
@@ -99,17 +114,15 @@ async function relayAdmitted(
   admitted: Admitted,
 ): Promise<RelayOutput> {
   const { record } = input;
-  const { request, pass } = admitted;
-  const { call, body } = await openCall(services, input, admitted).catch((error: unknown) => {
+  const { call, body, warnings } = await openCall(services, input, admitted).catch((error: unknown) => {
     // No call was made: nothing of the limit on tokens is used.
-    pass?.end({ input: 0, output: 0 });
+    admitted.limited?.pass.end({ input: 0, output: 0 });
     throw error;
   });
   const leave = (): void => call.abort(new ClientGone());
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
-  const { warnings } = body;
-  if (!request.stream)
+  if (!admitted.stream)
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
   const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
   return { kind: "stream", answer, warnings };
@@ -117,34 +130,44 @@ async function relayAdmitted(
 
 /** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
 function outputBound(hold: Hold, admission: Admission): number | undefined {
-  if (hold.outputTokens === undefined || hold.outputTokens === admission.model.maxOutput) return undefined;
-  return hold.outputTokens;
+  if (hold.outputTokens === undefined || admission.mostOutput !== undefined) return undefined;
+  const bound = Math.min(hold.outputTokens, mostOutput(admission.model));
+  return bound === admission.model.maxOutput ? undefined : bound;
+}
+
+/** A call that is paid for, and what it is to send. */
+interface OpenedCall {
+  readonly call: PaidCall;
+  readonly body: Handover<UpstreamBody>;
+  readonly warnings: UpstreamBody["warnings"];
 }
 
 /** Sets credit aside, and gives the call that it pays for. */
 async function openCall(
   services: RelayServices,
-  { caller, record, wire }: RelayInput,
-  { request, admission, target, asked, pass }: Admitted,
-): Promise<{ readonly call: PaidCall; readonly body: UpstreamBody }> {
+  { caller, record, wire, memory }: RelayInput,
+  { admission, unsent, limited }: Admitted,
+): Promise<OpenedCall> {
   const hold = await holdFor(services, caller, admission, record);
   const bounded = outputBound(hold, admission);
+  const { request, asked } = unsent.take();
   const body =
     bounded === undefined
       ? asked
-      : admission.protocol.upstreamBody(request, { ...target, outputBound: bounded });
+      : admission.protocol.upstreamBody(request, { ...admission.target, outputBound: bounded });
   const heldAtMs = services.clock.nowMs();
   return {
-    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass }),
-    body: withClientHeaders(body, admission.provider, wire),
+    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory }),
+    body: handOver(withClientHeaders(body, admission.provider, wire)),
+    warnings: [...admission.warnings, ...body.warnings],
   };
 }
 
-/** The client's own headers that this provider is to be told. */
-function withClientHeaders(
+/** The client's own headers that this provider is to be told, beside those of the body. */
+export function withClientHeaders(
   body: UpstreamBody,
   { clientHeaders }: Provider,
-  { headers }: WireRequest,
+  { headers }: RelayInput["wire"],
 ): UpstreamBody {
   if (clientHeaders === undefined) return body;
   const told = clientHeaders.flatMap((name) => {
@@ -179,8 +202,8 @@ async function holdFor(
 async function relayPlain(
   services: RelayServices,
   call: PaidCall,
-  { record }: RelayInput,
-  body: UpstreamBody,
+  { record, memory }: RelayInput,
+  body: Handover<UpstreamBody>,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
     call.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
@@ -188,11 +211,18 @@ async function relayPlain(
   try {
     const upstream = await call.send(body, false);
     call.sawByte();
-    const answer = call.protocol.readAnswer(await upstream.readAll(MAX_ANSWER_BYTES), call.context);
+    let read = 0;
+    const bytes = await upstream.readAll(MAX_ANSWER_BYTES, async (more) => {
+      read += more;
+      memory.hold(read * JSON_FACTOR);
+    });
+    const answer = call.protocol.readAnswer(bytes, call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered, false);
     services.failpoint("answer.before_end");
-    return answer.encode(credit);
+    const encoded = answer.encode(credit);
+    memory.hold(encoded.length);
+    return encoded;
   } catch (error) {
     call.abort(error as Error);
     if (error instanceof ClientGone) await call.settleLeft(undefined);

@@ -49,7 +49,7 @@ export function createStreamWatch({
   const late = (message: string): void => onLate(new GatewayError("timeout_error", message));
 
   const check = (): void => {
-    const nowMs = clock.nowMs();
+    const nowMs = clock.steadyMs();
     if (nowMs - startedMs >= timeouts.streamMs) return late("The answer took longer than a stream may.");
     if (!wanted && nowMs - takenMs >= timeouts.stalledClientMs) return onStalled();
     if (wanted && !hasHeaders() && nowMs - startedMs >= timeouts.firstByteMs) {
@@ -73,12 +73,12 @@ export function createStreamWatch({
 
   return {
     start() {
-      startedMs = byteMs = contentMs = takenMs = quietMs = clock.nowMs();
+      startedMs = byteMs = contentMs = takenMs = quietMs = clock.steadyMs();
       arm();
     },
     stop: () => timer?.cancel(),
     touch() {
-      byteMs = clock.nowMs();
+      byteMs = clock.steadyMs();
       // A chunk that gives the client nothing does not keep an answer alive for ever.
       if (stream.chunks !== chunks) {
         chunks = stream.chunks;
@@ -87,8 +87,8 @@ export function createStreamWatch({
     },
     clientWants(wants) {
       // While the client takes nothing we read nothing: that time is not the provider's silence.
-      if (wants && !wanted) byteMs = contentMs = clock.nowMs();
-      if (!wants) takenMs = clock.nowMs();
+      if (wants && !wanted) byteMs = contentMs = clock.steadyMs();
+      if (!wants) takenMs = clock.steadyMs();
       wanted = wants;
     },
     keepAlivesTo(to) {

@@ -251,46 +251,48 @@ describe("the model", () => {
     "openai/gpt-image-2/",
     "x".repeat(9_000),
   ];
-  test.each(unknown)("%p is a 400 that names those there are", (model) => {
+  test.each(unknown)("%p is a 400 that leads to those there are", (model) => {
     const refused = refusalOf(() => askImage({ model, prompt: "x" }));
     expect(refused).toMatchObject({ kind: "invalid_request_error", param: "model" });
-    for (const id of IMAGES) expect(refused?.message).toContain(id);
+    expect(refused?.message).toContain("GET /api/v1/models lists those that this key may use.");
+    expect(refused?.message.includes(`Did you mean ${GPT} or ${EDIT}?`)).toBe(model.includes("image-2"));
     expect(refused?.message.length).toBeLessThan(500);
   });
 
   test("of another endpoint is a 400 that says where it is served", () => {
     const asked = (ask: typeof askImage | typeof askVideo, model: string): string =>
       refusalOf(() => ask({ model, prompt: "x" }))?.message ?? "";
-    expect(asked(askImage, WAN)).toContain("It is served at /api/v1/videos. Models that are: alibaba/qwen");
-    expect(asked(askVideo, GPT)).toContain(
-      "It is served at /api/v1/images/generations. Models that are: alibaba/wan",
+    expect(asked(askImage, WAN)).toBe(
+      `The model ${WAN} is not served at /api/v1/images/generations. It is served at /api/v1/videos.`,
     );
-    expect(asked(askImage, "openai/gpt-6-astra")).toContain("/api/v1/chat/completions");
+    expect(asked(askVideo, GPT)).toContain("It is served at /api/v1/images/generations.");
+    expect(asked(askImage, "openai/gpt-6-astra")).toContain("It is served at /api/v1/chat/completions.");
   });
 
-  test("that the key may not use is as one that is not there", () => {
+  test("that the key may not use is a 400 that says so", () => {
     const refused = refusalOf(() => askImage(imageBody(QWEN), { caller: caller(GPT) }));
     expect(refused).toEqual({
       kind: "invalid_request_error",
       param: "model",
-      message: `The model "${QWEN}" is not served here. Models that are: ${GPT}.`,
+      message: `This API key may not use the model ${QWEN}.`,
     });
     expect(refusalOf(() => askImage(imageBody(GPT), { caller: caller(GPT) }))).toBeUndefined();
-    expect(refusalOf(() => askImage(imageBody(GPT), { caller: caller() }))?.message).toContain(
-      "No image model",
-    );
+    expect(refusalOf(() => askImage(imageBody(GPT), { caller: caller() }))?.message).toContain("may not use");
   });
 
-  test("that no provider serves now is a 503 that says when to come again", () => {
+  test("that no provider serves now is a 400 that says so", () => {
     const offer = mediaOffer(["openai"]);
-    expect(refusalOf(() => askImage(imageBody(QWEN), { offer }))?.kind).toBe("overloaded_error");
+    expect(refusalOf(() => askImage(imageBody(QWEN), { offer }))).toMatchObject({
+      kind: "invalid_request_error",
+      message: expect.stringContaining(`No provider that serves the model ${QWEN} is set up here.`),
+    });
     expect(refusalOf(() => askImage(imageBody(GPT), { offer }))).toBeUndefined();
   });
 
   test("whose second provider alone is live is served", () => {
     const offer = mediaOffer(["fal"]);
     expect(refusalOf(() => askVideo(videoBody(WAN), { offer }))).toBeUndefined();
-    expect(refusalOf(() => askImage(imageBody(MIDJOURNEY), { offer }))?.kind).toBe("overloaded_error");
+    expect(refusalOf(() => askImage(imageBody(MIDJOURNEY), { offer }))?.message).toContain("No provider");
   });
 
   test("that is also a language model is found by its kind", () =>

@@ -16,6 +16,8 @@ export interface AdmissionRequest {
   readonly offer: Offer;
   readonly caller: Caller;
   readonly body: Uint8Array;
+  /** Told what the body says in `model`, before anything is checked. */
+  readonly asked?: (model: unknown) => void;
   readonly nowMs: number;
   /** Hosts that links may lead to though they are not public, as the operator has them. */
   readonly allowedHosts: readonly string[];
@@ -47,16 +49,18 @@ const VIDEO_TIMEOUT_SEC = 600;
  * Decides whether a request for images is served, and the most it can cost. Throws a 400 that names the field at
  * fault; never asks anything outside the process.
  */
-export function admitImage({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
-  const { fields, warnings } = readImageBody(body);
-  const model = findMediaModel(offer, caller, "image", fields.model);
+export function admitImage(input: AdmissionRequest): TaskAdmission {
+  const { offer, caller, nowMs, allowedHosts } = input;
+  const { fields: sent, warnings } = readImageBody(input);
+  const { model, warnings: ofName } = findMediaModel(offer, caller, sent.model, "image");
+  const fields = { ...sent, model: model.id };
   const request = imageRequestOf(model, fields);
   checkLinks(request, allowedHosts);
   checkContext(model, request);
   return {
     model,
     request,
-    warnings,
+    warnings: [...ofName, ...warnings],
     ...quoteMedia(model, request, nowMs),
     timeoutSec: fields.timeout ?? IMAGE_TIMEOUT_SEC,
     awaited: fields.async !== true,
@@ -65,15 +69,17 @@ export function admitImage({ offer, caller, body, nowMs, allowedHosts }: Admissi
 }
 
 /** The same for a request for a video, which nobody waits for. */
-export function admitVideo({ offer, caller, body, nowMs, allowedHosts }: AdmissionRequest): TaskAdmission {
-  const { fields, warnings } = readVideoBody(body);
-  const model = findMediaModel(offer, caller, "video", fields.model);
+export function admitVideo(input: AdmissionRequest): TaskAdmission {
+  const { offer, caller, nowMs, allowedHosts } = input;
+  const { fields: sent, warnings } = readVideoBody(input);
+  const { model, warnings: ofName } = findMediaModel(offer, caller, sent.model, "video");
+  const fields = { ...sent, model: model.id };
   const taken = videoRequestOf(model, fields);
   checkLinks(taken.request, allowedHosts);
   return {
     model,
     request: taken.request,
-    warnings: [...warnings, ...taken.warnings],
+    warnings: [...ofName, ...warnings, ...taken.warnings],
     ...quoteMedia(model, taken.request, nowMs),
     timeoutSec: fields.timeout ?? VIDEO_TIMEOUT_SEC,
     awaited: false,

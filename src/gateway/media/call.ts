@@ -1,6 +1,7 @@
 import type { ByteAccount } from "../../core/byte-budget.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { handOver } from "../../core/handover.ts";
 import type { Hold } from "../../core/hold.ts";
 import { createTimeLimit, type TimeLimit } from "../../core/time-limit.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../providers/media.ts";
@@ -75,7 +76,7 @@ async function send(
         method,
         path,
         headers,
-        ...(body === undefined ? {} : { body }),
+        ...(body === undefined ? {} : { body: handOver(body) }),
         stream: false,
         signal,
       });

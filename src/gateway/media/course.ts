@@ -137,7 +137,7 @@ async function waitForRoom(
 ): Promise<boolean> {
   const waitMs = retryAfterMs === undefined ? grown(1_000, refusals, 60_000) : heededMs(retryAfterMs);
   const delayMs = jittered(waitMs, random);
-  if (clock.nowMs() + delayMs >= run.deadlineMs) return false;
+  if (clock.steadyMs() + delayMs >= run.deadlineMs) return false;
   await wait(clock, delayMs, run.signal);
   return true;
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { handOver } from "../../core/handover.ts";
+import { createRequestMemory } from "../../core/request-memory.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { bytesOf, imageBody, mediaOffer } from "../../../test/gateway/media-offer.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -23,18 +25,19 @@ const PENDING: Task = pendingTask({
   warnings: [],
   createdAtMs: 1_000,
 });
+const RESULT = { createdSec: 3, files: [FILE, { ...FILE, name: "gone.png" }] };
 const COMPLETED: Task = {
   ...PENDING,
   state: "completed",
   startedAtMs: 2_000,
   endedAtMs: 3_000,
-  result: { createdSec: 3, files: [FILE, { ...FILE, name: "gone.png" }] },
+  result: RESULT,
   charge: 1_500_000n,
   provider: "dashscope",
 };
 
 /** Services whose tasks end as `task`. */
-function open(task: Task, files: "there" | "away" = "there") {
+function open(task: Task, files: "there" | "away" = "there", memory = createRequestMemory(() => 1_000)) {
   const clock = createFakeClock();
   const submitted: TaskSubmission[] = [];
   const lines: LogFields[] = [];
@@ -71,12 +74,20 @@ function open(task: Task, files: "there" | "away" = "there") {
   const ask = (more: object = {}) =>
     generateImage(services, {
       caller: CALLER,
-      body: bytesOf(imageBody(MODEL, more)),
+      body: handOver(bytesOf(imageBody(MODEL, more))),
+      memory: memory.open("key"),
       headers: new Headers(),
       signal: new AbortController().signal,
       record,
     });
-  const read = () => readImageTask(services, { kind: "image", id: "img_0", caller: CALLER, record });
+  const read = () =>
+    readImageTask(services, {
+      kind: "image",
+      id: "img_0",
+      caller: CALLER,
+      record,
+      memory: memory.open("key"),
+    });
   return { ask, read, submitted, lines, record };
 }
 
@@ -136,6 +147,34 @@ describe("a plain request", () => {
   test("has the URLs of what it is charged for while the files cannot be read", async () => {
     const { data } = JSON.parse((await open(COMPLETED, "away").ask({ response_format: "b64_json" })).body);
     expect(data).toEqual([{ url: "https://gateway/img_0/a.png" }, { url: "https://gateway/img_0/gone.png" }]);
+  });
+});
+
+describe("files that there is no memory for", () => {
+  const full = () => {
+    const memory = createRequestMemory(() => 1_000);
+    memory.open("another").take(1_000);
+    return memory;
+  };
+  const withBase64 = { ...COMPLETED, result: { ...RESULT, base64: true } };
+
+  test("are left out of an answer that is paid for, which has their URLs", async () => {
+    const { ask } = open(COMPLETED, "there", full());
+    const { data } = JSON.parse((await ask({ response_format: "b64_json" })).body);
+    expect(data.map(Object.keys)).toEqual([["url"], ["url"]]);
+  });
+
+  test("make a read that can be repeated a 503", async () => {
+    const error = await open(withBase64, "there", full())
+      .read()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: "overloaded_error", retryAfterSec: 2 });
+  });
+
+  test("hold five times their size until the answer is sent", async () => {
+    const memory = createRequestMemory(() => 1_000_000);
+    await open(withBase64, "there", memory).read();
+    expect(memory.taken()).toBe(RESULT.files.length * FILE.bytes * 5);
   });
 });
 

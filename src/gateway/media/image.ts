@@ -1,4 +1,5 @@
 import { GatewayError } from "../../core/errors.ts";
+import type { MemoryShare } from "../../core/request-memory.ts";
 import type { Task, TaskFailure } from "../../core/task.ts";
 import {
   encodeCancelledImage,
@@ -31,7 +32,9 @@ export function generateImage(services: MediaServices, input: MediaInput): Promi
     noteEnd(input.record, ended);
     if (!isCompleted(ended)) throw failureError(ended);
     // It is charged, and its client knows no name to ask for it again: URLs alone are better than an error.
-    const links = await linksOf(services, ended, base64).catch(() => linksOf(services, ended, false));
+    const links = await linksOf(services, ended, base64 ? input.memory : undefined).catch(() =>
+      linksOf(services, ended, undefined),
+    );
     return { status: 200, body: encodeImageResult(ended, links), task: ended };
   });
 }
@@ -39,7 +42,9 @@ export function generateImage(services: MediaServices, input: MediaInput): Promi
 /** A task as it stands, with URLs that are signed now. Reads, and writes nothing. */
 export async function readImageTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
   const { task, headers } = await findTask(services, asked);
-  const links = isCompleted(task) ? await linksOf(services, task, task.result.base64 === true) : [];
+  const links = isCompleted(task)
+    ? await linksOf(services, task, task.result.base64 === true ? asked.memory : undefined)
+    : [];
   return { status: 200, body: encodeImageTask(task, links), warnings: [], headers };
 }
 
@@ -49,15 +54,28 @@ export async function cancelImageTask(services: MediaServices, asked: TaskAsked)
   return { status: 200, body: encodeCancelledImage(asked.id), warnings: [], headers: {} };
 }
 
+/** A file is read, written as base64, put into the answer, and that is made bytes. */
+const BASE64_FACTOR = 5;
+
+/** The links of a result; with the files themselves where there is memory to hold them. Throws a 503 where there is not enough. */
 async function linksOf(
   { assets }: MediaServices,
   { id, result }: CompletedTask,
-  base64: boolean,
+  memory: MemoryShare | undefined,
 ): Promise<ImageLink[]> {
+  const bytesInAll = result.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (memory?.take(bytesInAll * BASE64_FACTOR) === false)
+    throw new GatewayError(
+      "overloaded_error",
+      "The gateway has no memory for these files now. Try again shortly.",
+      {
+        retryAfterSec: RETRY_SEC,
+      },
+    );
   const links: ImageLink[] = [];
   for (const file of result.files) {
     // One that was removed since the task was read has its URL alone, like those of any task that is read too late.
-    const bytes = base64 ? await assets.read(id, file.name) : undefined;
+    const bytes = memory !== undefined ? await assets.read(id, file.name) : undefined;
     links.push({
       url: assets.urlOf(id, file),
       ...(bytes === undefined ? {} : { base64: bytes.toBase64() }),
@@ -65,6 +83,9 @@ async function linksOf(
   }
   return links;
 }
+
+/** Answers come and go within seconds. */
+const RETRY_SEC = 2;
 
 /** How long a client is told to wait when a provider takes no work. */
 const OVERLOADED_SEC = 10;
@@ -75,9 +96,7 @@ function failureError({ failure }: Task): GatewayError {
     return new GatewayError("conflict_error", "The request was cancelled before it had begun.");
   const { type, message }: TaskFailure = failure;
   if (type === "generation_error") return new GatewayError("upstream_error", message);
-  return new GatewayError(
-    type,
-    message,
-    type === "overloaded_error" ? { retryAfterSec: OVERLOADED_SEC } : {},
-  );
+  // Of what the provider refused, its own words are kept.
+  if (type !== "overloaded_error") return new GatewayError(type, message, { foreign: true });
+  return new GatewayError(type, message, { retryAfterSec: OVERLOADED_SEC });
 }

@@ -56,6 +56,8 @@ interface Scene {
   readonly log: ReturnType<typeof keepingLog>;
   /** URLs that were fetched. */
   readonly fetched: readonly string[];
+  /** When each of them was. */
+  readonly fetchedMs: readonly number[];
   /** The bytes that each of them might have. */
   readonly bounds: readonly number[];
   readonly memory: ByteBudget;
@@ -77,6 +79,7 @@ function scene(
   const log = keepingLog();
   const memory = createByteBudget(() => 1);
   const fetched: string[] = [];
+  const fetchedMs: number[] = [];
   const bounds: number[] = [];
   const request = more.request ?? IMAGE;
   const model = more.model ?? (request.kind === "image" ? IMAGE_MODEL : VIDEO_MODEL);
@@ -85,6 +88,7 @@ function scene(
     assets: files,
     async fetch(url, { maxBytes, signal }, take) {
       fetched.push(url);
+      fetchedMs.push(clock.nowMs());
       if (more.fetchMs !== undefined) await wait(clock, more.fetchMs, signal);
       bounds.push(maxBytes);
       const bytes = more.behind?.(url) ?? "refused";
@@ -105,6 +109,7 @@ function scene(
     files,
     log,
     fetched,
+    fetchedMs,
     bounds,
     memory,
     begin: (run = first) => runner(run),
@@ -396,6 +401,16 @@ describe("a job that is under way", () => {
     });
   }
 
+  test("whose poll throws what nobody foresaw is asked after no more: it fails, and the log has an error", async () => {
+    const unforeseen = new TypeError("undefined is not an object");
+    const { outcome, maker, log } = followed(working(), unforeseen, done());
+    expect(told(await outcome())).toBe("generation_error, unfinished");
+    expect(maker.calls).toEqual(["create 1", "poll job-1", "poll job-1"]);
+    expect(log.lines).toEqual([
+      expect.objectContaining({ level: "error", message: "a task went wrong within the gateway" }),
+    ]);
+  });
+
   test("is given up when its provider does not know it three times in a row", async () => {
     const { outcome, maker } = followed(working(), unknownJob, unknownJob, unknownJob, done());
     expect(told(await outcome())).toBe("generation_error, unfinished");
@@ -496,6 +511,13 @@ describe("what the client is told", () => {
       if (said !== "") expect(JSON.stringify(log.lines)).not.toContain(said);
     });
   }
+
+  test("nothing of a provider whose certificate is not trusted, which is an alarm in the log", async () => {
+    const { outcome, maker, log } = scene({ create: [upstream("CERT_HAS_EXPIRED"), done()] });
+    expect(told(await outcome())).toBe("generation_error");
+    expect(maker.calls).toEqual(["create 1"]);
+    expect(log.lines).toEqual([expect.objectContaining({ level: "error", operator_fault: true })]);
+  });
 
   test("nothing of a refusal that only the operator can mend, which is an alarm in the log", async () => {
     const { outcome, log } = scene({ create: [refused("operator_fault", { code: "Arrearage" })] });
@@ -659,6 +681,27 @@ describe("outputs", () => {
     expect(Object.values(tries)).toEqual([1, 3, 3]);
     expect(fetched).toHaveLength(7);
     expect(log.lines.every(({ level }) => level === "warn")).toBe(true);
+  });
+
+  test("behind URLs are fetched again after a second, and then after two", async () => {
+    const { outcome, fetchedMs } = scene({ create: [done([url("gone")])] });
+    expect(told(await outcome())).toBe("generation_error, unfinished");
+    expect(fetchedMs.map((at) => at - (fetchedMs[0] ?? 0))).toEqual([0, 1_000, 3_000]);
+  });
+
+  test("whose store is away are stored again after a wait that doubles, up to fifteen seconds", async () => {
+    const { outcome, fetchedMs, files } = scene(
+      { create: [done([url("a")])] },
+      { behind: () => testImage() },
+    );
+    const store = files.store.bind(files);
+    files.store = async (...file) => {
+      if (fetchedMs.length < 8) throw new GatewayError("overloaded_error", "Results cannot be stored.");
+      return store(...file);
+    };
+    expect(told(await outcome())).toBe("1 for 350000000");
+    const gaps = fetchedMs.slice(1).map((at, i) => at - (fetchedMs[i] ?? 0));
+    expect(gaps).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
   });
 
   test("wait for their store, however long it is away, and are asked for again by their address", async () => {

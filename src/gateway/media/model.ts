@@ -7,56 +7,25 @@ import type { Model } from "../../core/model.ts";
 import { faultSentence } from "../../core/schema.ts";
 import type { TaskKind } from "../../core/task.ts";
 import { inlineBytes } from "../../protocols/media-inputs.ts";
+import { findModel, type FoundModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 
 /** An image or video model. */
 export type MediaModel = Model & { readonly media: MediaFacts };
 
-/** Where each kind of work is asked for. */
-const PATHS: Readonly<Record<Model["category"], string | undefined>> = {
-  image: "/api/v1/images/generations",
-  video: "/api/v1/videos",
-  language: "/api/v1/chat/completions",
-  audio: undefined,
-  embedding: undefined,
-};
-
-/** The model that a request names. Throws a 400 that names those that would do, or a 503 while nobody serves it. */
-export function findMediaModel(offer: Offer, caller: Caller, kind: TaskKind, id: string): MediaModel {
-  const mayUse = (model: Model): boolean => caller.models === null || caller.models.has(model.id);
-  const isServed = (model: Model): model is MediaModel =>
-    model.category === kind && model.media !== undefined && mayUse(model);
-  const model = offer.catalog.byId(id).find(isServed);
-  if (model === undefined) throw notServed(offer, kind, id, mayUse);
-  const isLive = model.routes.some(
-    (route) => offer.mediaProviders.get(route.provider)?.adapters[kind] !== undefined,
-  );
-  if (isLive) return model;
-  throw new GatewayError("overloaded_error", `No provider of ${model.id} is live now.`, {
-    retryAfterSec: 30,
-  });
-}
-
-function notServed(
-  { catalog }: Offer,
+/** The model that a request for images or a video names; throws the 400s of `findModel`. */
+export function findMediaModel(
+  { catalog, mediaProviders }: Offer,
+  caller: Caller,
+  name: string,
   kind: TaskKind,
-  id: string,
-  mayUse: (model: Model) => boolean,
-): GatewayError {
-  const elsewhere = catalog.byId(id).find(mayUse);
-  const path = elsewhere === undefined ? undefined : PATHS[elsewhere.category];
-  const others = catalog.models.filter((model) => model.category === kind && mayUse(model));
-  const hint = [
-    ...(path === undefined ? [] : [`It is served at ${path}.`]),
-    others.length === 0
-      ? `No ${kind} model is served now: no provider has a credential that serves one.`
-      : `Models that are: ${others.map((model) => model.id).join(", ")}.`,
-  ].join(" ");
-  return new GatewayError(
-    "invalid_request_error",
-    `The model ${JSON.stringify(id.slice(0, 100))} is not served here. ${hint}`,
-    { param: "model" },
-  );
+): FoundModel<MediaModel> {
+  const { model, warnings } = findModel(catalog, caller, name, kind);
+  const isLive = (found: Model): found is MediaModel =>
+    found.media !== undefined &&
+    found.routes.some((route) => mediaProviders.get(route.provider)?.adapters[kind] !== undefined);
+  if (!isLive(model)) throw noLiveProvider(catalog, model.id, kind);
+  return { model, warnings };
 }
 
 /** A 400 about a field that this model does not take as it was given. */

@@ -1,10 +1,13 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
+import type { Caller } from "../../core/caller.ts";
 import type { Model } from "../../core/model.ts";
-import type { Task } from "../../core/task.ts";
+import type { Task, TaskKind } from "../../core/task.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
+import { type LargeBodyServices, refuseUnread } from "../large-body.ts";
 import { passKeyLimits } from "../key-limits.ts";
+import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
 import type { AdmissionRequest, TaskAdmission } from "./admit.ts";
 import { providerHeaders, taskProvider } from "./provider.ts";
@@ -38,6 +41,17 @@ const KINDS = {
   },
 } as const;
 
+/** What `refuseUnread` says of a request for something new whose body is large. */
+export function checkTaskUnread(
+  services: LargeBodyServices,
+  caller: Caller,
+  kind: TaskKind,
+  record: RequestRecord,
+): Promise<void> {
+  const refusedAs = KINDS[kind].limitedAs;
+  return refuseUnread(services, { caller, endpoint: kind, format: chatCompletions, record, refusedAs });
+}
+
 /**
  * The way of every request for something new: it is admitted, passes the limits of its key, has its credit set aside and
  * its task queued, and is answered by what `answer` makes of that. It counts as under way for its key until then. Throws
@@ -49,10 +63,19 @@ export async function submitTask(
   admit: (request: AdmissionRequest) => TaskAdmission,
   answer: (task: Task, admission: TaskAdmission) => Promise<SubmittedAnswer>,
 ): Promise<MediaAnswer> {
-  const { caller, body, record } = input;
+  const { caller, record, memory } = input;
   const offer = services.offer();
   const { clock, allowedHosts } = services;
-  const admission = admit({ offer, caller, body, nowMs: clock.nowMs(), allowedHosts: allowedHosts() });
+  const admission = admitting(record, offer, (asked) =>
+    admit({
+      offer,
+      caller,
+      body: input.body.take(),
+      asked,
+      nowMs: clock.nowMs(),
+      allowedHosts: allowedHosts(),
+    }),
+  );
   const { model, request, warnings } = admission;
   const { kind } = request;
   record.note({ model: model.id });
@@ -67,7 +90,9 @@ export async function submitTask(
     ...providerHeaders(offer, kind, model.id, provider),
   });
   try {
-    const submitted = await answer(await queue(services, input, admission, told), admission);
+    const task = await queue(services, input, admission, told);
+    memory.hold(0);
+    const submitted = await answer(task, admission);
     limited?.pass.end(usedTokens(submitted.task));
     return {
       status: submitted.status,

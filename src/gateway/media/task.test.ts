@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { handOver } from "../../core/handover.ts";
+import { createRequestMemory } from "../../core/request-memory.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -31,6 +33,9 @@ const TASK: Task = pendingTask({
   warnings: ["w"],
   createdAtMs: 1,
 });
+/** Nothing is held in these. */
+const memory = createRequestMemory(() => 0).open("key");
+
 const CALLER: Caller = { keyId: "key_1", accountId: "acct_1", models: null };
 
 const provider = (id: string, clientHeaders: readonly string[]) => ({
@@ -108,7 +113,8 @@ function open(does: Partial<Tasks> = {}) {
   });
   const input = (caller: Caller = CALLER): MediaInput => ({
     caller,
-    body: new Uint8Array(),
+    body: handOver(new Uint8Array()),
+    memory,
     headers: new Headers({ "x-one": "1", "x-two": "2", "x-three": "3", cookie: "c" }),
     signal: new AbortController().signal,
     record,
@@ -324,7 +330,7 @@ describe("a task of a path", () => {
     const seen = new Set<string>();
     for (const id of ids) {
       for (const act of [findTask, cancelTask]) {
-        const error = await errorOf(act(services, { kind: "image", id, caller: CALLER, record }));
+        const error = await errorOf(act(services, { kind: "image", id, caller: CALLER, record, memory }));
         seen.add(`${error.status} ${error.type} ${error.message} ${JSON.stringify(error.headers)}`);
       }
     }
@@ -339,17 +345,19 @@ describe("a task of a path", () => {
         return TASK;
       },
     });
-    const found = await findTask(services, { kind: "image", id: "img_0123", caller: CALLER, record });
+    const found = await findTask(services, { kind: "image", id: "img_0123", caller: CALLER, record, memory });
     expect(found).toEqual({ task: TASK, headers: { "x-answered-by": "one" } });
     expect(calls).toEqual([["image", "img_0123", "acct_1"]]);
     for (const id of ["a b", "x".repeat(81), "é"])
-      await errorOf(findTask(services, { kind: "image", id, caller: CALLER, record }));
+      await errorOf(findTask(services, { kind: "image", id, caller: CALLER, record, memory }));
     expect(asked).toEqual(["find"]);
   });
 
   test("is 503 while the store cannot be read", async () => {
     const { services, record } = open({ find: () => Promise.reject(new Error("away")) });
-    const error = await errorOf(findTask(services, { kind: "image", id: "img_0", caller: CALLER, record }));
+    const error = await errorOf(
+      findTask(services, { kind: "image", id: "img_0", caller: CALLER, record, memory }),
+    );
     expect([error.status, error.retryAfterSec]).toEqual([503, 2]);
   });
 
@@ -361,7 +369,7 @@ describe("a task of a path", () => {
   ] as const) {
     test(`that is asked to be cancelled and is ${came} is ${want ?? "a success"}`, async () => {
       const { services, record } = open({ cancel: async () => came });
-      const cancelled = cancelTask(services, { kind: "video", id: "vid_0", caller: CALLER, record });
+      const cancelled = cancelTask(services, { kind: "video", id: "vid_0", caller: CALLER, record, memory });
       if (want === undefined) return expect(await cancelled).toBeUndefined();
       const error = await errorOf(cancelled);
       expect(`${error.status} ${error.type}`).toBe(want);

@@ -3,6 +3,8 @@ import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/clock.ts";
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { Handover } from "../../core/handover.ts";
+import type { MemoryShare } from "../../core/request-memory.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
@@ -34,7 +36,9 @@ export interface Waiting {
 /** One request of a caller for something new. */
 export interface MediaInput {
   readonly caller: Caller;
-  readonly body: Uint8Array;
+  readonly body: Handover<Uint8Array>;
+  /** Where the body is held until the task has it. */
+  readonly memory: MemoryShare;
   readonly headers: Headers;
   /** Ends when the client has gone. */
   readonly signal: AbortSignal;
@@ -105,6 +109,8 @@ export interface TaskAsked {
   readonly id: string;
   readonly caller: Caller;
   readonly record: RequestRecord;
+  /** Where an answer that has files in it is held. */
+  readonly memory: MemoryShare;
 }
 
 /** What ids can look like; the store is not asked for others. */

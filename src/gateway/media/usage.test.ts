@@ -124,6 +124,51 @@ describe("what is sold by tokens", () => {
     expect(flags).toEqual(["partial"]);
   });
 
+  test("is charged all of its input, of whatever kind, and of its output the part that was delivered", () => {
+    const inputs = {
+      input: 10,
+      cacheRead: 2_001,
+      cacheWrite5m: 301,
+      cacheWrite1h: 401,
+      imageInput: 51,
+      audioInput: 61,
+    };
+    const outputs = { output: 70, reasoning: 80, imageOutput: 90, audioOutput: 100 };
+    const request = { ...IMAGE, n: 2 };
+    const model = media(
+      mediaModel("image", {
+        prices: {
+          input: 5,
+          cache_read: 1,
+          cache_write_5m: 6,
+          cache_write_1h: 10,
+          image_input: 8,
+          audio_input: 9,
+          output: 20,
+          reasoning: 20,
+          image_output: 30,
+          audio_output: 40,
+        },
+        media: { parameters: { prompt: {} }, output_tokens: [{ tokens: 1_000 }] },
+      }),
+    );
+    const { usage: counted, used } = charge(model, {
+      request,
+      given: 2,
+      kept: 1,
+      reported: usage({ ...inputs, ...outputs }),
+    });
+    expect(counted).toMatchObject({
+      ...inputs,
+      output: 35,
+      reasoning: 40,
+      imageOutput: 45,
+      audioOutput: 50,
+    });
+    const dollars = 10 * 5 + 2_001 + 301 * 6 + 401 * 10 + 51 * 8 + 61 * 9;
+    expect(used).toBe(BigInt(dollars + 35 * 20 + 40 * 20 + 45 * 30 + 50 * 40) * 10_000n);
+  });
+
   test("is not scaled where the provider made fewer than were asked for", () => {
     const request = { ...IMAGE, n: 3 };
     const reported = usage({ imageOutput: 2_000 });

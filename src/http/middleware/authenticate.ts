@@ -1,29 +1,31 @@
+import type { Caller, KeyFault } from "../../core/caller.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { Caller } from "../../core/caller.ts";
+import { adminTokenGiven, keyFaultError, notAdminToken } from "../../gateway/auth-error.ts";
 import type { EdgeServices, Route } from "../route.ts";
+import { readCredential } from "./credential.ts";
 
 /**
- * The one place that looks at credentials. Every way to pass a key is read; two that differ are refused, so that no
- * check can be passed by one key and evaded by the other. All failures answer alike.
+ * The one place that looks at credentials. Throws a 401 that says what is wrong with the one that was shown. The work
+ * for a key is the same whether nobody has it, it is revoked or it has expired.
  */
 export async function authenticate(
   services: EdgeServices,
   access: Route["access"],
-  headers: Headers,
+  request: Request,
 ): Promise<Caller | undefined> {
   if (access === "public") return undefined;
-  const credential = readCredential(headers);
+  const credential = readCredential(request, access);
   if (access === "admin") {
-    if (credential === undefined || !services.isAdminToken(credential)) throw unauthorized();
+    if (!services.isAdminToken(credential)) throw notAdminToken(credential);
     return undefined;
   }
-  const caller = credential === undefined ? undefined : await asked(services, credential);
-  if (caller === undefined) throw unauthorized();
-  return caller;
+  const caller = await asked(services, credential);
+  if (typeof caller !== "string") return caller;
+  throw services.isAdminToken(credential) ? adminTokenGiven() : keyFaultError(caller);
 }
 
 /** A store that cannot be asked is our fault, never a wrong key. */
-async function asked(services: EdgeServices, key: string): Promise<Caller | undefined> {
+async function asked(services: EdgeServices, key: string): Promise<Caller | KeyFault> {
   try {
     return await services.authenticate(key);
   } catch (cause) {
@@ -32,22 +34,4 @@ async function asked(services: EdgeServices, key: string): Promise<Caller | unde
       retryAfterSec: 1,
     });
   }
-}
-
-const BEARER = /^bearer +(\S+)$/i;
-
-function readCredential(headers: Headers): string | undefined {
-  const authorization = headers.get("authorization");
-  const bearer = authorization === null ? null : (BEARER.exec(authorization.trim())?.[1] ?? "");
-  const given = [bearer, headers.get("x-api-key"), headers.get("x-goog-api-key")].filter(
-    (text) => text !== null,
-  );
-  const [first] = given;
-  return first !== undefined && first !== "" && given.every((text) => text === first) ? first : undefined;
-}
-
-function unauthorized(): GatewayError {
-  return new GatewayError("auth_error", "The API key is missing or not valid.", {
-    headers: { "www-authenticate": "Bearer" },
-  });
 }

@@ -9,6 +9,8 @@ describe("paths of generateContent", () => {
     ["/api/v1/models/google/gemini:generateContent", PLAIN],
     ["/api/v1/models/google/gemini:streamGenerateContent", { ...PLAIN, verb: "streamGenerateContent" }],
     ["/api/v1/models/google%2Fgemini:generateContent", PLAIN],
+    ["/api/v1/models/google/gemini:countTokens", { ...PLAIN, verb: "countTokens" }],
+    ["/api/v1/google%2Fgemini%3acountTokens", { ...PLAIN, verb: "countTokens" }],
     ["/api/v1/models/google%2fgemini%3agenerateContent", PLAIN],
     ["/api/v1/models/google/gemini%3AgenerateContent", PLAIN],
     ["/api/v1/models/a/b/c:generateContent", { ...PLAIN, model: "a/b/c" }],
@@ -17,13 +19,8 @@ describe("paths of generateContent", () => {
     ["/api/v1/models/ollama/qwen:7b%3AgenerateContent", { ...PLAIN, model: "ollama/qwen:7b" }],
     ["/api/v1/models/ollama/qwen%3A7b:generateContent", { ...PLAIN, model: "ollama/qwen:7b" }],
     ["/api/v1/models/gemini:generateContent", { ...PLAIN, model: "gemini" }],
-    ["/api/v1/v1/models/google/gemini:generateContent", PLAIN],
-    ["/api/v1/v1beta/models/google%2Fgemini:generateContent", PLAIN],
-    ["/api/v1beta/models/google/gemini:generateContent", PLAIN],
-    ["/api/v1beta/google%2Fgemini:generateContent", PLAIN],
     ["/api/v1/google/gemini:generateContent", PLAIN],
     ["/api/v1/google%2Fgemini:generateContent", PLAIN],
-    ["/api/v1/v1beta/google/gemini:generateContent", PLAIN],
     ["/api/v1/models/models/google/gemini:generateContent", { ...PLAIN, model: "models/google/gemini" }],
     ["/api/v1/models/google%252Fgemini:generateContent", { ...PLAIN, model: "google%2Fgemini" }],
     ["/api/v1/models/..%2f..%2fadmin:generateContent", { ...PLAIN, model: "../../admin" }],
@@ -43,7 +40,7 @@ describe("paths of generateContent", () => {
     "/api/v1/models/google/gemini",
     "/api/v1/models/:generateContent",
     "/api/v1/gemini:generateContent",
-    "/api/v1/google/gemini:countTokens",
+    "/api/v1/google/gemini:embedContent",
     "/api/v2/models/google/gemini:generateContent",
     "/api/v1beta1/models/google/gemini:generateContent",
     "/API/v1/models/google/gemini:generateContent",
@@ -59,11 +56,11 @@ describe("paths of generateContent", () => {
     });
   }
 
-  for (const verb of ["countTokens", "embedContent", "GenerateContent", "generatecontent", "7b", ""]) {
-    test(`a POST with the verb ${JSON.stringify(verb)} is a 404 that names the two`, () => {
+  for (const verb of ["embedContent", "counttokens", "GenerateContent", "generatecontent", "7b", ""]) {
+    test(`a POST with the verb ${JSON.stringify(verb)} is a 404 that names the three`, () => {
       const post = () => readGenerateAddress(`/api/v1/models/google/gemini:${verb}`, "POST");
       expect(post).toThrow(GatewayError);
-      expect(post).toThrow("generateContent and streamGenerateContent");
+      expect(post).toThrow("generateContent, streamGenerateContent, countTokens");
     });
   }
 });

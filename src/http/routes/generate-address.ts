@@ -1,7 +1,7 @@
 import { GatewayError } from "../../core/errors.ts";
 
 /** The verbs of generateContent, each the end of a path. */
-export const VERBS = ["generateContent", "streamGenerateContent"] as const;
+export const VERBS = ["generateContent", "streamGenerateContent", "countTokens"] as const;
 export type Verb = (typeof VERBS)[number];
 
 /** What a path of this format names. */
@@ -10,16 +10,16 @@ export interface GenerateAddress {
   readonly verb: Verb;
 }
 
-/** Where official clients put the version, given the documented base address or the one before it. */
-const BASE = /^\/api\/(?:v1\/(?:v1\/|v1beta\/)?|v1beta\/)(models\/)?(.+)$/;
+/** The documented form, or without `models/`: some clients leave that out before an id with a slash. */
+const FORM = /^\/api\/v1\/(models\/)?(.+)$/;
 
 /**
- * Reads a path as it was sent: `/api/v1/models/{vendor}/{name}:{verb}`, its slash and colon percent-encoded or not,
- * and the paths that official SDKs make of the documented base address (a second version, another one, no `models/`
- * before an id with a slash). `undefined` for any other path. Throws a 404 that names the verbs for a POST with another one.
+ * Reads a documented address as it was sent: `/api/v1/models/{vendor}/{name}:{verb}`, its slash and colon
+ * percent-encoded or not, `models/` left out or not. `undefined` for any other path. Throws a 404 that names the verbs
+ * for a POST with another one.
  */
 export function readGenerateAddress(path: string, method: string): GenerateAddress | undefined {
-  const [, folder, target] = BASE.exec(path) ?? [];
+  const [, folder, target] = FORM.exec(path) ?? [];
   if (target === undefined) return undefined;
   // The last colon: ids of models may have others.
   const parts = /^(.+)(?::|%3a)([^:/]*)$/i.exec(target);
@@ -33,6 +33,6 @@ export function readGenerateAddress(path: string, method: string): GenerateAddre
   if (folder === undefined || method !== "POST") return undefined;
   throw new GatewayError(
     "not_found_error",
-    `There is no ${JSON.stringify(ending.slice(0, 40))} for a model here: the verbs are ${VERBS.join(" and ")}.`,
+    `${JSON.stringify(ending.slice(0, 40))} is not served here; what there is for a model: ${VERBS.join(", ")}.`,
   );
 }

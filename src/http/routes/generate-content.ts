@@ -1,9 +1,13 @@
+import { generateContentCounter } from "../../protocols/generate-content/count.ts";
 import { generateContent } from "../../protocols/generate-content/index.ts";
 import {
+  CountTokensAnswerSchema,
+  CountTokensRequestSchema,
   GenerateContentAnswerSchema,
   GenerateContentRequestSchema,
 } from "../../protocols/generate-content/schema.ts";
 import type { Route, RouteAnswer } from "../route.ts";
+import { COUNT_ERRORS, COUNT_NOTE, handleCount } from "./count.ts";
 import { readGenerateAddress, type Verb } from "./generate-address.ts";
 import { handleRelay, RELAY_ERRORS } from "./relay.ts";
 
@@ -30,7 +34,7 @@ function verbRoute(verb: Verb, summary: string, answer: RouteAnswer): Route {
   };
 }
 
-/** `POST /api/v1/models/{model}:generateContent` and `:streamGenerateContent`. */
+/** `POST /api/v1/models/{model}:generateContent`, `:streamGenerateContent` and `:countTokens`. */
 export const generateContentRoutes: readonly Route[] = [
   verbRoute("generateContent", "Gemini's format, plain; the slash of the id may be percent-encoded", {
     description: "The answer, with its cost in `credit`",
@@ -40,4 +44,14 @@ export const generateContentRoutes: readonly Route[] = [
     description: "The answer as server-sent events; the last one has usage and `credit`",
     stream: true,
   }),
+  {
+    ...verbRoute("countTokens", "The input tokens of a request in Gemini's format; free", {
+      description: `The count. ${COUNT_NOTE}`,
+      schema: CountTokensAnswerSchema,
+    }),
+    body: CountTokensRequestSchema,
+    errors: COUNT_ERRORS,
+    handle: (context) =>
+      handleCount(context, generateContentCounter, { model: context.params.model ?? "", stream: false }),
+  },
 ];

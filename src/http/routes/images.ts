@@ -23,7 +23,7 @@ export const imageRoutes: readonly Route[] = [
       202: { description: "With `async`: the task, which is pending", schema: ImageTaskSchema },
     },
     errors: [400, 402, 429, 502, 503, 504],
-    handle: (context) => handleMedia(context, generateImage),
+    handle: (context) => handleMedia(context, "image", generateImage),
   },
   {
     method: "get",
@@ -32,7 +32,7 @@ export const imageRoutes: readonly Route[] = [
     summary: "An image task, to be polled every 2 to 5 seconds",
     tag: "images",
     answers: { 200: { description: "The task as it stands", schema: ImageTaskSchema } },
-    errors: [404],
+    errors: [404, 503],
     handle: (context) => handleTask(context, "image", readImageTask),
   },
   {

@@ -1,9 +1,17 @@
 import { messages } from "../../protocols/messages/index.ts";
-import { MessagesAnswerSchema, MessagesRequestSchema } from "../../protocols/messages/schema.ts";
+import { messagesCounter } from "../../protocols/messages/count.ts";
+import {
+  CountAnswerSchema,
+  CountRequestSchema,
+  MessagesAnswerSchema,
+  MessagesRequestSchema,
+} from "../../protocols/messages/schema.ts";
 import type { Route } from "../route.ts";
+import { COUNT_ERRORS, COUNT_NOTE, handleCount } from "./count.ts";
 import { handleRelay, RELAY_ERRORS } from "./relay.ts";
 
-const messagesRoute: Route = {
+/** `POST /api/v1/messages`. */
+export const messagesRoute: Route = {
   method: "post",
   path: "/api/v1/messages",
   access: "key",
@@ -22,8 +30,16 @@ const messagesRoute: Route = {
   handle: (context) => handleRelay(context, messages),
 };
 
-/** `POST /api/v1/messages`, and where the official SDK looks for it when its base address ends in `/api/v1`. */
-export const messagesRoutes: readonly Route[] = [
-  messagesRoute,
-  { ...messagesRoute, path: "/api/v1/v1/messages", isAlias: true },
-];
+/** `POST /api/v1/messages/count_tokens`. */
+export const messagesCountRoute: Route = {
+  method: "post",
+  path: "/api/v1/messages/count_tokens",
+  access: "key",
+  summary: "The input tokens of a request in messages; free",
+  tag: "language",
+  protocol: messages,
+  body: CountRequestSchema,
+  answers: { 200: { description: `The count. ${COUNT_NOTE}`, schema: CountAnswerSchema } },
+  errors: COUNT_ERRORS,
+  handle: (context) => handleCount(context, messagesCounter),
+};

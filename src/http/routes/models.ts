@@ -1,41 +1,49 @@
 import { Type } from "typebox";
-import { PublicModelSchema } from "../../catalog/schema.ts";
+import { ModelAnswerSchema, ModelListSchema } from "../../catalog/schema.ts";
 import { CATEGORIES } from "../../core/model.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
-import { respondJson } from "../respond.ts";
+import { readModelPage } from "../model-page.ts";
+import { respondJson, warningHeader } from "../respond.ts";
 import { callerOf, type Route } from "../route.ts";
 
-const routes: readonly Route[] = [
+/** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
+export const modelRoutes: readonly Route[] = [
   {
     method: "get",
     path: "/api/v1/models",
     access: "key",
     summary: "The enabled models that the key may use",
     tag: "models",
-    answers: {
-      200: {
-        description: "The models",
-        schema: Type.Object(
-          { object: Type.Literal("list"), data: Type.Array(PublicModelSchema) },
-          { title: "ModelList" },
-        ),
-      },
+    query: {
+      limit: Type.Integer({
+        minimum: 1,
+        description: "So many at a time (Anthropic's SDK); all when absent",
+      }),
+      after_id: Type.String({ description: "Those behind it: the `last_id` of the page before" }),
+      before_id: Type.String({ description: "Those before it: the `first_id` of the page behind" }),
+      pageSize: Type.Integer({ minimum: 1, description: "The same as `limit` (Google's SDK)" }),
+      pageToken: Type.String({ description: "The `nextPageToken` of the page before" }),
     },
-    errors: [],
+    answers: {
+      200: { description: "The models, in one body that the official SDKs read", schema: ModelListSchema },
+    },
+    errors: [400, 404],
     handle(context) {
-      const { services } = context;
-      return respondJson(listModels(services.relay.offer().catalog, callerOf(context), services.publicUrl()));
+      const { services, query } = context;
+      if (query.has("client_version")) throw noCodexList();
+      const { catalog } = services.relay.offer();
+      return respondJson(listModels(catalog, callerOf(context), readModelPage(query), services.publicUrl()));
     },
   },
   {
     method: "get",
     path: "/api/v1/models/:model{.+}",
     access: "key",
-    summary: "One model; the slash in its id may be percent-encoded",
+    summary: "One model, by its id or another name of it; the slash may be percent-encoded",
     tag: "models",
     query: { category: Type.Enum([...CATEGORIES]) },
-    answers: { 200: { description: "The model", schema: PublicModelSchema } },
+    answers: { 200: { description: "The model", schema: ModelAnswerSchema } },
     errors: [400, 404],
     handle(context) {
       const { services, params, query } = context;
@@ -46,18 +54,17 @@ const routes: readonly Route[] = [
         });
       }
       const { catalog } = services.relay.offer();
-      const asked = { id: params.model ?? "", category: categories[0] };
-      return respondJson(findPublicModel(catalog, callerOf(context), asked, services.publicUrl()));
+      const asked = { name: params.model ?? "", category: categories[0] };
+      const found = findPublicModel(catalog, callerOf(context), asked, services.publicUrl());
+      return respondJson(found.model, 200, warningHeader(found.warnings));
     },
   },
 ];
 
-/**
- * `GET /api/v1/models` and `GET /api/v1/models/{model}`, and where the SDK of messages looks for them when its base
- * address ends in `/api/v1`.
- */
-export const modelRoutes: readonly Route[] = [...routes, ...routes.map(aliasOf)];
-
-function aliasOf(route: Route): Route {
-  return { ...route, path: route.path.replace("/api/v1/", "/api/v1/v1/"), isAlias: true };
+/** Codex asks so for models in a form of its own; with another one it complains, with a 404 it goes on. */
+function noCodexList(): GatewayError {
+  return new GatewayError(
+    "not_found_error",
+    "The list with client_version, in the form of Codex, is not served: name the model in Codex's settings.",
+  );
 }

@@ -1,6 +1,9 @@
+import { type LargeBodyRequest, refuseUnread } from "../../gateway/large-body.ts";
 import { relay } from "../../gateway/language/relay.ts";
+import type { StreamAnswer } from "../../gateway/language/relay-stream.ts";
+import { handOver } from "../../core/handover.ts";
 import type { RelayProtocol, WireRequest } from "../../protocols/protocol.ts";
-import { respondBytes, respondStream, warningHeader } from "../respond.ts";
+import { respondStream, respondWhole, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";
 
 /** Error statuses of every endpoint of a language format. */
@@ -14,24 +17,36 @@ export async function handleRelay(
 ): Promise<Response> {
   const { services, record, request } = context;
   const caller = callerOf(context);
-  const body = await context.readBody();
+  const asked: LargeBodyRequest = {
+    caller,
+    endpoint: protocol.id,
+    format: protocol,
+    record,
+    ...(address === undefined ? {} : { model: address.model }),
+  };
+  const body = handOver(await context.readBody(() => refuseUnread(services.largeBodies, asked)));
   context.keepOpen();
-  let streams = false;
   try {
     const output = await relay(services.relay, {
       caller,
       protocol,
-      wire: { body, headers: request.headers, ...(address === undefined ? {} : { address }) },
+      wire: { headers: request.headers, ...(address === undefined ? {} : { address }) },
+      body,
+      memory: context.memory,
       signal: request.signal,
       record,
     });
     const headers = { ...warningHeader(output.warnings), ...output.headers };
-    if (output.kind === "plain") return respondBytes(output.body, headers);
-    streams = true;
-    const { answer } = output;
-    const pipe: typeof answer.pipe = (sink) => answer.pipe(sink).finally(() => context.limitIdle());
-    return respondStream({ pipe, cancel: answer.cancel }, headers);
-  } finally {
-    if (!streams) context.limitIdle();
+    if (output.kind === "stream") return respondStream(untilSent(output.answer, context.limitIdle), headers);
+    context.limitIdle();
+    return respondWhole(context, output.body, headers);
+  } catch (error) {
+    context.limitIdle();
+    throw error;
   }
+}
+
+/** The answer, with `then` called once it is sent, or given up. */
+function untilSent({ pipe, cancel }: StreamAnswer, then: () => void): StreamAnswer {
+  return { pipe: (sink) => pipe(sink).finally(then), cancel };
 }

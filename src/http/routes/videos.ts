@@ -16,7 +16,7 @@ export const videoRoutes: readonly Route[] = [
     body: bodySchemaOf(VIDEO_TABLE),
     answers: { 202: { description: "The task, which is pending", schema: VideoTaskSchema } },
     errors: [400, 402, 503],
-    handle: (context) => handleMedia(context, generateVideo),
+    handle: (context) => handleMedia(context, "video", generateVideo),
   },
   {
     method: "get",

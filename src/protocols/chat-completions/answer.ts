@@ -20,6 +20,8 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   if (error !== undefined) throw readErrorObject(error, context);
   if (!hasChoices(value, context.native))
     throw new GatewayError("upstream_error", "The provider's answer has no choices.");
+  if (!isWhole(value.choices as readonly JsonObject[]))
+    throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
   const repairs: readonly RepairName[] = context.native ? [] : repairAnswer(value);
   const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
   const members = answerMembers(bytes);
@@ -51,6 +53,19 @@ function hasChoices(value: JsonObject, native: boolean): boolean {
       isJsonObject(choice) &&
       (isJsonObject(choice.message) || (!native && typeof choice.finish_reason === "string")),
   );
+}
+
+/** As a stream with its end mark is judged: something was said, or every choice has a reason to say nothing. */
+function isWhole(choices: readonly JsonObject[]): boolean {
+  const saysSomething = ({ message }: JsonObject): boolean =>
+    isJsonObject(message) &&
+    Object.entries(message).some(([name, value]) => name !== "role" && !isEmpty(value));
+  return choices.every(({ finish_reason: reason }) => !isEmpty(reason)) || choices.some(saysSomething);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
 }
 
 /** Our own count of an answer that came without usage. */

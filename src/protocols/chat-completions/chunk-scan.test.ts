@@ -168,6 +168,20 @@ describe("content", () => {
     },
     { name: "what nobody knows", delta: { audio: { data: "AAAA" } }, has: true, ascii: 0, wide: 0 },
   ];
+  test("only a call that has something in it is one of a tool", () => {
+    const calls: readonly (readonly [Json, boolean])[] = [
+      [{ tool_calls: [] }, false],
+      [{ tool_calls: null }, false],
+      [{ function_call: {} }, false],
+      [{ content: "a" }, false],
+      [call("f", "{}"), true],
+      [{ tool_calls: [{}] }, true],
+      [{ function_call: { name: "f" } }, true],
+    ];
+    for (const [delta, isCall] of calls)
+      expect<[Json, boolean]>([delta, scan(of(delta)).facts.hasToolCall]).toEqual([delta, isCall]);
+  });
+
   for (const { name, delta: sent, has, ascii, wide } of cases) {
     test(`${name}: ${has ? "something" : "nothing"} came`, () => {
       const { facts } = scan(of(sent));

@@ -1,3 +1,4 @@
+import { withoutPadding } from "../../core/base64.ts";
 import { invalid } from "../request-json.ts";
 
 /** A data URL taken apart. `data` is base64 as it was sent. */
@@ -46,16 +47,15 @@ export function writeDataUrl({ mediaType, data, signature }: DataUrl): string {
   const parameter =
     signature === undefined
       ? ""
-      : `;thought_signature=${signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+      : `;thought_signature=${withoutPadding(signature).replaceAll("+", "-").replaceAll("/", "_")}`;
   return `data:${mediaType}${parameter};base64,${data}`;
 }
 
 /** Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64. */
 function readSignature(written: string, path: string): string {
-  const bare = decodePercents(written.trim().replace(/^"(.*)"$/s, "$1"))
+  const bare = withoutPadding(decodePercents(written.trim().replace(/^"(.*)"$/s, "$1")))
     .replaceAll("-", "+")
-    .replaceAll("_", "/")
-    .replace(/=+$/, "");
+    .replaceAll("_", "/");
   if (!/^[A-Za-z0-9+/]+$/.test(bare) || bare.length % 4 === 1)
     throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
   return bare + "=".repeat((4 - (bare.length % 4)) % 4);

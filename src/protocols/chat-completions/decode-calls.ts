@@ -1,13 +1,13 @@
+import { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json-value.ts";
-import { invalid } from "../request-json.ts";
+import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
+import { BOUNDS, invalid } from "../request-json.ts";
 import { cacheOf, decodeContent, memberOf } from "./decode-parts.ts";
 import type { ChatMessage } from "./schema.ts";
 
 /** A call of the assistant's last message, and what came back for it. */
 interface OpenCall {
-  /** As the client wrote it; of a call in the old form there is none. */
-  readonly wireId: string | undefined;
   readonly part: ToolCallPart;
   readonly path: string;
   result?: ToolResultPart;
@@ -32,29 +32,34 @@ const NO_RESULT = "No result was given for this call.";
  * counts once.
  */
 export function openCallLedger(warn: (sentence: string) => void): CallLedger {
+  const json = openEmbeddedJson();
   let calls: OpenCall[] = [];
+  let byId: ReadonlyMap<string, OpenCall> = new Map();
+  let inOldForm: OpenCall | undefined;
 
   return {
     open(message, path) {
-      const written = (message.tool_calls ?? []).map((call, j) => readCall(call, `${path}.tool_calls[${j}]`));
-      const old = readOldCall(memberOf(message, "function_call"), `${path}.function_call`);
+      const written = (message.tool_calls ?? []).map((call, j) =>
+        readCall(call, json, `${path}.tool_calls[${j}]`),
+      );
+      const old = readOldCall(memberOf(message, "function_call"), json, `${path}.function_call`);
       if (old !== undefined && written.length > 0)
         throw invalid(`${path} has tool_calls and function_call: send one of them.`, `${path}.function_call`);
-      const seen = new Set<string>();
-      for (const { wireId, path: at } of written) {
-        if (wireId === undefined) continue;
-        if (seen.has(wireId)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
-        seen.add(wireId);
+      const ids = new Map<string, OpenCall>();
+      for (const call of written) {
+        const { part, path: at } = call;
+        if (ids.has(part.id)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
+        ids.set(part.id, call);
       }
+      byId = ids;
+      inOldForm = old;
       calls = old === undefined ? written : [...written, old];
       return calls.map(({ part }) => part);
     },
     answer(message, path) {
-      const call = calls.find((known) =>
-        message.role === "tool"
-          ? known.wireId === message.tool_call_id
-          : known.wireId === undefined && known.part.name === memberOf(message, "name"),
-      );
+      const isOld = message.role === "function" && inOldForm?.part.name === memberOf(message, "name");
+      const call =
+        message.role === "tool" ? byId.get(message.tool_call_id ?? "") : isOld ? inOldForm : undefined;
       const at = `${path}.${message.role === "tool" ? "tool_call_id" : "name"}`;
       if (call === undefined)
         throw invalid(
@@ -80,6 +85,8 @@ export function openCallLedger(warn: (sentence: string) => void): CallLedger {
         return { type: "tool_result", callId: part.id, parts: [said], isError: true };
       });
       calls = [];
+      byId = new Map();
+      inOldForm = undefined;
       return { role: "tool", parts };
     },
   };
@@ -107,7 +114,7 @@ function unmarked(part: Part): Part {
 
 type WireCall = NonNullable<ChatMessage["tool_calls"]>[number];
 
-function readCall(call: WireCall, path: string): OpenCall {
+function readCall(call: WireCall, json: EmbeddedJson, path: string): OpenCall {
   if (call.type === "custom")
     throw invalid(
       `${path}.type must be function: this model's provider has no custom tools.`,
@@ -120,39 +127,43 @@ function readCall(call: WireCall, path: string): OpenCall {
     type: "tool_call",
     id: call.id,
     name: call.function.name,
-    input: readArguments(call.function.arguments, `${path}.function.arguments`),
+    input: readArguments(call.function.arguments, json, `${path}.function.arguments`),
     ...(signature === undefined ? {} : { signature }),
   };
-  return { wireId: call.id, part, path };
+  return { part, path };
 }
 
 /** A call from before calls had ids. */
-function readOldCall(called: unknown, path: string): OpenCall | undefined {
+function readOldCall(called: unknown, json: EmbeddedJson, path: string): OpenCall | undefined {
   if (called === undefined || called === null) return undefined;
   if (!isJsonObject(called) || typeof called.name !== "string")
     throw invalid(`${path} must be an object with a name.`, path);
-  const input = readArguments(called.arguments, `${path}.arguments`);
+  const input = readArguments(called.arguments, json, `${path}.arguments`);
   return {
-    wireId: undefined,
     part: { type: "tool_call", id: "call_function", name: called.name, input },
     path,
   };
 }
 
 /** The input as it was written, once it is known to be a JSON object; "" where there is none. */
-function readArguments(written: unknown, path: string): string {
+function readArguments(written: unknown, json: EmbeddedJson, path: string): string {
   if (written === undefined || written === null) return "";
   if (typeof written !== "string") throw invalid(`${path} must be a string.`, path);
   if (written.trim() === "") return "";
-  if (!isObjectText(written)) throw invalid(`${path} must be a JSON object, written as text.`, path);
-  return written;
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(text));
-  } catch {
-    return false;
+  switch (json.kindOf(written)) {
+    case "object":
+      return written;
+    case "value":
+    case "none":
+      throw invalid(`${path} must be a JSON object, written as text.`, path);
+    case "deep":
+      throw invalid(`${path} nests deeper than ${BOUNDS.depth} levels.`, path);
+    case "many":
+      throw new GatewayError(
+        "input_too_large",
+        `The arguments of all tool calls have more than ${BOUNDS.values} JSON values.`,
+        { param: path },
+      );
   }
 }
 

@@ -564,3 +564,46 @@ describe("reasoning of earlier answers", () => {
     ]);
   });
 });
+
+describe("arguments of calls", () => {
+  const asking = (...inputs: string[]): readonly unknown[] => [
+    user,
+    { role: "assistant", content: null, tool_calls: inputs.map((input, i) => call(`c${i}`, input)) },
+    ...inputs.map((_, i) => result(`c${i}`)),
+  ];
+  const refused = (...inputs: string[]): GatewayError => {
+    try {
+      decode(asking(...inputs));
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
+    }
+    throw new Error("It was not refused.");
+  };
+  const many = (values: number): string => `{"a":[${"0,".repeat(values - 3)}0]}`;
+  const deep = (levels: number): string => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+
+  test("have as many values, all together, as a body may have, and are not built to find that out", () => {
+    expect(decode(asking(many(120_000), many(80_000))).turns[1]?.parts).toHaveLength(2);
+    expect(refused(many(120_000), many(80_001))).toMatchObject({
+      kind: "input_too_large",
+      param: "messages[1].tool_calls[1].function.arguments",
+    });
+    expect(refused(many(10_000_000))).toMatchObject({ kind: "input_too_large" });
+  });
+
+  test("nest no deeper than a body", () => {
+    expect(decode(asking(deep(64))).turns[1]?.parts).toHaveLength(1);
+    for (const levels of [65, 100_000])
+      expect(refused(deep(levels))).toMatchObject({
+        kind: "invalid_request_error",
+        param: "messages[1].tool_calls[0].function.arguments",
+      });
+  });
+
+  test("that are another value, or none, are refused as before", () => {
+    for (const input of ["[]", "1", '"{}"', "{", "{} {}", '{"a":1,}'])
+      expect(refused(input).message).toContain("must be a JSON object, written as text");
+    expect(decode(asking(' {"a" : 1}\n')).turns[1]?.parts).toMatchObject([{ input: ' {"a" : 1}\n' }]);
+  });
+});

@@ -1,7 +1,7 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
-import { printable } from "../rewrite.ts";
+import { printable } from "../printable.ts";
 import { openCallLedger } from "./decode-calls.ts";
 import { cacheOf, decodeContent, decodeImage, memberOf } from "./decode-parts.ts";
 import { decodeReasoning, interleave, partText } from "./decode-reasoning.ts";

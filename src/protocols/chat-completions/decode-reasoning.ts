@@ -93,23 +93,26 @@ export function interleave(
   if (places.has(undefined) || places.size < placed.length)
     return [...placed.map(({ part }) => part), ...texts, ...others];
   const reasoning = placed.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
-  const said = [...texts];
-  const rest = [...others];
   const parts: Part[] = [];
+  let [thought, said, other] = [0, 0, 0];
   let length = 0;
-  while (reasoning.length + said.length + rest.length > 0) {
-    const [next] = reasoning;
-    const [text] = said;
+  while (parts.length < reasoning.length + texts.length + others.length) {
+    const next = reasoning[thought];
+    const text = texts[said];
+    const left = texts.length - said + others.length - other;
     const isFull = next?.textBefore !== undefined && length >= next.textBefore;
     // Where nothing else is left to stand between, reasoning that names a later place follows at once.
-    if (next !== undefined && (next.at === parts.length || said.length + rest.length === 0)) {
+    if (next !== undefined && (next.at === parts.length || left === 0)) {
       parts.push(next.part);
-      reasoning.shift();
-    } else if (text !== undefined && (!isFull || rest.length === 0)) {
+      thought += 1;
+    } else if (text !== undefined && (!isFull || other === others.length)) {
       parts.push(text);
-      said.shift();
+      said += 1;
       length += text.type === "text" ? text.text.length : 0;
-    } else parts.push(...rest.splice(0, 1));
+    } else {
+      parts.push(others[other] as Part);
+      other += 1;
+    }
   }
   return parts;
 }

@@ -8,11 +8,13 @@ import type {
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { EFFORTS } from "../../core/model.ts";
 import { invalid } from "../request-json.ts";
-import { printable } from "../rewrite.ts";
+import { unknownField } from "../meant-field.ts";
+import { printable } from "../printable.ts";
 import type { DecodedRequest } from "../translate.ts";
+import { createWarnings } from "../warnings.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
-import { CHAT_FIELDS } from "./fields.ts";
+import { CHAT_FIELDS, INSTEAD } from "./fields.ts";
 import type { ChatRequest } from "./request.ts";
 import type { ChatRequestBody } from "./schema.ts";
 import { readWish } from "./thinking.ts";
@@ -63,7 +65,7 @@ const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
  * that names the field for what would change the answer.
  */
 export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
-  const warnings = new Set<string>();
+  const warnings = createWarnings();
   const warn = (sentence: string): void => void warnings.add(sentence);
   const fields: Fields = body;
   leaveRest(fields, warn);
@@ -107,14 +109,15 @@ function leaveRest(fields: Fields, warn: (sentence: string) => void): void {
     const silent = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
     if (silent !== undefined) {
       if (!silent(value)) {
-        const instead = name.startsWith("function") ? "use tools" : "leave it out";
-        throw invalid(`${name} cannot be had from this model's provider: ${instead}.`, name);
+        throw invalid(
+          `${name} cannot be had from this model's provider: ${INSTEAD[name] ?? "leave it out"}.`,
+          name,
+        );
       }
     } else if (field?.rule === "priced") {
       if (!field.freeValues.includes(value))
         throw invalid(`${name} cannot be had from this model's provider: leave it out.`, name);
-    } else if (field === undefined)
-      warn(`${printable(name)} was left out: it is not a field of ${CHAT_FIELDS.format}`);
+    } else if (field === undefined) warn(unknownField(name, CHAT_FIELDS.format, CHAT_FIELDS.meant(name)));
     else if (value !== false) warn(`${name} was left out: this model's provider has no such field`);
   }
 }

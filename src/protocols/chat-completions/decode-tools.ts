@@ -1,5 +1,5 @@
 import type { ToolChoice, ToolDefinition } from "../../core/chat.ts";
-import type { GatewayError } from "../../core/errors.ts";
+import { type GatewayError, quoted } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 import { cacheOf, memberOf } from "./decode-parts.ts";
@@ -15,7 +15,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly ToolDefinition
       const path = `tools[${i}].type`;
       const name = tool.custom?.name ?? "";
       throw invalid(
-        `${path} must be function: ${name} is a custom tool, which this model's provider has not.`,
+        `${path} must be function: ${quoted(name)} is a custom tool, which this model's provider has not.`,
         path,
       );
     }
@@ -46,7 +46,7 @@ export function decodeToolChoice(
   if (typeof choice === "string") return { choice: wordChoice(choice, tools) };
   switch (choice.type) {
     case "function":
-      return { choice: { type: "tool", name: nameOf(choice, "tool_choice", tools) } };
+      return { choice: { type: "tool", name: nameOf(choice, "tool_choice", namesOf(tools)) } };
     case "allowed_tools":
       return allowedTools(memberOf(choice, "allowed_tools"), tools);
     case "auto":
@@ -73,15 +73,19 @@ function allowedTools(said: unknown, tools: readonly ToolDefinition[]): DecodedC
   if (mode !== "auto" && mode !== "required") throw refused(`${path}.mode`, "auto or required");
   const list: unknown = isJsonObject(said) ? said.tools : undefined;
   if (!Array.isArray(list) || list.length === 0) throw refused(`${path}.tools`, "a list of tools");
-  const names = list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, tools));
+  const known = namesOf(tools);
+  const names = list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, known));
   return { choice: { type: mode }, allowed: new Set(names) };
 }
 
-function nameOf(holder: unknown, path: string, tools: readonly ToolDefinition[]): string {
+function namesOf(tools: readonly ToolDefinition[]): ReadonlySet<unknown> {
+  return new Set(tools.map(({ name }) => name));
+}
+
+function nameOf(holder: unknown, path: string, known: ReadonlySet<unknown>): string {
   const called = isJsonObject(holder) ? holder.function : undefined;
   const name = isJsonObject(called) ? called.name : undefined;
-  const found = tools.find((tool) => tool.name === name);
-  if (found !== undefined) return found.name;
+  if (typeof name === "string" && known.has(name)) return name;
   throw refused(`${path}.function.name`, "the name of one of tools");
 }
 

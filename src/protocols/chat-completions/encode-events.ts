@@ -17,7 +17,7 @@ const encoder = new TextEncoder();
 
 /** The id that an answer is known by here, from its provider's where there is one. */
 export function answerId(providerId: string | undefined, { requestId }: AnswerContext): string {
-  return `chatcmpl-${providerId ?? requestId}`;
+  return `chatcmpl-${providerId === undefined || providerId === "" ? requestId : providerId}`;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { RelayProtocol } from "../protocol.ts";
 import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
-import { encodeError } from "./error-body.ts";
+import { encodeError, ErrorSchema } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
+import { demandAt } from "./reasoning-on-top.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
 import { openStream } from "./stream.ts";
 import { upstreamBody } from "./upstream-body.ts";
@@ -13,10 +14,12 @@ export const chatCompletions: RelayProtocol = {
   upstreamPath: () => "/chat/completions",
   readRequest,
   // A request only ever comes back to the protocol that read it.
+  demandAt: (request, target) => demandAt(request as ChatRequest, target),
   upstreamBody: (request, target) => upstreamBody(request as ChatRequest, target),
   readAnswer,
   openStream,
   readRefusal,
   encodeError,
+  errorSchema: ErrorSchema,
   limitHeaders,
 };

@@ -23,6 +23,39 @@ function refusalOf(text: string | Uint8Array): GatewayError | undefined {
   }
 }
 
+describe("a field at its bound is taken, and one step beyond it is refused by name", () => {
+  const list = (count: number, item: string): string =>
+    `[${Array.from({ length: count }, () => item).join()}]`;
+  const tool = '{"type":"function","function":{"name":"f"}}';
+  const bounds: readonly (readonly [field: string, taken: readonly string[], refused: readonly string[]])[] =
+    [
+      ["temperature", ["0", "2"], ["-0.001", "2.001"]],
+      ["top_p", ["0", "1"], ["-0.001", "1.001"]],
+      ["presence_penalty", ["-2", "2"], ["-2.001", "2.001"]],
+      ["frequency_penalty", ["-2", "2"], ["-2.001", "2.001"]],
+      ["n", ["1", "128"], ["0", "129"]],
+      ["max_completion_tokens", ["1"], ["0"]],
+      ["max_tokens", ["1"], ["0"]],
+      ["stop", [list(16, '"a"')], [list(17, '"a"')]],
+      ["tools", [list(1_024, tool)], [list(1_025, tool)]],
+    ];
+  for (const [field, taken, refused] of bounds)
+    test(field, () => {
+      for (const value of taken) expect(refusalOf(body(`,"${field}":${value}`))).toBeUndefined();
+      for (const value of refused) {
+        const { kind, param } = refusalOf(body(`,"${field}":${value}`)) ?? {};
+        expect<unknown[]>([kind, param]).toEqual(["invalid_request_error", field]);
+      }
+    });
+
+  test("messages", () => {
+    const many = (count: number): string => body("", list(count, USER).slice(1, -1));
+    expect(refusalOf(many(10_000))).toBeUndefined();
+    expect(refusalOf(many(10_001))?.param).toBe("messages");
+    expect(refusalOf(many(0))?.param).toBe("messages");
+  });
+});
+
 describe("a body that is no request is a 400", () => {
   const cases: readonly {
     readonly name: string;

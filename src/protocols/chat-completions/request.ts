@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { compileSchema, faultSentence } from "../../core/schema.ts";
+import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
+import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
   invalid,
@@ -11,6 +12,7 @@ import {
   withoutNulls,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
+import { CHAT_FIELDS } from "./fields.ts";
 import { type ChatMessage, type ChatRequestBody, ChatRequestSchema, PART_TYPES } from "./schema.ts";
 
 /** A chat completions request: its value, and its bytes with where its members stand in them. */
@@ -28,13 +30,10 @@ const checker = compileSchema(ChatRequestSchema);
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
-  const json = readRequestJson(wire.body);
+  const json = readRequestJson(wire);
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
-  if (!checker.accepts(value)) {
-    const fault = checker.faultOf(value);
-    throw invalid(faultSentence(fault), fault.path);
-  }
+  if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);
   value.messages.forEach((message, i) => checkMessage(message, `messages[${i}]`));
   checkTools(value);
   if (value.stream === true && value.modalities?.includes("image") === true) {

@@ -74,7 +74,10 @@ const Thinking = Type.Object({
 /** Body of `POST /api/v1/chat/completions`; a field that is null counts as left out. Fields that it does not name are looked up in `fields.ts`. */
 export const ChatRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, description: "Model id, <vendor>/<model-name>" }),
+    model: Type.String({
+      minLength: 1,
+      description: "Model id, <vendor>/<model-name>, or another name of the model",
+    }),
     messages: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
     stream: Type.Optional(Type.Boolean({ default: false })),
     stream_options: Type.Optional(Type.Object({ include_usage: nullable(Type.Boolean()) })),
@@ -105,7 +108,7 @@ export const ChatRequestSchema = Type.Object(
     reasoning_effort: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     thinking: Type.Optional(Thinking),
     modalities: Type.Optional(
-      Type.Array(Type.Enum(["text", "image", "audio"]), { minItems: 1, uniqueItems: true }),
+      Type.Array(Type.Enum(["text", "image", "audio"]), { minItems: 1, maxItems: 3, uniqueItems: true }),
     ),
     image_config: Type.Optional(Type.Object({})),
     response_format: Type.Optional(

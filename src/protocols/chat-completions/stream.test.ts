@@ -75,7 +75,7 @@ function play(text: string | Uint8Array, context = CONTEXT, size = Infinity): Pl
     out.push(stream.push(piece));
     piece.fill(0x21);
   }
-  out.push(stream.end());
+  out.push(stream.end(false));
   const metered = stream.metered();
   const tail =
     stream.isComplete && stream.failure === undefined
@@ -183,6 +183,13 @@ describe("a good stream", () => {
     const two = { ...CONTEXT, choices: 2 };
     expect(play(wire([delta("a"), finish()]), two).stream.isComplete).toBe(false);
     expect(play(wire([delta("a"), finish(), delta("b", 1), finish(1)]), two).stream.isComplete).toBe(true);
+  });
+
+  test("is complete with fewer choices where they have ended and the end mark came", () => {
+    const two = { ...CONTEXT, choices: 2 };
+    expect(play(wire([delta("a"), finish(), DONE]), two).stream.isComplete).toBe(true);
+    expect(play(wire([delta("a"), DONE]), two).stream.isComplete).toBe(false);
+    expect(play(wire([delta("a"), finish(), delta("b", 1), DONE]), two).stream.isComplete).toBe(true);
   });
 
   test("loses documented padding wherever it stands", () => {
@@ -499,6 +506,26 @@ describe("what a chunk must have", () => {
   test("a compatible chunk without a model gets one", () => {
     const { model: _, ...bare } = delta("a");
     expect(events(play(wire([bare]), COMPATIBLE).body)[0].model).toBe("vendor/shown");
+  });
+
+  test("id and time of the tail are the first that say something", () => {
+    const filters = {
+      ...head,
+      id: "",
+      created: 0,
+      model: "",
+      object: "",
+      choices: [],
+      prompt_filter_results: [],
+    };
+    for (const context of [CONTEXT, COMPATIBLE]) {
+      const { tail } = play(wire([filters, ...GOOD.slice(0, 4), DONE]), context);
+      for (const chunk of events(tail).slice(0, -1)) expect(chunk).toMatchObject({ id: "c1", created: 7 });
+      const nameless = events(
+        play(wire([filters, { ...delta("a"), id: "" }, { ...finish(), id: null }, DONE]), context).tail,
+      );
+      expect(nameless[0].id).toBe("chatcmpl-req_1");
+    }
   });
 
   test("id and time of the tail are those of the answer", () => {

@@ -43,11 +43,14 @@ export function openStream(context: AnswerContext): RelayStream {
     if (!state.atEnd) fail(message);
   };
 
-  const isComplete = (): boolean => {
-    if (openChoices.size < context.choices) return false;
+  const allBegun = (): boolean => openChoices.size >= context.choices;
+
+  const allFinished = (): boolean => {
     for (const finished of openChoices.values()) if (!finished) return false;
     return true;
   };
+
+  const isComplete = (): boolean => allBegun() && allFinished();
 
   const noteUsage = (bytes: Uint8Array, start: number, end: number): boolean => {
     const text = decoder.decode(bytes.subarray(start, end));
@@ -60,13 +63,16 @@ export function openStream(context: AnswerContext): RelayStream {
     return true;
   };
 
+  /** The first that says something: Azure begins with a chunk whose id is empty and whose time is 0. */
   const noteNames = (bytes: Uint8Array): void => {
-    const { facts } = scanner;
-    if (state.idText === undefined && facts.idStart !== -1) {
-      state.idText = decoder.decode(bytes.subarray(facts.idStart, facts.idEnd));
+    const { idStart, idEnd, createdStart, createdEnd } = scanner.facts;
+    if (state.idText === undefined && idStart !== -1) {
+      const id = decoder.decode(bytes.subarray(idStart, idEnd));
+      if (id !== '""' && id !== "null") state.idText = id;
     }
-    if (state.createdText === undefined && facts.createdStart !== -1) {
-      state.createdText = decoder.decode(bytes.subarray(facts.createdStart, facts.createdEnd));
+    if (state.createdText === undefined && createdStart !== -1) {
+      const created = decoder.decode(bytes.subarray(createdStart, createdEnd));
+      if (created !== "0" && created !== "null") state.createdText = created;
     }
   };
 
@@ -191,7 +197,7 @@ export function openStream(context: AnswerContext): RelayStream {
       return state.isDone;
     },
     get isComplete() {
-      return isComplete() || (state.isDone && state.hasContent && openChoices.size >= context.choices);
+      return isComplete() || (state.isDone && state.hasContent && (allBegun() || allFinished()));
     },
     get failure() {
       return state.failure;

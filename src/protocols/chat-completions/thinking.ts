@@ -149,5 +149,5 @@ function nearestEffort(wanted: string, efforts: readonly Effort[] | undefined): 
 }
 
 function printable(word: string): string {
-  return word.replace(/[^a-z0-9_-]/gi, "?").slice(0, 32);
+  return word.slice(0, 32).replace(/[^a-z0-9_-]/gi, "?");
 }

@@ -38,6 +38,11 @@ describe("ids of tool calls that a vendor does not take", () => {
     expect(mapToolIds(bodyOf(["call_a", "call_b"]), "nine").get("call_a")).toBe(first as string);
   });
 
+  test("are the same in every version, so that prompts stay cached", () => {
+    const map = mapToolIds(bodyOf(["call_a", "functions.weather:0", "ü".repeat(50)]), "nine");
+    expect([...map.values()]).toEqual(["PegSLLKwK", "O18x5kY8D", "j0XirU3ka"]);
+  });
+
   test("that a made one would meet, are gone around", () => {
     const made = mapToolIds(bodyOf(["call_a"]), "nine").get("call_a") as string;
     expect(mapToolIds(bodyOf(["call_a", made]), "nine").get("call_a")).not.toBe(made);

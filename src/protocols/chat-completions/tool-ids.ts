@@ -36,12 +36,18 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** Nine letters and digits that follow from the text (FNV-1a over 64 bits). */
+/** Nine letters and digits that follow from the text (FNV-1a over 64 bits, in two halves). */
 function shortId(text: string, salt: number): string {
-  let hash = 0xcbf29ce484222325n;
+  let high = 0xcbf29ce4;
+  let low = 0x84222325;
   for (const byte of new TextEncoder().encode(`${salt}:${text}`)) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+    const mixed = (low ^ byte) >>> 0;
+    // The prime is 2^40 + 0x1b3.
+    const product = mixed * 0x1b3;
+    high = (Math.imul(high, 0x1b3) + Math.floor(product / 2 ** 32) + (mixed << 8)) >>> 0;
+    low = product >>> 0;
   }
+  let hash = BigInt(high) * 2n ** 32n + BigInt(low);
   let id = "";
   for (let i = 0; i < 9; i += 1) {
     id += LETTERS[Number(hash % 62n)];

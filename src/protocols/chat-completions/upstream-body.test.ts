@@ -129,6 +129,11 @@ describe("each rewrite does what it is named for and leaves every other byte", (
       got: ',"stream":true,"stream_options":{"include_usage":true}',
     },
     {
+      name: "and options of a stream go where there is none",
+      sent: ',"stream":false,"stream_options":{"include_usage":true}',
+      got: ',"stream":false',
+    },
+    {
       name: "not of a target that does not know it",
       target: { streamUsageOption: false },
       sent: ',"stream":true',

@@ -6,7 +6,7 @@ import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT, type ThinkingFields } from "
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid } from "../request-json.ts";
 import { checkFields, type FieldTable, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
-import { CHAT_FIELDS } from "./fields.ts";
+import { CHAT_FIELDS, INSTEAD } from "./fields.ts";
 import { type ChatRequest, unknownPart } from "./request.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
 import { rewriteMessages } from "./upstream-messages.ts";
@@ -152,7 +152,10 @@ function leaveUntaken(
       rewrite.remove.add(at);
       const changes = Object.hasOwn(MEANING, name) ? MEANING[name]?.(value) === true : false;
       if (changes && value !== null)
-        throw invalid(`${name} cannot be had from the provider of ${target.model.id}: leave it out.`, name);
+        throw invalid(
+          `${name} cannot be had from the provider of ${target.model.id}: ${INSTEAD[name] ?? "leave it out"}.`,
+          name,
+        );
       if (value !== null && !(name in MEANING))
         rewrite.warnings.push(`${name} was left out: the provider of ${target.model.id} does not take it`);
     }
@@ -285,8 +288,9 @@ function askForText(request: ChatRequest, target: RelayTarget, chat: ChatDialect
 /** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */
 function askForUsage(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
   const options = request.json.byName.get("stream_options");
-  if (!target.streamUsageOption && target.unknownFields === "remove" && options !== undefined)
-    rewrite.remove.add(options);
+  // Without a stream it says nothing, and vendors refuse it.
+  const untaken = !target.streamUsageOption || !request.stream;
+  if (untaken && target.unknownFields === "remove" && options !== undefined) rewrite.remove.add(options);
   if (!request.stream || !target.streamUsageOption) return;
   if (options === undefined) {
     rewrite.append.push('"stream_options":{"include_usage":true}');

@@ -3,7 +3,8 @@ import { type Edit, objectEdits } from "../../core/json-splice.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import { type ChatDialect, REASONING_FIELDS, type ReasoningField } from "../chat-dialect.ts";
 import type { RelayTarget } from "../protocol.ts";
-import type { Rewrite } from "../rewrite.ts";
+import { addWithin, type Rewrite } from "../rewrite.ts";
+import { MOST_WARNINGS } from "../warnings.ts";
 import type { ChatRequest } from "./request.ts";
 import type { ChatMessage } from "./schema.ts";
 import { mapToolIds } from "./tool-ids.ts";
@@ -52,7 +53,8 @@ export function rewriteMessages(
     nth += 1;
     if (!needsChange(message, rules)) return;
     const place = readPlace(bytes, start, end);
-    rewrite.within.push(...messageEdits(place, message, rules, left), ...nestedEdits(place, message, rules));
+    addWithin(rewrite, messageEdits(place, message, rules, left));
+    addWithin(rewrite, nestedEdits(place, message, rules));
   });
   for (const name of left)
     rewrite.warnings.push(`${name} of earlier messages was left out: this model's provider does not take it`);
@@ -145,7 +147,7 @@ function messageEdits(place: Place, message: ChatMessage, rules: MessageRules, l
     else if (!keeps(message, name, chat) || (renamed && name === "reasoning_content")) {
       remove.add(at);
       if (!isSilent(valueOf(message, name)) && !isSaidElsewhere(message, name, chat))
-        left.add(name.replace(/[^\w.-]/g, "?").slice(0, 64));
+        if (left.size < MOST_WARNINGS) left.add(name.slice(0, 64).replace(/[^\w.-]/g, "?"));
     }
   }
   const role = place.byName.get("role");

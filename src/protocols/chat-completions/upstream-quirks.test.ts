@@ -323,41 +323,48 @@ describe("fields", () => {
 });
 
 describe("what would be another answer is a 400 that names it", () => {
-  const cases: readonly (Aim & { readonly sent: string; readonly param: string })[] = [
-    { chat: COMPATIBLE_CHAT, sent: ',"n":2', param: "n" },
-    { chat: { ...COMPATIBLE_CHAT, takes: ["n"], manyChoices: false }, sent: ',"n":2', param: "n" },
-    { chat: COMPATIBLE_CHAT, sent: ',"logprobs":true', param: "logprobs" },
-    { chat: COMPATIBLE_CHAT, sent: ',"audio":{"voice":"a","format":"wav"}', param: "audio" },
-    { chat: COMPATIBLE_CHAT, sent: ',"functions":[{"name":"f"}]', param: "functions" },
-    { chat: COMPATIBLE_CHAT, sent: ',"web_search_options":{}', param: "web_search_options" },
-    { chat: COMPATIBLE_CHAT, sent: ',"service_tier":"priority"', param: "service_tier" },
-    {
-      chat: COMPATIBLE_CHAT,
-      sent: ',"tools":[{"type":"custom","custom":{"name":"c"}}]',
-      param: "tools[0].type",
-    },
-    {
-      chat: { ...COMPATIBLE_CHAT, toolChoice: "auto_none" },
-      sent: ',"tool_choice":"required"',
-      param: "tool_choice",
-    },
-    {
-      chat: { ...COMPATIBLE_CHAT, toolChoice: "words" },
-      sent: ',"tool_choice":{"type":"function","function":{"name":"f"}}',
-      param: "tool_choice",
-    },
-    {
-      chat: { ...COMPATIBLE_CHAT, jsonSchema: false },
-      sent: ',"response_format":{"type":"json_schema","json_schema":{"name":"a"}}',
-      param: "response_format",
-    },
-    {
-      chat: { ...COMPATIBLE_CHAT, jsonObject: false },
-      sent: ',"response_format":{"type":"json_object"}',
-      param: "response_format",
-    },
-  ];
-  for (const { sent, param, ...aim } of cases) {
+  const cases: readonly (Aim & { readonly sent: string; readonly param: string; readonly says?: string })[] =
+    [
+      { chat: COMPATIBLE_CHAT, sent: ',"n":2', param: "n" },
+      { chat: { ...COMPATIBLE_CHAT, takes: ["n"], manyChoices: false }, sent: ',"n":2', param: "n" },
+      { chat: COMPATIBLE_CHAT, sent: ',"logprobs":true', param: "logprobs" },
+      { chat: COMPATIBLE_CHAT, sent: ',"audio":{"voice":"a","format":"wav"}', param: "audio" },
+      { chat: COMPATIBLE_CHAT, sent: ',"functions":[{"name":"f"}]', param: "functions", says: "use tools." },
+      {
+        chat: COMPATIBLE_CHAT,
+        sent: ',"function_call":{"name":"f"}',
+        param: "function_call",
+        says: "use tool_choice.",
+      },
+      { chat: COMPATIBLE_CHAT, sent: ',"web_search_options":{}', param: "web_search_options" },
+      { chat: COMPATIBLE_CHAT, sent: ',"service_tier":"priority"', param: "service_tier" },
+      {
+        chat: COMPATIBLE_CHAT,
+        sent: ',"tools":[{"type":"custom","custom":{"name":"c"}}]',
+        param: "tools[0].type",
+      },
+      {
+        chat: { ...COMPATIBLE_CHAT, toolChoice: "auto_none" },
+        sent: ',"tool_choice":"required"',
+        param: "tool_choice",
+      },
+      {
+        chat: { ...COMPATIBLE_CHAT, toolChoice: "words" },
+        sent: ',"tool_choice":{"type":"function","function":{"name":"f"}}',
+        param: "tool_choice",
+      },
+      {
+        chat: { ...COMPATIBLE_CHAT, jsonSchema: false },
+        sent: ',"response_format":{"type":"json_schema","json_schema":{"name":"a"}}',
+        param: "response_format",
+      },
+      {
+        chat: { ...COMPATIBLE_CHAT, jsonObject: false },
+        sent: ',"response_format":{"type":"json_object"}',
+        param: "response_format",
+      },
+    ];
+  for (const { sent, param, says = "", ...aim } of cases) {
     test(sent.slice(1), () => {
       let thrown: unknown;
       try {
@@ -366,6 +373,7 @@ describe("what would be another answer is a 400 that names it", () => {
         thrown = error;
       }
       expect(thrown).toMatchObject({ kind: "invalid_request_error", param });
+      expect((thrown as Error).message).toContain(says);
     });
   }
 });

@@ -21,6 +21,8 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   const blocked = isBlocked(value);
   if (candidates.length === 0 && !blocked)
     throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
+  if (!blocked && candidates.every(saysNothing))
+    throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
   const members = answerMembers(bytes);
   const searches = candidates.reduce(
     (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
@@ -67,6 +69,14 @@ export function isBlocked(value: JsonObject): boolean {
 
 function candidatesOf(value: JsonObject): readonly JsonObject[] {
   return Array.isArray(value.candidates) ? value.candidates.filter(isJsonObject) : [];
+}
+
+/** Neither content nor a reason for having none: in a stream it would be cut off. */
+function saysNothing({ content, finishReason }: JsonObject): boolean {
+  const parts = isJsonObject(content) && Array.isArray(content.parts) ? content.parts : [];
+  const isEmpty = (part: unknown): boolean =>
+    !isJsonObject(part) || Object.keys(part).length === 0 || part.text === "";
+  return (finishReason === undefined || finishReason === null || finishReason === "") && parts.every(isEmpty);
 }
 
 /** Our own count of an answer that came without usage. */

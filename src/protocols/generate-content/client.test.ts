@@ -76,7 +76,7 @@ test("an answer says the same whole and streamed, with its digits, and is metere
   expect(whole.metered.usage).toMatchObject({ input: 1, output: 2 });
   const { events } = JSON.parse(decoder.decode(whole.encode(3_000_000n))) as { events: ChatEvent[] };
   const stream = protocol.openStream(CONTEXT);
-  const pieces = [stream.push(encoder.encode(`data: ${SAID}\r\n\r\n`)), stream.end()];
+  const pieces = [stream.push(encoder.encode(`data: ${SAID}\r\n\r\n`)), stream.end(false)];
   expect([stream.isComplete, stream.failure]).toEqual([true, undefined]);
   pieces.push(stream.tail(stream.metered(), 3_000_000n));
   const lines = pieces.map((piece) => (piece === undefined ? "" : decoder.decode(piece))).join("");

@@ -27,7 +27,7 @@ function streamed(
 ): readonly ChatEvent[] {
   const relay = openStream({ ...CONTEXT, choices });
   const from = encoder.encode(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(""));
-  const out = [relay.push(from), relay.end()];
+  const out = [relay.push(from), relay.end(false)];
   expect([relay.failure, relay.isComplete]).toEqual([undefined, true]);
   out.push(relay.tail(relay.metered(), 7n));
   const bytes = encoder.encode(

@@ -51,6 +51,12 @@ describe("media", () => {
     expect(ceiling(GIF + "A".repeat(100_000))).toBe(ceiling("AAAA"));
   });
 
+  test("thoughts that go back in signatures are expected, an eighth of their characters", () => {
+    const expected = (thoughtSignature?: string) =>
+      ask([{ text: "a", thoughtSignature }]).textTokens.expected;
+    expect(expected("A".repeat(800)) - expected()).toBe(100);
+  });
+
   test("text in a field that nobody thought of is held for", () => {
     const more = { labels: { x: "y".repeat(10_000) } };
     expect(ask([{ text: "a" }], more).textTokens.ceiling).toBeGreaterThan(5_000);

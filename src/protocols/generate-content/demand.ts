@@ -85,8 +85,12 @@ function pricedBuckets(
   return buckets;
 }
 
+/** Thoughts go back in signatures, and are counted: about one token to eight characters of them, where text has four. */
+const SIGNATURE_SHARE = 1 / 2;
+
 function measurePart(part: Part, size: TextSize): void {
   if (part.text !== undefined) measureText(part.text, size);
+  size.ascii += Math.ceil((part.thoughtSignature?.length ?? 0) * SIGNATURE_SHARE);
   const { functionResponse: response } = part;
   if (response !== undefined)
     measureText(JSON.stringify({ name: response.name, ...response.response }), size);

@@ -1,3 +1,4 @@
+import { withoutPadding } from "../../core/base64.ts";
 import type { Part, Source } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
@@ -118,10 +119,9 @@ export function imageSignature(part: Extract<Part, { readonly type: "image" }>):
 
 /** Base64 of any alphabet, padded or not, quoted or percent-encoded, as the same bytes in the standard form. */
 export function standardBase64(text: string): string | undefined {
-  const plain = percentDecoded(text.trim().replace(/^"(.*)"$/, "$1"))
+  const plain = withoutPadding(percentDecoded(text.trim().replace(/^"(.*)"$/, "$1")))
     .replace(/-/g, "+")
-    .replace(/_/g, "/")
-    .replace(/=+$/, "");
+    .replace(/_/g, "/");
   if (!/^[A-Za-z0-9+/]+$/.test(plain) || plain.length % 4 === 1) return undefined;
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, "=");
 }

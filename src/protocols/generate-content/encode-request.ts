@@ -1,6 +1,7 @@
 import type { ChatRequest } from "../../core/chat.ts";
 import type { RelayTarget } from "../protocol.ts";
 import type { EncodedRequest } from "../translate.ts";
+import { createWarnings } from "../warnings.ts";
 import { encodeConfig } from "./encode-config.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -10,7 +11,7 @@ import { encodeTurns } from "./encode-turns.ts";
  * meaning; hints that there is no word for are left out, with a sentence that names each.
  */
 export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRequest {
-  const warnings = new Set<string>();
+  const warnings = createWarnings();
   const warn = (sentence: string): void => void warnings.add(sentence);
   const { systemInstruction, contents } = encodeTurns(chat.turns, target, warn);
   const tools = encodeTools(chat, warn);

@@ -1,4 +1,5 @@
 import type { ChatRequest } from "../../core/chat.ts";
+import { quoted } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 import type { Warn } from "./warn.ts";
@@ -46,10 +47,7 @@ function checkChoice({ tools, toolChoice }: ChatRequest): void {
   if (toolChoice?.type === "required" && tools.length === 0)
     throw invalid("tool_choice asks for a call, and there are no tools.", "tool_choice");
   if (toolChoice?.type !== "tool" || tools.some(({ name }) => name === toolChoice.name)) return;
-  throw invalid(
-    `tool_choice names ${toolChoice.name.slice(0, 128)}, which is none of the tools.`,
-    "tool_choice",
-  );
+  throw invalid(`tool_choice names ${quoted(toolChoice.name)}, which is none of the tools.`, "tool_choice");
 }
 
 function choiceOf(choice: NonNullable<ChatRequest["toolChoice"]>): JsonObject {

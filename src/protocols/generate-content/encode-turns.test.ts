@@ -440,3 +440,13 @@ describe("results of tools", () => {
     }
   });
 });
+
+test("results that are JSON stay text where they have more values than a body may, or nest deeper", () => {
+  const responseOf = (said: string): unknown =>
+    contents([ASK, assistant(call("a", "f")), tool(result("a", said)), ASK])[2]?.parts[0].functionResponse
+      .response;
+  const many = `{"a":[${"0,".repeat(200_000)}0]}`;
+  const deep = `{"a":${"[".repeat(80)}${"]".repeat(80)}}`;
+  expect(responseOf('{"a":[0]}')).toEqual({ a: [0] });
+  for (const said of [many, deep]) expect(responseOf(said)).toEqual({ output: said });
+});

@@ -1,6 +1,7 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { RelayTarget } from "../protocol.ts";
+import { openEmbeddedJson } from "../embedded-json.ts";
 import { invalid } from "../request-json.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
@@ -37,14 +38,17 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: W
   const lead = Math.max(first, 0);
   warnOfHints(turns, warn);
   const contents: Content[] = [];
+  const json = openEmbeddedJson();
+  let hasAnswered = false;
   turns.slice(lead).forEach((turn, i, rest) => {
     if (turn.role === "assistant") {
+      hasAnswered = true;
       addAnswer(contents, encodeAnswer(turn, warn));
-      const responses = encodeResults(turn, resultsAfter(rest, i), target, warn);
+      const responses = encodeResults(turn, resultsAfter(rest, i), target, json, warn);
       if (responses.length > 0) contents.push({ role: "user", parts: responses });
     } else if (turn.role !== "tool") {
       contents.push({ role: "user", parts: userParts(turn) });
-    } else if (!rest.slice(0, i).some(({ role }) => role === "assistant")) {
+    } else if (!hasAnswered) {
       throw orphan(turn.parts.find((part) => part.type === "tool_result")?.callId);
     }
   });
@@ -56,17 +60,20 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: W
 
 /** Results that a client sent before the next answer stand behind their calls, whatever came between. */
 function resultsAfter(turns: readonly Turn[], answer: number): readonly Part[] {
-  const next = turns.findIndex(({ role }, i) => i > answer && role === "assistant");
-  return turns
-    .slice(answer + 1, next === -1 ? turns.length : next)
-    .flatMap(({ role, parts }) => (role === "tool" ? parts : []));
+  const results: Part[][] = [];
+  for (let at = answer + 1; at < turns.length; at += 1) {
+    const { role, parts } = turns[at] as Turn;
+    if (role === "assistant") break;
+    if (role === "tool") results.push([...parts]);
+  }
+  return results.flat();
 }
 
 function addAnswer(contents: Content[], parts: JsonObject[]): void {
   if (parts.length === 0) return;
   const last = contents.at(-1);
   // Two answers in a row: a call must not follow a content of the model's own.
-  if (last?.role === "model") last.parts.push(...parts);
+  if (last?.role === "model") for (const part of parts) last.parts.push(part);
   else contents.push({ role: "model", parts });
 }
 

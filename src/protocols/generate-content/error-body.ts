@@ -1,4 +1,5 @@
-import type { GatewayError } from "../../core/errors.ts";
+import { Type } from "typebox";
+import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 
 /** The word of Google's API errors for each status: https://cloud.google.com/apis/design/errors */
@@ -17,18 +18,59 @@ const STATUS: Readonly<Record<number, string>> = {
   504: "DEADLINE_EXCEEDED",
 };
 
-/** An error as clients of generateContent read it: field at fault and time to wait stand in `details`. */
+const BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest";
+const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+const DOMAIN = "switchyard";
+
+const Detail = Type.Union([
+  Type.Object({
+    "@type": Type.Literal(BAD_REQUEST),
+    fieldViolations: Type.Array(
+      Type.Object({ field: Type.String({ description: "The field at fault" }), description: Type.String() }),
+    ),
+  }),
+  Type.Object({
+    "@type": Type.Literal(ERROR_INFO),
+    reason: Type.String({ description: "Tells apart errors of one type" }),
+    domain: Type.Literal(DOMAIN),
+  }),
+  Type.Object({
+    "@type": Type.Literal(RETRY_INFO),
+    retryDelay: Type.String({ description: "In seconds: `2s`" }),
+  }),
+]);
+
+/** The body of an error of generateContent. */
+export const ErrorSchema = Type.Object({
+  error: Type.Object({
+    code: Type.Integer({ description: "The status of the answer" }),
+    message: Type.String(),
+    status: Type.Enum([...new Set(Object.values(STATUS))]),
+    type: Type.Enum([...ERROR_TYPES]),
+    details: Type.Optional(Type.Array(Detail)),
+  }),
+});
+
+/** An error as clients of generateContent read it: field at fault, code and time to wait stand in `details`. */
 export function encodeError(error: GatewayError): JsonObject {
   const details: JsonObject[] = [];
   if (error.param !== undefined) {
     details.push({
-      "@type": "type.googleapis.com/google.rpc.BadRequest",
+      "@type": BAD_REQUEST,
       fieldViolations: [{ field: error.param, description: error.message }],
+    });
+  }
+  if (error.code !== undefined) {
+    details.push({
+      "@type": ERROR_INFO,
+      reason: error.code.toUpperCase(),
+      domain: DOMAIN,
     });
   }
   if (error.retryAfterSec !== undefined) {
     details.push({
-      "@type": "type.googleapis.com/google.rpc.RetryInfo",
+      "@type": RETRY_INFO,
       retryDelay: `${error.retryAfterSec}s`,
     });
   }

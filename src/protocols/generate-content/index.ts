@@ -1,7 +1,7 @@
 import type { RelayProtocol } from "../protocol.ts";
 import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
-import { encodeError } from "./error-body.ts";
+import { encodeError, ErrorSchema } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
 import { type GenerateContentRequest, readRequest } from "./request.ts";
 import { openStream } from "./stream.ts";
@@ -19,5 +19,6 @@ export const generateContent: RelayProtocol = {
   openStream,
   readRefusal,
   encodeError,
+  errorSchema: ErrorSchema,
   limitHeaders,
 };

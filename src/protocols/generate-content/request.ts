@@ -1,9 +1,11 @@
+import type { GatewayError } from "../../core/errors.ts";
 import { compileSchema, type SchemaFault } from "../../core/schema.ts";
 import type { JsonObject } from "../../core/json-value.ts";
+import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import { invalid, readRequestJson, refuseTwiceWithin, type RequestJson } from "../request-json.ts";
 import { jsonBytes, readDemand } from "./demand.ts";
-import { TOOLS } from "./fields.ts";
+import { REQUEST_FIELDS, TOOLS } from "./fields.ts";
 import {
   type GenerateContentBody,
   GenerateContentRequestSchema,
@@ -29,7 +31,14 @@ const checker = compileSchema(GenerateContentRequestSchema);
 export function readRequest(wire: WireRequest): GenerateContentRequest {
   const { address } = wire;
   if (address === undefined) throw new Error("The route did not say which model it is about.");
-  const json = readRequestJson(wire.body);
+  return readChecked(readRequestJson(wire), address);
+}
+
+/** Checks a body that was parsed. */
+export function readChecked(
+  json: RequestJson,
+  address: NonNullable<WireRequest["address"]>,
+): GenerateContentRequest {
   const value = readSpelling(json.value);
   if (!checker.accepts(value)) throw refused(checker.faultOf(value), json.value);
   refuseTwice(json, value);
@@ -50,9 +59,8 @@ export function readRequest(wire: WireRequest): GenerateContentRequest {
   };
 }
 
-function refused({ path, problem }: SchemaFault, original: JsonObject) {
-  const spelled = spelledPath(path, original);
-  return invalid(`${spelled === "" ? "The body" : spelled} ${problem}.`, spelled);
+function refused({ path, problem }: SchemaFault, original: JsonObject): GatewayError {
+  return schemaRefusal({ path: spelledPath(path, original), problem }, original, REQUEST_FIELDS.meant);
 }
 
 function refuseTwice(json: RequestJson, body: GenerateContentBody): void {

@@ -72,7 +72,7 @@ const GenerationConfig = Type.Object(
     responseMimeType: Type.Optional(Type.String()),
     responseSchema: Type.Optional(free),
     responseModalities: Type.Optional(
-      Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { uniqueItems: true }),
+      Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { maxItems: 3, uniqueItems: true }),
     ),
     responseLogprobs: Type.Optional(Type.Boolean()),
     logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
@@ -154,4 +154,33 @@ export const GenerateContentAnswerSchema = Type.Object(
     credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
   },
   { title: "GenerateContentResponse", additionalProperties: true },
+);
+
+/**
+ * Body of `POST /api/v1/models/{model}:countTokens`: a request as it stands, or within `generateContentRequest`, and
+ * never both. Which of them it is says `count.ts`; either is checked as a request.
+ */
+export const CountTokensRequestSchema = Type.Object(
+  {
+    ...Type.Partial(GenerateContentRequestSchema).properties,
+    generateContentRequest: Type.Optional(GenerateContentRequestSchema),
+  },
+  { title: "CountTokensRequest", additionalProperties: true },
+);
+
+/** Answer of `POST /api/v1/models/{model}:countTokens`. */
+export const CountTokensAnswerSchema = Type.Object(
+  {
+    totalTokens: Type.Integer({ minimum: 1 }),
+    promptTokensDetails: Type.Optional(
+      Type.Array(
+        Type.Object({
+          modality: Type.String({ description: "TEXT, IMAGE, AUDIO, VIDEO or DOCUMENT" }),
+          tokenCount: Type.Integer(),
+        }),
+      ),
+    ),
+    cachedContentTokenCount: Type.Optional(Type.Integer()),
+  },
+  { title: "CountTokensResponse", additionalProperties: true },
 );

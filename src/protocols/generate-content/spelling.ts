@@ -1,3 +1,4 @@
+import { quoted } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 
@@ -28,9 +29,12 @@ const REPEATED = new Set([
   "safetySettings",
 ]);
 
+/** No field of the format has a name so long: one that does keeps its spelling. */
+const LONGEST_FIELD = 64;
+
 /** The name of a field as the reference spells it. */
 export function fieldName(name: string): string {
-  return name.includes("_")
+  return name.length <= LONGEST_FIELD && name.includes("_")
     ? name.replace(/(?<=.)_([a-z0-9])/g, (_, next: string) => next.toUpperCase())
     : name;
 }
@@ -46,7 +50,7 @@ function readObject(value: JsonObject, path: string): JsonObject {
     const name = fieldName(key);
     if (Object.hasOwn(read, name) || (name !== key && Object.hasOwn(value, name))) {
       const twice = path === "" ? key : `${path}.${key}`;
-      throw invalid(`${twice.slice(0, 100)} stands in two spellings: send it once.`, twice.slice(0, 100));
+      throw invalid(`${quoted(twice)} stands in two spellings: send it once.`, twice.slice(0, 100));
     }
     if (member === null) continue;
     const field = OPAQUE.has(name) ? member : readValue(member, path === "" ? key : `${path}.${key}`);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { geminiChunks } from "../../../test/upstream/gemini-bytes.ts";
 import {
+  goldenStream,
   loadRecordings,
   recordedBytes,
   recordingsAvailable,
-  recordingsFolder,
 } from "../../../test/upstream/recordings.ts";
 import { sse } from "../../../test/upstream/sse-bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -36,8 +36,16 @@ interface Relayed {
   readonly text: string;
 }
 
-/** Pushes `body` in pieces and ends it as the gateway would: with a tail when it is whole, else with a failure. */
-function relay(body: Uint8Array | string, more: Partial<AnswerContext> = {}, sizes = () => 1 << 30): Relayed {
+/**
+ * Pushes `body` in pieces and ends it as the gateway would: with a tail when it is whole, else with a failure. `told`:
+ * upstream said that this was the end.
+ */
+function relay(
+  body: Uint8Array | string,
+  more: Partial<AnswerContext> = {},
+  sizes = () => 1 << 30,
+  told = false,
+): Relayed {
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const stream = openStream({ ...CONTEXT, ...more });
   let text = "";
@@ -51,7 +59,7 @@ function relay(body: Uint8Array | string, more: Partial<AnswerContext> = {}, siz
     piece.fill(0x78);
     at = next;
   }
-  take(stream.end());
+  take(stream.end(told));
   const metered = stream.metered();
   const error =
     stream.failure ?? (stream.isComplete ? undefined : new GatewayError("upstream_error", "Cut."));
@@ -259,6 +267,45 @@ describe("the end of an answer is held back", () => {
     expect(eventsOf(relayChunks(interleaved, { choices: 2 }).text)).toHaveLength(2);
   });
 
+  describe("fewer candidates than were asked for", () => {
+    const two = { choices: 2 };
+    const one: Json[] = [
+      chunk([{ text: "a" }]),
+      chunk([{ text: "b" }], { finishReason: "STOP" }, { usageMetadata: USAGE }),
+    ];
+    const body = sse(one);
+
+    test("are a whole answer where upstream told its end", () => {
+      const { text, stream } = relay(body, two, undefined, true);
+      expect([stream.isComplete, stream.failure]).toEqual([true, undefined]);
+      const events = eventsOf(text);
+      expect(partsOf(events).map(({ text: said }) => said)).toEqual(["a", "b"]);
+      expect(events.at(-1)).toMatchObject({ candidates: [{ finishReason: "STOP" }], credit: 12 });
+    });
+
+    test("are cut off where it only closed", () => {
+      const { text, stream } = relay(body, two);
+      expect(stream.isComplete).toBeFalse();
+      expect(eventsOf(text).at(-1)).toHaveProperty("error.code", 502);
+      expect(text).not.toContain("finishReason");
+    });
+
+    test("are cut off wherever one of them had not finished, and so is a stream of none", () => {
+      for (const sent of [sse(one.slice(0, 1)), "", sse([{ usageMetadata: USAGE }])])
+        expect(relay(sent, two, undefined, true).stream.isComplete).toBeFalse();
+      const begun = sse([
+        ...one,
+        { candidates: [{ content: { role: "model", parts: [{ text: "c" }] }, index: 1 }] },
+      ]);
+      expect(relay(begun, two, undefined, true).stream.isComplete).toBeFalse();
+    });
+
+    test("do not hide an error that is the last event", () => {
+      const broken = `${new TextDecoder().decode(body)}data: {"error":{"code":500,"message":"x","status":"INTERNAL"}}`;
+      expect(relay(broken, two, undefined, true).stream.failure).toBeDefined();
+    });
+  });
+
   test("a blocked prompt is a whole answer by itself, charged by its usage", () => {
     const blocked = {
       promptFeedback: { blockReason: "SAFETY" },
@@ -431,19 +478,20 @@ test("the golden answer comes out event for event", () => {
   expect(events.at(-1)).toEqual({ ...GOLDEN.at(-1), credit: 12 });
 });
 
+test.each(
+  [
+    join(import.meta.dir, "../../../test/golden/generate-content.sse"),
+    goldenStream("generate-content.sse"),
+  ].filter((path) => existsSync(path)),
+)("the golden file comes out byte for byte, %#", (path) => {
+  const text = readFileSync(path, "utf8");
+  expect(relay(text.replace(',"credit":12', "")).text).toBe(text);
+});
+
 const hasRecordings = recordingsAvailable();
 if (!hasRecordings) console.log("recorded streams are skipped: there are no recordings on this machine");
 
 describe.if(hasRecordings)("recorded streams", () => {
-  const golden = hasRecordings
-    ? join(recordingsFolder(), "..", "protocols", "golden", "generate-content.sse")
-    : "";
-
-  test("the golden file comes out byte for byte", () => {
-    const text = readFileSync(golden, "utf8");
-    expect(relay(text.replace(',"credit":12', "")).text).toBe(text);
-  });
-
   test("all keep their parts, end once, and every chunk has parts", () => {
     const streams = ["generate-content", "cross-protocol"]
       .flatMap((folder) => loadRecordings(folder))

@@ -34,7 +34,7 @@ export function openStream(context: AnswerContext): RelayStream {
   const meter = createStreamMeter(context);
   const finished = new Map<number, boolean>();
   const repaired = new Set<string>();
-  const state: StreamState = { blocked: false, hasContent: false, atEnd: false, chunks: 0 };
+  const state: StreamState = { blocked: false, hasContent: false, atEnd: false, endTold: false, chunks: 0 };
 
   const fail = (message: string): void => {
     state.failure ??= new GatewayError("upstream_error", message);
@@ -47,7 +47,9 @@ export function openStream(context: AnswerContext): RelayStream {
 
   const isComplete = (): boolean => {
     if (state.blocked) return true;
-    return finished.size >= context.choices && allFinished();
+    // A provider may make fewer than were asked for: those that have not begun by its own end never do.
+    const most = state.endTold ? 1 : context.choices;
+    return finished.size >= most && allFinished();
   };
 
   const send = (chunk: Uint8Array, start = 0, end = chunk.length): void => {
@@ -181,9 +183,10 @@ export function openStream(context: AnswerContext): RelayStream {
       if (!reader.push(bytes)) fail("The provider sent an event that is too long.");
       return out.take();
     },
-    end() {
+    end(told) {
       state.atEnd = true;
       reader.end();
+      state.endTold = told;
       return out.take();
     },
     get hasContent() {
@@ -234,6 +237,8 @@ interface StreamState {
   chunks: number;
   /** Upstream has ended. */
   atEnd: boolean;
+  /** By its own word, not by a connection that closed. */
+  endTold: boolean;
   failure?: GatewayError;
   /** The chunk that ends the answer. */
   held?: {

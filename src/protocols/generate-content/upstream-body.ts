@@ -3,7 +3,7 @@ import { objectEdits } from "../../core/json-splice.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid, type RequestJson } from "../request-json.ts";
-import { checkFields, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { addWithin, checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "./fields.ts";
 import { type GenerateContentRequest, unknownPart } from "./request.ts";
 import { fieldName, spelledPath } from "./spelling.ts";
@@ -14,8 +14,18 @@ import { fieldName, spelledPath } from "./spelling.ts";
  * stand in the path. Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: GenerateContentRequest, target: RelayTarget): UpstreamBody {
+  const rewrite = rewriteFields(request, target, REQUEST_FIELDS);
+  return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
+}
+
+/** The changes to a request whose fields are those of `fields`. */
+export function rewriteFields(
+  request: GenerateContentRequest,
+  target: RelayTarget,
+  fields: FieldTable,
+): Rewrite {
   const rewrite = openRewrite();
-  checkFields(request.json, target, REQUEST_FIELDS, rewrite);
+  checkFields(request.json, target, fields, rewrite);
   if (target.unknownFields === "remove") refuseUnknownPart(request);
   const config = find(request.json, "generationConfig");
   if (config !== undefined && isJsonObject(request.json.value[config.name])) {
@@ -25,7 +35,7 @@ export function upstreamBody(request: GenerateContentRequest, target: RelayTarge
     if (config === undefined) rewrite.append.push(`"generationConfig":${bound}`);
     else rewrite.replace.set(config.at, bound);
   }
-  return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
+  return rewrite;
 }
 
 interface Field {
@@ -73,5 +83,5 @@ function changeConfig(
     if (bound !== undefined) inner.replace.set(bound.at, String(target.outputBound));
     else inner.append.push(`"maxOutputTokens":${target.outputBound}`);
   }
-  rewrite.within.push(...objectEdits(json.bytes, members, inner, at.valueStart));
+  addWithin(rewrite, objectEdits(json.bytes, members, inner, at.valueStart));
 }

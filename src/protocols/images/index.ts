@@ -1,6 +1,7 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { readInput, readLink } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
+import type { WireRequest } from "../protocol.ts";
 import { readRequestJson } from "../request-json.ts";
 import { IMAGE_FORM } from "./schema.ts";
 
@@ -13,8 +14,8 @@ export function isImageFields(value: unknown): value is ImageFields {
  * Reads a request for images. Its fields are those of the interface, in the spelling that the interface lists, and its
  * images are links or data URIs of a format that is taken. Throws a 400 that names the field at fault.
  */
-export function readImageBody(bytes: Uint8Array): MediaBody<ImageFields> {
-  const { fields, warnings } = readMediaBody(readRequestJson(bytes), IMAGE_FORM);
+export function readImageBody(wire: Pick<WireRequest, "body" | "asked">): MediaBody<ImageFields> {
+  const { fields, warnings } = readMediaBody(readRequestJson(wire), IMAGE_FORM);
   const { image, mask, sref, ...others } = fields;
   return {
     fields: {

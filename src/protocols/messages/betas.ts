@@ -1,4 +1,4 @@
-import { printable } from "../rewrite.ts";
+import { printable } from "../printable.ts";
 
 /**
  * Previews that change no price and no bound, by the name before the date. What is not here is left out with a

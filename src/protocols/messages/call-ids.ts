@@ -10,6 +10,12 @@ export interface CallIds {
   nextTurn(): void;
 }
 
+/** Calls of one turn that were sent with one id. */
+interface OpenCalls {
+  readonly calls: { readonly id: string; readonly place: number }[];
+  answered: number;
+}
+
 /** Source: the provider's refusal, "String should match pattern '^[a-zA-Z0-9_-]+$'". */
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
@@ -20,11 +26,17 @@ const LEGAL = /^[a-zA-Z0-9_-]+$/;
 export function openCallIds(turns: readonly Turn[]): CallIds {
   const kept = new Set(turns.flatMap(({ parts }) => parts.flatMap(callId)).filter((id) => LEGAL.test(id)));
   const taken = new Set<string>();
-  let open: { readonly sent: string; readonly id: string; isAnswered: boolean }[] = [];
+  /** The last number that was put behind an id. */
+  const numbers = new Map<string, number>();
+  /** The calls of the turn by the id that was sent, and how many of them are answered. */
+  let open = new Map<string, OpenCalls>();
+  let count = 0;
 
   const free = (wanted: string): string => {
     let id = wanted;
-    for (let n = 2; taken.has(id) || kept.has(id); n += 1) id = `${wanted}_${n}`;
+    let n = numbers.get(wanted) ?? 1;
+    while (taken.has(id) || kept.has(id)) id = `${wanted}_${(n += 1)}`;
+    numbers.set(wanted, n);
     return id;
   };
 
@@ -33,19 +45,25 @@ export function openCallIds(turns: readonly Turn[]): CallIds {
       const isFirst = LEGAL.test(sent) && !taken.has(sent);
       const id = isFirst ? sent : free(LEGAL.test(sent) ? sent : spelled(sent));
       taken.add(id);
-      open.push({ sent, id, isAnswered: false });
+      const same = open.get(sent) ?? { calls: [], answered: 0 };
+      same.calls.push({ id, place: count });
+      open.set(sent, same);
+      count += 1;
       return id;
     },
     answered(sent) {
-      const same = open.filter((call) => call.sent === sent);
-      const call = same.find(({ isAnswered }) => !isAnswered) ?? same[0];
+      const same = open.get(sent);
+      // One more result than there are calls is a second one of the first.
+      const call = same?.calls[same.answered] ?? same?.calls[0];
       // A result of no call is for the provider to refuse.
-      if (call === undefined) return { id: LEGAL.test(sent) ? sent : spelled(sent), place: open.length };
-      call.isAnswered = true;
-      return { id: call.id, place: open.indexOf(call) };
+      if (same === undefined || call === undefined)
+        return { id: LEGAL.test(sent) ? sent : spelled(sent), place: count };
+      same.answered += 1;
+      return call;
     },
     nextTurn() {
-      open = [];
+      open = new Map();
+      count = 0;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { quoted } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { parseExact } from "../exact-json.ts";
 import { invalid } from "../request-json.ts";
@@ -12,7 +13,7 @@ export function callInput(text: string, name: string): JsonObject {
   // A number that keeps its digits is an object too.
   if (isJsonObject(value) && text.trimStart().startsWith("{")) return value;
   throw invalid(
-    `The arguments of the call of ${JSON.stringify(name.slice(0, 64))} must be a JSON object, written as text.`,
+    `The arguments of the call of ${quoted(name)} must be a JSON object, written as text.`,
     "messages",
   );
 }

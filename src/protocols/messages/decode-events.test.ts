@@ -264,7 +264,7 @@ const CONTEXT: AnswerContext = {
 /** The bytes that the relay makes of a recorded stream. */
 function relayed(recorded: Uint8Array): Uint8Array {
   const stream = messages.openStream(CONTEXT);
-  const pieces = [stream.push(recorded), stream.end(), stream.tail(stream.metered(), 5n)];
+  const pieces = [stream.push(recorded), stream.end(false), stream.tail(stream.metered(), 5n)];
   return Buffer.concat(pieces.filter((piece) => piece !== undefined));
 }
 

@@ -92,6 +92,32 @@ describe("what a request asks for", () => {
     }
   });
 
+  test("expects thinking of the turn under way, and not that of earlier ones, which the provider takes out", () => {
+    const turn = (role: string, content: unknown) => ({ role, content });
+    const thinking = { type: "thinking", thinking: "word ".repeat(400), signature: "S" };
+    const call = { type: "tool_use", id: "t", name: "f", input: {} };
+    const result = { type: "tool_result", tool_use_id: "t", content: "x" };
+    const demand = (...messages: object[]) =>
+      readRequest(wireRequest({ model: "v/m", max_tokens: 77, messages })).demand.textTokens;
+    const underWay = demand(turn("user", "a"), turn("assistant", [thinking, call]), turn("user", [result]));
+    expect(underWay.expected).toBeGreaterThan(500);
+    for (const next of ["and now?", [result, { type: "text", text: "and now?" }]]) {
+      const earlier = demand(turn("user", "a"), turn("assistant", [thinking, call]), turn("user", next));
+      expect(earlier.expected).toBeLessThan(60);
+      // Models that keep it would be billed for it: the bound has it.
+      expect(earlier.ceiling).toBeGreaterThan(1_000);
+    }
+  });
+
+  test("expects what the provider says of thinking where it is asked for", () => {
+    const expected = (thinking?: object) =>
+      demandOf("x", thinking === undefined ? {} : { thinking }).textTokens.expected;
+    const bare = expected();
+    expect(expected({ type: "disabled" })).toBe(bare);
+    for (const asked of [{ type: "adaptive" }, { type: "enabled", budget_tokens: 2_000 }])
+      expect(expected(asked)).toBe(bare + 25);
+  });
+
   test("holds for writes of a cache that last an hour, wherever they are asked for", () => {
     const control = (ttl: unknown) => ({ cache_control: { type: "ephemeral", ttl } });
     const long = (more: object, content: unknown = "x") => demandOf(content, more).buckets;

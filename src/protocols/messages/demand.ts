@@ -5,7 +5,7 @@ import { estimateTokens, measureText, type TextSize } from "../../core/token-est
 import type { Demand, ImageInput } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
-import type { ContentBlock, MessagesRequestBody } from "./schema.ts";
+import type { ContentBlock, MessagesInput } from "./schema.ts";
 import { pageTokensOf, usesOf } from "./tools.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */
@@ -14,11 +14,15 @@ const PER_REQUEST = { expected: 3, ceiling: 96 };
 
 /**
  * What the provider puts before the tools unseen: 290 to 804 tokens by model and tool choice for plain ones
- * (platform.claude.com, "Tool use", pricing), and the definitions of the tools that it knows itself.
+ * (platform.claude.com, "Tool use", pricing; recorded are 290 to 640), and the definitions of the tools that it knows
+ * itself.
  */
-const ANY_TOOL = { expected: 350, ceiling: 1_200 };
+const ANY_TOOL = { expected: 450, ceiling: 1_200 };
 const PER_TOOL = { expected: 8, ceiling: 200 };
 const PER_BUILT_IN_TOOL = { expected: 700, ceiling: 4_000 };
+
+/** What the provider says of thinking where it is asked for: 16 to 56 tokens recorded. */
+const THINKING = { expected: 25, ceiling: 100 };
 
 /** What a demand for a schema of the answer adds to the schema itself. */
 const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
@@ -40,7 +44,10 @@ interface Found {
  * What `body` asks for. The guess measures what models read; the bound counts every byte that goes up but those of
  * media, so that text in a field that nobody thought of is held for too.
  */
-export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand {
+export function readDemand(
+  body: MessagesInput & { readonly max_tokens?: number | undefined },
+  json: RequestJson,
+): Demand {
   const schemaBytes =
     spanLength(json, "tools") + spanLength(json, "output_config") + spanLength(json, "output_format");
   const found: Found = {
@@ -52,7 +59,10 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     documentBytes: 0,
   };
   measureContent(body.system, found);
-  for (const { content } of body.messages) measureContent(content, found);
+  const asked = lastAsked(body);
+  body.messages.forEach(({ content }, i) =>
+    measureContent(i < asked ? withoutThinking(content) : content, found),
+  );
   const text = estimateTokens(found.size);
   const textBytes = json.bytes.length - found.imageBytes - found.documentBytes;
   const around = addedTokens(body);
@@ -72,7 +82,7 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
     },
     images: found.images,
     mediaBytes: found.documentBytes,
-    maxOutputTokens: body.max_tokens,
+    ...(body.max_tokens === undefined ? {} : { maxOutputTokens: body.max_tokens }),
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(body.tools, "fetch"),
@@ -83,9 +93,10 @@ export function readDemand(body: MessagesRequestBody, json: RequestJson): Demand
 }
 
 /** What stands around the text that was sent. */
-function addedTokens(body: MessagesRequestBody): { readonly expected: number; readonly ceiling: number } {
+function addedTokens(body: MessagesInput): { readonly expected: number; readonly ceiling: number } {
   const tools = body.tools ?? [];
   const builtIn = tools.filter((tool) => (tool.type ?? "custom") !== "custom").length;
+  const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
   const hasSchema = body.output_config?.format !== undefined || "output_format" in body;
   const sum = (part: "expected" | "ceiling"): number =>
     PER_REQUEST[part] +
@@ -93,11 +104,12 @@ function addedTokens(body: MessagesRequestBody): { readonly expected: number; re
     (tools.length === 0 ? 0 : ANY_TOOL[part]) +
     tools.length * PER_TOOL[part] +
     builtIn * PER_BUILT_IN_TOOL[part] +
+    (thinks ? THINKING[part] : 0) +
     (hasSchema ? ANY_SCHEMA[part] : 0);
   return { expected: sum("expected"), ceiling: sum("ceiling") };
 }
 
-function pricedBuckets(body: MessagesRequestBody, webSearches: number): PriceBucket[] {
+function pricedBuckets(body: MessagesInput, webSearches: number): PriceBucket[] {
   const buckets: PriceBucket[] = [];
   if (webSearches > 0) buckets.push("web_search");
   if (asksForLongCache(body)) buckets.push("cache_write_1h");
@@ -112,6 +124,23 @@ function asksForLongCache(value: unknown): boolean {
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
     return true;
   return Object.values(value).some(asksForLongCache);
+}
+
+/** The last message in which the user says something, and does not only give results of tools. */
+function lastAsked({ messages }: MessagesInput): number {
+  return messages.findLastIndex(
+    ({ role, content }) =>
+      role === "user" && (typeof content === "string" || content.some(({ type }) => type !== "tool_result")),
+  );
+}
+
+/**
+ * What counts of an earlier turn: its thinking does not
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). The bound has its bytes.
+ */
+function withoutThinking(content: string | readonly ContentBlock[]): string | readonly ContentBlock[] {
+  if (typeof content === "string") return content;
+  return content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking");
 }
 
 function measureContent(content: string | readonly ContentBlock[] | undefined, found: Found): void {

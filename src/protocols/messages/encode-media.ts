@@ -1,4 +1,5 @@
 import type { CacheMark, ImagePart, Part, Source } from "../../core/chat.ts";
+import { quoted } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 
@@ -98,8 +99,4 @@ function textOf(data: string): string {
       cause,
     });
   }
-}
-
-function quoted(mediaType: string): string {
-  return JSON.stringify(mediaType.slice(0, 64));
 }

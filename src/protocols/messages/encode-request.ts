@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json-value.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import type { EncodedRequest } from "../translate.ts";
+import { createWarnings } from "../warnings.ts";
 import { limitMarks } from "./cache-marks.ts";
 import { ONE_ANSWER, UNTAKEN } from "./chat-limits.ts";
 import { encodeThinking } from "./encode-thinking.ts";
@@ -16,13 +17,14 @@ const BOUND_OF_UNKNOWN = 32_768;
 /** The longest user id that the provider takes. */
 const LONGEST_USER = 256;
 
-const ONE_JSON_OBJECT =
+/** The sentence of the system prompt that any JSON is asked for by. */
+export const ONE_JSON_OBJECT =
   "Answer with one valid JSON object and nothing else: no words around it and no code fence.";
 
 /** A request as a client of messages writes it; see `ClientEnd`. */
 export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRequest {
   refuseUnsayable(chat, target);
-  const warnings = new Set<string>();
+  const warnings = createWarnings();
   const turns = encodeTurns(chat.turns, target.model.systemTurns === true, warnings);
   const maxTokens = chat.maxOutputTokens ?? target.outputBound ?? target.model.maxOutput ?? BOUND_OF_UNKNOWN;
   const { thinking, effort } = encodeThinking(

@@ -1,7 +1,7 @@
 import type { ThinkingWish } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { type Effort, EFFORTS, type Model } from "../../core/model.ts";
-import { printable } from "../rewrite.ts";
+import { printable } from "../printable.ts";
 import { budgetOf, LEAST_BUDGET } from "./thinking.ts";
 
 /** What a caller wishes of thinking, in the format's two members. */

@@ -16,8 +16,9 @@ export interface EncodedTurns {
 /** A message that is being put together. Results stand before all else. */
 interface Draft {
   readonly role: "system" | "user" | "assistant";
-  readonly results: readonly JsonObject[];
-  readonly blocks: readonly JsonObject[];
+  readonly results: JsonObject[];
+  readonly blocks: JsonObject[];
+  hasCalls: boolean;
 }
 
 /** What the turns are written with. */
@@ -70,22 +71,31 @@ export function encodeTurns(
 function draftOf({ role, parts }: Turn, writing: Writing): Draft {
   switch (role) {
     case "system":
-      return { role, results: [], blocks: parts.flatMap((part) => textBlock(part)) };
-    case "user":
-      return {
+      return draft(
         role,
-        results: [],
-        blocks: [...writing.moved.splice(0), ...parts.flatMap((part) => inputBlock(part))],
-      };
+        parts.flatMap((part) => textBlock(part)),
+      );
+    case "user":
+      return draft(role, [...writing.moved.splice(0), ...parts.flatMap((part) => inputBlock(part))]);
     case "tool":
-      return { role: "user", results: resultBlocks(parts, writing.ids), blocks: writing.moved.splice(0) };
+      return draft("user", writing.moved.splice(0), resultBlocks(parts, writing.ids));
     case "assistant":
-      return { role, results: [], blocks: parts.flatMap((part) => answerBlock(part, writing)) };
+      return {
+        ...draft(
+          role,
+          parts.flatMap((part) => answerBlock(part, writing)),
+        ),
+        hasCalls: parts.some(({ type }) => type === "tool_call"),
+      };
   }
 }
 
+function draft(role: Draft["role"], blocks: JsonObject[], results: JsonObject[] = []): Draft {
+  return { role, results, blocks, hasCalls: false };
+}
+
 /** Results in the order of the calls that they answer. */
-function resultBlocks(parts: readonly Part[], ids: CallIds): readonly JsonObject[] {
+function resultBlocks(parts: readonly Part[], ids: CallIds): JsonObject[] {
   return parts
     .filter((part) => part.type === "tool_result")
     .map((part) => {
@@ -192,7 +202,7 @@ function placed(drafts: readonly Draft[], systemTurns: boolean, warnings: Set<st
   });
 }
 
-/** Drafts with neighbours made one where they belong together. */
+/** Drafts with neighbours made one where they belong together: the first of them takes in the others. */
 function joined(
   drafts: readonly Draft[],
   belong: (before: Draft, after: Draft) => boolean,
@@ -201,12 +211,11 @@ function joined(
   for (const draft of drafts) {
     const before = messages.at(-1);
     if (before === undefined || !belong(before, draft)) messages.push(draft);
-    else
-      messages[messages.length - 1] = {
-        role: before.role,
-        results: [...before.results, ...draft.results],
-        blocks: [...before.blocks, ...draft.blocks],
-      };
+    else {
+      for (const result of draft.results) before.results.push(result);
+      for (const block of draft.blocks) before.blocks.push(block);
+      before.hasCalls ||= draft.hasCalls;
+    }
   }
   return messages;
 }
@@ -217,7 +226,7 @@ const isSystemRun = (before: Draft, after: Draft): boolean =>
 /** Calls that were sent in turns of their own are one answer, and their results one message with what the user says beside them. */
 const isOneMessage = (before: Draft, after: Draft): boolean => {
   if (before.role !== after.role) return false;
-  if (before.role === "assistant") return hasCalls(before);
+  if (before.role === "assistant") return before.hasCalls;
   return before.results.length + after.results.length > 0;
 };
 
@@ -229,10 +238,6 @@ function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
   return [...blocks.slice(0, -1), { ...last, text: last.text.trimEnd() }];
 }
 
-function hasCalls({ blocks }: Draft): boolean {
-  return blocks.some(({ type }) => type === "tool_use");
-}
-
 /**
  * Whether the answer whose tools are being run began without thinking. Later rounds of one run need none of their own.
  * Source: the provider's refusal, "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
@@ -240,7 +245,7 @@ function hasCalls({ blocks }: Draft): boolean {
 function hasLostThinking(messages: readonly Draft[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const answer = messages[last];
-  if (answer === undefined || !hasCalls(answer)) return false;
+  if (answer?.hasCalls !== true) return false;
   const isInRun = ({ role, results, blocks }: Draft): boolean =>
     role === "assistant" || (role === "user" && results.length > 0 && blocks.length === 0);
   const before = messages.slice(0, last).findLastIndex((draft) => !isInRun(draft));

@@ -1,5 +1,18 @@
-import type { GatewayError } from "../../core/errors.ts";
+import { Type } from "typebox";
+import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
+
+/** The body of an error of messages. */
+export const ErrorSchema = Type.Object({
+  type: Type.Literal("error"),
+  error: Type.Object({
+    type: Type.Enum([...ERROR_TYPES]),
+    message: Type.String(),
+    param: Type.Optional(Type.String({ description: "The field at fault" })),
+    code: Type.Optional(Type.String({ description: "Tells apart errors of one type" })),
+  }),
+  request_id: Type.String(),
+});
 
 /** An error as clients of messages read it; without the outer `type` some take it for a fault of the format. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
@@ -12,5 +25,6 @@ export function errorObject(error: GatewayError): JsonObject {
     type: error.type,
     message: error.message,
     ...(error.param === undefined ? {} : { param: error.param }),
+    ...(error.code === undefined ? {} : { code: error.code }),
   };
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { compileSchema, faultSentence } from "../../core/schema.ts";
+import { type Checker, compileSchema } from "../../core/schema.ts";
+import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
   invalid,
@@ -11,15 +12,26 @@ import {
 import { readBetas } from "./betas.ts";
 import { checkBlocks } from "./blocks.ts";
 import { readDemand } from "./demand.ts";
-import { type MessagesRequestBody, MessagesRequestSchema } from "./schema.ts";
+import { MESSAGES_FIELDS } from "./fields.ts";
+import {
+  CountRequestSchema,
+  type MessagesInput,
+  type MessagesRequestBody,
+  MessagesRequestSchema,
+} from "./schema.ts";
 import { toolKind } from "./tools.ts";
 
-/** A messages request: its value, its bytes with where its members stand in them, and the previews it asks for. */
-export interface MessagesRequest extends RelayRequest {
-  readonly body: MessagesRequestBody;
+/** A request to count: its value, its bytes with where its members stand in them, and the previews it asks for. */
+export interface CountRequest extends RelayRequest {
+  readonly body: MessagesInput;
   readonly json: RequestJson;
   /** The values of `anthropic-beta`. */
   readonly betas: readonly string[];
+}
+
+/** A messages request: the same, and what is asked of the answer. */
+export interface MessagesRequest extends CountRequest {
+  readonly body: MessagesRequestBody;
 }
 
 /** Levels that are read of the members that money depends on. */
@@ -36,33 +48,52 @@ const READ_LEVELS = {
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "messages", "max_tokens"]);
 
-const checker = compileSchema(MessagesRequestSchema);
+const requestChecker = compileSchema(MessagesRequestSchema);
+const countChecker = compileSchema(CountRequestSchema);
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): MessagesRequest {
-  const json = readRequestJson(wire.body);
-  for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
-  const value: JsonObject = withoutNulls(json.value, REQUIRED);
-  if (!checker.accepts(value)) {
-    const fault = checker.faultOf(value);
-    throw invalid(faultSentence(fault), fault.path);
-  }
-  if (Array.isArray(value.system)) checkBlocks(value.system, "system");
-  value.messages.forEach(({ content }, i) => {
-    if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
-  });
-  checkTools(value);
+  const { json, body } = readChecked(wire, requestChecker);
   return {
-    model: value.model,
-    stream: value.stream === true,
-    demand: readDemand(value, json),
-    body: value,
+    model: body.model,
+    stream: body.stream === true,
+    demand: readDemand(body, json),
+    body,
     json,
     betas: readBetas(wire.headers),
   };
 }
 
-function checkTools({ tools, tool_choice }: MessagesRequestBody): void {
+/** The same for a request to count: what it would ask of an answer is not looked at. */
+export function readCountRequest(wire: WireRequest): CountRequest {
+  const { json, body } = readChecked(wire, countChecker);
+  return {
+    model: body.model,
+    stream: false,
+    demand: readDemand({ ...body, max_tokens: undefined }, json),
+    body,
+    json,
+    betas: readBetas(wire.headers),
+  };
+}
+
+function readChecked<Body extends MessagesInput>(
+  wire: WireRequest,
+  checker: Checker<Body>,
+): { readonly json: RequestJson; readonly body: Body } {
+  const json = readRequestJson(wire);
+  for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
+  const value: JsonObject = withoutNulls(json.value, REQUIRED);
+  if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, MESSAGES_FIELDS.meant);
+  if (Array.isArray(value.system)) checkBlocks(value.system, "system");
+  value.messages.forEach(({ content }, i) => {
+    if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
+  });
+  checkTools(value);
+  return { json, body: value };
+}
+
+function checkTools({ tools, tool_choice }: MessagesInput): void {
   tools?.forEach((tool, i) => {
     toolKind(tool, i);
     if ((tool.type ?? "custom") !== "custom") return;

@@ -60,38 +60,54 @@ const OutputConfig = Type.Object({
   format: nullable(Type.Object({ type: Type.String() })),
 });
 
+/** The fields that say what the input is. */
+const Input = {
+  model: Type.String({
+    minLength: 1,
+    description: "Model id, <vendor>/<model-name>, or another name of the model",
+  }),
+  messages: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
+  system: Type.Optional(Type.Union([Type.String(), Type.Array(BlockSchema)])),
+  tools: Type.Optional(Type.Array(Tool, { maxItems: 1_024 })),
+  tool_choice: Type.Optional(
+    Type.Object({
+      type: Type.Enum(["auto", "any", "tool", "none"]),
+      name: nullable(Type.String({ minLength: 1 })),
+      disable_parallel_tool_use: nullable(Type.Boolean()),
+    }),
+  ),
+  thinking: Type.Optional(Thinking),
+  output_config: Type.Optional(OutputConfig),
+  context_management: Type.Optional(
+    Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) }),
+  ),
+};
+
 /** Body of `POST /api/v1/messages`; a field that is null counts as left out. Fields that it does not name are looked up in `fields.ts`. */
 export const MessagesRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, description: "Model id, <vendor>/<model-name>" }),
     max_tokens: Type.Integer({ minimum: 0, description: "The most output, thinking included" }),
-    messages: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
-    system: Type.Optional(Type.Union([Type.String(), Type.Array(BlockSchema)])),
+    ...Input,
     stream: Type.Optional(Type.Boolean({ default: false })),
     temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
     top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_k: Type.Optional(Type.Integer({ minimum: 0 })),
     stop_sequences: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 })),
-    tools: Type.Optional(Type.Array(Tool, { maxItems: 1_024 })),
-    tool_choice: Type.Optional(
-      Type.Object({
-        type: Type.Enum(["auto", "any", "tool", "none"]),
-        name: nullable(Type.String({ minLength: 1 })),
-        disable_parallel_tool_use: nullable(Type.Boolean()),
-      }),
-    ),
-    thinking: Type.Optional(Thinking),
-    output_config: Type.Optional(OutputConfig),
     metadata: Type.Optional(Type.Object({ user_id: nullable(Type.String()) })),
     service_tier: Type.Optional(Type.String()),
-    context_management: Type.Optional(
-      Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) }),
-    ),
   },
   { title: "MessagesRequest", additionalProperties: true },
 );
 
+/** Body of `POST /api/v1/messages/count_tokens`. Other fields of a request are not looked at. */
+export const CountRequestSchema = Type.Object(Input, {
+  title: "CountTokensRequest",
+  additionalProperties: true,
+});
+
 export type MessagesRequestBody = Static<typeof MessagesRequestSchema>;
+/** What a request and a count of it have in common. */
+export type MessagesInput = Static<typeof CountRequestSchema>;
 export type ContentBlock = Static<typeof BlockSchema>;
 export type MessagesTool = Static<typeof Tool>;
 
@@ -116,4 +132,10 @@ export const MessagesAnswerSchema = Type.Object(
     credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
   },
   { title: "Message", additionalProperties: true },
+);
+
+/** Answer of `POST /api/v1/messages/count_tokens`. */
+export const CountAnswerSchema = Type.Object(
+  { input_tokens: Type.Integer({ minimum: 1 }) },
+  { title: "MessageTokensCount", additionalProperties: true },
 );

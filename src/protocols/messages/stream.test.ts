@@ -60,7 +60,7 @@ function play(
     give(stream.push(read));
     read.fill(0);
   }
-  if (!stream.isDone && stream.failure === undefined) give(stream.end());
+  if (!stream.isDone && stream.failure === undefined) give(stream.end(false));
   const metered = stream.metered();
   give(
     stream.isComplete && stream.failure === undefined
@@ -416,9 +416,8 @@ test("content begins with the first text, thinking, signature or call, not with 
 describe("golden streams come out event for event", () => {
   const own = join(import.meta.dir, "../../../test/golden/messages.sse");
   for (const path of [own, goldenStream("messages.sse")]) {
-    const isHere = existsSync(path);
-    if (!isHere) console.log("a golden stream is skipped: it is not on this machine");
-    test.if(isHere)(path === own ? "our own" : "the one that many clients were tried with", () => {
+    if (!existsSync(path)) continue;
+    test(path === own ? "our own" : "the one that many clients were tried with", () => {
       const golden = readFileSync(path, "utf8");
       const upstream = golden
         .replaceAll(/event: credit\ndata: .*\n\n/g, "")

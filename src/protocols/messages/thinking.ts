@@ -2,9 +2,9 @@ import type { Model } from "../../core/model.ts";
 import type { Member } from "../../core/json-scan.ts";
 import { type MemberChanges, objectEdits } from "../../core/json-splice.ts";
 import { membersAt } from "../request-json.ts";
-import type { Rewrite } from "../rewrite.ts";
+import { addWithin, type Rewrite } from "../rewrite.ts";
 import { betaName } from "./betas.ts";
-import type { MessagesRequest } from "./request.ts";
+import type { CountRequest } from "./request.ts";
 
 /** The least budget that models take. */
 export const LEAST_BUDGET = 1_024;
@@ -27,7 +27,7 @@ export function budgetOf(effort: unknown): number {
  * a budget, which fixes its sampling. A model whose data says nothing is sent what the caller wrote.
  */
 export function rewriteThinking(
-  request: MessagesRequest,
+  request: CountRequest,
   model: Model,
   maxTokens: number,
   rewrite: Rewrite,
@@ -44,7 +44,7 @@ export function rewriteThinking(
 }
 
 interface Turn {
-  readonly request: MessagesRequest;
+  readonly request: CountRequest;
   readonly model: Model;
   readonly maxTokens: number;
   readonly rewrite: Rewrite;
@@ -68,7 +68,7 @@ function byEffort({ request, model, rewrite }: Turn, at: Member): void {
 }
 
 /** Sets the effort where the caller set none; tells so for a warning. */
-function setEffort(request: MessagesRequest, rewrite: Rewrite, effort: string): string {
+function setEffort(request: CountRequest, rewrite: Rewrite, effort: string): string {
   const { json, body } = request;
   const at = json.byName.get("output_config");
   if (typeof body.output_config?.effort === "string") return "";
@@ -114,7 +114,7 @@ function byBudget(turn: Turn, at: Member): boolean {
 }
 
 /** With this preview a budget is for the whole turn, and may be more than `max_tokens`. */
-function thinksBetweenTools({ betas }: MessagesRequest): boolean {
+function thinksBetweenTools({ betas }: CountRequest): boolean {
   return betas.some((value) => betaName(value) === "interleaved-thinking");
 }
 
@@ -132,13 +132,13 @@ function dropEffort({ request, model, rewrite }: Turn): void {
 
 /** Changes members of the object at `at`; `choose` finds them by name. */
 function edit(
-  { json }: MessagesRequest,
+  { json }: CountRequest,
   rewrite: Rewrite,
   at: Member,
   choose: (byName: ReadonlyMap<string, Member>) => MemberChanges,
 ): void {
   const { members, byName } = membersAt(json, at.valueStart, at.valueEnd);
-  rewrite.within.push(...objectEdits(json.bytes, members, choose(byName), at.valueStart));
+  addWithin(rewrite, objectEdits(json.bytes, members, choose(byName), at.valueStart));
 }
 
 /** A new value for a member, or the member itself where it is not there yet. */

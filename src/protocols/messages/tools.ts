@@ -1,3 +1,4 @@
+import { quoted } from "../../core/errors.ts";
 import { invalid } from "../request-json.ts";
 import type { MessagesTool } from "./schema.ts";
 
@@ -60,10 +61,7 @@ export function toolKind(tool: MessagesTool, i: number): ToolKind {
   const kind = KINDS.find(([pattern]) => pattern.test(type))?.[1];
   if (kind !== undefined) return kind;
   const why = UNTOLD.find(([pattern]) => pattern.test(type))?.[1] ?? "its price is not known";
-  throw invalid(
-    `tools[${i}].type ${JSON.stringify(type.slice(0, 64))} cannot be used here: ${why}.`,
-    `tools[${i}].type`,
-  );
+  throw invalid(`tools[${i}].type ${quoted(type)} cannot be used here: ${why}.`, `tools[${i}].type`);
 }
 
 /** How often the provider may use the tools of one kind. */

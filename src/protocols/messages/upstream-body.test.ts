@@ -336,6 +336,21 @@ describe("previews", () => {
     );
   });
 
+  test("whose field shapes the answer are asked for, or the field is a 400 that names it and what needs none", () => {
+    const field = ',"output_format":{"type":"json_schema","schema":{"type":"object"}}';
+    expect(() => send(field)).toThrow(GatewayError);
+    expect(() => send(field, { betas: "effort-2025-11-24" })).toThrow(
+      /^output_format needs .*output_config\.format/,
+    );
+    const { rest, headers, warnings } = send(field, { betas: "structured-outputs-2025-11-13" });
+    expect([rest, headers, warnings]).toEqual([
+      field,
+      { "anthropic-beta": "structured-outputs-2025-11-13" },
+      [],
+    ]);
+    expect(send(',"output_format":null').rest).toBe("");
+  });
+
   test("every field that needs one says which", () => {
     const needing = Object.entries(MESSAGES_FIELDS.fields)
       .filter(([, { rule }]) => rule === "preview")

@@ -1,11 +1,11 @@
 import { eachItem, type Member, openScan } from "../../core/json-scan.ts";
 import { objectEdits } from "../../core/json-splice.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { membersAt } from "../request-json.ts";
-import { checkFields, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { invalid, membersAt } from "../request-json.ts";
+import { checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
 import { betaName, relayedBetas } from "./betas.ts";
-import { FIELD_PREVIEWS, MESSAGES_FIELDS } from "./fields.ts";
-import type { MessagesRequest } from "./request.ts";
+import { COUNT_FIELDS, FIELD_PREVIEWS, MESSAGES_FIELDS, NEEDED_PREVIEWS } from "./fields.ts";
+import type { CountRequest, MessagesRequest } from "./request.ts";
 import { rewriteSampling } from "./sampling.ts";
 import { rewriteThinking } from "./thinking.ts";
 import { boundsOf, toolKind } from "./tools.ts";
@@ -14,20 +14,39 @@ import { boundsOf, toolKind } from "./tools.ts";
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id, a
  * bound on output that the model keeps to, `thinking` in the words that the model knows, sampling that it takes, a
  * bound on searches where there is none, and fields out that nobody knows or that need a preview which was not asked
- * for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price.
+ * for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price, and for one of a
+ * preview that was not asked for where the answer would be another one.
  */
 export function upstreamBody(request: MessagesRequest, target: RelayTarget): UpstreamBody {
+  return rewriteBody(request, target, MESSAGES_FIELDS, (rewrite) => {
+    const maxTokens = boundOutput(request, target, rewrite);
+    const thinks = rewriteThinking(request, target.model, maxTokens, rewrite);
+    rewriteSampling(request, target.model, thinks, rewrite);
+    boundUses(request, rewrite);
+  });
+}
+
+/** The same for a request to count: what is said of an answer is left out, nothing is bounded. */
+export function countBody(request: CountRequest, target: RelayTarget): UpstreamBody {
+  return rewriteBody(request, target, COUNT_FIELDS, (rewrite) => {
+    rewriteThinking(request, target.model, Infinity, rewrite);
+  });
+}
+
+function rewriteBody(
+  request: CountRequest,
+  target: RelayTarget,
+  fields: FieldTable,
+  more: (rewrite: Rewrite) => void,
+): UpstreamBody {
   const rewrite = openRewrite();
   const { relayed, warnings } = relayedBetas(request.betas);
   rewrite.warnings.push(...warnings);
   rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
-  checkFields(request.json, target, MESSAGES_FIELDS, rewrite, (name, at) =>
+  checkFields(request.json, target, fields, rewrite, (name, at) =>
     judgePreview(request, relayed, name, at, rewrite),
   );
-  const maxTokens = boundOutput(request, target, rewrite);
-  const thinks = rewriteThinking(request, target.model, maxTokens, rewrite);
-  rewriteSampling(request, target.model, thinks, rewrite);
-  boundUses(request, rewrite);
+  more(rewrite);
   return {
     body: rewritten(request.json, rewrite),
     ...(relayed.length === 0 ? {} : { headers: { "anthropic-beta": relayed.join(",") } }),
@@ -35,7 +54,7 @@ export function upstreamBody(request: MessagesRequest, target: RelayTarget): Ups
   };
 }
 
-function member(request: MessagesRequest, name: string): Member {
+function member(request: CountRequest, name: string): Member {
   const found = request.json.byName.get(name);
   if (found === undefined) throw new Error(`The request has no ${name}.`);
   return found;
@@ -43,7 +62,7 @@ function member(request: MessagesRequest, name: string): Member {
 
 /** A field of a preview goes up with its preview only: without it the provider refuses the whole request. */
 function judgePreview(
-  request: MessagesRequest,
+  request: CountRequest,
   relayed: readonly string[],
   name: string,
   at: Member,
@@ -55,6 +74,8 @@ function judgePreview(
   const edits = name === "context_management" ? (request.body.context_management?.edits ?? []) : [];
   const other = edits.find(({ type }) => !type.startsWith("clear_"));
   if (asked && other === undefined) return;
+  const howToAsk = NEEDED_PREVIEWS[name];
+  if (howToAsk !== undefined && request.json.value[name] !== null) throw invalid(howToAsk, name);
   rewrite.remove.add(at);
   rewrite.warnings.push(
     asked

@@ -1,6 +1,7 @@
 import type { VideoFields } from "../../catalog/parameter-tables/videos.ts";
 import { type InputKind, readInput } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
+import type { WireRequest } from "../protocol.ts";
 import { invalid, readRequestJson, refuseTwiceWithin } from "../request-json.ts";
 import { VIDEO_FORM } from "./schema.ts";
 
@@ -17,8 +18,8 @@ export interface VideoBody
  * Reads a request for a video. Its fields are those of the interface, in the spelling that the interface lists, and its
  * media are links or data URIs. Throws a 400 that names the field at fault.
  */
-export function readVideoBody(bytes: Uint8Array): MediaBody<VideoBody> {
-  const json = readRequestJson(bytes);
+export function readVideoBody(wire: Pick<WireRequest, "body" | "asked">): MediaBody<VideoBody> {
+  const json = readRequestJson(wire);
   refuseTwiceWithin(json, "frame_images", 2);
   const { fields, warnings } = readMediaBody(json, VIDEO_FORM);
   const { frame_images, input_references, reference_audios, reference_videos, ...others } = fields;

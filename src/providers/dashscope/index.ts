@@ -37,6 +37,7 @@ export const dashscope: ProviderDefinition = {
         ],
         reasoningBack: ["reasoning_content"],
         thinking: { toggle: "enable_thinking", budget: "thinking_budget" },
+        boundsReasoning: false,
       },
     },
   },

@@ -38,6 +38,8 @@ export const openrouter: ProviderDefinition = {
         reasoningBack: ["reasoning", "reasoning_details", "reasoning_content"],
         messageImages: true,
         thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
+        // It hands the bound on to vendors that leave reasoning out of it.
+        boundsReasoning: false,
       },
     },
   },

@@ -54,6 +54,8 @@ export interface CallPiece {
   readonly id: string;
   readonly name: string;
   readonly input: JsonObject;
+  /** The tool takes text: the only member of the input. */
+  readonly isText: boolean;
   readonly signature: string;
 }
 
@@ -155,7 +157,7 @@ function composeChoice(ask: Ask, orders: AnswerOrders, seal: Seal, index: number
 
 function composeCall(
   { digest }: Ask,
-  { name, schema }: AskedTool,
+  { name, schema, isText = false }: AskedTool,
   chance: Chance,
   place: { readonly index: number; readonly i: number; readonly token: (part: string) => string },
 ): CallPiece {
@@ -165,6 +167,7 @@ function composeCall(
     id: contentHash(`${digest}/${place.index}/${place.i}`).slice(0, 24),
     name,
     input: isJsonObject(input) ? input : {},
+    isText,
     signature: place.token(`call${place.i}`),
   };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json-value.ts";
+import type { Model } from "../../core/model.ts";
 
 /** What a request asks of the sandbox, whichever format it came in. */
 export interface Ask {
@@ -38,6 +39,8 @@ export interface Ask {
 export interface AskedTool {
   readonly name: string;
   readonly schema: unknown;
+  /** It takes text: the only member of what the schema describes. */
+  readonly isText?: boolean;
 }
 
 /** What the caller said of calling tools; an object names the one that is to be called. */
@@ -61,7 +64,7 @@ const IMAGE_SIZES = ["1K", "2K", "4K"] as const;
 export class Refusal extends Error {
   readonly status: number;
   /** What the format's own codes stand for. */
-  readonly meaning: "invalid" | "moderation" | "overloaded" | "timeout" | "not_found";
+  readonly meaning: "invalid" | "too_long" | "moderation" | "overloaded" | "timeout" | "not_found";
   readonly param: string | undefined;
 
   constructor(status: number, meaning: Refusal["meaning"], message: string, param?: string) {
@@ -71,4 +74,14 @@ export class Refusal extends Error {
     this.meaning = meaning;
     this.param = param;
   }
+}
+
+/** Refuses an input that is longer than the model's context, in the words of its vendor. */
+export function refuseTooLong(
+  { totalContext }: Model,
+  inputTokens: number,
+  words: (tokens: number, most: number) => string,
+): void {
+  if (totalContext !== null && inputTokens > totalContext)
+    throw new Refusal(400, "too_long", words(inputTokens, totalContext));
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import type { Answer, Choice, Piece, SandboxUsage } from "./answer.ts";
+import type { Answer, CallPiece, Choice, Piece, SandboxUsage } from "./answer.ts";
 import type { Refusal } from "./ask.ts";
-import { readChatAsk } from "./chat-request.ts";
+import { isLegacy, readChatAsk } from "./chat-request.ts";
 import { dataEvent, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
-import { objectOf } from "./members.ts";
+import { numberOf, objectOf } from "./members.ts";
 import { piecesOf, tokensOf } from "./text-pieces.ts";
 
 /** Chat completions, as OpenAI's servers speak it, with thinking and images as this interface has them. */
@@ -13,23 +13,23 @@ export const chatFormat: SandboxFormat = {
     ...head(answer, context, "chat.completion"),
     choices: answer.choices.map((choice, index) => ({
       index,
-      message: message(choice),
-      logprobs: null,
-      finish_reason: FINISH[choice.finish],
+      message: message(choice, context),
+      logprobs: logprobs(textOf(choice), context),
+      finish_reason: finishOf(choice, context),
     })),
     usage: usage(answer.usage),
   }),
   *writeStream(answer, context) {
     const start = head(answer, context, "chat.completion.chunk");
-    const chunk = (index: number, delta: JsonObject, more: ChunkMore = {}): SandboxEvent =>
-      dataEvent(
-        { ...start, choices: [{ index, delta, logprobs: null, finish_reason: more.finish ?? null }] },
-        more.tokens,
-      );
+    const chunk = (index: number, delta: JsonObject, more: ChunkMore = {}): SandboxEvent => {
+      const said = typeof delta.content === "string" ? delta.content : "";
+      const beside = { logprobs: logprobs(said, context), finish_reason: more.finish ?? null };
+      return dataEvent({ ...start, choices: [{ index, delta, ...beside }] }, more.tokens);
+    };
     for (const [index, choice] of answer.choices.entries()) {
       yield chunk(index, { role: "assistant", content: "", refusal: null });
-      for (const { delta, tokens } of deltas(choice)) yield chunk(index, delta, { tokens });
-      yield chunk(index, {}, { finish: FINISH[choice.finish] });
+      for (const { delta, tokens } of deltas(choice, context)) yield chunk(index, delta, { tokens });
+      yield chunk(index, {}, { finish: finishOf(choice, context) });
     }
     if (objectOf(context.body.stream_options).include_usage === true)
       yield dataEvent({ ...start, choices: [], usage: usage(answer.usage) });
@@ -50,10 +50,14 @@ interface ChunkMore {
   readonly tokens?: number;
 }
 
-const FINISH = { stop: "stop", length: "length", calls: "tool_calls" } as const;
+function finishOf({ finish }: Choice, { body }: WriteContext): string {
+  if (finish !== "calls") return finish;
+  return isLegacy(body) ? "function_call" : "tool_calls";
+}
 
 const CODES: Readonly<Record<Refusal["meaning"], string | null>> = {
   invalid: null,
+  too_long: "context_length_exceeded",
   moderation: "content_policy_violation",
   overloaded: "server_overloaded",
   timeout: null,
@@ -83,7 +87,34 @@ function ofType<T extends Piece["type"]>(choice: Choice, type: T): readonly (Pie
   return choice.pieces.filter((piece): piece is Piece & { type: T } => piece.type === type);
 }
 
-function message(choice: Choice): JsonObject {
+function textOf(choice: Choice): string {
+  return ofType(choice, "text")
+    .map(({ text }) => text)
+    .join("");
+}
+
+/** How likely each token was, as a model that is sure of most would say; null where nobody asked. */
+function logprobs(text: string, { body }: WriteContext): JsonObject | null {
+  if (body.logprobs !== true) return null;
+  const asked = numberOf(body.top_logprobs) ?? 0;
+  return { content: piecesOf(text).map((token) => tokenLogprob(token, asked)), refusal: null };
+}
+
+/** A token, with the `asked` likeliest in its place, of which it is the first. */
+function tokenLogprob(token: string, asked: number): JsonObject {
+  const top = Array.from({ length: asked }, (_, i) => likely(token + "'".repeat(i), i));
+  return { ...likely(token, 0), top_logprobs: top };
+}
+
+function likely(token: string, place: number): JsonObject {
+  return {
+    token,
+    logprob: -(place + (token.length % 4) / 10),
+    bytes: Array.from(new TextEncoder().encode(token)),
+  };
+}
+
+function message(choice: Choice, { body }: WriteContext): JsonObject {
   const text = ofType(choice, "text").map((piece) => piece.text);
   const details = reasoningDetails(choice);
   const calls = toolCalls(choice);
@@ -95,7 +126,11 @@ function message(choice: Choice): JsonObject {
     ...(details.length === 0
       ? {}
       : { reasoning_content: details.map(({ thinking }) => thinking).join(""), reasoning_details: details }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(calls.length === 0
+      ? {}
+      : isLegacy(body)
+        ? { function_call: calls[0]?.function }
+        : { tool_calls: calls }),
     ...(images.length === 0 ? {} : { images }),
   };
 }
@@ -109,11 +144,14 @@ function reasoningDetails(choice: Choice): readonly JsonObject[] {
 }
 
 function toolCalls(choice: Choice): readonly JsonObject[] {
-  return ofType(choice, "call").map(({ id, name, input }) => ({
-    id: `call_${id}`,
-    type: "function",
-    function: { name, arguments: JSON.stringify(input) },
-  }));
+  return ofType(choice, "call").map(toolCall);
+}
+
+function toolCall({ id: hex, ...call }: CallPiece): JsonObject {
+  const id = `call_${hex}`;
+  if (call.isText)
+    return { id, type: "custom", custom: { name: call.name, input: String(call.input.input) } };
+  return { id, type: "function", function: { name: call.name, arguments: JSON.stringify(call.input) } };
 }
 
 function imageParts(choice: Choice): readonly JsonObject[] {
@@ -131,7 +169,7 @@ interface Delta {
   readonly tokens: number;
 }
 
-function* deltas(choice: Choice): Iterable<Delta> {
+function* deltas(choice: Choice, { body }: WriteContext): Iterable<Delta> {
   const said = (name: string, text: string): Delta[] =>
     piecesOf(text).map((piece) => ({ delta: { [name]: piece }, tokens: tokensOf(piece) }));
   for (const piece of ofType(choice, "thinking"))
@@ -140,16 +178,19 @@ function* deltas(choice: Choice): Iterable<Delta> {
   // Once and complete: the official helper keeps the last chunk's value only.
   if (details.length > 0) yield { delta: { reasoning_details: details }, tokens: 0 };
   for (const piece of ofType(choice, "text")) yield* said("content", piece.text);
-  for (const [index, call] of toolCalls(choice).entries()) {
-    const called = objectOf(call.function);
-    const text = String(called.arguments);
-    yield { delta: { tool_calls: [{ index, ...call, function: { ...called, arguments: "" } }] }, tokens: 0 };
-    for (const piece of piecesOf(text))
-      yield {
-        delta: { tool_calls: [{ index, function: { arguments: piece } }] },
-        tokens: tokensOf(piece),
-      };
-  }
+  for (const [index, call] of toolCalls(choice).entries()) yield* callDeltas(call, index, isLegacy(body));
   const images = imageParts(choice);
   if (images.length > 0) yield { delta: { images }, tokens: 0 };
+}
+
+/** A call's head, then what it is called with, piece by piece. */
+function* callDeltas(call: JsonObject, index: number, isOld: boolean): Iterable<Delta> {
+  const kind = call.type === "custom" ? "custom" : "function";
+  const given = kind === "custom" ? "input" : "arguments";
+  const { [given]: whole, ...named } = objectOf(call[kind]);
+  const delta = (beside: JsonObject, said: JsonObject): JsonObject =>
+    isOld ? { function_call: said } : { tool_calls: [{ index, ...beside, [kind]: said }] };
+  yield { delta: delta(call, { ...named, [given]: "" }), tokens: 0 };
+  for (const piece of piecesOf(String(whole)))
+    yield { delta: delta({}, { [given]: piece }), tokens: tokensOf(piece) };
 }

@@ -1,22 +1,25 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { type Ask, readImageShape, Refusal, type ToolWish } from "./ask.ts";
+import { type Ask, type AskedTool, readImageShape, refuseTooLong, type ToolWish } from "./ask.ts";
+import { checkChat } from "./chat-rules.ts";
 import type { AskContext } from "./format.ts";
+import { formAskedFor, formOfJson } from "./form-in-words.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
 
-/** Reads a request of chat completions. Throws a 400 for a signature that is not ours or was changed. */
+/** Reads a request of chat completions. Throws a 400 for what the vendors refuse, and for signatures that are not ours. */
 export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   const { model, digest } = context;
+  checkChat(body, context);
   const messages = objectsOf(body.messages);
-  messages.forEach((message, i) => checkSignatures(message, `messages.${i}`, context));
+  const inputTokens = inputTokensOf(model, messages, [body.tools, body.functions, body.response_format]);
+  refuseTooLong(model, inputTokens, chatTooLong);
   const lastUser = messages.findLast(({ role }) => role === "user");
-  const after = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1);
-  const choice = readChoice(body.tool_choice);
-  const tools = objectsOf(body.tools)
-    .map((tool) => objectOf(tool.function))
-    .map((called) => ({ name: textOf(called.name), schema: called.parameters ?? {} }));
+  const isResult = ({ role }: JsonObject): boolean => role === "tool" || role === "function";
+  const after = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
+  const choice = isLegacy(body) ? readLegacyChoice(body.function_call) : readChoice(body.tool_choice);
+  const tools = readTools(body);
   const maxTokens = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens);
-  const form = readForm(objectOf(body.response_format));
+  const form = readForm(body, messages, contentText(lastUser?.content));
   const modalities = textsOf(body.modalities);
   const { aspect_ratio: aspectRatio, image_size: imageSize } = objectOf(body.image_config);
   return {
@@ -26,20 +29,53 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     seed: numberOf(body.seed)?.toString() ?? digest,
     userText: contentText(lastUser?.content),
     ...(after.length === 0 ? {} : { toolResults: after.map(({ content }) => contentText(content)) }),
-    tools: choice.among === undefined ? tools : tools.filter(({ name }) => choice.among?.includes(name)),
+    tools: choice.among === undefined ? tools : tools.filter(({ name }) => choice.among?.has(name)),
     toolChoice: choice.wish,
-    parallelCalls: body.parallel_tool_calls !== false,
+    parallelCalls: body.parallel_tool_calls !== false && !isLegacy(body),
     ...(form === undefined ? {} : { form }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     stop: textsOf(body.stop),
     choices: numberOf(body.n) ?? 1,
-    thinking: readThinking(body.reasoning),
+    thinking: readThinking(body),
     image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
     ...readImageShape(aspectRatio, imageSize),
     images: objectsOf(lastUser?.content)
       .map((part) => textOf(objectOf(part.image_url).url))
       .filter((url) => url !== ""),
-    inputTokens: inputTokensOf(model, messages, [body.tools, body.response_format]),
+    inputTokens,
+  };
+}
+
+function chatTooLong(tokens: number, most: number): string {
+  return `This model's maximum context length is ${most} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`;
+}
+
+/** Whether tools are given in the words that came before `tools`; their answers have `function_call`. */
+export function isLegacy({ tools, functions }: JsonObject): boolean {
+  return objectsOf(tools).length === 0 && objectsOf(functions).length > 0;
+}
+
+function readTools(body: JsonObject): readonly AskedTool[] {
+  if (isLegacy(body))
+    return objectsOf(body.functions).map(({ name, parameters }) => ({
+      name: textOf(name),
+      schema: parameters ?? {},
+    }));
+  return objectsOf(body.tools).map((tool) => {
+    if (tool.type === "custom") return customTool(objectOf(tool.custom));
+    const { name, parameters } = objectOf(tool.function);
+    return { name: textOf(name), schema: parameters ?? {} };
+  });
+}
+
+/** A tool that takes text, as one that takes it as its only member. Of grammars only regular expressions are kept to. */
+function customTool({ name, format }: JsonObject): AskedTool {
+  const { syntax, definition } = objectOf(objectOf(format).grammar);
+  const input = { type: "string", ...(syntax === "regex" ? { pattern: definition } : {}) };
+  return {
+    name: textOf(name),
+    schema: { type: "object", properties: { input }, required: ["input"] },
+    isText: true,
   };
 }
 
@@ -51,66 +87,45 @@ function contentText(content: unknown): string {
     .join("\n");
 }
 
-function readThinking(reasoning: unknown): Ask["thinking"] {
-  if (reasoning === undefined || reasoning === null) return "none";
+/** By the gateway's own field, or by Qwen's. */
+function readThinking({ reasoning, enable_thinking: switched }: JsonObject): Ask["thinking"] {
+  if (reasoning === undefined || reasoning === null) return switched === true ? "shown" : "none";
   const { effort, enabled, exclude } = objectOf(reasoning);
   if (effort === "none" || enabled === false) return "none";
   return exclude === true ? "hidden" : "shown";
 }
 
-function readForm({ type, json_schema: described }: JsonObject): JsonObject | undefined {
-  if (type === "json_object") return {};
-  return type === "json_schema" ? objectOf(objectOf(described).schema) : undefined;
+function readForm(body: JsonObject, messages: readonly JsonObject[], asked: string): JsonObject | undefined {
+  const { type, json_schema: described } = objectOf(body.response_format);
+  if (type === "json_schema") return objectOf(objectOf(described).schema);
+  const rules = messages.filter(({ role }) => role === "system" || role === "developer");
+  const texts = [asked, ...rules.map(({ content }) => contentText(content))];
+  if (type === "json_object") return formOfJson(texts);
+  return readTools(body).length > 0 ? undefined : formAskedFor(texts);
 }
 
 interface ChatChoice {
   readonly wish: ToolWish;
   /** The only tools that may be called. */
-  readonly among?: readonly string[];
+  readonly among?: ReadonlySet<string>;
 }
 
 function readChoice(choice: unknown): ChatChoice {
   if (choice === "none" || choice === "auto") return { wish: choice };
   if (choice === "required") return { wish: "any" };
-  const { function: called, allowed_tools: allowed } = objectOf(choice);
-  if (called !== undefined) return { wish: { name: textOf(objectOf(called).name) } };
+  const { function: called, custom, allowed_tools: allowed } = objectOf(choice);
+  const named = called ?? custom;
+  if (named !== undefined) return { wish: { name: textOf(objectOf(named).name) } };
   if (allowed === undefined) return { wish: "auto" };
   const { mode, tools } = objectOf(allowed);
   return {
     wish: mode === "required" ? "any" : "auto",
-    among: objectsOf(tools).map((tool) => textOf(objectOf(tool.function).name)),
+    among: new Set(objectsOf(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name))),
   };
 }
 
-/** Signatures come back as they were given, on what they were given with. */
-function checkSignatures(message: JsonObject, path: string, { model, seal }: AskContext): void {
-  objectsOf(message.reasoning_details).forEach(({ type, thinking, signature, format }, i) => {
-    if (type !== "thinking" || typeof signature !== "string") return;
-    // A signature without its text is Google's way only, and redacted thinking is none that the sandbox ever gave.
-    const mayBeToken = format !== "anthropic-claude-v1";
-    if (seal.verifies(textOf(thinking), signature) || (mayBeToken && seal.isToken(signature))) return;
-    const at = `${path}.reasoning_details.${i}`;
-    throw new Refusal(400, "invalid", `${at}: Invalid \`signature\` in \`thinking\` block`);
-  });
-  for (const call of objectsOf(message.tool_calls)) {
-    const signature = objectOf(objectOf(call.extra_content).google).thought_signature;
-    if (typeof signature === "string" && !seal.isToken(signature)) throw corrupted();
-  }
-  const images = [
-    ...objectsOf(message.images),
-    ...objectsOf(message.content).filter(({ type }) => type === "image_url"),
-  ];
-  for (const image of images) {
-    const url = textOf(objectOf(image.image_url).url);
-    const comma = url.indexOf(",");
-    const signature = /;\s*thought_signature=([^;,]*)/i.exec(url.slice(0, Math.max(0, comma)))?.[1];
-    if (signature !== undefined && !seal.isToken(signature)) throw corrupted();
-    const isOwn = message.role === "assistant" && model.outputModalities.includes("image");
-    if (signature === undefined && isOwn)
-      throw new Refusal(400, "invalid", `${path}: Image part is missing a thought_signature.`);
-  }
-}
-
-function corrupted(): Refusal {
-  return new Refusal(400, "invalid", "Corrupted thought signature.");
+function readLegacyChoice(choice: unknown): ChatChoice {
+  if (choice === "none") return { wish: "none" };
+  const { name } = objectOf(choice);
+  return { wish: typeof name === "string" ? { name } : "auto" };
 }

@@ -152,9 +152,10 @@ function both(name: string, a: unknown, b: unknown): unknown {
 }
 
 function measured(schema: JsonObject, of: (part: unknown) => number, root: unknown): number {
-  const deepest = (parts: readonly unknown[]): number => Math.max(0, ...parts.map(of));
+  const deepest = (parts: readonly unknown[]): number =>
+    parts.reduce<number>((most, part) => Math.max(most, of(part)), 0);
   const shallowest = (parts: readonly unknown[]): number =>
-    parts.length === 0 ? 0 : Math.min(...parts.map(of));
+    parts.length === 0 ? 0 : parts.reduce<number>((least, part) => Math.min(least, of(part)), Infinity);
   const properties = objectOf(schema.properties);
   const needed = textsOf(schema.required).map((name) => properties[name]);
   const items = (limitOf(schema.minItems) ?? 0) > 0 ? [schema.items] : [];

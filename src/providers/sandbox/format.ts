@@ -11,6 +11,8 @@ export interface SandboxFormat {
   writePlain(answer: Answer, context: WriteContext): JsonObject;
   /** The events of a stream, in order, each one whole. */
   writeStream(answer: Answer, context: WriteContext): Iterable<SandboxEvent>;
+  /** The answer of the call that counts, in the formats that have one. */
+  writeCount?(inputTokens: number): JsonObject;
   writeRefusal(refusal: Refusal): JsonObject;
 }
 

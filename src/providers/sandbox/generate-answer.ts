@@ -29,6 +29,10 @@ export const generateFormat: SandboxFormat = {
       });
     }
   },
+  writeCount: (inputTokens) => ({
+    totalTokens: inputTokens,
+    promptTokensDetails: [{ modality: "TEXT", tokenCount: inputTokens }],
+  }),
   writeRefusal: ({ status, message, meaning, param }) => ({
     error: {
       code: status,
@@ -45,6 +49,7 @@ const FINISH = { stop: "STOP", length: "MAX_TOKENS", calls: "STOP" } as const;
 
 const STATUSES: Readonly<Record<Refusal["meaning"], string>> = {
   invalid: "INVALID_ARGUMENT",
+  too_long: "INVALID_ARGUMENT",
   moderation: "INVALID_ARGUMENT",
   overloaded: "UNAVAILABLE",
   timeout: "DEADLINE_EXCEEDED",

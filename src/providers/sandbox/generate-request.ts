@@ -1,19 +1,27 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import { readSpelling } from "../../protocols/generate-content/spelling.ts";
-import { type Ask, readImageShape, Refusal, type ToolWish } from "./ask.ts";
+import { type Ask, readImageShape, refuseTooLong, type ToolWish } from "./ask.ts";
+import { formAskedFor, formOfJson } from "./form-in-words.ts";
 import type { AskContext } from "./format.ts";
+import { checkGenerate } from "./generate-rules.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
 
-/** Reads a request of generateContent. Throws a 400 for a thought signature that is missing, not ours or changed. */
+/** Reads a request of generateContent. Throws a 400 for what Google refuses, signatures that are not ours among it. */
 export function readGenerateAsk(received: JsonObject, context: AskContext): Ask {
   const { model, digest } = context;
   const body = readSpelling(received);
   const contents = objectsOf(body.contents);
-  checkSignatures(contents, context);
+  checkGenerate({ ...context, body, received });
   const config = objectOf(body.generationConfig);
   const asking = contents.findLast((turn) => turn.role !== "model" && partsText(turn) !== "");
-  const results = partsOf(contents.at(-1)).filter((part) => part.functionResponse !== undefined);
+  const results = contents
+    .map((turn) => partsOf(turn).filter((part) => part.functionResponse !== undefined))
+    .slice(
+      contents.findLastIndex((turn) => partsOf(turn).every((part) => part.functionResponse === undefined)) +
+        1,
+    )
+    .flat();
   const choice = readChoice(objectOf(objectOf(body.toolConfig).functionCallingConfig));
   const tools = objectsOf(body.tools)
     .flatMap((tool) => objectsOf(tool.functionDeclarations))
@@ -22,8 +30,14 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       schema: declared.parametersJsonSchema ?? declared.parameters ?? {},
     }));
   const schema = config.responseJsonSchema ?? config.responseSchema;
-  const form =
-    config.responseMimeType === "application/json" || schema !== undefined ? objectOf(schema) : undefined;
+  const system = objectOf(body.systemInstruction);
+  const form = readForm(config, schema, [partsText(asking), partsText(system)], tools.length > 0);
+  const inputTokens = inputTokensOf(
+    model,
+    body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
+    [body.tools, schema],
+  );
+  refuseTooLong(model, inputTokens, tooLong);
   const maxTokens = numberOf(config.maxOutputTokens);
   const { aspectRatio, imageSize } = objectOf(config.imageConfig);
   return {
@@ -37,7 +51,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       : {
           toolResults: results.map((part) => JSON.stringify(objectOf(part.functionResponse).response ?? {})),
         }),
-    tools: choice.among.length === 0 ? tools : tools.filter(({ name }) => choice.among.includes(name)),
+    tools: choice.among.size === 0 ? tools : tools.filter(({ name }) => choice.among.has(name)),
     toolChoice: choice.wish,
     parallelCalls: true,
     ...(form === undefined ? {} : { form }),
@@ -48,12 +62,23 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     image: readImage(config, context),
     ...readImageShape(aspectRatio, imageSize),
     images: partsOf(asking).flatMap(imageIn),
-    inputTokens: inputTokensOf(
-      model,
-      body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
-      [body.tools, schema],
-    ),
+    inputTokens,
   };
+}
+
+function tooLong(tokens: number, most: number): string {
+  return `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`;
+}
+
+function readForm(
+  { responseMimeType }: JsonObject,
+  schema: unknown,
+  texts: readonly string[],
+  hasTools: boolean,
+): JsonObject | undefined {
+  if (schema !== undefined) return objectOf(schema);
+  if (responseMimeType === "application/json") return formOfJson(texts);
+  return hasTools ? undefined : formAskedFor(texts);
 }
 
 function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {
@@ -91,41 +116,12 @@ function readImage(config: JsonObject, { model }: AskContext): Ask["image"] {
 
 function readChoice({ mode, allowedFunctionNames }: JsonObject): {
   readonly wish: ToolWish;
-  readonly among: readonly string[];
+  readonly among: ReadonlySet<string>;
 } {
-  const among = textsOf(allowedFunctionNames ?? []);
-  const [only, ...others] = among;
+  const among = new Set(textsOf(allowedFunctionNames ?? []));
+  const [only] = among;
   const word = textOf(mode).toUpperCase();
-  if (word === "NONE") return { wish: "none", among: [] };
-  if (word !== "ANY") return { wish: "auto", among: word === "VALIDATED" ? among : [] };
-  return { wish: only !== undefined && others.length === 0 ? { name: only } : "any", among };
-}
-
-/** Source: https://ai.google.dev/gemini-api/docs/thought-signatures */
-function checkSignatures(contents: readonly JsonObject[], { model, seal }: AskContext): void {
-  const current = contents.findLastIndex(
-    (turn) =>
-      turn.role !== "model" && partsOf(turn).some(({ functionResponse }) => functionResponse === undefined),
-  );
-  contents.forEach((turn, i) => {
-    const parts = partsOf(turn);
-    for (const { thoughtSignature: signature } of parts)
-      if (typeof signature === "string" && !seal.isToken(signature))
-        throw new Refusal(400, "invalid", "Corrupted thought signature.");
-    if (turn.role !== "model") return;
-    const call = parts.find(({ functionCall }) => functionCall !== undefined);
-    if (i > current && call !== undefined && call.thoughtSignature === undefined) {
-      const name = textOf(objectOf(call.functionCall).name);
-      throw new Refusal(
-        400,
-        "invalid",
-        `Function call \`${name}\` in the \`${i + 1}.\` content block is missing a \`thought_signature\`.`,
-      );
-    }
-    const unsigned = parts.some(
-      (part) => part.inlineData !== undefined && part.thoughtSignature === undefined,
-    );
-    if (unsigned && model.outputModalities.includes("image"))
-      throw new Refusal(400, "invalid", "Image part is missing a thought_signature.");
-  });
+  if (word === "NONE") return { wish: "none", among: new Set() };
+  if (word !== "ANY") return { wish: "auto", among: word === "VALIDATED" ? among : new Set() };
+  return { wish: only !== undefined && among.size === 1 ? { name: only } : "any", among };
 }

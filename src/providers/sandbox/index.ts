@@ -1,12 +1,12 @@
 import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
-import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import type { ChatDialect } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
-import type { Dialect, MediaProvider, Provider } from "../provider.ts";
+import type { LanguageDefinition, MediaProvider, Provider, ProviderDefinition } from "../provider.ts";
 import { composeAnswer, drawImages } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
@@ -27,24 +27,20 @@ export interface SandboxParts {
   readonly hash: (text: string) => string;
   /** The models that it stands for. */
   readonly modelOf: (id: string, category: Category) => Model | undefined;
+  /** The providers in whose place it answers. */
+  readonly definitions: readonly ProviderDefinition[];
 }
 
-/** It takes what it heeds, and no more: what it would pass over is said to be left out, as by any provider. */
-const DIALECT: Dialect = {
-  kind: "native",
-  unknownFields: "remove",
-  streamUsageOption: true,
-  padding: [],
-  chat: {
-    ...COMPATIBLE_CHAT,
-    takes: [...COMPATIBLE_CHAT.takes, "n", "seed", "user", "modalities", "image_config", "metadata"],
-    developerRole: true,
-    reasoningBack: ["reasoning_content", "reasoning_details"],
-    foreignDetails: true,
-    messageImages: true,
-    imageSignatures: true,
-    thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
-  },
+/** What an answer of the sandbox has comes back to it as it was given, whichever vendor it stands for. */
+const OWN_ANSWERS: Pick<
+  ChatDialect,
+  "reasoningBack" | "foreignDetails" | "messageImages" | "imageSignatures" | "thinking"
+> = {
+  reasoningBack: ["reasoning_content", "reasoning_details"],
+  foreignDetails: true,
+  messageImages: true,
+  imageSignatures: true,
+  thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
 };
 
 const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
@@ -54,24 +50,20 @@ const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
 };
 
 /**
- * The routes of a model to the sandbox: by the formats of its vendor alone, where it has such, so that chat completions
- * are translated as they are for the vendor's own server; any other model by chat completions.
+ * The routes of a model to the sandbox: in the place of each of its own, so that it is asked in the format of its first
+ * provider, and is left or refused what that provider leaves out or refuses.
  */
-export function sandboxRoutes({ id, category, supportedProtocols }: Model): readonly Route[] {
+export function sandboxRoutes({ id, category, routes }: Model): readonly Route[] {
   if (category === "image" || category === "video") return [{ provider: MEDIA_ENTRY, upstreamId: id }];
-  const own = supportedProtocols.filter((protocol) => protocol !== "compat_chat_completions");
-  return (own.length > 0 ? own : supportedProtocols).map((protocol) => ({
-    provider: entryOf(protocol),
-    upstreamId: id,
-  }));
+  return routes.map(({ provider }) => ({ provider: entryOf(provider), upstreamId: id }));
 }
 
 /** What the routes of image and video models call it. */
-const MEDIA_ENTRY = `${SANDBOX}:media`;
+const MEDIA_ENTRY = entryOf("media");
 
-/** No provider of the settings can have such a name. */
-function entryOf(protocol: ProtocolId): string {
-  return `${SANDBOX}:${protocol}`;
+/** What the routes of language models call it in a provider's place. No provider of the settings can have such a name. */
+function entryOf(provider: string): string {
+  return `${SANDBOX}:${provider}`;
 }
 
 /** The sandbox's entries, by what its routes call them. */
@@ -81,21 +73,27 @@ export interface Sandbox {
 }
 
 /**
- * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, in place of any
- * model, with one entry for each; and one that makes images and videos.
+ * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, with one entry in
+ * the place of each provider of language models; and one that makes images and videos.
  */
-export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
+export function createSandbox({ clock, hash, modelOf, definitions }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
   const studio = openStudio(clock);
-  const entry = (protocol: ProtocolId): readonly [string, Provider] => [
-    entryOf(protocol),
+  const entry = (name: string, { protocol, dialect }: LanguageDefinition): readonly [string, Provider] => [
+    entryOf(name),
     {
       id: SANDBOX,
       protocol,
       baseUrl: "http://sandbox.invalid",
       headers: {},
       secrets: [],
-      dialect: DIALECT,
+      dialect: {
+        kind: "native",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        ...(dialect.chat === undefined ? {} : { chat: { ...dialect.chat, ...OWN_ANSWERS } }),
+      },
       clientHeaders: [ORDERS_HEADER],
       answerHeaders: { "x-switchyard-provider": SANDBOX },
       transport: (url, request) =>
@@ -103,7 +101,9 @@ export function createSandbox({ clock, hash, modelOf }: SandboxParts): Sandbox {
     },
   ];
   return {
-    providers: new Map((Object.keys(FORMATS) as ProtocolId[]).map(entry)),
+    providers: new Map(
+      definitions.flatMap(({ id, language }) => (language === undefined ? [] : [entry(id, language)])),
+    ),
     mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia({ clock, studio, modelOf })]]),
   };
 }
@@ -124,6 +124,7 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
     fail(orders);
     const { value: body } = readAnswerJson(request.body ?? new Uint8Array(0));
     const model = modelIn(sandbox, url, body);
+    if (COUNTING.test(url)) return Response.json(countOf(sandbox, model, body));
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
     const bound = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
     const bounded = bound === Infinity ? ask : { ...ask, maxTokens: bound };
@@ -148,6 +149,21 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
       headers: { "retry-after": "1" },
     });
   }
+}
+
+/** The ends of the addresses at which it counts and does not answer. */
+const COUNTING = /\/count_tokens$|:countTokens$/;
+
+/** What it would charge for the input, also of one that is too long to be answered. */
+function countOf(
+  { format, seal }: SandboxServer,
+  model: Model,
+  received: JsonObject,
+): JsonObject | undefined {
+  const whole = received.generateContentRequest;
+  const body = isJsonObject(whole) ? whole : received;
+  const ask = format.readAsk(body, { model: { ...model, totalContext: null }, digest: "", seal });
+  return format.writeCount?.(ask.inputTokens);
 }
 
 /** Fails as it was told to. */

@@ -95,14 +95,14 @@ function adapterOf<Request extends MediaRequest>(
         if (fail === "overloaded" || fail === "rate_limit")
           return refused("busy", "The sandbox was told to be overloaded.");
         const seed = contentHash(call.reference).slice(0, 16);
-        const job = nameOf({ seed, doneAtMs: clock.nowMs() + runningMs });
+        const job = nameOf({ seed, doneAtMs: clock.steadyMs() + runningMs });
         return { state: "working", job, pollAfterMs: Math.min(POLL_MS, runningMs) };
       }),
     poll: (name, request, call) =>
       inWords(async () => {
         const job = readName(name);
         if (job === undefined) return { state: "unknown_job" };
-        const leftMs = job.doneAtMs - clock.nowMs();
+        const leftMs = job.doneAtMs - clock.steadyMs();
         const { fail } = ordersOf(request, call);
         if (leftMs > 0) return { state: "working", job: name, pollAfterMs: Math.min(POLL_MS, leftMs) };
         if (fail === "timeout") return { state: "working", job: name, pollAfterMs: POLL_MS };

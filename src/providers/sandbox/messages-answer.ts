@@ -49,6 +49,7 @@ export const messagesFormat: SandboxFormat = {
     yield event("message_delta", { delta: ending(choiceIn(answer)), usage: usage(answer.usage) });
     yield event("message_stop", {});
   },
+  writeCount: (inputTokens) => ({ input_tokens: inputTokens }),
   writeRefusal: ({ message, meaning, param }) => ({
     type: "error",
     error: { type: TYPES[meaning], message, ...(param === undefined ? {} : { param }) },
@@ -57,6 +58,7 @@ export const messagesFormat: SandboxFormat = {
 
 const TYPES: Readonly<Record<Refusal["meaning"], string>> = {
   invalid: "invalid_request_error",
+  too_long: "invalid_request_error",
   moderation: "invalid_request_error",
   overloaded: "overloaded_error",
   timeout: "timeout_error",

@@ -1,12 +1,16 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { type Ask, Refusal, type ToolWish } from "./ask.ts";
+import { ONE_JSON_OBJECT } from "../../protocols/messages/encode-request.ts";
+import { type Ask, Refusal, refuseTooLong, type ToolWish } from "./ask.ts";
+import { formAskedFor, formOfJson } from "./form-in-words.ts";
 import type { AskContext } from "./format.ts";
 import { inputTokensOf } from "./input-tokens.ts";
+import { checkMessages } from "./messages-rules.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
 
-/** Reads a request of messages. Throws a 400 for thinking whose signature is not that of its text. */
+/** Reads a request of messages. Throws a 400 for what Anthropic refuses, and for thinking whose signature is not that of its text. */
 export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskContext): Ask {
   const messages = objectsOf(body.messages);
+  checkMessages(body);
   messages.forEach(({ role, content }, i) => {
     if (role !== "assistant") return;
     objectsOf(content).forEach((block, j) => {
@@ -28,7 +32,18 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     .filter(({ type }) => type === undefined || type === null || type === "custom")
     .map((tool) => ({ name: textOf(tool.name), schema: tool.input_schema ?? {} }));
   const { type, name, disable_parallel_tool_use: single } = objectOf(body.tool_choice);
-  const form = objectOf(objectOf(body.output_config).format ?? body.output_format);
+  const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
+  const form = readForm(body, format, blockText(asking?.content), tools.length > 0);
+  const inputTokens = inputTokensOf(
+    model,
+    body.system === undefined ? messages : [body.system, ...messages],
+    [body.tools, format.schema],
+  );
+  refuseTooLong(
+    model,
+    inputTokens,
+    (tokens, most) => `prompt is too long: ${tokens} tokens > ${most} maximum`,
+  );
   const { type: thinks, display } = objectOf(body.thinking);
   const maxTokens = numberOf(body.max_tokens);
   return {
@@ -41,7 +56,7 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     tools,
     toolChoice: wishOf(type, textOf(name)),
     parallelCalls: single !== true,
-    ...(form.type === "json_schema" ? { form: objectOf(form.schema) } : {}),
+    ...(form === undefined ? {} : { form }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     stop: textsOf(body.stop_sequences ?? []),
     choices: 1,
@@ -49,11 +64,21 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     thinking:
       thinks === undefined || thinks === "disabled" ? "none" : display === "omitted" ? "hidden" : "shown",
     image: "none",
-    inputTokens: inputTokensOf(model, body.system === undefined ? messages : [body.system, ...messages], [
-      body.tools,
-      form.schema,
-    ]),
+    inputTokens,
   };
+}
+
+function readForm(
+  { system }: JsonObject,
+  { type, schema }: JsonObject,
+  asked: string,
+  hasTools: boolean,
+): JsonObject | undefined {
+  if (type === "json_schema") return objectOf(schema);
+  const rules = typeof system === "string" ? [system] : objectsOf(system).map(({ text }) => textOf(text));
+  // The format has no word for any JSON; of other formats it is asked for by a sentence.
+  if (rules.at(-1) === ONE_JSON_OBJECT) return formOfJson([asked, ...rules]);
+  return hasTools ? undefined : formAskedFor([asked, ...rules]);
 }
 
 function wishOf(type: unknown, name: string): ToolWish {

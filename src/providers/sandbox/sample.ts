@@ -39,7 +39,7 @@ function sample(sampling: Sampling, schema: unknown, depth: number): unknown {
   const sparing = depth >= DEEP || made.values > ENOUGH_VALUES;
   const flat = reader.flatten(schema, (options) => {
     const heights = options.map(reader.heightOf);
-    const least = Math.min(...heights);
+    const least = heights.reduce((low, height) => Math.min(low, height), Infinity);
     const fit = options.filter((_, i) => (sparing ? heights[i] === least : heights[i] !== Infinity));
     return chance.pick(fit.length > 0 ? fit : options);
   });
@@ -93,23 +93,19 @@ function ofType(values: readonly unknown[], flat: FlatSchema): readonly unknown[
 function sampleObject(sampling: Sampling, flat: FlatSchema, depth: number, sparing: boolean): JsonObject {
   const { reader } = sampling;
   const properties = objectOf(flat.properties);
-  const required = textsOf(flat.required);
+  const required = new Set(textsOf(flat.required));
   const most = limitOf(flat.maxProperties) ?? Infinity;
   const least = Math.min(limitOf(flat.minProperties) ?? 0, MOST_PARTS);
-  const optional = Object.keys(properties).filter((name) => !required.includes(name));
-  const names = [...required];
-  for (const name of optional) {
-    const wanted = names.length < least || (!sparing && properties[name] !== false);
-    if (wanted && names.length < most && reader.heightOf(properties[name]) !== Infinity) names.push(name);
+  const names = new Set(required);
+  for (const name of Object.keys(properties)) {
+    const wanted = names.size < least || (!sparing && properties[name] !== false);
+    if (wanted && names.size < most && reader.heightOf(properties[name]) !== Infinity) names.add(name);
   }
   const others = Object.values(objectOf(flat.patternProperties));
-  for (let i = 1; names.length < least && flat.additionalProperties !== false; i += 1) {
-    const name = `key${i}`;
-    if (!names.includes(name)) names.push(name);
-  }
+  for (let i = 1; names.size < least && flat.additionalProperties !== false; i += 1) names.add(`key${i}`);
   const rest = typeof flat.additionalProperties === "object" ? flat.additionalProperties : (others[0] ?? {});
   return Object.fromEntries(
-    names.map((name) => [
+    [...names].map((name) => [
       name,
       sample(sampling, Object.hasOwn(properties, name) ? properties[name] : rest, depth + 1),
     ]),

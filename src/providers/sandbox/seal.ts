@@ -1,3 +1,5 @@
+import { withoutPadding } from "../../core/base64.ts";
+
 /** Signs what the sandbox thought, and knows its own signatures again. */
 export interface Seal {
   /** The signature of `text`, in base64. */
@@ -8,10 +10,20 @@ export interface Seal {
   isToken(signature: string): boolean;
 }
 
+/** A signature of Google's own that `@langchain/google-genai` gives every call which it knows none of; Google takes it. */
+export const LANGCHAIN_SIGNATURE = [
+  "ErYCCrMCAdHtim9kOoOkrPiCNVsmlpMIKd7ZMxgiFbVQOkgp7nlLcDMzVsZwIzvuT7nQROivoXA72ccC2lSDvR0Gh7dkWaGuj7ctv6t7",
+  "ZceHnecx0QYa+ix8tYpRfjhyWozQ49lWiws6+YGjCt10KRTyWsZ2h6O7iHTYJwKIRwGUHRKy/qK/6kFxJm5ML00gLq4D8s5Z6DBpp2Zl",
+  "R+uF4G8jJgeWQgyHWVdx2wGYElaceVAc66tZdPQRdOHpWtgYSI1YdaXgVI8KHY3/EfNc2YqqMIulvkDBAnuMhkAjV9xmBa54Tq+ih3Im",
+  "4+r3DzqhGqYdsSkhS0kZMwte4Hjs65dZzCw9lANxIqYi1DJ639WNPYihp/DCJCos7o+/EeSPJaio5sgWDyUnMGkY1atsJZ+m7pj7DD5t",
+  "vQ==",
+].join("");
+
 /** Signatures that Google takes for a history that another model made: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   "skip_thought_signature_validator",
   "context_engineering_is_the_way_to_go",
+  LANGCHAIN_SIGNATURE,
 ]);
 
 /** A seal over a keyed hash of text, which gives base64url. */
@@ -31,7 +43,7 @@ export function createSeal(hash: (text: string) => string): Seal {
       return (
         dot > 0 &&
         tokenHash(text.slice(0, dot)) === text.slice(dot + 1) &&
-        trimmed(btoa(text)) === trimmed(plain)
+        withoutPadding(btoa(text)) === withoutPadding(plain)
       );
     },
   };
@@ -54,10 +66,6 @@ function decoded(base64: string): string {
   } catch {
     return "";
   }
-}
-
-function trimmed(base64: string): string {
-  return base64.replace(/=+$/, "");
 }
 
 function toBase64(base64url: string): string {

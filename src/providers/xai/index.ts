@@ -28,6 +28,7 @@ export const xai: ProviderDefinition = {
           "reasoning_effort",
         ],
         thinking: { effort: "reasoning_effort" },
+        boundsReasoning: false,
       },
     },
   },

@@ -84,7 +84,6 @@ const DEAR_BETA = /^advisor-tool-/;
 /** Fields that the provider takes with a preview only, which the request must then have asked for. */
 const NEEDS_BETA: Readonly<Record<string, RegExp>> = {
   context_management: /^context-management-/,
-  output_format: /^structured-outputs-/,
   mcp_servers: /^mcp-client-/,
 };
 

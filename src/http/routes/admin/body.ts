@@ -10,6 +10,7 @@ export function bodyOf<S extends TSchema>(schema: S): (context: RouteContext) =>
   const checker = compileSchema(schema);
   return async (context) => {
     const value = parse(await context.readBody());
+    context.memory.hold(0);
     if (!checker.accepts(value)) throw refusal(checker.faultOf(value));
     const fault = textFault(value, "");
     if (fault !== undefined) throw refusal(fault);

@@ -1,0 +1,78 @@
+import { expect, test } from "bun:test";
+import { createRequestMemory, type RequestMemory } from "./request-memory.ts";
+
+/** How many requests of `bytes` an owner gets in. */
+function fill(memory: RequestMemory, owner: string, bytes: number): number {
+  let count = 0;
+  while (memory.open(owner).take(bytes)) count += 1;
+  return count;
+}
+
+test("one owner gets about half, the next half of the rest, and there is always room for one more", () => {
+  const memory = createRequestMemory(() => 1_000);
+  const counts = ["a", "b", "c", "d"].map((owner) => fill(memory, owner, 10));
+  expect(counts).toEqual([50, 25, 13, 6]);
+  expect(memory.taken()).toBe(940);
+});
+
+test("an owner that holds nothing takes all that is free at once, but no more", () => {
+  const memory = createRequestMemory(() => 1_000);
+  expect(memory.open("a").take(600)).toBe(true);
+  expect(memory.open("a").take(1)).toBe(false);
+  expect(memory.open("b").take(401)).toBe(false);
+  expect(memory.open("b").take(400)).toBe(true);
+  expect(memory.open("c").take(1)).toBe(false);
+});
+
+test("what comes in pieces gets as much as what comes at once", () => {
+  const memory = createRequestMemory(() => 1_000);
+  memory.open("a").take(100);
+  const share = memory.open("b");
+  let held = 0;
+  while (share.take(10)) held += 10;
+  expect(held).toBe(900);
+});
+
+test("a request that is larger than the whole budget comes when it is alone, piece by piece too", () => {
+  const memory = createRequestMemory(() => 100);
+  const large = memory.open("a");
+  expect([large.take(90), large.take(90), large.take(90)]).toEqual([true, true, true]);
+  const other = memory.open("b");
+  expect(other.take(1)).toBe(false);
+  large.hold(0);
+  expect(other.take(1)).toBe(true);
+  expect(large.take(100)).toBe(false);
+});
+
+test("what is held in place of what was taken is not refused, and counts for the next", () => {
+  const memory = createRequestMemory(() => 100);
+  const share = memory.open("a");
+  share.take(10);
+  share.hold(500);
+  expect(memory.taken()).toBe(500);
+  expect(memory.open("b").take(1)).toBe(false);
+  share.hold(20);
+  share.hold(20);
+  expect(memory.taken()).toBe(20);
+  expect(memory.open("b").take(1)).toBe(true);
+});
+
+test("an end that comes twice is one, and leaves nothing behind", () => {
+  const memory = createRequestMemory(() => 100);
+  const shares = Array.from({ length: 10 }, () => memory.open("a"));
+  for (const share of shares) share.take(5);
+  for (const share of [...shares, ...shares]) share.hold(0);
+  expect(memory.taken()).toBe(0);
+  expect(fill(memory, "a", 10)).toBe(5);
+});
+
+test("a limit that changes holds from the next request on", () => {
+  let limit = 100;
+  const memory = createRequestMemory(() => limit);
+  const share = memory.open("a");
+  share.take(60);
+  limit = 50;
+  expect(memory.open("b").take(1)).toBe(false);
+  limit = 200;
+  expect(memory.open("b").take(100)).toBe(true);
+});

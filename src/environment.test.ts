@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test";
+import { type Environment, readConfig } from "./environment.ts";
+
+function sentenceOf(run: () => unknown): string {
+  try {
+    run();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const CREDENTIALS = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "hush" };
+
+describe("a bucket for result files", () => {
+  const read = (url: string, more: Environment = {}) =>
+    readConfig({ ...CREDENTIALS, ASSETS_URL: url, ...more }, "/x").assets;
+
+  test("is read from a URL and the usual variables", () => {
+    const credentials = { accessKeyId: "id", secretAccessKey: "hush" };
+    expect(readConfig({}, "/x").assets).toBeUndefined();
+    expect(read("s3://my-bucket")).toEqual({
+      bucket: "my-bucket",
+      prefix: "",
+      region: "us-east-1",
+      ...credentials,
+    });
+    expect(read("s3://b.c-d/one/two/?region=eu-west-1&endpoint=http%3A%2F%2F127.0.0.1%3A9000/")).toEqual({
+      bucket: "b.c-d",
+      prefix: "one/two/",
+      region: "eu-west-1",
+      endpoint: "http://127.0.0.1:9000",
+      ...credentials,
+    });
+    expect(read("s3://bucket/", { AWS_REGION: "eu-north-1", AWS_SESSION_TOKEN: "t" })).toEqual({
+      bucket: "bucket",
+      prefix: "",
+      region: "eu-north-1",
+      ...credentials,
+      sessionToken: "t",
+    });
+  });
+
+  for (const name of Object.keys(CREDENTIALS)) {
+    test(`needs ${name}`, () => {
+      expect(sentenceOf(() => read("s3://bucket", { [name]: " " }))).toBe(
+        `ASSETS_URL is set, but ${name} is not.`,
+      );
+    });
+  }
+});
+
+describe("a variable at fault is one sentence that names it", () => {
+  const cases = [
+    { PORT: "x" },
+    { PORT: "-1" },
+    { PORT: "65536" },
+    { PORT: "80.5" },
+    { SHUTDOWN_DELAY_SECONDS: "soon" },
+    { SHUTDOWN_DELAY_SECONDS: "-1" },
+    { SHUTDOWN_DELAY_SECONDS: "601" },
+    { DATABASE_URL: "mysql://x" },
+    { REDIS_URL: "redis://x" },
+    { ASSETS_URL: "s3://x" },
+    { ASSETS_URL: "https://bucket.s3.amazonaws.com/" },
+    { ASSETS_URL: "bucket/prefix" },
+    { ASSETS_URL: "s3://" },
+    { ASSETS_URL: "s3://Bucket" },
+    { ASSETS_URL: "s3://bucket:9000/prefix" },
+    { ASSETS_URL: "s3://key:hush@bucket/prefix" },
+    { ASSETS_URL: "s3://bucket/a//b" },
+    { ASSETS_URL: "s3://bucket/a/%2e%2e%2fb" },
+    { ASSETS_URL: "s3://bucket/a b" },
+    { ASSETS_URL: "s3://bucket/.hidden" },
+    { ASSETS_URL: "s3://bucket?region=a&region=b" },
+    { ASSETS_URL: "s3://bucket?region=Mars!" },
+    { ASSETS_URL: "s3://bucket?endpoint=storage:9000" },
+    { ASSETS_URL: "s3://bucket?endpoint=http://storage:9000/path" },
+    { ASSETS_URL: "s3://bucket?endpoint=http://key:hush@storage:9000" },
+    { ASSETS_URL: "s3://bucket?secret=hush" },
+    { ASSETS_URL: "s3://bucket#x" },
+    { PUBLIC_URL: "example.com" },
+    { PUBLIC_URL: "ftp://example.com" },
+    { PUBLIC_URL: "https://me:hush@example.com" },
+    { SWITCHYARD_ADMIN_TOKEN: "short" },
+    { SWITCHYARD_ADMIN_TOKEN: "hush-of-15-chrs" },
+    { SWITCHYARD_ADMIN_TOKEN: "a".repeat(40) },
+    { SWITCHYARD_ADMIN_TOKEN: "adm-hush-0123456789\nx: y" },
+    { AWS_SECRET_ACCESS_KEY: "hush\r\nx: y", ASSETS_URL: "s3://bucket" },
+    { NODE_TLS_REJECT_UNAUTHORIZED: "0" },
+  ];
+  for (const environment of cases) {
+    const [[name, value]] = Object.entries(environment) as [[string, string]];
+    test(`${name}=${value}`, () => {
+      const sentence = sentenceOf(() => readConfig({ ...CREDENTIALS, ...environment }, "/x"));
+      expect(sentence).toContain(name);
+      expect(sentence).toMatch(/^[A-Z][^\n]*\.$/);
+      expect(sentence).not.toContain("hush");
+    });
+  }
+
+  const wrong = [
+    { PUBLIC_URL: "http://a b" },
+    { SWITCHYARD_FAILPOINT: "nonsense" },
+    { SWITCHYARD_WRITER_FAILPOINT: "nonsense" },
+  ];
+  for (const environment of wrong) {
+    const [name = ""] = Object.keys(environment);
+    test(`${name} of the wrong kind`, () =>
+      expect(sentenceOf(() => readConfig(environment, "/x"))).toContain(name));
+  }
+
+  test("SHUTDOWN_DELAY_SECONDS is 5 when nothing is said, and may be 0", () => {
+    expect(readConfig({}, "/x").shutdownDelayMs).toBe(5_000);
+    expect(readConfig({ SHUTDOWN_DELAY_SECONDS: "0" }, "/x").shutdownDelayMs).toBe(0);
+  });
+
+  test("white space around a value, and an empty value, are nothing", () => {
+    const config = readConfig(
+      { PORT: " 81 ", HOST: "", PUBLIC_URL: " https://a/b// ", SWITCHYARD_ADMIN_TOKEN: " " },
+      "/x",
+    );
+    expect(config).toMatchObject({
+      port: 81,
+      host: "127.0.0.1",
+      publicUrl: "https://a/b",
+      adminToken: undefined,
+      home: "/x/data",
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+});

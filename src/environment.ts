@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { readS3Address, type S3Address } from "./assets/s3-address.ts";
+import { parseFailpoint } from "./core/failpoint.ts";
+import { checkAddress, checkAdminToken, checkCredential, refuseDangers } from "./dangers.ts";
+import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
+
+/** Everything that is set from outside and needs a restart to change. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly home: string;
+  /** The PostgreSQL server that keeps the books; the home folder does when there is none. */
+  readonly databaseUrl: string | undefined;
+  /** Base of the URLs that are handed out, without a slash at the end. */
+  readonly publicUrl: string | undefined;
+  readonly adminToken: string | undefined;
+  /** The bucket that keeps result files; a folder in the home folder does when there is none. */
+  readonly assets: S3Address | undefined;
+  /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
+  readonly sandbox: SandboxMode;
+  readonly settingsFile: string;
+  /** How long `readyz` says no before a SIGTERM closes the listener. */
+  readonly shutdownDelayMs: number;
+  readonly failpoint: string | undefined;
+  readonly writerFailpoint: string | undefined;
+}
+
+/** Credentials that are no provider's. */
+const CREDENTIALS = [
+  "SWITCHYARD_ADMIN_TOKEN",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+];
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the environment. Throws one sentence that names the variable at fault. */
+export function readConfig(environment: Environment, folder: string): Config {
+  refuseDangers(environment);
+  const value = (name: string): string | undefined => {
+    const text = environment[name]?.trim();
+    return text === "" ? undefined : text;
+  };
+  const port = Number(value("PORT") ?? "8080");
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
+  }
+  const shutdownDelaySec = Number(value("SHUTDOWN_DELAY_SECONDS") ?? "5");
+  if (!(shutdownDelaySec >= 0 && shutdownDelaySec <= 600)) {
+    throw new Error("SHUTDOWN_DELAY_SECONDS is no number of seconds from 0 to 600.");
+  }
+  if (value("REDIS_URL") !== undefined)
+    throw new Error("REDIS_URL is set, but this version does not know it: unset it.");
+  const assetsUrl = value("ASSETS_URL");
+  const databaseUrl = value("DATABASE_URL");
+  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\/./.test(databaseUrl)) {
+    throw new Error("DATABASE_URL is no URL that begins with postgres://.");
+  }
+  const publicUrl = value("PUBLIC_URL")?.replace(/\/+$/, "");
+  if (publicUrl !== undefined) checkAddress("PUBLIC_URL", publicUrl);
+  for (const name of ["SWITCHYARD_FAILPOINT", "SWITCHYARD_WRITER_FAILPOINT"])
+    checkFailpoint(name, value(name));
+  for (const name of CREDENTIALS) checkCredential(name, value(name) ?? "");
+  const adminToken = value("SWITCHYARD_ADMIN_TOKEN");
+  if (adminToken !== undefined) checkAdminToken(adminToken);
+  const sandbox = value("SWITCHYARD_SANDBOX") ?? "auto";
+  if (!isSandboxMode(sandbox))
+    throw new Error(`SWITCHYARD_SANDBOX is "${sandbox}": use ${SANDBOX_MODES.join(", ")}.`);
+  return Object.freeze({
+    host: value("HOST") ?? "127.0.0.1",
+    port,
+    home: value("SWITCHYARD_HOME") ?? join(folder, "data"),
+    databaseUrl,
+    publicUrl,
+    adminToken,
+    assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
+    sandbox,
+    settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
+    shutdownDelayMs: shutdownDelaySec * 1000,
+    failpoint: value("SWITCHYARD_FAILPOINT"),
+    writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
+  });
+}
+
+function isSandboxMode(text: string): text is SandboxMode {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
+}
+
+function checkFailpoint(name: string, text: string | undefined): void {
+  try {
+    if (text !== undefined) parseFailpoint(text, () => {});
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,50 @@
+import type { KeyFault } from "../core/caller.ts";
+import { GatewayError } from "../core/errors.ts";
+import { isKeyText } from "../keys/key-text.ts";
+
+/** A 401. The message says what was shown and what to do; it never has what was shown. */
+export function authError(code: string, message: string): GatewayError {
+  return new GatewayError("auth_error", message, { code, headers: { "www-authenticate": "Bearer" } });
+}
+
+const ASK = "Ask the operator of this gateway for a new one.";
+
+/** `ended`: the key was live when the request came, and no longer when its credit was to be held. */
+const WORDS: Readonly<Record<KeyFault | "ended", readonly [code: string, message: string]>> = {
+  malformed: [
+    "api_key_malformed",
+    "This is no API key by its form: a key is sk- and 49 letters and digits. Copy it whole; a provider's own key opens nothing here.",
+  ],
+  unknown: [
+    "api_key_unknown",
+    "This gateway has no such API key. Check the address, or ask the operator of this gateway for a key.",
+  ],
+  revoked: ["api_key_revoked", `This API key was revoked. ${ASK}`],
+  expired: ["api_key_expired", `This API key has expired. ${ASK}`],
+  account_inactive: [
+    "account_inactive",
+    "The account of this API key is not active. Ask the operator of this gateway.",
+  ],
+  ended: ["api_key_ended", `This API key was revoked or expired while the request was on its way. ${ASK}`],
+};
+
+/** The 401 of an API key that opens nothing. */
+export function keyFaultError(fault: KeyFault | "ended"): GatewayError {
+  return authError(...WORDS[fault]);
+}
+
+/** The 401 of the admin token where an API key belongs. */
+export function adminTokenGiven(): GatewayError {
+  return authError(
+    "admin_token_given",
+    "This is the admin token, which opens /admin/v1 alone. Send an API key: POST /admin/v1/keys makes one.",
+  );
+}
+
+/** The 401 of what is not the admin token; an API key is told by its form, and the store is not asked. */
+export function notAdminToken(shown: string): GatewayError {
+  const whence = "The first start printed it, or SWITCHYARD_ADMIN_TOKEN sets it.";
+  return isKeyText(shown)
+    ? authError("api_key_given", `This is an API key, and /admin/v1 takes the admin token. ${whence}`)
+    : authError("admin_token_unknown", `This is not the admin token of this gateway. ${whence}`);
+}

@@ -1,0 +1,203 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { FORMATS } from "../catalog/formats.ts";
+import { MEDIA_WORDS } from "../catalog/media-words.ts";
+import type { Caller } from "../core/caller.ts";
+import { editDistance } from "../core/edit-distance.ts";
+import { type ErrorDetails, type ErrorKind, GatewayError, quoted } from "../core/errors.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
+import type { TaskKind } from "../core/task.ts";
+import { servedBy } from "../protocols/index.ts";
+import type { ProviderDefinition } from "../providers/provider.ts";
+import { PROVIDERS } from "../providers/registry.ts";
+import { isMediaModel } from "./served.ts";
+
+/** What is asked of a model: an answer in a format, or images or a video. */
+export type Endpoint = ProtocolId | TaskKind;
+
+const ENDPOINTS: readonly Endpoint[] = [...PROTOCOLS, "image", "video"];
+
+/** The id that a name stands for. */
+export interface ResolvedName {
+  readonly id: string;
+  /**
+   * Says what serves in place of the model that was named, for the answer's `warning` header. Another spelling of the
+   * same model is not told of: nothing was changed, and a client that sends one with each request learns nothing.
+   */
+  readonly warnings: readonly string[];
+}
+
+/** The model that a request named. */
+export interface FoundModel<M extends Model = Model> extends Pick<ResolvedName, "warnings"> {
+  readonly model: M;
+}
+
+const NO_WARNINGS: readonly string[] = [];
+
+/**
+ * The model that a request names, at the endpoint that it was sent to. Throws a 400 with a `code` of its own for a name
+ * that nobody has, that several have, of a model that the key may not use, that is served at other endpoints only, or
+ * that nobody serves now.
+ */
+export function findModel(catalog: Catalog, caller: Caller, name: string, endpoint: Endpoint): FoundModel {
+  const { id, warnings } = resolveId(catalog, caller, name, endpoint);
+  const rows = catalog.byId(id);
+  const model = rows.find((row) => isServedAt(row, endpoint));
+  if (model !== undefined) return { model, warnings };
+  const addresses = endpointsOf(rows).map((other) => addressOf(other, id));
+  if (addresses.length === 0) throw noLiveProvider(catalog, id, endpoint);
+  throw refusal(
+    "model_not_served_here",
+    `The model ${id} is not served at ${addressOf(endpoint, id)}. It is served at ${listed(addresses, "and")}.`,
+  );
+}
+
+/**
+ * The id of the model that a name stands for, which the key may use. `endpoint` is what names are proposed for when
+ * nobody has this one; `kind` is what it is refused with. Whether anybody serves the model is not looked at.
+ */
+export function resolveId(
+  catalog: Catalog,
+  caller: Caller,
+  name: string,
+  endpoint?: Endpoint,
+  kind?: ErrorKind,
+): ResolvedName {
+  const named = catalog.names.find(name);
+  if (named === undefined) throw unknown(catalog, caller, name, endpoint, kind);
+  const [id, ...others] = named.ids;
+  if (others.length > 0) {
+    throw refusal(
+      "model_ambiguous",
+      `The name ${quoted(name)} could be ${listed(named.ids, "or")}. Say which of them is meant.`,
+    );
+  }
+  if (!mayUse(caller, id))
+    throw refusal("model_not_allowed", `This API key may not use the model ${id}.`, {}, kind);
+  return {
+    id,
+    warnings: named.isAlias ? [`model: the name is an alias, and ${id} serves.`] : NO_WARNINGS,
+  };
+}
+
+/** Whether the caller's key may use the model with this id. */
+export function mayUse({ models }: Caller, id: string): boolean {
+  return models === null || models.has(id);
+}
+
+/** The models that a request at `endpoint` can mean: those that its name stands for; all that its key may use, without one. */
+export function modelsAt(
+  catalog: Catalog,
+  caller: Caller,
+  endpoint: Endpoint,
+  name?: string,
+): readonly Model[] {
+  const models =
+    name === undefined ? catalog.models : (catalog.names.find(name)?.ids ?? []).flatMap(catalog.byId);
+  return models.filter((model) => mayUse(caller, model.id) && isServedAt(model, endpoint));
+}
+
+/** The refusal of a model that no live provider serves: what would make one live is for the log. */
+export function noLiveProvider(
+  catalog: Catalog,
+  id: string,
+  endpoint?: Endpoint,
+  kind?: ErrorKind,
+): GatewayError {
+  const variables = variablesFor(catalog.knownById(id), endpoint);
+  return refusal(
+    "no_live_provider",
+    `No provider that serves the model ${id} is set up here. GET /api/v1/models lists the models that are served.`,
+    variables.length === 0
+      ? {}
+      : { operatorHint: `Set ${listed(variables, "or")} to have ${id} served, then start anew.` },
+    kind,
+  );
+}
+
+function isServedAt(model: Model, endpoint: Endpoint): boolean {
+  if (isMediaModel(model)) return model.category === endpoint;
+  return model.category === "language" && model.supportedProtocols.some((protocol) => protocol === endpoint);
+}
+
+function endpointsOf(models: readonly Model[]): readonly Endpoint[] {
+  return ENDPOINTS.filter((endpoint) => models.some((model) => isServedAt(model, endpoint)));
+}
+
+function addressOf(endpoint: Endpoint, id: string): string {
+  if (endpoint === "image" || endpoint === "video") return MEDIA_WORDS[endpoint].path;
+  return FORMATS[endpoint].paths(id)[0] ?? "";
+}
+
+/** The variables of which each would have a provider serve one of `models`: at this endpoint, where one can. */
+function variablesFor(models: readonly Model[], endpoint?: Endpoint): readonly string[] {
+  const routes = new Set(models.flatMap((model) => model.routes.map(({ provider }) => provider)));
+  const providers = PROVIDERS.filter(({ id }) => routes.has(id));
+  const here = providers.filter((provider) => endpoint !== undefined && canServe(provider, endpoint));
+  return (here.length > 0 ? here : providers).map(({ keyVariable }) => keyVariable);
+}
+
+function canServe({ language, media }: ProviderDefinition, endpoint: Endpoint): boolean {
+  if (endpoint === "image" || endpoint === "video") return media?.adapters[endpoint] !== undefined;
+  return language !== undefined && servedBy(endpoint, language.protocol) !== undefined;
+}
+
+function unknown(
+  catalog: Catalog,
+  caller: Caller,
+  name: string,
+  endpoint?: Endpoint,
+  kind?: ErrorKind,
+): GatewayError {
+  const ids = catalog.models
+    .filter((model) => mayUse(caller, model.id) && (endpoint === undefined || isServedAt(model, endpoint)))
+    .map(({ id }) => id);
+  const near = nearest(name, ids);
+  const proposed = near.length === 0 ? "" : ` Did you mean ${listed(near, "or")}?`;
+  return refusal(
+    "model_not_found",
+    `There is no model ${quoted(name)}.${proposed} GET /api/v1/models lists those that this key may use.`,
+    {},
+    kind,
+  );
+}
+
+/** So many names are proposed at the most. */
+const PROPOSED = 3;
+
+/** What is longer than this is like no id. */
+const LONGEST_MISSPELT = 64;
+
+/** The ids that are most like a name: those that it is a part of or has as a part, then those with a third of it wrong. */
+function nearest(name: string, ids: readonly string[]): readonly string[] {
+  if (name.length > LONGEST_MISSPELT) return [];
+  const asked = name.toLowerCase();
+  const most = Math.max(2, Math.floor(asked.length / 3));
+  const distanceTo = (id: string): number => {
+    const whole = id.toLowerCase();
+    const alone = whole.slice(whole.indexOf("/") + 1);
+    if (asked.length > 2 && (whole.includes(asked) || asked.includes(alone))) return 0;
+    const like = asked.includes("/") ? whole : alone;
+    // Lengths alone tell most of them apart, so that many models cost little.
+    return Math.abs(like.length - asked.length) > most ? Infinity : editDistance(asked, like);
+  };
+  return [...new Set(ids)]
+    .map((id) => ({ id, distance: distanceTo(id) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, PROPOSED)
+    .map(({ id }) => id);
+}
+
+function refusal(
+  code: string,
+  message: string,
+  details: ErrorDetails = {},
+  kind: ErrorKind = "invalid_request_error",
+): GatewayError {
+  return new GatewayError(kind, message, { param: "model", code, ...details });
+}
+
+function listed(words: readonly string[], last: "and" | "or"): string {
+  if (words.length < 2) return words.join();
+  return `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
+}

@@ -1,0 +1,199 @@
+import { handOver } from "../../core/handover.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { Clock } from "../../core/clock.ts";
+import { describeError } from "../../core/log.ts";
+import type { Model, ProtocolId } from "../../core/model.ts";
+import { NO_LIMITS } from "../../core/rate-limits.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import type { LimitSettings } from "../../limits/settings.ts";
+import { readAnswerJson } from "../../protocols/answer-json.ts";
+import type { RelayRequest, TokenCounter, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import { permitCount } from "../../providers/count-permit.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { callUpstream } from "../../providers/upstream.ts";
+import { findModel, type FoundModel, resolveId } from "../find-model.ts";
+import type { Offer } from "../offer.ts";
+import { admitting, type RequestRecord } from "../request-record.ts";
+import { checkInputs, findRoute, targetOf } from "./admit.ts";
+import { ownCount } from "./own-count.ts";
+import { type CallServices, ClientGone } from "./paid-call.ts";
+import { withClientHeaders } from "./relay.ts";
+
+/** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */
+export interface CountServices extends Pick<CallServices, "live"> {
+  readonly clock: Clock;
+  /** The models and providers of this moment. */
+  offer(): Offer;
+  /** Of counts that providers are asked for, and of nothing else. */
+  readonly limiter: Limiter;
+  readonly limits: () => LimitSettings;
+}
+
+/** One request to count. */
+export interface CountInput {
+  readonly caller: Caller;
+  readonly counter: TokenCounter;
+  readonly wire: WireRequest;
+  /** Ends when the client has gone. */
+  readonly signal: AbortSignal;
+  readonly record: RequestRecord;
+}
+
+/** What the client is sent. */
+export interface CountOutput {
+  readonly body: Uint8Array;
+  readonly warnings: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A provider that has not counted by then is not waited for. */
+const MOST_WAIT_MS = 2_000;
+
+/** A count is a few dozen bytes. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** Why a count is our own, as it stands in the warning. */
+class Uncounted extends Error {
+  override readonly name = "Uncounted";
+}
+
+/**
+ * Counts the input of one request: as the provider of its model counts it, where that speaks the caller's format and
+ * answers in time; else by our own estimate, which says so. Throws a `GatewayError` for a request that is not valid, and
+ * for a model that the caller may not use; a provider's failure is never one.
+ */
+export async function countTokens(services: CountServices, input: CountInput): Promise<CountOutput> {
+  const { caller, counter, record, wire } = input;
+  const { id: format } = counter.protocol;
+  const offer = services.offer();
+  const { request, model, warnings } = admitting(record, offer, (asked) => {
+    asked(wire.address?.model);
+    const read = counter.readRequest({ ...wire, asked });
+    const found = findCounted(offer.catalog, caller, read.model, format);
+    checkInputs(found.model, read.demand, format);
+    return { request: read, ...found };
+  });
+  record.note({ model: model.id });
+  const output = await countFor(services, input, offer, model, request);
+  return { ...output, warnings: [...warnings, ...output.warnings] };
+}
+
+/**
+ * The model that the caller means, in whatever format it is served: clients count before they ask, and those of another
+ * format than the model's have their count all the same.
+ */
+function findCounted(catalog: Catalog, caller: Caller, name: string, format: ProtocolId): FoundModel {
+  const { id, warnings } = resolveId(catalog, caller, name, format);
+  const model = catalog.byId(id).find(({ category }) => category === "language");
+  return model === undefined ? findModel(catalog, caller, name, format) : { model, warnings };
+}
+
+async function countFor(
+  services: CountServices,
+  input: CountInput,
+  offer: Offer,
+  model: Model,
+  request: RelayRequest,
+): Promise<CountOutput> {
+  const { counter, record } = input;
+  const { id: format } = counter.protocol;
+  if (!model.supportedProtocols.includes(format)) return estimate(input, model, request, NOT_ITS_FORMAT);
+  const route = findRoute(offer, model, format);
+  const { provider } = route;
+  record.note({ provider: provider.id });
+  if (provider.protocol !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);
+  const body = counter.upstreamBody(request, targetOf(model, route));
+  const asked = withClientHeaders(body, provider, input.wire);
+  try {
+    const answer = await askProvider(services, input, provider, route.upstreamId, asked);
+    record.note({ outcome: "counted" });
+    return { body: answer, warnings: asked.warnings, headers: { ...provider.answerHeaders } };
+  } catch (error) {
+    if (error instanceof ClientGone) throw error;
+    record.note({ upstream_error: describeError(error) });
+    return estimate(input, model, request, reasonOf(error), provider);
+  }
+}
+
+const NOT_ITS_FORMAT = "the provider of this model does not count in this format";
+const NOT_COUNTED = "the provider did not count it";
+
+function reasonOf(error: unknown): string {
+  return error instanceof Uncounted ? error.message : NOT_COUNTED;
+}
+
+/** Our own count as an answer of the format. */
+function estimate(
+  { counter, record }: CountInput,
+  model: Model,
+  request: RelayRequest,
+  why: string,
+  provider?: Provider,
+): CountOutput {
+  record.note({ outcome: "estimated" });
+  const count = counter.encodeCount(ownCount(model, request.demand));
+  return {
+    body: new TextEncoder().encode(JSON.stringify(count)),
+    warnings: [`the count is an estimate: ${why}`],
+    headers: { "x-switchyard-estimate": "true", ...provider?.answerHeaders },
+  };
+}
+
+/** The provider's own answer. Rejects when it is none, with `ClientGone` when the client has gone. */
+async function askProvider(
+  services: CountServices,
+  { caller, counter, signal, record }: CountInput,
+  provider: Provider,
+  upstreamId: string,
+  { body, headers = {} }: UpstreamBody,
+): Promise<Uint8Array> {
+  const { clock, limiter, live } = services;
+  const { countTokensPerMinute: most } = services.limits();
+  const limits = { ...NO_LIMITS, requestsPerMinute: most };
+  const pass = limiter.admit({ keyId: caller.keyId, limits, inputTokens: 0, outputTokens: 0 });
+  if (!pass.ok) {
+    record.note({ limit: "count_tokens_per_minute" });
+    throw new Uncounted(`providers count for this key ${most} times a minute at the most`);
+  }
+  const controller = new AbortController();
+  const call = { abort: (reason: Error): void => controller.abort(reason) };
+  const leave = (): void => call.abort(new ClientGone());
+  const timer = clock.setTimer(MOST_WAIT_MS, () => call.abort(new Uncounted("the provider took too long")));
+  live.add(call);
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  try {
+    const path = counter.upstreamPath(upstreamId);
+    const answer = await callUpstream(permitCount(path), {
+      provider,
+      path,
+      headers,
+      body: handOver(body),
+      stream: false,
+      signal: controller.signal,
+    });
+    record.note({ upstream_status: answer.status });
+    const bytes = await answer.readAll(MAX_ANSWER_BYTES);
+    // Which status it was is for the log: it may be about the operator's own account.
+    if (answer.status !== 200) throw new Uncounted(NOT_COUNTED);
+    checkCount(counter.countIn(readAnswerJson(bytes).value));
+    return bytes;
+  } catch (error) {
+    const reason: unknown = controller.signal.aborted ? controller.signal.reason : error;
+    // What has not been read of an answer is not waited for.
+    controller.abort(reason);
+    throw reason;
+  } finally {
+    timer.cancel();
+    signal.removeEventListener("abort", leave);
+    live.delete(call);
+    pass.end("as_guessed");
+  }
+}
+
+/** A count of nothing would keep a client from ever making room. */
+function checkCount(count: unknown): void {
+  if (typeof count === "number" && Number.isSafeInteger(count) && count > 0) return;
+  throw new Uncounted("the provider gave no count");
+}

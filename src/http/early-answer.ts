@@ -1,0 +1,48 @@
+import type { Clock } from "../core/clock.ts";
+import { streamBody } from "../runtime/stream-body.ts";
+import { MAX_BODY_BYTES } from "./read-body.ts";
+
+/** A body that declares no more than this is let come to its end, though nobody wants it. */
+const MAX_DROPPED_BYTES = 256 * 1024 * 1024;
+
+/** Of any other the rest is dropped for so long, and no more of it than a body may have. */
+const REST_MS = 2_000;
+
+/**
+ * `answer` for a request whose body was not read to its end. Its client may send on and read the answer only then, so
+ * closing the connection at once could take the answer with it. What still comes of a body is thrown away by the runtime,
+ * which holds none of it; one that declares far too much, or has no declared end, we drop for a while behind the answer,
+ * and then end the connection.
+ */
+export async function answerEarly(answer: Response, request: Request, clock: Clock): Promise<Response> {
+  if (request.body === null || endsSoon(request.headers)) return answer;
+  const bytes = await answer.bytes();
+  const { headers, status } = answer;
+  headers.set("connection", "close");
+  const body = streamBody(
+    async (sink) => {
+      sink.write(bytes);
+      await sink.flush();
+      await dropRest(request.body, clock);
+    },
+    () => {},
+  );
+  return new Response(body, { status, headers });
+}
+
+function endsSoon(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= MAX_DROPPED_BYTES;
+}
+
+async function dropRest(body: ReadableStream<Uint8Array> | null, clock: Clock): Promise<void> {
+  const reader = body?.getReader();
+  const timer = clock.setTimer(REST_MS, () => reader?.releaseLock());
+  try {
+    for (let left = MAX_BODY_BYTES; left > 0;) left -= (await reader?.read())?.value?.length ?? Infinity;
+  } catch {
+    // The time is over, or the client has gone: either way nothing is left to do.
+  } finally {
+    timer.cancel();
+  }
+}

@@ -1,0 +1,131 @@
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { objectOf, textsOf } from "./members.ts";
+
+/** More of a text is not looked through, nor more of its objects. */
+const MOST_READ = 1_000_000;
+const MOST_OBJECTS = 20;
+
+/** Of an example that is deeper than this only the upper part is followed. */
+const DEEPEST = 40;
+
+/**
+ * The form of an answer that shall be any JSON: the schema that stands in `texts`, nearest first, or the shape of an
+ * example there; `{}` where there is neither.
+ */
+export function formOfJson(texts: readonly string[]): JsonObject {
+  const said = texts.flatMap(objectsIn);
+  const example = said.find((object) => Object.keys(object).length > 0);
+  return (
+    said.map(schemaIn).find((schema) => schema !== undefined) ??
+    (example === undefined ? {} : shapeOf(example))
+  );
+}
+
+const ASKS = /\b(answer|respond|reply|return|output|produce|generate|format|conform|match|satisf)/i;
+
+/** The JSON Schema that a text gives for the answer, where it asks for JSON in words; `undefined` where none does. */
+export function formAskedFor(texts: readonly string[]): JsonObject | undefined {
+  for (const text of texts) {
+    if (!/json/i.test(text) || !ASKS.test(text)) continue;
+    const schema = objectsIn(text)
+      .map(schemaIn)
+      .find((found) => found !== undefined);
+    if (schema !== undefined) return schema;
+  }
+  return undefined;
+}
+
+/** The JSON objects in a text that stand in no other, the last first. */
+function objectsIn(text: string): readonly JsonObject[] {
+  const read = text.slice(-MOST_READ);
+  return outermost(read)
+    .slice(-MOST_OBJECTS)
+    .toReversed()
+    .map(({ start, end }) => parse(read.slice(start, end)))
+    .filter(isJsonObject);
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where braces stand with their other one, those within them left out. A brace without its other one hides nothing. */
+function outermost(text: string): readonly Span[] {
+  const open: number[] = [];
+  const spans: Span[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === OPENS) open.push(at);
+    if (code !== CLOSES) continue;
+    const start = open.pop();
+    if (start === undefined) continue;
+    while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
+    spans.push({ start, end: at + 1 });
+  }
+  return spans;
+}
+
+const OPENS = 0x7b;
+const CLOSES = 0x7d;
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const TYPES: ReadonlySet<string> = new Set([
+  "object",
+  "array",
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "null",
+]);
+
+/** The JSON Schema that an object is, or that it carries as members of `response_format` do. */
+function schemaIn(value: JsonObject): JsonObject | undefined {
+  const carried = [value, objectOf(value.json_schema).schema, value.schema];
+  return carried.filter(isJsonObject).find(isSchema);
+}
+
+function isSchema(value: JsonObject): boolean {
+  const { type = [], properties, items, enum: values, anyOf, oneOf, allOf, $ref, $schema } = value;
+  const types = textsOf(type).map((word) => word.toLowerCase());
+  const ofSchemas = (list: unknown): boolean => Array.isArray(list) && list.every(isJsonObject);
+  const says =
+    (isJsonObject(properties) && ofSchemas(Object.values(properties))) ||
+    [anyOf, oneOf, allOf].some(ofSchemas) ||
+    [$ref, $schema].some((word) => typeof word === "string") ||
+    (types.length > 0 && (items !== undefined || Array.isArray(values)));
+  return says && types.every(isType);
+}
+
+function isType(word: string): boolean {
+  return TYPES.has(word);
+}
+
+/** A schema of values like this one. A word for a type stands for a value of it: `{"age": "number"}`. */
+function shapeOf(value: unknown, depth = 0): JsonObject {
+  if (depth > DEEPEST) return {};
+  if (Array.isArray(value))
+    return value.length === 0
+      ? { type: "array" }
+      : { type: "array", minItems: 1, items: shapeOf(value[0], depth + 1) };
+  if (isJsonObject(value))
+    return {
+      type: "object",
+      properties: Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [name, shapeOf(member, depth + 1)]),
+      ),
+      required: Object.keys(value),
+      additionalProperties: false,
+    };
+  if (typeof value === "string") return { type: isType(value) && value !== "null" ? value : "string" };
+  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
+  return typeof value === "boolean" ? { type: "boolean" } : {};
+}

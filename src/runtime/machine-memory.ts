@@ -1,0 +1,8 @@
+import { totalmem } from "node:os";
+
+/** How much memory this process may use: what the machine has, or less where its container is bounded. In bytes. */
+export function machineMemory(): number {
+  // Without a bound the runtime says 0, or more than there is.
+  const bound = process.constrainedMemory();
+  return bound > 0 ? Math.min(bound, totalmem()) : totalmem();
+}

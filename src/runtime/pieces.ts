@@ -1,0 +1,26 @@
+/** What is given at a time. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * The bytes as a stream that lets go of them, and tells so, once all were taken or nobody wants more. As the body of a
+ * request, whose `content-length` must be among its headers, it spares the copy that the runtime's client keeps of any
+ * other body until the answer has ended (measured on Bun 1.4.5).
+ */
+export function inPieces(bytes: Uint8Array, onGone: () => void): ReadableStream<Uint8Array> {
+  let left: Uint8Array | undefined = bytes;
+  const letGo = (): void => {
+    left = undefined;
+    onGone();
+  };
+  return new ReadableStream({
+    pull(controller) {
+      if (left === undefined) return;
+      controller.enqueue(left.subarray(0, PIECE_BYTES));
+      left = left.subarray(PIECE_BYTES);
+      if (left.length > 0) return;
+      letGo();
+      controller.close();
+    },
+    cancel: letGo,
+  });
+}

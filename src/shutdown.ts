@@ -1,0 +1,56 @@
+import type { Clock } from "./core/clock.ts";
+import type { Listener } from "./runtime/serve.ts";
+import type { Services } from "./services.ts";
+
+/** Requests under way may take this long once the listener is closed. */
+const DRAIN_MS = 60_000;
+
+/** Calls that are ended then have this long to say so, with what a task that they waited for comes to in that time. */
+const GOODBYE_MS = 6_000;
+
+/** Exit code of a process that a second signal ended. */
+const CUT_SHORT = 130;
+
+/** What a shutdown ends, and how. */
+export interface ShutdownParts {
+  readonly services: Pick<Services, "drain" | "endCalls" | "close">;
+  readonly listener: Pick<Listener, "drain" | "stop">;
+  /** How long a load balancer is given to see that `readyz` says no, before new connections are refused. */
+  readonly delayMs: number;
+  readonly clock: Clock;
+  flush(): void;
+  exit(code: number): void;
+}
+
+/** The signals that end a gateway. */
+export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+/**
+ * What to call with each signal. The first: `readyz` says no; after a SIGTERM everything is served for `delayMs` more,
+ * since it comes from whoever runs the gateway behind a load balancer, and the others from a terminal; then no new
+ * connection is taken, requests end, everything is written, exit 0. The second: now.
+ */
+export function createShutdown(parts: ShutdownParts): (signal: EndSignal) => Promise<void> {
+  const { services, listener, delayMs, clock, flush, exit } = parts;
+  let stopping = false;
+  return async (signal) => {
+    if (stopping) {
+      flush();
+      exit(CUT_SHORT);
+      return;
+    }
+    stopping = true;
+    services.drain();
+    if (signal === "SIGTERM" && delayMs > 0)
+      await new Promise<void>((resolve) => clock.setTimer(delayMs, resolve));
+    const timers = [
+      clock.setTimer(DRAIN_MS, services.endCalls),
+      clock.setTimer(DRAIN_MS + GOODBYE_MS, () => void listener.stop()),
+    ];
+    await listener.drain();
+    for (const timer of timers) timer.cancel();
+    await services.close();
+    flush();
+    exit(0);
+  };
+}

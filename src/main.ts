@@ -7,6 +7,8 @@ import { warningsOf } from "./dangers.ts";
 import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";
 import { greet } from "./greet.ts";
 import { createLog } from "./log.ts";
+import { guardProcess } from "./runtime/descriptor-guard.ts";
+import { warmHttpClient } from "./runtime/fetch.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 import { createShutdown } from "./shutdown.ts";
@@ -50,7 +52,10 @@ async function main(): Promise<void> {
       });
     },
   });
-  const listener = listen(config, services);
+  services.startThreads();
+  await warmHttpClient();
+  const listener = listen(config, services, () => guard.hasRoom());
+  const guard = guardProcess({ listener, clock: systemClock, log });
   services.listensAt(listener.url);
   const shutdown = createShutdown({
     services,
@@ -89,13 +94,14 @@ function checkRuntime(): void {
   }
 }
 
-function listen(config: Config, services: Services): Listener {
+function listen(config: Config, services: Services, hasRoom: () => boolean): Listener {
   try {
     return serve({
       hostname: config.host,
       port: config.port,
       stallSec: DEFAULT_TIMEOUTS.stalledClientMs / 1_000,
       handle: services.app,
+      hasRoom,
     });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

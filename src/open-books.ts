@@ -37,6 +37,8 @@ export interface Books {
   readonly cipher: Cipher;
   /** A secret for one use, the same in every process on the store. */
   secretFor(label: string): string;
+  /** Starts the threads that are needed later. */
+  startThreads(): void;
   /** Waits for what is being written, and lets go of the store. */
   close(): Promise<void>;
 }
@@ -68,7 +70,7 @@ const AUDIT_MS = 60 * 60 * 1000;
 export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, timeouts, isModel, failpoint, kill, onLost, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
-  const { engine, database, executor, auditor } = await openStore({
+  const { engine, database, executor, auditor, startThreads } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
     failpoint,
     writerFailpoint: config.writerFailpoint,
@@ -115,6 +117,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     tokenHash,
     cipher: createCipher(pepper),
     secretFor: (label) => deriveSecret(pepper, label),
+    startThreads,
     async close() {
       auditing.cancel();
       await sweeper.close();

@@ -9,6 +9,7 @@ import { createMediaRunner } from "./gateway/media/job.ts";
 import { taskProvider } from "./gateway/media/provider.ts";
 import type { Offers } from "./offers.ts";
 import type { Books } from "./open-books.ts";
+import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
 import { createEngine, type Engine } from "./tasks/engine.ts";
 import type { ProviderOf } from "./tasks/queue.ts";
@@ -18,6 +19,8 @@ import { createTasks, type Tasks } from "./tasks/tasks.ts";
 export interface OpenTasks {
   readonly tasks: Tasks;
   readonly engine: Engine;
+  /** Starts the threads that are needed later. */
+  startThreads(): void;
 }
 
 /** What tasks are opened with. */
@@ -52,10 +55,12 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
     log: parts.log,
   });
   const memory = createByteBudget(() => settings().memoryBytes);
-  const runner = createMediaRunner({ ...parts, offer: () => offers.current().offer, fetch, memory });
+  const grids = createGridCutter();
+  const offer = () => offers.current().offer;
+  const runner = createMediaRunner({ ...parts, offer, fetch, memory, cutGrid: grids.cut });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const shared = { ...parts, bootId, database, writer, cipher, endings };
   const engine = createEngine({ ...shared, runner, storeEngine: books.engine, settings, providerOf });
   const tasks = createTasks({ ...shared, engine, maxPending: () => settings().pendingPerAccount });
-  return { tasks, engine };
+  return { tasks, engine, startThreads: grids.startThread };
 }

@@ -54,6 +54,11 @@ export interface Services {
   offer(): Offer;
   /** Reads the settings file again. Throws its sentence and keeps what is in force when it cannot be used. */
   reload(): void;
+  /**
+   * Starts the threads that are needed later: none can be started once descriptors have run out. Without it each starts
+   * when it is needed.
+   */
+  startThreads(): void;
   /** Tells where the gateway listens, once it does. */
   listensAt(url: string): void;
   /** From here on `readyz` says no; tasks are still begun, since requests that have come may wait for them. */
@@ -89,11 +94,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
   const assets = await openAssets(parts, books, publicUrl);
-  await openSandbox(parts, offers, books, files);
+  const sandbox = await openSandbox(parts, offers, books, files);
   const token = await adminTokenOf(config, books);
 
   let draining = false;
-  const { tasks, engine } = openTasks({ books, offers, assets, failpoint, clock, random, log });
+  const { tasks, engine, startThreads } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
   const shared = { clock, live, limiter: createLimiter(clock), offer };
@@ -142,6 +147,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       // Tasks may wait for what is served from now on.
       engine.wake();
     },
+    startThreads: () => [books.startThreads, startThreads, sandbox.startThread].forEach((start) => start()),
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
@@ -201,7 +207,7 @@ async function openSandbox(
   offers: Offers,
   { installation, tokenHash }: Books,
   files: readonly Model[],
-): Promise<void> {
+): Promise<{ startThread(): void }> {
   const rule = await createSandboxRule({
     mode: config.sandbox,
     onSqlite: config.databaseUrl === undefined,
@@ -212,7 +218,13 @@ async function openSandbox(
   });
   const modelOf = (id: string, category: Category): Model | undefined =>
     files.find((model) => model.id === id && model.category === category);
-  offers.openSandbox(createSandbox({ clock, hash: tokenHash, modelOf, definitions: PROVIDERS }), rule);
+  const sandbox = createSandbox({ clock, hash: tokenHash, modelOf, definitions: PROVIDERS });
+  offers.openSandbox(sandbox, rule);
+  return {
+    startThread() {
+      if (rule.serves()) sandbox.startThread();
+    },
+  };
 }
 
 function readFailpoint(text: string | undefined): Failpoint {

@@ -37,6 +37,10 @@ export interface LogFields {
   /** The host of a URL that somebody named. */
   readonly host?: string;
   readonly holds?: number;
+  /** Descriptors that the process may have open, that it has, and that are kept from clients. */
+  readonly descriptors?: number;
+  readonly open?: number;
+  readonly kept?: number;
   readonly check?: string;
 }
 

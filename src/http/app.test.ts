@@ -21,6 +21,8 @@ const DEAD = {
 const ADMIN = "adm-0123456789abcdef";
 const CALLER = { keyId: "key_1", accountId: "acct_1", models: null };
 
+const CONNECTION = { keepOpen: () => {}, limitIdle: () => {}, limitStall: () => {}, hasRoom: () => true };
+
 function open(more: Partial<EdgeServices> = {}) {
   const lines: LogFields[] = [];
   const note = (_: string, fields: LogFields = {}): void => void lines.push(fields);
@@ -58,11 +60,7 @@ function open(more: Partial<EdgeServices> = {}) {
     log: { info: note, warn: note, error: note },
   });
   const send = (path: string, init: RequestInit = {}): Promise<Response> =>
-    app(new Request(`http://gateway${path}`, init), {
-      keepOpen: () => {},
-      limitIdle: () => {},
-      limitStall: () => {},
-    });
+    app(new Request(`http://gateway${path}`, init), CONNECTION);
   return { send, app, lines, asked, tokens };
 }
 
@@ -354,17 +352,9 @@ describe("targets", () => {
       headers: new Headers(),
       signal: new AbortController().signal,
     };
-    const relative = await app(odd as unknown as Request, {
-      keepOpen: () => {},
-      limitIdle: () => {},
-      limitStall: () => {},
-    });
+    const relative = await app(odd as unknown as Request, CONNECTION);
     const twoHosts = { ...odd, url: "http://a/healthz", headers: new Headers({ host: "a, b" }) };
-    const ambiguous = await app(twoHosts as unknown as Request, {
-      keepOpen: () => {},
-      limitIdle: () => {},
-      limitStall: () => {},
-    });
+    const ambiguous = await app(twoHosts as unknown as Request, CONNECTION);
     expect([relative.status, ambiguous.status]).toEqual([400, 400]);
   });
 });

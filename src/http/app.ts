@@ -52,6 +52,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
         at: (route) => (at = route),
         run: async (route, params) => {
           at = route;
+          if (route.access === "key" && !connection.hasRoom()) throw outOfRoom();
           const caller = await authenticate(services, route.access, request);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
           // Clients of the interface may add to a query what is their own; an operator's filters are meant.
@@ -102,6 +103,14 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
+}
+
+/** It ends the connection, so that somebody else can have it. */
+function outOfRoom(): GatewayError {
+  return new GatewayError("overloaded_error", "The gateway has as many connections as it can. Try again.", {
+    retryAfterSec: 2,
+    headers: { connection: "close" },
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Engine } from "../db/engine.ts";
 import { openUnhurried } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
-import { openThread } from "../runtime/worker.ts";
+import { createStandby, type Standby } from "../runtime/worker.ts";
 import { type Check, checkBooks, type Findings } from "./audit-checks.ts";
 import type { AuditRequest } from "./audit-request.ts";
 import type { Writer } from "./writer.ts";
@@ -64,23 +64,9 @@ export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts
   };
 }
 
-/** Audits a database file on a thread of its own, which ends with the audit. */
-export function sqliteAuditor(databaseFile: string): Auditor {
-  return (request) =>
-    new Promise((resolve, reject) => {
-      const thread = openThread<AuditRequest, Findings>(
-        new URL("./audit-thread.ts", import.meta.url),
-        databaseFile,
-        {
-          onMessage(findings) {
-            thread.stop();
-            resolve(findings);
-          },
-          onClose: (reason) => reject(new Error(`The audit's thread ended: ${reason}`)),
-        },
-      );
-      thread.post(request);
-    });
+/** Audits a database file on threads of their own. */
+export function createAuditThreads(databaseFile: string): Standby<AuditRequest, Findings> {
+  return createStandby(new URL("./audit-thread.ts", import.meta.url), databaseFile);
 }
 
 /** Audits a PostgreSQL database, over a connection of its own that is closed with the audit. */

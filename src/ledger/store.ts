@@ -5,7 +5,7 @@ import { migrate } from "../db/migrate.ts";
 import { openUnhurried, openPostgres } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
 import { kyselyOver, openForReading, openForWriting } from "../db/sqlite.ts";
-import { type Auditor, postgresAuditor, sqliteAuditor } from "./audit.ts";
+import { type Auditor, createAuditThreads, postgresAuditor } from "./audit.ts";
 import { createPostgresExecutor } from "./postgres-executor.ts";
 import { createSqliteExecutor } from "./sqlite-executor.ts";
 import type { Executor } from "./writer.ts";
@@ -16,6 +16,8 @@ export interface Store {
   readonly database: Database;
   readonly executor: Executor;
   readonly auditor: Auditor;
+  /** Starts the threads that are needed later, beside that of the writer. */
+  startThreads(): void;
 }
 
 /** What a store is opened with. */
@@ -42,6 +44,7 @@ export async function openStore({
 }: StoreSettings): Promise<Store> {
   if ("file" in place) {
     await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
+    const auditThreads = createAuditThreads(place.file);
     return {
       engine: "sqlite",
       database: openForReading(place.file),
@@ -49,7 +52,8 @@ export async function openStore({
         { databaseFile: place.file, failpoint: writerFailpoint ?? null },
         onLost,
       ),
-      auditor: sqliteAuditor(place.file),
+      auditor: (request) => auditThreads.run(request),
+      startThreads: () => auditThreads.standBy(),
     };
   }
   await migrating(openUnhurried(place.url), "postgres", failpoint);
@@ -61,6 +65,7 @@ export async function openStore({
       writerFailpoint === undefined ? noFailpoint : parseFailpoint(writerFailpoint, kill),
     ),
     auditor: postgresAuditor(place.url),
+    startThreads: () => {},
   };
 }
 

@@ -1,3 +1,5 @@
+import { withDescriptor } from "./descriptors.ts";
+
 /** A request that goes out once, as it is: no redirect is followed, no time limit but the signal's. */
 export interface OutboundRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -16,6 +18,27 @@ export interface StreamedRequest extends Omit<OutboundRequest, "body"> {
 
 /** The runtime's HTTP client. Only the guarded calls may use it. */
 export function fetchOnce(url: string, request: OutboundRequest | StreamedRequest): Promise<Response> {
+  // A stream can be read only once.
+  return request.body instanceof ReadableStream
+    ? send(url, request)
+    : withDescriptor(() => send(url, request));
+}
+
+/**
+ * Has the HTTP client start its thread and read the machine's certificates, by a call that comes to nothing. Measured on
+ * Bun 1.4.5: without a free descriptor at the first call the runtime ends the process, and without one at the first call
+ * by TLS it goes on without the certificates, for good.
+ */
+export async function warmHttpClient(): Promise<void> {
+  // Nobody may listen at port 1 without being root; whoever answers is not understood.
+  const signal = AbortSignal.timeout(WARM_MS);
+  await send("https://127.0.0.1:1/", { method: "GET", headers: {}, signal }).catch(() => undefined);
+}
+
+/** What the call above may take at the most. */
+const WARM_MS = 1_000;
+
+function send(url: string, request: OutboundRequest | StreamedRequest): Promise<Response> {
   return fetch(url, {
     method: request.method,
     headers: request.headers,

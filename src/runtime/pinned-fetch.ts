@@ -1,3 +1,5 @@
+import { withDescriptor } from "./descriptors.ts";
+
 /** A GET to an address that was checked, for a name that stays what it was. */
 export interface PinnedRequest {
   /** http or https, with the name that was asked for; only its path and query go to the server. */
@@ -36,7 +38,8 @@ export function createPinnedFetch({ authorities }: PinOptions = {}): PinnedFetch
     const isName = url.hostname !== host;
     const sent = new Headers(headers);
     sent.set("host", url.host);
-    return fetch(`${url.protocol}//${host}${port}${url.pathname}${url.search}`, {
+    const target = `${url.protocol}//${host}${port}${url.pathname}${url.search}`;
+    const init = {
       method: "GET",
       headers: sent,
       signal,
@@ -50,6 +53,7 @@ export function createPinnedFetch({ authorities }: PinOptions = {}): PinnedFetch
         ...(isName ? { serverName: url.hostname.replace(/\.$/, "") } : {}),
         ...(authorities === undefined ? {} : { ca: authorities }),
       },
-    } as BunFetchRequestInit);
+    } as BunFetchRequestInit;
+    return withDescriptor(() => fetch(target, init));
   };
 }

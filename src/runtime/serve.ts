@@ -9,13 +9,21 @@ export interface Connection {
    * sends no next request for as long. Of files that is always so.
    */
   limitStall(): void;
+  /** Whether the process has room for a request more, which is then counted. */
+  hasRoom(): boolean;
 }
 
 /** A listening server. */
 export interface Listener {
   readonly port: number;
   readonly url: string;
-  /** Takes no new connection; resolves when the requests under way have ended. */
+  /** Closes connections without a request under way, but for those that have not sent one yet; tells how many. */
+  closeIdle(): number;
+  /** Takes no new connection until `resume`; requests under way go on, and their connections end with them. */
+  pause(): void;
+  /** Listens again; false where it cannot. */
+  resume(): boolean;
+  /** Takes no new connection for good; resolves when the requests under way have ended. */
   drain(): Promise<void>;
   /** Ends every connection now. */
   stop(): Promise<void>;
@@ -28,6 +36,8 @@ export interface ServeOptions {
   /** So long a client may take nothing of an answer that the runtime sends by itself. It looks every 4 s. */
   readonly stallSec: number;
   handle(request: Request, connection: Connection): Response | Promise<Response>;
+  /** Whether the process has room for a request more, which is then counted; absent: always. */
+  readonly hasRoom?: () => boolean;
 }
 
 /** The longest idle time that the runtime allows; a request lifts it for itself by `keepOpen`. */
@@ -41,8 +51,55 @@ const IDLE_SEC = 255;
 const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** Starts an HTTP server. Throws an error with code `EADDRINUSE` when the port is taken. */
-export function serve({ hostname, port, stallSec, handle }: ServeOptions): Listener {
-  const server = Bun.serve({
+export function serve(options: ServeOptions): Listener {
+  const { hostname } = options;
+  let server: Bun.Server<undefined> | undefined = listen(options, options.port);
+  const port = server.port ?? options.port;
+  /** Those that take no connection any more, but still answer requests. */
+  const ending = new Map<Bun.Server<undefined>, Promise<void>>();
+  let isOver = false;
+
+  const pause = (): void => {
+    const closing = server;
+    if (closing === undefined) return;
+    server = undefined;
+    ending.set(
+      closing,
+      closing.stop().finally(() => ending.delete(closing)),
+    );
+  };
+  return {
+    port,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`,
+    closeIdle: () => server?.closeIdleConnections() ?? 0,
+    pause,
+    resume() {
+      if (isOver) return false;
+      try {
+        server ??= listen(options, port);
+      } catch {
+        return false;
+      }
+      return true;
+    },
+    async drain() {
+      isOver = true;
+      pause();
+      await Promise.all(ending.values());
+    },
+    async stop() {
+      isOver = true;
+      pause();
+      await Promise.all([...ending.keys()].map((each) => each.stop(true)));
+    },
+  };
+}
+
+function listen(
+  { hostname, stallSec, handle, hasRoom = () => true }: ServeOptions,
+  port: number,
+): Bun.Server<undefined> {
+  return Bun.serve({
     hostname,
     port,
     maxRequestBodySize: MAX_BODY_BYTES,
@@ -57,17 +114,12 @@ export function serve({ hostname, port, stallSec, handle }: ServeOptions): Liste
         keepOpen: () => bun.timeout(request, 0),
         limitIdle: () => bun.timeout(request, IDLE_SEC),
         limitStall: () => bun.timeout(request, stallSec),
+        hasRoom,
       });
     },
     // What a handler throws it answers by itself. A file that was removed before its first byte was sent ends here.
     error: ({ code }) => new Response(null, { status: code === "ENOENT" ? 404 : 500 }),
   });
-  return {
-    port: server.port ?? port,
-    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${server.port ?? port}`,
-    drain: () => server.stop(),
-    stop: () => server.stop(true),
-  };
 }
 
 /**

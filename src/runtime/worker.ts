@@ -1,3 +1,5 @@
+import { ensureDescriptors } from "./descriptors.ts";
+
 /** A thread that takes messages and sends messages back. */
 export interface Thread<Message> {
   /** Sends a message. The memory of `moved` goes to the thread and is empty here afterwards; all else is copied. */
@@ -13,15 +15,19 @@ export interface ThreadEvents<Answer> {
   onClose(reason: string): void;
 }
 
+/** What a thread opens at its start, with room to spare. */
+const DESCRIPTORS_OF_THREAD = 8;
+
 /**
  * Starts the module at `file` as a thread. `settings` reach it as the argument of its `serveThread` set-up;
- * messages are copied, so they must be plain data.
+ * messages are copied, so they must be plain data. Throws where there is no descriptor left for it.
  */
 export function openThread<Message, Answer>(
   file: URL,
   settings: unknown,
   events: ThreadEvents<Answer>,
 ): Thread<Message> {
+  ensureDescriptors(DESCRIPTORS_OF_THREAD);
   const worker = new Worker(file.href);
   let reason = "it was stopped";
   worker.addEventListener("message", (event: MessageEvent<Answer>) => events.onMessage(event.data));
@@ -33,6 +39,68 @@ export function openThread<Message, Answer>(
   return {
     post: (message, moved = []) => worker.postMessage(message, [...moved]),
     stop: () => worker.terminate(),
+  };
+}
+
+/** Threads for one piece of work each, which end with it and with all the memory that it took. */
+export interface Standby<Message, Answer> {
+  /**
+   * From now on one that has started always stands by: starting one takes descriptors, which may have run out by the time
+   * that it is needed. Throws where there are none now.
+   */
+  standBy(): void;
+  /** Has a thread do the work. Rejects when the thread ends before it has answered. */
+  run(message: Message, moved?: readonly ArrayBuffer[]): Promise<Answer>;
+}
+
+interface Worked<Message, Answer> {
+  readonly thread: Thread<Message>;
+  work?: { resolve(answer: Answer): void; reject(error: Error): void };
+}
+
+/** Threads of the module at `file`, which starts with `settings`. Without a call of `standBy` each starts with its work. */
+export function createStandby<Message, Answer>(file: URL, settings: unknown): Standby<Message, Answer> {
+  let standsBy = false;
+  let ready: Worked<Message, Answer> | undefined;
+
+  const open = (): Worked<Message, Answer> => {
+    const opened: Worked<Message, Answer> = {
+      thread: openThread<Message, Answer>(file, settings, {
+        onMessage(answer) {
+          opened.work?.resolve(answer);
+          opened.thread.stop();
+        },
+        onClose(reason) {
+          if (ready === opened) ready = undefined;
+          opened.work?.reject(new Error(`The thread ended: ${reason}`));
+        },
+      }),
+    };
+    return opened;
+  };
+  const replace = (): void => {
+    if (!standsBy) return;
+    try {
+      ready ??= open();
+    } catch {
+      // Descriptors have run out: the next piece of work tries again.
+    }
+  };
+
+  return {
+    standBy() {
+      standsBy = true;
+      ready ??= open();
+    },
+    run(message, moved = []) {
+      const answer = new Promise<Answer>((resolve, reject) => {
+        const working = ready ?? open();
+        ready = undefined;
+        working.work = { resolve, reject };
+        working.thread.post(message, moved);
+      });
+      return answer.finally(replace);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatStream } from "../upstream/chat-bytes.ts";
@@ -73,6 +73,35 @@ test.skipIf(Bun.which("curl") === null)(
       .split("\n")
       .filter((line) => line.includes("/admin/v1/keys"));
     expect((await paste(command, { SWITCHYARD_ADMIN_TOKEN: token })).key).toMatch(/^sk-\w+$/);
+  },
+);
+
+// Only Linux tells of the threads of a process.
+test.skipIf(!existsSync("/proc/self/task"))(
+  "every thread has started when it listens: what is asked later starts none but for those that took their work's place",
+  async () => {
+    const gateway = start({ SWITCHYARD_ADMIN_TOKEN: "adm-0123456789abcdef" });
+    const url = await greeted(gateway);
+    const tasks = `/proc/${gateway.child.pid}/task`;
+    const names = (): string[] =>
+      readdirSync(tasks).flatMap((thread) => {
+        try {
+          return [readFileSync(join(tasks, thread, "comm"), "utf8").trim()];
+        } catch {
+          return []; // It has ended since.
+        }
+      });
+    const workers = (): number => names().filter((name) => name === "Worker").length;
+    // The writer, the audit, the sandbox's studio, the cutter of grids; what they start has their name for a moment.
+    while (workers() !== 4) await Bun.sleep(20);
+    expect(names()).toContain("HTTP Client");
+    await fetch(`${url}/admin/v1/audit`, { headers: { authorization: "Bearer adm-0123456789abcdef" } });
+    const image = await fetch(`${url}/api/v1/images/generations`, {
+      ...request(keyOf(gateway)),
+      body: JSON.stringify({ model: "alibaba/qwen-image-2.0", prompt: "A fox", size: "512*512" }),
+    });
+    expect(image.status).toBe(200);
+    while (workers() !== 4) await Bun.sleep(20);
   },
 );
 

@@ -27,9 +27,18 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs. */
-export function startProcess(environment: Readonly<Record<string, string>>): GatewayProcess {
-  const child = spawn(process.execPath, ["--no-install", "--no-env-file", join(ROOT, "src/main.ts")], {
+/**
+ * Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs; with no more descriptors
+ * than are said.
+ */
+export function startProcess(
+  environment: Readonly<Record<string, string>>,
+  { descriptors }: { readonly descriptors?: number } = {},
+): GatewayProcess {
+  const command = [process.execPath, "--no-install", "--no-env-file", join(ROOT, "src/main.ts")];
+  const limited = ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...command];
+  const [program = "", ...args] = descriptors === undefined ? command : limited;
+  const child = spawn(program, args, {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? "",

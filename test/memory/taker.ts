@@ -40,7 +40,7 @@ const take = (place: number) =>
       fetch,
       texts: createLongTexts(),
       memory: memory.open(),
-      cutGrid: createGridCutter(),
+      cutGrid: createGridCutter().cut,
       ownHosts: [],
       clock,
       random,

@@ -15,6 +15,7 @@ import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
 import { homeOf, jobNote } from "./job-home.ts";
+import { createGridCutter } from "../../runtime/images/grid-cutter.ts";
 import { createMediaRunner } from "./job.ts";
 
 const SINGAPORE = "https://dashscope-intl.aliyuncs.com/api/v1";
@@ -107,6 +108,7 @@ test("a video that runs when the address of its provider is changed is made to i
     fetch: (_url, _options, take) =>
       take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),
     memory: createByteBudget(() => 1),
+    cutGrid: createGridCutter().cut,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,

@@ -30,6 +30,7 @@ import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { TaskOutcome } from "../../tasks/runner.ts";
+import { createGridCutter } from "../../runtime/images/grid-cutter.ts";
 import { createMediaRunner } from "./job.ts";
 
 const IMAGE_MODEL = mediaModel("image", { prices: { image: 0.035 } });
@@ -96,6 +97,7 @@ function scene(
       return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
     memory,
+    cutGrid: createGridCutter().cut,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     failpoint: noFailpoint,

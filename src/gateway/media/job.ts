@@ -10,7 +10,7 @@ import { upstreamIdFor } from "../../core/upstream-id.ts";
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { MediaCall, MediaDone } from "../../providers/media.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
-import { createGridCutter, type GridCutter } from "../../runtime/images/grid-cutter.ts";
+import type { GridCutter } from "../../runtime/images/grid-cutter.ts";
 import { CLIENT_GONE } from "../../tasks/run-end.ts";
 import { type TaskOutcome, type TaskRun, type TaskRunner, TaskStop } from "../../tasks/runner.ts";
 import type { Offer } from "../offer.ts";
@@ -35,6 +35,7 @@ export interface MediaRunnerParts {
   readonly fetch: GuardedFetch;
   /** What all runs of this process may hold whole in memory. */
   readonly memory: ByteBudget;
+  readonly cutGrid: GridCutter["cut"];
   readonly clock: Clock;
   readonly random: Random;
   readonly failpoint: Failpoint;
@@ -55,9 +56,8 @@ const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
 /** The work of images and videos: at the provider that the task was claimed for, from wherever an earlier run left it. */
 export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
-  const cutGrid = createGridCutter();
   return async (run) => {
-    const job = openJob({ ...parts, cutGrid }, run);
+    const job = openJob(parts, run);
     if (job === undefined) {
       const { kind, id, requestId, model, provider } = run;
       parts.log.error("a task has nobody to do it any more", {
@@ -79,11 +79,10 @@ export function createMediaRunner(parts: MediaRunnerParts): TaskRunner {
 }
 
 /** What all runs are done with. */
-type JobParts = MediaRunnerParts & { readonly cutGrid: GridCutter };
 
 /** One run with all that it is done with. */
 interface Job {
-  readonly parts: JobParts;
+  readonly parts: MediaRunnerParts;
   readonly run: TaskRun;
   readonly payload: MediaPayload;
   readonly model: MediaModel;
@@ -99,7 +98,7 @@ interface Job {
   firstByteAtMs: number | null;
 }
 
-function openJob(parts: JobParts, run: TaskRun): Job | undefined {
+function openJob(parts: MediaRunnerParts, run: TaskRun): Job | undefined {
   const payload = readMediaPayload(run.payload);
   const offer = parts.offer();
   const isOfRun = (found: Model): found is MediaModel =>

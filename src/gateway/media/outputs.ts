@@ -29,7 +29,7 @@ export interface OutputParts {
   readonly texts: Pick<LongTexts, "decode">;
   /** What must be whole in memory is held on this account. */
   readonly memory: ByteAccount;
-  readonly cutGrid: GridCutter;
+  readonly cutGrid: GridCutter["cut"];
   /** Hosts of the provider itself, which need not be public where the provider is not. */
   readonly ownHosts: readonly string[];
   readonly clock: Clock;

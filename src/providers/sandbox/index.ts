@@ -70,6 +70,8 @@ function entryOf(provider: string): string {
 export interface Sandbox {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
+  /** Starts the thread that draws, which else starts with the first order. */
+  startThread(): void;
 }
 
 /**
@@ -105,6 +107,7 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
       definitions.flatMap(({ id, language }) => (language === undefined ? [] : [entry(id, language)])),
     ),
     mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia({ clock, studio, modelOf })]]),
+    startThread: studio.startThread,
   };
 }
 

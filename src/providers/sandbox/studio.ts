@@ -3,15 +3,17 @@ import { openThread, type Thread } from "../../runtime/worker.ts";
 import type { VideoOrder, ImageOrder } from "./image-order.ts";
 import type { StudioAnswer, StudioOrder } from "./studio-thread.ts";
 
-/** Where images and videos are made, one after the other, on a thread that is there while there is work. */
+/** Where images and videos are made, one after the other, on a thread of its own. */
 export interface Studio {
+  /** From now on a thread that has started always stands by. Without it one starts with work, and ends without. */
+  startThread(): void;
   /** The bytes of an image. Rejects with the signal's reason when that comes first. */
   draw(order: ImageOrder, signal: AbortSignal): Promise<Uint8Array>;
   /** The bytes of a video. */
   video(order: VideoOrder, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** The thread is kept for so long without work: what it has loaded and compiled costs memory, and time to do again. */
+/** A thread is kept for so long after its work: what it has loaded and compiled costs memory, and time to do again. */
 const IDLE_MS = 10_000;
 
 interface Waiting {
@@ -21,12 +23,13 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A studio whose thread starts with its first order. */
+/** A studio without a thread. */
 export function openStudio(clock: Clock): Studio {
   const queue: Waiting[] = [];
   let current: Waiting | undefined;
   let thread: Thread<StudioOrder> | undefined;
   let idle: Timer | undefined;
+  let standsBy = false;
 
   const start = (): Thread<StudioOrder> => {
     const opened: Thread<StudioOrder> = openThread<StudioOrder, StudioAnswer>(
@@ -58,37 +61,70 @@ export function openStudio(clock: Clock): Studio {
     do current = queue.shift();
     while (current?.signal.aborted === true);
     idle?.cancel();
-    if (current !== undefined) (thread ??= start()).post(current.order);
-    else
-      idle = clock.setTimer(IDLE_MS, () => {
-        thread?.stop();
-        thread = undefined;
-      });
+    if (current !== undefined) give(current);
+    else idle = clock.setTimer(IDLE_MS, rest);
+  };
+
+  const give = (waiting: Waiting): void => {
+    try {
+      (thread ??= start()).post(waiting.order);
+    } catch (error) {
+      current = undefined;
+      waiting.reject(error as Error);
+      next();
+    }
+  };
+
+  /** The memory that the work took goes with its thread. */
+  const rest = (): void => {
+    thread?.stop();
+    thread = undefined;
+    if (!standsBy) return;
+    try {
+      thread = start();
+    } catch {
+      // Descriptors have run out: the next order tries again.
+    }
   };
 
   const enqueue = (order: StudioOrder, signal: AbortSignal): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const leave = (): void => reject(signal.reason as Error);
-      signal.addEventListener("abort", leave, { once: true });
-      const done = (): void => signal.removeEventListener("abort", leave);
-      queue.push({
-        order,
-        signal,
-        resolve(bytes) {
-          done();
-          resolve(bytes);
-        },
-        reject(error) {
-          done();
-          reject(error);
-        },
-      });
+    waitFor(order, signal, (waiting) => {
+      queue.push(waiting);
       next();
     });
 
   return {
+    startThread() {
+      standsBy = true;
+      thread ??= start();
+    },
     draw: (order, signal) => enqueue({ kind: "image", order }, signal),
     video: (order, signal) => enqueue({ kind: "video", order }, signal),
   };
+}
+
+/** The bytes of an order that `enqueue` is given, unless its signal comes first. */
+function waitFor(
+  order: StudioOrder,
+  signal: AbortSignal,
+  enqueue: (waiting: Waiting) => void,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const leave = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", leave, { once: true });
+    const done = (): void => signal.removeEventListener("abort", leave);
+    enqueue({
+      order,
+      signal,
+      resolve(bytes) {
+        done();
+        resolve(bytes);
+      },
+      reject(error) {
+        done();
+        reject(error);
+      },
+    });
+  });
 }

@@ -4,7 +4,7 @@ import { encodePng } from "./encode-png.ts";
 import { createGridCutter } from "./grid-cutter.ts";
 import type { Pixels } from "./pixels.ts";
 
-const cut = createGridCutter();
+const { cut } = createGridCutter();
 
 /** An image whose every pixel says where it stood. */
 function chart(width: number, height: number): Pixels {

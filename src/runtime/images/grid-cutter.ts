@@ -1,35 +1,34 @@
-import { openThread } from "../worker.ts";
+import { createStandby } from "../worker.ts";
 import type { Grid } from "./cut-grid.ts";
 import type { GridAnswer, GridOrder } from "./grid-thread.ts";
 
-/**
- * Cuts a file of several images into a file for each, as `cutGrid` does, off the main thread. The file's memory goes
- * there: it is empty afterwards.
- */
-export type GridCutter = (file: Uint8Array, grid: Grid) => Promise<readonly Uint8Array[]>;
+/** Cuts grids of images off the main thread. */
+export interface GridCutter {
+  /** Cuts a file of several images into a file for each, as `cutGrid` does. The file's memory goes there: it is empty afterwards. */
+  cut(file: Uint8Array, grid: Grid): Promise<readonly Uint8Array[]>;
+  /** Starts the thread, which else starts with the first grid. */
+  startThread(): void;
+}
 
 /** A cutter of one grid at a time, on a thread that is there for as long as it takes: a large image needs much memory. */
 export function createGridCutter(): GridCutter {
+  const threads = createStandby<GridOrder, GridAnswer>(new URL("./grid-thread.ts", import.meta.url), null);
   let last: Promise<unknown> = Promise.resolve();
-  return (file, grid) => {
-    const cut = last.then(() => onThread({ file: ownMemoryOf(file), grid }));
-    last = cut.catch(() => {});
-    return cut;
-  };
-}
 
-function onThread(order: GridOrder): Promise<readonly Uint8Array[]> {
-  return new Promise((resolve, reject) => {
-    const thread = openThread<GridOrder, GridAnswer>(new URL("./grid-thread.ts", import.meta.url), null, {
-      onMessage(answer) {
-        if ("files" in answer) resolve(answer.files);
-        else reject(new Error(`A grid of images could not be cut: ${answer.problem}.`));
-        thread.stop();
-      },
-      onClose: (reason) => reject(new Error(`The thread that cuts grids ended: ${reason}`)),
-    });
-    thread.post(order, [order.file.buffer]);
-  });
+  const cutNow = async (file: Uint8Array, grid: Grid): Promise<readonly Uint8Array[]> => {
+    const order = { file: ownMemoryOf(file), grid };
+    const answer = await threads.run(order, [order.file.buffer]);
+    if ("files" in answer) return answer.files;
+    throw new Error(`A grid of images could not be cut: ${answer.problem}.`);
+  };
+  return {
+    cut(file, grid) {
+      const cut = last.then(() => cutNow(file, grid));
+      last = cut.catch(() => {});
+      return cut;
+    },
+    startThread: () => threads.standBy(),
+  };
 }
 
 /** Copied only where the file is a part of something larger. */

@@ -19,6 +19,8 @@ export interface GatewayForm {
 export interface Gateway extends Child {
   readonly url: string;
   readonly key: string;
+  /** Another key to the same account. */
+  newKey(): Promise<string>;
   /** The account's balance in credits, once nothing is held any more. */
   balance(): Promise<number>;
 }
@@ -59,7 +61,9 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
   const admin = createAdmin(url, token);
   const { id } = await admin<{ id: string }>("POST", "/accounts", { name: "benchmark" });
   await admin("POST", `/accounts/${id}/credits`, { amount: GRANT, reason: "benchmark" });
-  const { key } = await admin<{ key: string }>("POST", "/keys", { account_id: id, name: "benchmark" });
+  const newKey = async (): Promise<string> =>
+    (await admin<{ key: string }>("POST", "/keys", { account_id: id, name: "benchmark" })).key;
+  const key = await newKey();
   const account = () => admin<{ balance: number; held: number }>("GET", `/accounts/${id}`);
   const balance = async () => {
     const deadline = performance.now() + SETTLE_MS;
@@ -69,7 +73,7 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
       await Bun.sleep(POLL_MS);
     }
   };
-  return { ...child, url, key, balance };
+  return { ...child, url, key, newKey, balance };
 }
 
 async function ready(child: Child, url: string, log: string): Promise<void> {

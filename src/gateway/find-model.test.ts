@@ -145,14 +145,30 @@ test("a model that is served elsewhere is told of with where", () => {
   expect(refusalOf(GPT.id, "video").message).toEndWith("It is served at /api/v1/chat/completions.");
 });
 
-test("a model that the key may not use is told of as that, served or not", () => {
-  for (const { id } of [CLAUDE, DEAD, WAN]) {
-    expect(refusalOf(id, CHAT, caller(GPT.id))).toEqual({
-      code: "model_not_allowed",
-      message: `This API key may not use the model ${id}.`,
-    });
-  }
-  expect(refusalOf("fast", CHAT, caller()).code).toBe("model_not_allowed");
+describe("a model that the key may not use is told of as that, served or not,", () => {
+  const told = (id: string, endpoint: Endpoint, ...allowed: readonly string[]) => {
+    const { code, message } = refusalOf(id, endpoint, caller(...allowed));
+    expect(code).toBe("model_not_allowed");
+    expect(message).toStartWith(`This API key may not use the model ${id}. `);
+    return message.slice(`This API key may not use the model ${id}. `.length);
+  };
+
+  test("with those that it may use at this endpoint, the first three where there are more", () => {
+    for (const { id } of [CLAUDE, DEAD, WAN])
+      expect(told(id, CHAT, GPT.id, PAINTER.id)).toBe(`It may use ${GPT.id}.`);
+    expect(told(DEAD.id, CHAT, GPT.id, GEMINI.id, CLAUDE.id)).toBe(
+      `It may use ${GPT.id}, ${CLAUDE.id} and ${GEMINI.id}.`,
+    );
+    expect(told(DEAD.id, CHAT, GPT.id, GEMINI.id, CLAUDE.id, OURS.id)).toBe(
+      `Among others it may use ${GPT.id}, ${CLAUDE.id} and ${GEMINI.id}.`,
+    );
+    expect(told(DEAD.id, "image", GPT.id, PAINTER.id)).toBe(`It may use ${PAINTER.id}.`);
+  });
+
+  test("with where they are listed, if it may use none there", () => {
+    expect(told(CLAUDE.id, CHAT, WAN.id, DEAD.id)).toBe(LISTED);
+    expect(refusalOf("fast", CHAT, caller()).message).toEndWith(LISTED);
+  });
 });
 
 describe("a model that no live provider serves", () => {

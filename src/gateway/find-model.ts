@@ -71,8 +71,7 @@ export function resolveId(
       `The name ${quoted(name)} could be ${listed(named.ids, "or")}. Say which of them is meant.`,
     );
   }
-  if (!mayUse(caller, id))
-    throw refusal("model_not_allowed", `This API key may not use the model ${id}.`, {}, kind);
+  if (!mayUse(caller, id)) throw notAllowed(catalog, caller, id, endpoint, kind);
   return {
     id,
     warnings: named.isAlias ? [`model: the name is an alias, and ${id} serves.`] : NO_WARNINGS,
@@ -141,6 +140,35 @@ function canServe({ language, media }: ProviderDefinition, endpoint: Endpoint): 
   return language !== undefined && servedBy(endpoint, language.protocol) !== undefined;
 }
 
+/** The refusal of a model that is not of the key's list: it names those of the list that are served at this endpoint. */
+function notAllowed(
+  catalog: Catalog,
+  caller: Caller,
+  id: string,
+  endpoint?: Endpoint,
+  kind?: ErrorKind,
+): GatewayError {
+  const ids = usableIds(catalog, caller, endpoint);
+  const named = listed(ids.slice(0, PROPOSED), "and");
+  const instead = ids.length > PROPOSED ? `Among others it may use ${named}.` : `It may use ${named}.`;
+  return refusal(
+    "model_not_allowed",
+    `This API key may not use the model ${id}. ${named === "" ? LIST_HINT : instead}`,
+    {},
+    kind,
+  );
+}
+
+/** The ids of the models that a key may use and that are served at this endpoint, or at any. */
+function usableIds(catalog: Catalog, caller: Caller, endpoint?: Endpoint): readonly string[] {
+  const models = catalog.models.filter(
+    (model) => mayUse(caller, model.id) && (endpoint === undefined || isServedAt(model, endpoint)),
+  );
+  return [...new Set(models.map(({ id }) => id))];
+}
+
+const LIST_HINT = "GET /api/v1/models lists those that this key may use.";
+
 function unknown(
   catalog: Catalog,
   caller: Caller,
@@ -148,14 +176,11 @@ function unknown(
   endpoint?: Endpoint,
   kind?: ErrorKind,
 ): GatewayError {
-  const ids = catalog.models
-    .filter((model) => mayUse(caller, model.id) && (endpoint === undefined || isServedAt(model, endpoint)))
-    .map(({ id }) => id);
-  const near = nearest(name, ids);
+  const near = nearest(name, usableIds(catalog, caller, endpoint));
   const proposed = near.length === 0 ? "" : ` Did you mean ${listed(near, "or")}?`;
   return refusal(
     "model_not_found",
-    `There is no model ${quoted(name)}.${proposed} GET /api/v1/models lists those that this key may use.`,
+    `There is no model ${quoted(name)}.${proposed} ${LIST_HINT}`,
     {},
     kind,
   );
@@ -180,7 +205,7 @@ function nearest(name: string, ids: readonly string[]): readonly string[] {
     // Lengths alone tell most of them apart, so that many models cost little.
     return Math.abs(like.length - asked.length) > most ? Infinity : editDistance(asked, like);
   };
-  return [...new Set(ids)]
+  return ids
     .map((id) => ({ id, distance: distanceTo(id) }))
     .filter(({ distance }) => distance <= most)
     .sort((a, b) => a.distance - b.distance)

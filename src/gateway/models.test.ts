@@ -56,7 +56,9 @@ test("a key sees what it may use, and is told of the rest that it may not", () =
   expect(ids(all)).toEqual(["image/a/both", "language/a/both", "image/a/b/edit"]);
   expect(ids(one)).toEqual(["image/a/b/edit"]);
   expect(find("a/b/edit", undefined, one)).toBe("image");
-  expect(() => find("a/both", undefined, one)).toThrow("This API key may not use the model a/both.");
+  expect(() => find("a/both", undefined, one)).toThrow(
+    "This API key may not use the model a/both. It may use a/b/edit.",
+  );
   expect(() => find("a/bot", undefined, one)).toThrow('There is no model "a/bot". GET');
   expect(() => find("a/bot")).toThrow('There is no model "a/bot". Did you mean a/both? GET');
 });

@@ -106,7 +106,7 @@ test("a key is shown once, restricted to models, renamed and revoked", async () 
     type: "invalid_request_error",
     param: "model",
     code: "model_not_allowed",
-    message: "This API key may not use the model openai/gpt-5.6-luna.",
+    message: "This API key may not use the model openai/gpt-5.6-luna. It may use openai/gpt-5.6-sol.",
   });
   expect((await gateway.admin("PATCH", `/keys/${id}`, { models: null, name: "all" })).json).toMatchObject({
     name: "all",

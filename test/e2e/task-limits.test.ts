@@ -111,7 +111,8 @@ test("a key of some models is told of no other", async () => {
   const { json: key } = await gateway.admin("POST", "/keys", request);
   const headers = { ...WAITING, authorization: `Bearer ${key.key}` };
   const { status, message } = await told(await station.post("image", {}, headers));
-  expect([status, message]).toEqual([400, "This API key may not use the model alibaba/qwen-image-2.0."]);
+  const words = "This API key may not use the model alibaba/qwen-image-2.0. It may use openai/gpt-image-2.";
+  expect([status, message]).toEqual([400, words]);
   const unknown = await told(await station.post("image", { model: "midjourney/midjourny" }, headers));
   expect(unknown.status).toBe(400);
   expect(unknown.message).not.toContain("midjourney/midjourney");

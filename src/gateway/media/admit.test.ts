@@ -274,7 +274,7 @@ describe("the model", () => {
     expect(refused).toEqual({
       kind: "invalid_request_error",
       param: "model",
-      message: `This API key may not use the model ${QWEN}.`,
+      message: `This API key may not use the model ${QWEN}. It may use ${GPT}.`,
     });
     expect(refusalOf(() => askImage(imageBody(GPT), { caller: caller(GPT) }))).toBeUndefined();
     expect(refusalOf(() => askImage(imageBody(GPT), { caller: caller() }))?.message).toContain("may not use");

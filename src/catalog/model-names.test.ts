@@ -161,6 +161,14 @@ describe("an alias of the operator", () => {
     expect(found(models, "a/one", options)).toEqual(["same", "a/one"]);
   });
 
+  test("of a star hides no id, and no exact alias, that stands behind models/", () => {
+    const options = { ...dated, aliases: { "*": "b/two", fast: "a/one", "models/x*": "a/one" } };
+    expect(found(models, "models/a/one", options)).toEqual(["same", "a/one"]);
+    expect(found(models, "models/fast", options)).toEqual(["alias", "a/one"]);
+    expect(found(models, "models/uno", options)).toEqual(["alias", "b/two"]);
+    expect(found(models, "models/xyz", options)).toEqual(["alias", "a/one"]);
+  });
+
   test("comes before the aliases of the catalogue, as a pattern too", () => {
     const options = { rules: nameRules(["latest"], [["old", "a/one"]]) };
     expect(found(models, "old", options)).toEqual(["alias", "a/one"]);

@@ -68,10 +68,14 @@ export function createModelNames(parts: NameParts): ModelNames {
     return undefined;
   };
   const find = (name: string): NamedModels | undefined => {
-    const found = names.get(name) ?? byPattern(name);
-    if (found !== undefined || name.length > LONGEST_NAME) return found;
-    if (name.startsWith(GOOGLE_FOLDER)) return find(name.slice(GOOGLE_FOLDER.length));
-    return withoutEndings(name);
+    const exact = names.get(name);
+    if (exact !== undefined || name.length > LONGEST_NAME) return exact ?? byPattern(name);
+    const inFolder = name.startsWith(GOOGLE_FOLDER) ? name.slice(GOOGLE_FOLDER.length) : undefined;
+    // No pattern of the operator's hides an id, or a name of his own, that a client writes with the folder.
+    const own = inFolder !== undefined && (ids.has(inFolder) || aliases.has(inFolder));
+    const found = own ? names.get(inFolder) : byPattern(name);
+    if (found !== undefined) return found;
+    return inFolder === undefined ? withoutEndings(name) : find(inFolder);
   };
   return { find };
 }

@@ -178,12 +178,7 @@ function unknown(
 ): GatewayError {
   const near = nearest(name, usableIds(catalog, caller, endpoint));
   const proposed = near.length === 0 ? "" : ` Did you mean ${listed(near, "or")}?`;
-  return refusal(
-    "model_not_found",
-    `There is no model ${quoted(name)}.${proposed} ${LIST_HINT}`,
-    {},
-    kind,
-  );
+  return refusal("model_not_found", `There is no model ${quoted(name)}.${proposed} ${LIST_HINT}`, {}, kind);
 }
 
 /** So many names are proposed at the most. */

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { readS3Address, type S3Address } from "./assets/s3-address.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
+import type { Range } from "./core/ip-address.ts";
 import { checkAddress, checkAdminToken, checkCredential, refuseDangers } from "./dangers.ts";
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
+import { readProxies } from "./limits/addresses.ts";
 
 /** Everything that is set from outside and needs a restart to change. */
 export interface Config {
@@ -21,6 +23,10 @@ export interface Config {
   readonly settingsFile: string;
   /** How long `readyz` says no before a SIGTERM closes the listener. */
   readonly shutdownDelayMs: number;
+  /** The most requests that one client address may have under way; `undefined`: no bound. */
+  readonly connectionsPerAddress: number | undefined;
+  /** Proxies whose word is taken for whom they speak. */
+  readonly trustedProxies: readonly Range[];
   readonly failpoint: string | undefined;
   readonly writerFailpoint: string | undefined;
 }
@@ -51,6 +57,10 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!(shutdownDelaySec >= 0 && shutdownDelaySec <= 600)) {
     throw new Error("SHUTDOWN_DELAY_SECONDS is no number of seconds from 0 to 600.");
   }
+  const connectionsPerAddress = value("CONNECTIONS_PER_ADDRESS");
+  if (connectionsPerAddress !== undefined && !/^[1-9]\d{0,5}$/.test(connectionsPerAddress)) {
+    throw new Error("CONNECTIONS_PER_ADDRESS is no whole number from 1 to 999999.");
+  }
   if (value("REDIS_URL") !== undefined)
     throw new Error("REDIS_URL is set, but this version does not know it: unset it.");
   const assetsUrl = value("ASSETS_URL");
@@ -79,6 +89,8 @@ export function readConfig(environment: Environment, folder: string): Config {
     sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
     shutdownDelayMs: shutdownDelaySec * 1000,
+    connectionsPerAddress: connectionsPerAddress === undefined ? undefined : Number(connectionsPerAddress),
+    trustedProxies: readTrusted(value("TRUSTED_PROXIES")),
     failpoint: value("SWITCHYARD_FAILPOINT"),
     writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
   });
@@ -86,6 +98,15 @@ export function readConfig(environment: Environment, folder: string): Config {
 
 function isSandboxMode(text: string): text is SandboxMode {
   return (SANDBOX_MODES as readonly string[]).includes(text);
+}
+
+function readTrusted(text: string | undefined): readonly Range[] {
+  try {
+    return text === undefined ? [] : readProxies(text);
+  } catch (error) {
+    const words = `TRUSTED_PROXIES has ${(error as Error).message}, which is no address and no network: write 10.0.0.0/8,::1.`;
+    throw new Error(words, { cause: error });
+  }
 }
 
 function checkFailpoint(name: string, text: string | undefined): void {

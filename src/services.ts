@@ -21,6 +21,7 @@ import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
 import { readSpendable } from "./ledger/spendable.ts";
+import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
@@ -110,6 +111,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     services: {
       admin,
       memory: createRequestMemory(() => settings().memory.bodiesBytes),
+      addresses: openAddresses(config),
       authenticate: books.keys.authenticate,
       isAdminToken: (text) => books.tokenHash(text) === token.hash,
       publicUrl,
@@ -225,6 +227,11 @@ async function openSandbox(
       if (rule.serves()) sandbox.startThread();
     },
   };
+}
+
+/** Counts the requests of each client address, where they are bounded. */
+function openAddresses({ connectionsPerAddress: most, trustedProxies }: Config): AddressLimiter | undefined {
+  return most === undefined ? undefined : createAddressLimiter(most, trustedProxies);
 }
 
 function readFailpoint(text: string | undefined): Failpoint {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { isAddress, isPublicAddress, isPublicName } from "./public-address.ts";
+import { isAddress } from "./ip-address.ts";
+import { isPublicAddress, isPublicName } from "./public-address.ts";
 
 /** Each range with its first address, one within, its last; and the addresses around it, where they are public. */
 const RANGES: readonly {

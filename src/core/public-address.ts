@@ -1,11 +1,4 @@
-/** An address as numbers: its groups from left to right, 4 of 8 bits or 8 of 16. */
-type Groups = readonly number[];
-
-/** A range of addresses: those that begin with the first `bits` bits of `groups`. */
-interface Range {
-  readonly groups: Groups;
-  readonly bits: number;
-}
+import { isAddress, isIn, type Range, readAddress, readRange } from "./ip-address.ts";
 
 /**
  * IPv4 that no server of the public Internet has, by IANA's registry of special-purpose addresses, and what clouds
@@ -46,11 +39,6 @@ const NOT_PUBLIC_V6: readonly Range[] = [
   "3fff::/20", // documentation
 ].map(range);
 
-/** Whether `text` is an IP address in its plain form, without brackets: four decimal numbers, or groups of hex. */
-export function isAddress(text: string): boolean {
-  return readAddress(text) !== undefined;
-}
-
 /**
  * Whether `text` is the address of a server that anybody on the Internet could reach. What is no address in its plain
  * form, and an IPv6 address that carries an IPv4 one in it, is not.
@@ -76,51 +64,8 @@ export function isPublicName(hostname: string): boolean {
   return !isAddress(name) && !HOUSE_ENDS.some((end) => name.endsWith(end) || name === end.slice(1));
 }
 
-function readAddress(text: string): Groups | undefined {
-  return text.includes(":") ? readV6(text) : readV4(text);
-}
-
-function readV4(text: string): Groups | undefined {
-  const parts = text.split(".");
-  // A leading zero would be octal to some.
-  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined;
-  const groups = parts.map(Number);
-  return groups.every((group) => group <= 255) ? groups : undefined;
-}
-
-function readV6(text: string): Groups | undefined {
-  const halves = text.split("::");
-  if (halves.length > 2 || (halves.length === 2 && halves[0]?.includes(".") === true)) return undefined;
-  const [left, right] = halves.map(readGroups);
-  if (left === undefined) return undefined;
-  if (halves.length === 1) return left.length === 8 ? left : undefined;
-  if (right === undefined || left.length + right.length > 7) return undefined;
-  return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
-}
-
-/** Groups of hex, the last two perhaps as an IPv4 address. */
-function readGroups(text: string): Groups | undefined {
-  if (text === "") return [];
-  const parts = text.split(":");
-  const tail = parts.at(-1)?.includes(".") === true ? readV4(parts.pop() ?? "") : [];
-  if (tail === undefined || !parts.every((part) => /^[0-9a-f]{1,4}$/i.test(part))) return undefined;
-  const [a = 0, b = 0, c = 0, d = 0] = tail;
-  const groups = parts.map((part) => Number.parseInt(part, 16));
-  return tail.length === 0 ? groups : [...groups, a * 256 + b, c * 256 + d];
-}
-
 function range(text: string): Range {
-  const [address = "", bits] = text.split("/");
-  const groups = readAddress(address);
-  if (groups === undefined) throw new Error(`${text} is no range of addresses.`);
-  return { groups, bits: Number(bits) };
-}
-
-function isIn(groups: Groups, { groups: start, bits }: Range): boolean {
-  const width = groups.length === 4 ? 8 : 16;
-  if (groups.length !== start.length) return false;
-  return groups.every((group, i) => {
-    const free = Math.min(width, Math.max(0, (i + 1) * width - bits));
-    return group >> free === (start[i] ?? 0) >> free;
-  });
+  const found = readRange(text);
+  if (found === undefined) throw new Error(`${text} is no range of addresses.`);
+  return found;
 }

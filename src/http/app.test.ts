@@ -21,7 +21,13 @@ const DEAD = {
 const ADMIN = "adm-0123456789abcdef";
 const CALLER = { keyId: "key_1", accountId: "acct_1", models: null };
 
-const CONNECTION = { keepOpen: () => {}, limitIdle: () => {}, limitStall: () => {}, hasRoom: () => true };
+const CONNECTION = {
+  keepOpen: () => {},
+  limitIdle: () => {},
+  limitStall: () => {},
+  hasRoom: () => true,
+  address: () => undefined,
+};
 
 function open(more: Partial<EdgeServices> = {}) {
   const lines: LogFields[] = [];

@@ -46,13 +46,18 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     let memory: MemoryShare | undefined;
     let response: Response;
     let at: Route | undefined;
+    let leave = (): void => {};
+    let isSending = false;
     try {
       refuseOddRequests(request);
       response = await router(pathOf(request.url), request, {
         at: (route) => (at = route),
         run: async (route, params) => {
           at = route;
-          if (route.access === "key" && !connection.hasRoom()) throw outOfRoom();
+          if (route.access === "key") {
+            if (!connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
+            leave = admitAddress(services.addresses, connection, request);
+          }
           const caller = await authenticate(services, route.access, request);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
           // Clients of the interface may add to a query what is their own; an operator's filters are meant.
@@ -79,6 +84,10 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
             keepOpen: () => connection.keepOpen(),
             limitIdle: () => connection.limitIdle(),
             limitStall: () => connection.limitStall(),
+            untilSent() {
+              isSending = true;
+              return leave;
+            },
             note: record.note,
           };
           return route.handle(context);
@@ -99,15 +108,30 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
       );
       if (!hasBody) response = await answerEarly(response, request, clock);
     }
+    if (!isSending) leave();
     decorate(response.headers, requestId);
     if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
 }
 
+/** Counts the request for its client, until what it gives is called or the client has gone. */
+function admitAddress(
+  addresses: EdgeServices["addresses"],
+  connection: Connection,
+  request: Request,
+): () => void {
+  const address = addresses === undefined ? undefined : connection.address();
+  if (addresses === undefined || address === undefined) return () => {};
+  const leave = addresses.admit(address, request.headers.get("x-forwarded-for"));
+  if (leave === undefined) throw outOfRoom("This address has as many connections as it may.");
+  request.signal.addEventListener("abort", leave, { once: true });
+  return leave;
+}
+
 /** It ends the connection, so that somebody else can have it. */
-function outOfRoom(): GatewayError {
-  return new GatewayError("overloaded_error", "The gateway has as many connections as it can. Try again.", {
+function outOfRoom(why: string): GatewayError {
+  return new GatewayError("overloaded_error", `${why} Try again.`, {
     retryAfterSec: 2,
     headers: { connection: "close" },
   });

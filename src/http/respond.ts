@@ -46,12 +46,12 @@ const PIECE_BYTES = 64 * 1024;
  * it was written.
  */
 export function respondWhole(
-  context: Pick<RouteContext, "memory" | "clock" | "request" | "limitStall">,
+  context: Pick<RouteContext, "memory" | "clock" | "request" | "limitStall" | "untilSent">,
   body: Uint8Array | string,
   headers: Readonly<Record<string, string>> = {},
   status = 200,
 ): Response {
-  const { memory, clock, request, limitStall } = context;
+  const { memory, clock, request, limitStall, untilSent } = context;
   if (body.length <= STALLED_BYTES || request.signal.aborted) {
     memory.hold(0);
     if (body.length > TAKEN_BYTES) limitStall();
@@ -59,7 +59,11 @@ export function respondWhole(
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   memory.hold(bytes.length);
-  const letGo = (): void => memory.hold(0);
+  const sent = untilSent();
+  const letGo = (): void => {
+    memory.hold(0);
+    sent();
+  };
   request.signal.addEventListener("abort", letGo, { once: true });
   const pieces = streamBody(async (sink) => {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {

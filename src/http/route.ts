@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { MemoryShare, RequestMemory } from "../core/request-memory.ts";
 import type { LogFields } from "../core/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
+import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";
 import type { MediaServices } from "../gateway/media/task.ts";
 import type { RelayServices } from "../gateway/language/relay.ts";
@@ -20,6 +21,8 @@ export interface EdgeServices {
   readonly largeBodies: LargeBodyServices;
   /** What requests and their answers may take of this process's memory. */
   readonly memory: RequestMemory;
+  /** Bounds the requests of each client address, where the operator has it so. */
+  readonly addresses: AddressLimiter | undefined;
   /** The file that a signed URL names; throws `permission_error` for every other URL. */
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
@@ -58,6 +61,8 @@ export interface RouteContext {
   limitIdle(): void;
   /** Ends the connection of a client that takes nothing of an answer that the runtime sends by itself. */
   limitStall(): void;
+  /** The request is under way until what this gives is called, though `handle` has returned its answer before. */
+  untilSent(): () => void;
   note(fields: LogFields): void;
 }
 

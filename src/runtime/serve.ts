@@ -11,6 +11,8 @@ export interface Connection {
   limitStall(): void;
   /** Whether the process has room for a request more, which is then counted. */
   hasRoom(): boolean;
+  /** Where it comes from; `undefined` once its client has gone. */
+  address(): string | undefined;
 }
 
 /** A listening server. */
@@ -115,6 +117,7 @@ function listen(
         limitIdle: () => bun.timeout(request, IDLE_SEC),
         limitStall: () => bun.timeout(request, stallSec),
         hasRoom,
+        address: () => bun.requestIP(request)?.address,
       });
     },
     // What a handler throws it answers by itself. A file that was removed before its first byte was sent ends here.

@@ -1,4 +1,5 @@
-import { isAddress, isPublicAddress, isPublicName } from "../../core/public-address.ts";
+import { isAddress } from "../../core/ip-address.ts";
+import { isPublicAddress, isPublicName } from "../../core/public-address.ts";
 
 /** What the operator allows beyond the public Internet by https. */
 export interface Exceptions {

@@ -37,7 +37,7 @@ export async function handleRelay(
       record,
     });
     const headers = { ...warningHeader(output.warnings), ...output.headers };
-    if (output.kind === "stream") return respondStream(untilSent(output.answer, context.limitIdle), headers);
+    if (output.kind === "stream") return respondStream(untilSent(output.answer, context), headers);
     context.limitIdle();
     return respondWhole(context, output.body, headers);
   } catch (error) {
@@ -46,7 +46,18 @@ export async function handleRelay(
   }
 }
 
-/** The answer, with `then` called once it is sent, or given up. */
-function untilSent({ pipe, cancel }: StreamAnswer, then: () => void): StreamAnswer {
-  return { pipe: (sink) => pipe(sink).finally(then), cancel };
+/** The answer, with the request under way, and without the idle limit, until it is sent or given up. */
+function untilSent({ pipe, cancel }: StreamAnswer, { limitIdle, ...context }: RouteContext): StreamAnswer {
+  const sent = context.untilSent();
+  return {
+    pipe: (sink) =>
+      pipe(sink).finally(() => {
+        limitIdle();
+        sent();
+      }),
+    cancel() {
+      sent();
+      cancel();
+    },
+  };
 }

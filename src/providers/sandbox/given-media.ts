@@ -1,4 +1,5 @@
-import { isAddress, isPublicAddress, isPublicName } from "../../core/public-address.ts";
+import { isAddress } from "../../core/ip-address.ts";
+import { isPublicAddress, isPublicName } from "../../core/public-address.ts";
 
 /** Whether text is base64 of at least one byte, in either alphabet, padded or not. */
 export function isBase64(text: string): boolean {

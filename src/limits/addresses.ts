@@ -1,0 +1,67 @@
+import { type Groups, isIn, type Range, readAddress, readRange } from "../core/ip-address.ts";
+
+/** How many requests each client address has under way. */
+export interface AddressLimiter {
+  /**
+   * Counts a request, by the address that its connection comes from and its `X-Forwarded-For`, until the function that
+   * it gives is called. `undefined`: the client has as many under way as it may.
+   */
+  admit(connected: string, forwardedFor: string | null): (() => void) | undefined;
+}
+
+/** Counts up to `most` requests of an address. What comes from `proxies` is counted for whom they speak. */
+export function createAddressLimiter(most: number, proxies: readonly Range[]): AddressLimiter {
+  const counts = new Map<string, number>();
+  return {
+    admit(connected, forwardedFor) {
+      const client = ownerOf(clientOf(connected, forwardedFor, proxies));
+      const count = counts.get(client) ?? 0;
+      if (count >= most) return undefined;
+      counts.set(client, count + 1);
+      let isOver = false;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        const left = (counts.get(client) ?? 0) - 1;
+        if (left > 0) counts.set(client, left);
+        else counts.delete(client);
+      };
+    },
+  };
+}
+
+/** Reads addresses and networks, `10.0.0.0/8,::1`. Throws an error that has the entry at fault. */
+export function readProxies(text: string): readonly Range[] {
+  return text.split(",").map((entry) => {
+    const range = readRange(entry.trim());
+    if (range === undefined) throw new Error(JSON.stringify(entry.trim()));
+    return range;
+  });
+}
+
+/**
+ * The last address that no trusted proxy has: what stands before it in the header is what a client wrote. An entry that
+ * is no address counts for the proxy that passed it on.
+ */
+function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): Groups {
+  let client = readHop(connected) ?? [];
+  const hops = (forwardedFor ?? "").split(",");
+  while (hops.length > 0 && proxies.some((range) => isIn(client, range))) {
+    const hop = readHop(hops.pop()?.trim() ?? "");
+    if (hop === undefined) break;
+    client = hop;
+  }
+  return client;
+}
+
+/** An address without the port or brackets that some proxies write; IPv4 as such where a socket of IPv6 has it. */
+function readHop(text: string): Groups | undefined {
+  const [, bracketed, v4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text) ?? [];
+  const mapped = /^::ffff:(?=\d+\.)/i;
+  return readAddress((bracketed ?? v4 ?? text).replace(mapped, ""));
+}
+
+/** Who has an address of IPv6 has all those that begin with the same 64 bits. */
+function ownerOf(address: Groups): string {
+  return address.slice(0, 4).join(address.length === 4 ? "." : ":");
+}

@@ -450,3 +450,30 @@ test("results that are JSON stay text where they have more values than a body ma
   expect(responseOf('{"a":[0]}')).toEqual({ a: [0] });
   for (const said of [many, deep]) expect(responseOf(said)).toEqual({ output: said });
 });
+
+describe("more than the format has is a 400 in the words of chat completions:", () => {
+  const most = 10_000;
+  const many = (count: number): Part[] => Array.from({ length: count }, () => text("a"));
+  const calls = (count: number): Part[] => Array.from({ length: count }, (_, i) => call(`c${i}`, "f"));
+  const told = (what: string) => ({
+    status: 400,
+    param: "messages",
+    message: `messages have ${what}, and ${FLASH.id} takes at most ${most}.`,
+  });
+
+  test("parts of one turn, of the system's instruction, of one answer's calls", () => {
+    expect(contents([user(...many(most))])[0]?.parts).toHaveLength(most);
+    expect(refusal([user(...many(most + 1))])).toMatchObject(told("10001 parts in one turn"));
+    const instruction: Turn = { role: "system", parts: many(most + 1) };
+    expect(refusal([instruction, ASK])).toMatchObject(told("10001 parts in one turn"));
+    expect(refusal([ASK, assistant(...calls(most + 1)), ASK])).toMatchObject(told("10001 parts in one turn"));
+  });
+
+  test("turns, with those that a missing result makes", () => {
+    const steps = (count: number) => Array.from({ length: count }, () => [ASK, assistant(call("c", "f"))]);
+    expect(contents([ASK, ...steps(3_333).flat()])).toHaveLength(most);
+    expect(refusal([...steps(3_334).flat()])).toMatchObject(
+      told("10002 turns, the results of calls among them"),
+    );
+  });
+});

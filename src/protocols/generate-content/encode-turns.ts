@@ -6,6 +6,7 @@ import { invalid } from "../request-json.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
 import { encodeResults, orphan } from "./encode-results.ts";
+import { MOST_ITEMS } from "./schema.ts";
 import type { Warn } from "./warn.ts";
 
 /** A turn as it is sent. */
@@ -29,7 +30,8 @@ const PLACEHOLDER = "skip_thought_signature_validator";
 /**
  * The turns in their order: what the system says at the start as its instruction, what it says later as a user's text in
  * place, and the results of one answer's calls in one content behind it, in the order of the calls. A signature goes back
- * on the part that it came with. Throws a 400 for a result without a call and for arguments that are no JSON object.
+ * on the part that it came with. Throws a 400 for a result without a call, for arguments that are no JSON object, and for
+ * more turns, or parts of one, than the format has.
  */
 export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: Warn): EncodedTurns {
   const first = turns.findIndex(({ role }) => role !== "system");
@@ -55,7 +57,18 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: W
   signCalls(contents, warn);
   if (target.model.outputModalities.includes("image")) signImages(contents, warn);
   const system = turns.slice(0, lead).flatMap(systemParts);
+  refuseTooMany(contents, system, target.model.id);
   return { ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }), contents };
+}
+
+/** The caller is told in the words of the format that he wrote: he sent neither contents nor parts. */
+function refuseTooMany(contents: readonly Content[], system: readonly JsonObject[], model: string): void {
+  const refuse = (what: string): never => {
+    throw invalid(`messages have ${what}, and ${model} takes at most ${MOST_ITEMS}.`, "messages");
+  };
+  if (contents.length > MOST_ITEMS) refuse(`${contents.length} turns, the results of calls among them`);
+  const long = [system, ...contents.map(({ parts }) => parts)].find(({ length }) => length > MOST_ITEMS);
+  if (long !== undefined) refuse(`${long.length} parts in one turn`);
 }
 
 /** Results that a client sent before the next answer stand behind their calls, whatever came between. */

@@ -55,8 +55,11 @@ export const PART_DATA = [
 export const PART_FIELDS: ReadonlySet<string> = new Set([...Object.keys(PartFields), "partMetadata"]);
 
 const Part = Type.Object(PartFields, { additionalProperties: true });
+/** So many turns a request can have, and so many parts each of them. */
+export const MOST_ITEMS = 10_000;
+
 /** A turn without parts is one that the model was cut off in before it said anything: recorded, and accepted. */
-const Parts = Type.Optional(Type.Array(Part, { maxItems: 10_000 }));
+const Parts = Type.Optional(Type.Array(Part, { maxItems: MOST_ITEMS }));
 
 const GenerationConfig = Type.Object(
   {
@@ -95,7 +98,7 @@ export const GenerateContentRequestSchema = Type.Object(
   {
     contents: Type.Array(
       Type.Object({ role: Type.Optional(Type.Enum(["user", "model", "function"])), parts: Parts }),
-      { minItems: 1, maxItems: 10_000 },
+      { minItems: 1, maxItems: MOST_ITEMS },
     ),
     systemInstruction: Type.Optional(Type.Object({ role: Type.Optional(Type.String()), parts: Parts })),
     generationConfig: Type.Optional(GenerationConfig),

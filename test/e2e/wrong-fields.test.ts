@@ -22,7 +22,7 @@ const GOOD: Readonly<Record<string, object>> = {
   [CHAT]: { model: "openai/gpt-5.6-luna", messages: [turn] },
   [MESSAGES]: { model: "anthropic/claude-haiku-4.5", max_tokens: 16, messages: [turn] },
   [GENERATE]: { contents: [{ parts: [{ text: "Say hello." }] }] },
-  [IMAGES]: { model: "alibaba/qwen-image-2.0", prompt: "A fox.", size: "512*512", async: true },
+  [IMAGES]: { model: "alibaba/qwen-image-2.0", prompt: "A fox.", async: true },
   [VIDEOS]: { model: "bytedance/seedance-2.0-fast", prompt: "Waves.", resolution: "480p" },
 };
 
@@ -73,6 +73,30 @@ const WRONG: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     functions: "tools",
     response_format: "generationConfig.responseMimeType",
   },
+};
+
+for (const path of [CHAT, MESSAGES, GENERATE, IMAGES, VIDEOS]) {
+  const names = WRONG[path] ?? {};
+  describe(path, () => {
+    for (const [name, right] of Object.entries(names)) {
+      test(`names ${right} where ${name} is sent, which is left out`, async () => {
+        const { status, warning } = await send(path, { ...GOOD[path], [name]: "x" });
+        expect(status).toBeLessThan(300);
+        expect(warning).toContain(`${name} was left out: it is not a field of `);
+        expect(warning).toContain(`, did you mean ${right}?`);
+      });
+    }
+
+    test("says nothing of what leads nowhere", async () => {
+      const { warning } = await send(path, { ...GOOD[path], guidance_scale: 1 });
+      expect(warning).toContain("guidance_scale was left out: it is not a field of ");
+      expect(warning).not.toContain("did you mean");
+    });
+  });
+}
+
+/** As above, of what is paid by the piece: without the field that is meant another piece would be made. */
+const WRONG_WORK: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [IMAGES]: {
     width: "size",
     height: "size",
@@ -94,24 +118,33 @@ const WRONG: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-for (const [path, names] of Object.entries(WRONG)) {
-  describe(path, () => {
+for (const [path, names] of Object.entries(WRONG_WORK)) {
+  describe(`${path}, where nothing else is made in its place,`, () => {
+    const makes = path === IMAGES ? "images" : "videos";
     for (const [name, right] of Object.entries(names)) {
-      test(`names ${right} where ${name} is sent, which is left out`, async () => {
-        const { status, warning } = await send(path, { ...GOOD[path], [name]: "x" });
-        expect(status).toBeLessThan(300);
-        expect(warning).toContain(`${name} was left out: it is not a field of `);
-        expect(warning).toContain(`, did you mean ${right}?`);
+      test(`refuses ${name}, names ${right}, and charges nothing`, async () => {
+        const { status, error } = await send(path, { ...GOOD[path], [name]: "x" });
+        const message = `${name} is not a field of requests for ${makes}: send ${right}.`;
+        expect([status, error]).toEqual([400, expect.objectContaining({ message, param: name })]);
       });
     }
-
-    test("says nothing of what leads nowhere", async () => {
-      const { warning } = await send(path, { ...GOOD[path], guidance_scale: 1 });
-      expect(warning).toContain("guidance_scale was left out: it is not a field of ");
-      expect(warning).not.toContain("did you mean");
-    });
   });
 }
+
+test("of a field that is sent under both names, the wrong one is left out with a warning", async () => {
+  const image = await send(IMAGES, { ...GOOD[IMAGES], num_images: 4, n: 1 });
+  const video = await send(VIDEOS, { ...GOOD[VIDEOS], seconds: 15, duration: 5 });
+  expect([image.status, video.status]).toEqual([202, 202]);
+  expect(image.warning).toContain("num_images was left out: it is not a field of requests for images");
+  expect(video.warning).toContain("seconds was left out: it is not a field of requests for videos");
+});
+
+test("a frame whose place is named otherwise is refused likewise, not taken for the first", async () => {
+  const last = { image_url: "https://files.example/a.png", role: "last_frame" };
+  const { status, error } = await send(VIDEOS, { ...GOOD[VIDEOS], frame_images: [last] });
+  expect([status, error.param]).toEqual([400, "frame_images[0].role"]);
+  expect(error.message).toBe("frame_images[0].role is not a field of requests for videos: send frame_type.");
+});
 
 test("fields within generationConfig are told likewise, and those that belong beside it", async () => {
   const generationConfig = { max_tokens: 9, stop: ["x"], system_instruction: "x", MAX_OUTPUT_TOKENS: 9 };

@@ -4,6 +4,7 @@ import { createMeantField } from "../meant-field.ts";
 import type { BodyForm } from "../media-request.ts";
 
 const NAMES = Object.keys(VIDEO_TABLE.fields.properties);
+const FRAME_NAMES = ["image_url", "frame_type"];
 
 /** How bodies of requests for videos are read: by the table that they are documented by. */
 export const VIDEO_FORM: BodyForm<VideoFields> = {
@@ -25,7 +26,12 @@ export const VIDEO_FORM: BodyForm<VideoFields> = {
     enable_prompt_expansion: "prompt_extend prompt_expansion prompt_optimizer expand_prompt enhance_prompt",
   }),
   makes: "videos",
-  members: { frame_images: new Set(["image_url", "frame_type"]) },
+  members: {
+    frame_images: {
+      names: new Set(FRAME_NAMES),
+      meant: createMeantField(FRAME_NAMES, { image_url: "url image", frame_type: "role position" }),
+    },
+  },
   spell(name, value, raw) {
     // 5 is the same as "5"; 5.0 and 5e0 are as little of the list as "5.0" and "5e0".
     return name === "duration" && typeof value === "number" ? raw() : value;

@@ -472,8 +472,6 @@ describe("more than the format has is a 400 in the words of chat completions:", 
   test("turns, with those that a missing result makes", () => {
     const steps = (count: number) => Array.from({ length: count }, () => [ASK, assistant(call("c", "f"))]);
     expect(contents([ASK, ...steps(3_333).flat()])).toHaveLength(most);
-    expect(refusal([...steps(3_334).flat()])).toMatchObject(
-      told("10002 turns, the results of calls among them"),
-    );
+    expect(refusal(steps(3_334).flat())).toMatchObject(told("10002 turns, the results of calls among them"));
   });
 });

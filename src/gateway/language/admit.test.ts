@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { buildModel, createCatalog } from "../../catalog/catalog.ts";
 import type { ModelFacts } from "../../catalog/schema.ts";
+import type { Caller } from "../../core/caller.ts";
 import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { Demand, RelayRequest } from "../../protocols/protocol.ts";
+import type { Demand } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { admit } from "./admit.ts";
+import { admit, findDestination } from "./admit.ts";
 import type { Offer } from "../offer.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -55,8 +56,12 @@ type Changes = Partial<Omit<Demand, "outputModalities">> & {
 function ask(demand: Changes = {}, facts: Partial<ModelFacts> = {}, model = "v/m") {
   const { outputModalities, ...rest } = { ...PLAIN, ...demand };
   const asked: Demand = outputModalities === undefined ? rest : { ...rest, outputModalities };
-  const request: RelayRequest = { model, stream: false, demand: asked };
-  return admit(offer(facts), CALLER, "compat_chat_completions", request, NOON);
+  return admitAt(offer(facts), CALLER, model, asked);
+}
+
+function admitAt(at: Offer, caller: Caller, model = "v/m", demand = PLAIN) {
+  const destination = findDestination(at, caller, "compat_chat_completions", model);
+  return admit(destination, "compat_chat_completions", demand, NOON);
 }
 
 const IN = 10_000n;
@@ -266,28 +271,14 @@ describe("what cannot be served is refused by name", () => {
     },
     {
       name: "a model of no endpoint",
-      run: () =>
-        admit(
-          offer({}, { protocols: [] }),
-          CALLER,
-          "compat_chat_completions",
-          { model: "v/m", stream: false, demand: PLAIN },
-          NOON,
-        ),
+      run: () => admitAt(offer({}, { protocols: [] }), CALLER),
       kind: "invalid_request_error",
       param: "model",
       says: "No provider that serves the model v/m",
     },
     {
       name: "a model the key may not use",
-      run: () =>
-        admit(
-          offer(),
-          { ...CALLER, models: new Set(["v/other"]) },
-          "compat_chat_completions",
-          { model: "v/m", stream: false, demand: PLAIN },
-          NOON,
-        ),
+      run: () => admitAt(offer(), { ...CALLER, models: new Set(["v/other"]) }),
       kind: "invalid_request_error",
       param: "model",
       says: "may not use the model v/m",
@@ -322,14 +313,7 @@ describe("what cannot be served is refused by name", () => {
     },
     {
       name: "a model whose provider is gone",
-      run: () =>
-        admit(
-          offer({}, { provider: "gone" }),
-          CALLER,
-          "compat_chat_completions",
-          { model: "v/m", stream: false, demand: PLAIN },
-          NOON,
-        ),
+      run: () => admitAt(offer({}, { provider: "gone" }), CALLER),
       kind: "invalid_request_error",
       param: "model",
       says: "No provider that serves the model v/m",

@@ -5,23 +5,31 @@ import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "..
 import type { Caller } from "../../core/caller.ts";
 import type { ElasticOutput } from "../../ledger/commands.ts";
 import { servedBy } from "../../protocols/index.ts";
-import type { Demand, RelayProtocol, RelayRequest, RelayTarget } from "../../protocols/protocol.ts";
+import type { Demand, RelayProtocol, RelayTarget } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
 
-/** A request that may be served: by which model, through which provider, for at most how much. */
-export interface Admission {
-  readonly model: Model;
-  /** What the client is told of the model's name, a sentence each. */
-  readonly warnings: readonly string[];
+/** How a model is reached. */
+interface Way {
   readonly provider: Provider;
   /** The way to that provider: a relay of the caller's format, or a translation of it. */
   readonly protocol: RelayProtocol;
   readonly upstreamId: string;
+}
+
+/** Where a request goes: the model that its name means, and the way there. */
+export interface Destination extends Way {
+  readonly model: Model;
+  /** What the client is told of the model's name, a sentence each. */
+  readonly warnings: readonly string[];
   readonly target: RelayTarget;
+}
+
+/** A request that may be served: by which model, through which provider, for at most how much. */
+export interface Admission extends Destination {
   readonly snapshot: PriceSnapshot;
   /** What is held in any case. */
   readonly amount: MicroCredits;
@@ -47,9 +55,6 @@ interface MostReasoning {
   readonly asCounted: boolean;
 }
 
-/** How a model is reached. */
-type Way = Pick<Admission, "provider" | "protocol" | "upstreamId">;
-
 /** What a model is taken to put out at most when its data does not say. */
 const DEFAULT_MAX_OUTPUT = 32_768;
 
@@ -59,35 +64,40 @@ const FLOOR_OUTPUT = 1_024;
 /** Input that our guess puts this far above the context is refused without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
 
-/**
- * Decides whether a request is served, and the most it can cost. Throws a 400 that says what is wrong with
- * the model's name or with what is asked of it; never asks anything outside the process.
- */
-export function admit(
+/** Finds the model that `name` means for the caller. Throws a 400 that says what is wrong with the name. */
+export function findDestination(
   offer: Offer,
   caller: Caller,
   protocol: ProtocolId,
-  request: RelayRequest,
+  name: string,
+): Destination {
+  const found = findModel(offer.catalog, caller, name, protocol);
+  const route = findRoute(offer, found.model, protocol);
+  return { ...found, ...route, target: targetOf(found.model, route) };
+}
+
+/**
+ * Decides whether a request of that demand is served there, and the most it can cost. Throws a 400 that says what is
+ * wrong with what is asked of the model; never asks anything outside the process.
+ */
+export function admit(
+  destination: Destination,
+  protocol: ProtocolId,
+  demand: Demand,
   nowMs: number,
 ): Admission {
-  const { model, warnings } = findModel(offer.catalog, caller, request.model, protocol);
-  const route = findRoute(offer, model, protocol);
-  const target = targetOf(model, route);
-  const demand = route.protocol.demandAt?.(request, target) ?? request.demand;
+  const { model, provider } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
   const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
   return {
-    model,
-    warnings,
-    ...route,
-    target,
+    ...destination,
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
-    mostReasoning: mostReasoning(model, route.provider, demand),
+    mostReasoning: mostReasoning(model, provider, demand),
     inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,

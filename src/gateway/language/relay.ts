@@ -8,7 +8,7 @@ import type { RelayProtocol, RelayRequest, UpstreamBody, WireRequest } from "../
 import type { Provider } from "../../providers/provider.ts";
 import { costOf } from "../../core/price.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import { admit, type Admission, mostOutput } from "./admit.ts";
+import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
 import type { Offer } from "../offer.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
@@ -77,7 +77,9 @@ function admitRequest(
   const { request, admission } = admitting(record, offer, (asked) => {
     asked(wire.address?.model);
     const read = protocol.readRequest({ ...wire, body: body.take(), asked });
-    return { request: read, admission: admit(offer, caller, protocol.id, read, services.clock.nowMs()) };
+    const destination = findDestination(offer, caller, protocol.id, read.model);
+    const demand = destination.protocol.demandAt?.(read, destination.target) ?? read.demand;
+    return { request: read, admission: admit(destination, protocol.id, demand, services.clock.nowMs()) };
   });
   record.note({ model: admission.model.id, provider: admission.provider.id });
   // What the target cannot take is a 400, and that comes before the 429 and the 402.

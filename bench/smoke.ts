@@ -10,6 +10,8 @@ import { upstreamIdFor } from "../src/core/upstream-id.ts";
 import type { Offer } from "../src/gateway/offer.ts";
 import { admitImage, admitVideo, type TaskAdmission } from "../src/gateway/media/admit.ts";
 import { bindAdapter, type BoundAdapter } from "../src/gateway/media/course.ts";
+import { readImageBody } from "../src/protocols/images/index.ts";
+import { readVideoBody } from "../src/protocols/videos/index.ts";
 import type {
   MediaCall,
   MediaDone,
@@ -131,15 +133,12 @@ const ASKED = {
 
 function admitted(offer: Offer, kind: "image" | "video", body: object): TaskAdmission | undefined {
   const caller = { keyId: "smoke", accountId: "smoke", models: null };
-  const request = {
-    offer,
-    caller,
-    body: new TextEncoder().encode(JSON.stringify(body)),
-    nowMs: 0,
-    allowedHosts: [],
-  };
+  const request = { offer, caller, nowMs: 0, allowedHosts: [] };
+  const wire = { body: new TextEncoder().encode(JSON.stringify(body)) };
   try {
-    return kind === "image" ? admitImage(request) : admitVideo(request);
+    return kind === "image"
+      ? admitImage(request, readImageBody(wire))
+      : admitVideo(request, readVideoBody(wire));
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -17,6 +17,7 @@ import type { Admin } from "./gateway/admin/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import type { Waiting } from "./gateway/media/task.ts";
+import { createReader } from "./gateway/reading/reader.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -75,21 +76,18 @@ const MODELS_FOLDER = join(import.meta.dirname, "..", "models");
 
 /** Builds every object once, in order. Throws one sentence when something outside is not as it must be. */
 export async function buildServices(parts: ServiceParts): Promise<Services> {
-  const { config, clock, random, log, onLost } = parts;
+  const { config, clock, onLost } = parts;
   const files = loadModelFiles(MODELS_FOLDER);
   const offers = openOffers(parts, files);
   const settings = (): Settings => offers.current().settings;
   const failpoint = readFailpoint(config.failpoint);
   const books = await openBooks({
-    config,
+    ...parts,
     timeouts: () => settings().timeouts,
     isModel: (id) => offers.current().offer.catalog.knownById(id).length > 0,
     failpoint,
     kill,
     onLost: onLost ?? (() => {}),
-    clock,
-    random,
-    log,
   });
   const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
@@ -102,12 +100,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { tasks, engine, startThreads } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
-  const shared = { clock, live, limiter: createLimiter(clock), offer };
+  const reader = createReader();
+  const shared = { clock, live, limiter: createLimiter(clock), offer, reader };
   const app = createApp({
+    ...parts,
     routes: ROUTES,
-    clock,
-    random,
-    log,
     services: {
       admin,
       memory: createRequestMemory(() => settings().memory.bodiesBytes),
@@ -149,7 +146,10 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       // Tasks may wait for what is served from now on.
       engine.wake();
     },
-    startThreads: () => [books.startThreads, startThreads, sandbox.startThread].forEach((start) => start()),
+    startThreads: () =>
+      [reader.startThreads, books.startThreads, startThreads, sandbox.startThread].forEach((start) =>
+        start(),
+      ),
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
@@ -159,6 +159,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
     async close() {
       await engine.close();
+      reader.close();
       await books.close();
     },
   };

@@ -9,3 +9,10 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   }
   return whole;
 }
+
+/** The bytes in memory that nothing else stands in: themselves, or a copy where they are a part of something larger. */
+export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isAll = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length;
+  return isAll ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}

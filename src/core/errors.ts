@@ -91,17 +91,26 @@ export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
+/** What an error says besides its message. */
+export function errorDetails(error: GatewayError): ErrorDetails {
+  const { param, code, retryAfterSec, operatorHint } = error;
+  return {
+    ...(param === undefined ? {} : { param }),
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterSec === undefined ? {} : { retryAfterSec }),
+    ...(operatorHint === undefined ? {} : { operatorHint }),
+    headers: error.headers,
+    operatorFault: error.operatorFault,
+    foreign: error.foreign,
+    cause: error.cause,
+  };
+}
+
 /** The same error with more headers; one that it has already stays. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
   return new GatewayError(error.kind, error.message, {
-    ...(error.param === undefined ? {} : { param: error.param }),
-    ...(error.code === undefined ? {} : { code: error.code }),
-    ...(error.retryAfterSec === undefined ? {} : { retryAfterSec: error.retryAfterSec }),
+    ...errorDetails(error),
     headers: { ...headers, ...error.headers },
-    operatorFault: error.operatorFault,
-    ...(error.operatorHint === undefined ? {} : { operatorHint: error.operatorHint }),
-    foreign: error.foreign,
-    cause: error.cause,
   });
 }
 

@@ -15,14 +15,14 @@ export interface RequestRecord {
  * What `admit` makes of a request. Where it refuses it, the line has the model that it had told of by then first, as an id: a
  * name that stands for none is the caller's own text, which is not logged.
  */
-export function admitting<Admission>(
+export async function admitting<Admission>(
   record: RequestRecord,
   { catalog }: Pick<Offer, "catalog">,
-  admit: (asked: (model: unknown) => void) => Admission,
-): Admission {
+  admit: (asked: (model: unknown) => void) => Promise<Admission>,
+): Promise<Admission> {
   let name: unknown;
   try {
-    return admit((model) => (name ??= model));
+    return await admit((model) => (name ??= model));
   } catch (error) {
     const [id, ...others] = (typeof name === "string" ? catalog.names.find(name)?.ids : undefined) ?? [];
     if (id !== undefined && others.length === 0) record.note({ model: id });

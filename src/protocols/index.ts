@@ -5,7 +5,9 @@ import { generateContentClient } from "./generate-content/client.ts";
 import { generateContent } from "./generate-content/index.ts";
 import { messagesClient } from "./messages/client.ts";
 import { messages } from "./messages/index.ts";
-import type { RelayProtocol } from "./protocol.ts";
+import { generateContentCounter } from "./generate-content/count.ts";
+import { messagesCounter } from "./messages/count.ts";
+import type { RelayProtocol, TokenCounter } from "./protocol.ts";
 import { type ClientEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
@@ -23,6 +25,12 @@ const SERVED: Readonly<Record<ProtocolId, Readonly<Partial<Record<ProtocolId, Re
   },
   compat_messages: { compat_messages: messages },
   compat_generate_content: { compat_generate_content: generateContent },
+};
+
+/** How tokens are counted in the formats that have a call for that. */
+export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {
+  compat_messages: messagesCounter,
+  compat_generate_content: generateContentCounter,
 };
 
 /** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */

@@ -106,25 +106,28 @@ export function createStandby<Message, Answer>(file: URL, settings: unknown): St
 
 declare const self: {
   onmessage: ((event: MessageEvent<unknown>) => void) | null;
-  postMessage(message: unknown): void;
+  postMessage(message: unknown, moved?: ArrayBuffer[]): void;
 };
 
 /**
  * The thread's own end: `open` is called with the settings, then what it returns is called with each message; its
- * result goes back to the owner. What is thrown there ends the thread, so a handler answers errors as data.
+ * result goes back to the owner, and the memory that `movedOf` it names goes with it uncopied. What is thrown there ends
+ * the thread, so a handler answers errors as data.
  */
 export function serveThread<Settings, Message, Answer>(
   open: (settings: Settings) => (message: Message) => Answer | Promise<Answer>,
+  movedOf: (answer: Answer) => readonly ArrayBuffer[] = () => [],
 ): void {
   let handle: ((message: Message) => Answer | Promise<Answer>) | undefined;
+  const send = (answer: Answer): void => self.postMessage(answer, [...movedOf(answer)]);
   self.onmessage = (event) => {
     if (handle === undefined) {
       handle = open(event.data as Settings);
       return;
     }
     const answer = handle(event.data as Message);
-    if (answer instanceof Promise) answer.then((late) => self.postMessage(late)).catch(endThread);
-    else self.postMessage(answer);
+    if (answer instanceof Promise) answer.then(send).catch(endThread);
+    else send(answer);
   };
 }
 

@@ -8,6 +8,8 @@ import {
   type AdmissionRequest,
   type TaskAdmission,
 } from "../../src/gateway/media/admit.ts";
+import { readImageBody } from "../../src/protocols/images/index.ts";
+import { readVideoBody } from "../../src/protocols/videos/index.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
 import type { MediaModel } from "../../src/gateway/media/model.ts";
 import type { MediaAdapter } from "../../src/providers/media.ts";
@@ -56,16 +58,16 @@ export function bytesOf(body: object | string): Uint8Array {
 
 /** Asks for images, of the whole catalogue. */
 export function askImage(body: object | string, more: AskOptions = {}): TaskAdmission {
-  return admitImage(asked(body, more));
+  return admitImage(asked(more), readImageBody({ body: bytesOf(body) }));
 }
 
 /** Asks for a video, of the whole catalogue. */
 export function askVideo(body: object | string, more: AskOptions = {}): TaskAdmission {
-  return admitVideo(asked(body, more));
+  return admitVideo(asked(more), readVideoBody({ body: bytesOf(body) }));
 }
 
-function asked(body: object | string, more: AskOptions): AdmissionRequest {
-  return { offer, caller: anyone, body: bytesOf(body), nowMs: NOW_MS, allowedHosts: [], ...more };
+function asked(more: AskOptions): AdmissionRequest {
+  return { offer, caller: anyone, nowMs: NOW_MS, allowedHosts: [], ...more };
 }
 
 export type AskOptions = Partial<Omit<AdmissionRequest, "body">>;

@@ -1,4 +1,4 @@
-import { handOver } from "../../core/handover.ts";
+import { type Handover, handOver } from "../../core/handover.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -8,12 +8,14 @@ import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { LimitSettings } from "../../limits/settings.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
-import type { RelayRequest, TokenCounter, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import type { TokenCounter, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import { permitCount } from "../../providers/count-permit.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { callUpstream } from "../../providers/upstream.ts";
 import { findModel, type FoundModel, resolveId } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
+import type { ReadRequest } from "../reading/read-request.ts";
+import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import { checkInputs, findRoute, targetOf } from "./admit.ts";
 import { ownCount } from "./own-count.ts";
@@ -28,13 +30,15 @@ export interface CountServices extends Pick<CallServices, "live"> {
   /** Of counts that providers are asked for, and of nothing else. */
   readonly limiter: Limiter;
   readonly limits: () => LimitSettings;
+  readonly reader: Reader;
 }
 
 /** One request to count. */
 export interface CountInput {
   readonly caller: Caller;
   readonly counter: TokenCounter;
-  readonly wire: WireRequest;
+  readonly wire: Pick<WireRequest, "headers" | "address">;
+  readonly body: Handover<Uint8Array>;
   /** Ends when the client has gone. */
   readonly signal: AbortSignal;
   readonly record: RequestRecord;
@@ -64,19 +68,26 @@ class Uncounted extends Error {
  * for a model that the caller may not use; a provider's failure is never one.
  */
 export async function countTokens(services: CountServices, input: CountInput): Promise<CountOutput> {
-  const { caller, counter, record, wire } = input;
+  const { caller, counter, record, wire, body } = input;
   const { id: format } = counter.protocol;
   const offer = services.offer();
-  const { request, model, warnings } = admitting(record, offer, (asked) => {
-    asked(wire.address?.model);
-    const read = counter.readRequest({ ...wire, asked });
-    const found = findCounted(offer.catalog, caller, read.model, format);
-    checkInputs(found.model, read.demand, format);
-    return { request: read, ...found };
-  });
-  record.note({ model: model.id });
-  const output = await countFor(services, input, offer, model, request);
-  return { ...output, warnings: [...warnings, ...output.warnings] };
+  let read: ReadRequest | undefined;
+  try {
+    const { request, model, warnings } = await admitting(record, offer, async (asked) => {
+      asked(wire.address?.model);
+      const reading = { format, purpose: "count" } as const;
+      const request = await services.reader.readRequest(reading, { ...wire, asked }, body);
+      read = request;
+      const found = findCounted(offer.catalog, caller, request.model, format);
+      checkInputs(found.model, request.demand, format);
+      return { request, ...found };
+    });
+    record.note({ model: model.id });
+    const output = await countFor(services, input, offer, model, request);
+    return { ...output, warnings: [...warnings, ...output.warnings] };
+  } finally {
+    read?.release();
+  }
 }
 
 /**
@@ -94,7 +105,7 @@ async function countFor(
   input: CountInput,
   offer: Offer,
   model: Model,
-  request: RelayRequest,
+  request: ReadRequest,
 ): Promise<CountOutput> {
   const { counter, record } = input;
   const { id: format } = counter.protocol;
@@ -103,8 +114,9 @@ async function countFor(
   const { provider } = route;
   record.note({ provider: provider.id });
   if (provider.protocol !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);
-  const body = counter.upstreamBody(request, targetOf(model, route));
-  const asked = withClientHeaders(body, provider, input.wire);
+  await request.aimAt({ spoken: format, target: targetOf(model, route) });
+  await request.write();
+  const asked = withClientHeaders(await request.take(undefined), provider, input.wire);
   try {
     const answer = await askProvider(services, input, provider, route.upstreamId, asked);
     record.note({ outcome: "counted" });
@@ -127,12 +139,12 @@ function reasonOf(error: unknown): string {
 function estimate(
   { counter, record }: CountInput,
   model: Model,
-  request: RelayRequest,
+  { demand }: ReadRequest,
   why: string,
   provider?: Provider,
 ): CountOutput {
   record.note({ outcome: "estimated" });
-  const count = counter.encodeCount(ownCount(model, request.demand));
+  const count = counter.encodeCount(ownCount(model, demand));
   return {
     body: new TextEncoder().encode(JSON.stringify(count)),
     warnings: [`the count is an estimate: ${why}`],

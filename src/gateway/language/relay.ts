@@ -4,11 +4,13 @@ import type { Caller } from "../../core/caller.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { JSON_FACTOR, type MemoryShare } from "../../core/request-memory.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
-import type { RelayProtocol, RelayRequest, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import type { RelayProtocol, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { costOf } from "../../core/price.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
+import type { ReadRequest } from "../reading/read-request.ts";
+import type { Reader } from "../reading/reader.ts";
 import type { Offer } from "../offer.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
@@ -21,13 +23,14 @@ export interface RelayServices extends CallServices {
   /** The models and providers of this moment; a request sees one of them throughout. */
   offer(): Offer;
   readonly limiter: Limiter;
+  readonly reader: Reader;
 }
 
 /** One request of a caller. */
 export interface RelayInput {
   readonly caller: Caller;
   readonly protocol: RelayProtocol;
-  readonly wire: Omit<WireRequest, "body">;
+  readonly wire: Pick<WireRequest, "headers" | "address">;
   readonly body: Handover<Uint8Array>;
   /** Where the body is held. A plain answer is when it comes back, for whoever sends it to let go of. */
   readonly memory: MemoryShare;
@@ -55,7 +58,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  */
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
   services.failpoint("request.authenticated");
-  const admitted = admitRequest(services, input);
+  const admitted = await admitRequest(services, input);
   const { limited } = admitted;
   const { answerHeaders } = admitted.admission.provider;
   if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
@@ -68,24 +71,33 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   }
 }
 
-/** Everything that can be decided at once. Throws a 400 or a 429. */
-function admitRequest(
+/** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
+async function admitRequest(
   services: RelayServices,
   { caller, protocol, record, wire, body }: RelayInput,
-): Admitted {
+): Promise<Admitted> {
   const offer = services.offer();
-  const { request, admission } = admitting(record, offer, (asked) => {
-    asked(wire.address?.model);
-    const read = protocol.readRequest({ ...wire, body: body.take(), asked });
-    const destination = findDestination(offer, caller, protocol.id, read.model);
-    const demand = destination.protocol.demandAt?.(read, destination.target) ?? read.demand;
-    return { request: read, admission: admit(destination, protocol.id, demand, services.clock.nowMs()) };
-  });
-  record.note({ model: admission.model.id, provider: admission.provider.id });
-  // What the target cannot take is a 400, and that comes before the 429 and the 402.
-  const asked = admission.protocol.upstreamBody(request, admission.target);
-  const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
-  return { admission, stream: request.stream, unsent: handOver({ request, asked }), limited };
+  let read: ReadRequest | undefined;
+  try {
+    const { request, admission } = await admitting(record, offer, async (asked) => {
+      asked(wire.address?.model);
+      const reading = { format: protocol.id, purpose: "answer" } as const;
+      const request = await services.reader.readRequest(reading, { ...wire, asked }, body);
+      read = request;
+      const destination = findDestination(offer, caller, protocol.id, request.model);
+      const { provider, target } = destination;
+      const demand = await request.aimAt({ spoken: provider.protocol, target });
+      return { request, admission: admit(destination, protocol.id, demand, services.clock.nowMs()) };
+    });
+    record.note({ model: admission.model.id, provider: admission.provider.id });
+    // What the target cannot take is a 400, and that comes before the 429 and the 402.
+    await request.write();
+    const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
+    return { admission, request, limited };
+  } catch (error) {
+    read?.release();
+    throw error;
+  }
 }
 
 /** Output to reckon with for each choice while a request runs; most answers are shorter. */
@@ -98,16 +110,9 @@ function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedT
 /** A request that nothing speaks against but what it costs. */
 interface Admitted {
   readonly admission: Admission;
-  readonly stream: boolean;
-  readonly unsent: Handover<Unsent>;
+  readonly request: ReadRequest;
   /** Of a key with limits. */
   readonly limited: KeyPass | undefined;
-}
-
-/** A request, and what is sent of it unless its hold binds it. */
-interface Unsent {
-  readonly request: RelayRequest;
-  readonly asked: UpstreamBody;
 }
 
 async function relayAdmitted(
@@ -124,7 +129,7 @@ async function relayAdmitted(
   const leave = (): void => call.abort(new ClientGone());
   if (input.signal.aborted) leave();
   else input.signal.addEventListener("abort", leave, { once: true });
-  if (!admitted.stream)
+  if (!admitted.request.stream)
     return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
   const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
   return { kind: "stream", answer, warnings };
@@ -148,21 +153,25 @@ interface OpenedCall {
 async function openCall(
   services: RelayServices,
   { caller, record, wire, memory }: RelayInput,
-  { admission, unsent, limited }: Admitted,
+  { admission, request, limited }: Admitted,
 ): Promise<OpenedCall> {
-  const hold = await holdFor(services, caller, admission, record);
-  const bounded = outputBound(hold, admission);
-  const { request, asked } = unsent.take();
-  const body =
-    bounded === undefined
-      ? asked
-      : admission.protocol.upstreamBody(request, { ...admission.target, outputBound: bounded });
+  const hold = await holdFor(services, caller, admission, record).catch((error: unknown) => {
+    request.release();
+    throw error;
+  });
   const heldAtMs = services.clock.nowMs();
-  return {
-    call: openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory }),
-    body: handOver(withClientHeaders(body, admission.provider, wire)),
-    warnings: [...admission.warnings, ...body.warnings],
-  };
+  const call = openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory });
+  try {
+    const body = await request.take(outputBound(hold, admission));
+    return {
+      call,
+      body: handOver(withClientHeaders(body, admission.provider, wire)),
+      warnings: [...admission.warnings, ...body.warnings],
+    };
+  } catch (error) {
+    await call.settleBroken(undefined, error as Error);
+    throw error;
+  }
 }
 
 /** The client's own headers that this provider is to be told, beside those of the body. */

@@ -1,9 +1,10 @@
+import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { MicroCredits } from "../../core/credits.ts";
 import type { MediaRequest } from "../../core/media.ts";
 import type { PriceSnapshot } from "../../core/price.ts";
-import { readImageBody } from "../../protocols/images/index.ts";
-import { readVideoBody } from "../../protocols/videos/index.ts";
+import type { MediaBody } from "../../protocols/media-request.ts";
+import type { VideoBody } from "../../protocols/videos/index.ts";
 import type { Offer } from "../offer.ts";
 import { imageRequestOf } from "./image-request.ts";
 import { checkLinks } from "./links.ts";
@@ -11,13 +12,10 @@ import { findMediaModel, type MediaModel } from "./model.ts";
 import { checkContext, quoteMedia } from "./quote.ts";
 import { videoRequestOf } from "./video-request.ts";
 
-/** A request for something new, and what it is decided by. */
+/** Whose request for something new it is, and what it is decided by. */
 export interface AdmissionRequest {
   readonly offer: Offer;
   readonly caller: Caller;
-  readonly body: Uint8Array;
-  /** Told what the body says in `model`, before anything is checked. */
-  readonly asked?: (model: unknown) => void;
   readonly nowMs: number;
   /** Hosts that links may lead to though they are not public, as the operator has them. */
   readonly allowedHosts: readonly string[];
@@ -49,9 +47,10 @@ const VIDEO_TIMEOUT_SEC = 600;
  * Decides whether a request for images is served, and the most it can cost. Throws a 400 that names the field at
  * fault; never asks anything outside the process.
  */
-export function admitImage(input: AdmissionRequest): TaskAdmission {
-  const { offer, caller, nowMs, allowedHosts } = input;
-  const { fields: sent, warnings } = readImageBody(input);
+export function admitImage(
+  { offer, caller, nowMs, allowedHosts }: AdmissionRequest,
+  { fields: sent, warnings }: MediaBody<ImageFields>,
+): TaskAdmission {
   const { model, warnings: ofName } = findMediaModel(offer, caller, sent.model, "image");
   const fields = { ...sent, model: model.id };
   const request = imageRequestOf(model, fields);
@@ -69,9 +68,10 @@ export function admitImage(input: AdmissionRequest): TaskAdmission {
 }
 
 /** The same for a request for a video, which nobody waits for. */
-export function admitVideo(input: AdmissionRequest): TaskAdmission {
-  const { offer, caller, nowMs, allowedHosts } = input;
-  const { fields: sent, warnings } = readVideoBody(input);
+export function admitVideo(
+  { offer, caller, nowMs, allowedHosts }: AdmissionRequest,
+  { fields: sent, warnings }: MediaBody<VideoBody>,
+): TaskAdmission {
   const { model, warnings: ofName } = findMediaModel(offer, caller, sent.model, "video");
   const fields = { ...sent, model: model.id };
   const taken = videoRequestOf(model, fields);

@@ -11,6 +11,7 @@ import { pendingTask } from "../../tasks/stored-task.ts";
 import type { TaskSubmission } from "../../tasks/tasks.ts";
 import { generateImage, readImageTask } from "./image.ts";
 import type { MediaServices } from "./task.ts";
+import { createReader } from "../reading/reader.ts";
 import { openRequestRecord } from "../request-record.ts";
 
 const MODEL = "alibaba/qwen-image-2.0";
@@ -60,6 +61,7 @@ function open(task: Task, files: "there" | "away" = "there", memory = createRequ
       },
     } as MediaServices["assets"],
     limiter: createLimiter(clock),
+    reader: createReader(),
     clock,
     live: new Set(),
     offer: () => mediaOffer(),

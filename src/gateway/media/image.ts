@@ -1,3 +1,4 @@
+import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MemoryShare } from "../../core/request-memory.ts";
 import type { Task, TaskFailure } from "../../core/task.ts";
@@ -9,7 +10,7 @@ import {
 } from "../../protocols/images/encode-image.ts";
 import { type CompletedTask, isCompleted } from "../../protocols/task-members.ts";
 import { admitImage } from "./admit.ts";
-import { submitTask } from "./submit.ts";
+import { submitTask, type TaskWay } from "./submit.ts";
 import {
   awaitTask,
   cancelTask,
@@ -21,12 +22,17 @@ import {
   type TaskAsked,
 } from "./task.ts";
 
+const IMAGES: TaskWay<ImageFields> = {
+  read: (reader, body, asked) => reader.readImage(body, asked),
+  admit: admitImage,
+};
+
 /**
  * Makes images: a 202 with the task where the request says `async`, else the result once there is one. Both are the
  * same task. Throws a `GatewayError` for everything else.
  */
 export function generateImage(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
-  return submitTask(services, input, admitImage, async (task, { awaited, base64 }) => {
+  return submitTask(services, input, IMAGES, async (task, { awaited, base64 }) => {
     if (!awaited) return { status: 202, body: encodeImageTask(task, []), task };
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);

@@ -1,12 +1,15 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Caller } from "../../core/caller.ts";
+import type { Handover } from "../../core/handover.ts";
 import type { Model } from "../../core/model.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
+import type { MediaBody } from "../../protocols/media-request.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type LargeBodyServices, refuseUnread } from "../large-body.ts";
 import { passKeyLimits } from "../key-limits.ts";
+import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
 import type { AdmissionRequest, TaskAdmission } from "./admit.ts";
@@ -52,30 +55,34 @@ export function checkTaskUnread(
   return refuseUnread(services, { caller, endpoint: kind, format: chatCompletions, record, refusedAs });
 }
 
+/** How requests of a kind are read and admitted. */
+export interface TaskWay<Body> {
+  read(
+    reader: Reader,
+    body: Handover<Uint8Array>,
+    asked: (model: unknown) => void,
+  ): MediaBody<Body> | Promise<MediaBody<Body>>;
+  admit(request: AdmissionRequest, body: MediaBody<Body>): TaskAdmission;
+}
+
 /**
  * The way of every request for something new: it is admitted, passes the limits of its key, has its credit set aside and
  * its task queued, and is answered by what `answer` makes of that. It counts as under way for its key until then. Throws
  * a `GatewayError` for everything else.
  */
-export async function submitTask(
+export async function submitTask<Body>(
   services: MediaServices,
   input: MediaInput,
-  admit: (request: AdmissionRequest) => TaskAdmission,
+  { read, admit }: TaskWay<Body>,
   answer: (task: Task, admission: TaskAdmission) => Promise<SubmittedAnswer>,
 ): Promise<MediaAnswer> {
   const { caller, record, memory } = input;
   const offer = services.offer();
-  const { clock, allowedHosts } = services;
-  const admission = admitting(record, offer, (asked) =>
-    admit({
-      offer,
-      caller,
-      body: input.body.take(),
-      asked,
-      nowMs: clock.nowMs(),
-      allowedHosts: allowedHosts(),
-    }),
-  );
+  const { clock, reader, allowedHosts } = services;
+  const admission = await admitting(record, offer, async (asked) => {
+    const body = await read(reader, input.body, asked);
+    return admit({ offer, caller, nowMs: clock.nowMs(), allowedHosts: allowedHosts() }, body);
+  });
   const { model, request, warnings } = admission;
   const { kind } = request;
   record.note({ model: model.id });

@@ -13,7 +13,7 @@ import { pendingTask } from "../../tasks/stored-task.ts";
 import type { Tasks, TaskSubmission } from "../../tasks/tasks.ts";
 import type { TaskAdmission } from "./admit.ts";
 import type { Offer } from "../offer.ts";
-import { submitTask } from "./submit.ts";
+import { submitTask, type TaskWay } from "./submit.ts";
 import {
   awaitTask,
   cancelTask,
@@ -22,6 +22,7 @@ import {
   type MediaServices,
   type Waiting,
 } from "./task.ts";
+import { createReader } from "../reading/reader.ts";
 import { openRequestRecord } from "../request-record.ts";
 
 const TASK: Task = pendingTask({
@@ -70,6 +71,12 @@ const ADMISSION = {
   timeoutSec: 300,
 } as unknown as TaskAdmission;
 
+/** A way on which every request is admitted as that, whatever its body. */
+const admittedAs = (admission: TaskAdmission): TaskWay<null> => ({
+  read: () => ({ fields: null, warnings: [] }),
+  admit: () => admission,
+});
+
 /** Services over tasks that do what the test says, and what they were asked. */
 function open(does: Partial<Tasks> = {}) {
   const clock = createFakeClock();
@@ -100,6 +107,7 @@ function open(does: Partial<Tasks> = {}) {
     },
     assets: {} as MediaServices["assets"],
     limiter: createLimiter(clock),
+    reader: createReader(),
     clock,
     live,
     offer: () => OFFER,
@@ -126,7 +134,7 @@ function open(does: Partial<Tasks> = {}) {
     submitTask(
       services,
       input(caller),
-      () => ({ ...ADMISSION, request: { ...ADMISSION.request, kind } as MediaRequest, ...more }),
+      admittedAs({ ...ADMISSION, request: { ...ADMISSION.request, kind } as MediaRequest, ...more }),
       async (task) => ({ status: 202, body: "{}", task }),
     );
   return { services, submitted, asked, fields, live, record, clock, submit, input };
@@ -229,7 +237,7 @@ describe("limits of keys", () => {
     const waits = submitTask(
       services,
       input(caller),
-      () => ADMISSION,
+      admittedAs(ADMISSION),
       (task) => new Promise((resolve) => (answer = () => resolve({ status: 200, body: "", task }))),
     );
     expect((await errorOf(submit("image", { caller }))).status).toBe(429);
@@ -249,12 +257,11 @@ describe("limits of keys", () => {
     const result = { createdSec: 1, files: [], usage: { inputTokens: 40, outputTokens: 60 } };
     const { services, input } = open();
     const caller = limited({ tokensPerMinute: 1_000 });
-    const { headers } = await submitTask(
-      services,
-      input(caller),
-      () => ADMISSION,
-      async (task) => ({ status: 200, body: "", task: { ...task, result } }),
-    );
+    const { headers } = await submitTask(services, input(caller), admittedAs(ADMISSION), async (task) => ({
+      status: 200,
+      body: "",
+      task: { ...task, result },
+    }));
     expect(headers["x-ratelimit-remaining-tokens"]).toBe("900");
   });
 });

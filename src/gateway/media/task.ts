@@ -9,6 +9,7 @@ import type { Task, TaskKind } from "../../core/task.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { Offer } from "../offer.ts";
+import type { Reader } from "../reading/reader.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { readStore } from "../store-read.ts";
 import { providerHeaders } from "./provider.ts";
@@ -18,6 +19,7 @@ export interface MediaServices {
   readonly tasks: Tasks;
   readonly assets: Assets;
   readonly limiter: Limiter;
+  readonly reader: Reader;
   readonly clock: Clock;
   /** The models and providers of this moment; a request sees one of them throughout. */
   offer(): Offer;

@@ -1,6 +1,7 @@
+import type { VideoBody } from "../../protocols/videos/index.ts";
 import { encodeCancelledVideo, encodeVideoTask } from "../../protocols/videos/encode-video.ts";
 import { admitVideo } from "./admit.ts";
-import { submitTask } from "./submit.ts";
+import { submitTask, type TaskWay } from "./submit.ts";
 import {
   cancelTask,
   findTask,
@@ -10,9 +11,14 @@ import {
   type TaskAsked,
 } from "./task.ts";
 
+const VIDEOS: TaskWay<VideoBody> = {
+  read: (reader, body, asked) => reader.readVideo(body, asked),
+  admit: admitVideo,
+};
+
 /** Queues a video, and answers 202 with its task. Throws a `GatewayError` for everything else. */
 export function generateVideo(services: MediaServices, input: MediaInput): Promise<MediaAnswer> {
-  return submitTask(services, input, admitVideo, async (task) => ({
+  return submitTask(services, input, VIDEOS, async (task) => ({
     status: 202,
     body: encodeVideoTask(task, []),
     task,

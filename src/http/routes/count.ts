@@ -1,4 +1,5 @@
 import { countTokens } from "../../gateway/language/count-tokens.ts";
+import { handOver } from "../../core/handover.ts";
 import type { TokenCounter, WireRequest } from "../../protocols/protocol.ts";
 import { respondBytes, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";
@@ -20,11 +21,12 @@ export async function handleCount(
   address?: WireRequest["address"],
 ): Promise<Response> {
   const { services, record, request } = context;
-  const body = await context.readBody();
+  const body = handOver(await context.readBody());
   const output = await countTokens(services.counts, {
     caller: callerOf(context),
     counter,
-    wire: { body, headers: request.headers, ...(address === undefined ? {} : { address }) },
+    wire: { headers: request.headers, ...(address === undefined ? {} : { address }) },
+    body,
     signal: request.signal,
     record,
   });

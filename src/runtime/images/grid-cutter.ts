@@ -1,3 +1,4 @@
+import { ownMemory } from "../../core/bytes.ts";
 import { createStandby } from "../worker.ts";
 import type { Grid } from "./cut-grid.ts";
 import type { GridAnswer, GridOrder } from "./grid-thread.ts";
@@ -16,7 +17,7 @@ export function createGridCutter(): GridCutter {
   let last: Promise<unknown> = Promise.resolve();
 
   const cutNow = async (file: Uint8Array, grid: Grid): Promise<readonly Uint8Array[]> => {
-    const order = { file: ownMemoryOf(file), grid };
+    const order = { file: ownMemory(file), grid };
     const answer = await threads.run(order, [order.file.buffer]);
     if ("files" in answer) return answer.files;
     throw new Error(`A grid of images could not be cut: ${answer.problem}.`);
@@ -29,11 +30,4 @@ export function createGridCutter(): GridCutter {
     },
     startThread: () => threads.standBy(),
   };
-}
-
-/** Copied only where the file is a part of something larger. */
-function ownMemoryOf(file: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = file;
-  const isAll = buffer instanceof ArrayBuffer && buffer.byteLength === file.length;
-  return isAll ? new Uint8Array(buffer) : new Uint8Array(file);
 }

@@ -1,0 +1,114 @@
+import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
+import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from "../../core/errors.ts";
+import { readImageBody } from "../../protocols/images/index.ts";
+import type { MediaBody } from "../../protocols/media-request.ts";
+import type { Demand, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
+import { type Aim, type ReadRequest, readRequest, type Reading, type RequestHead } from "./read-request.ts";
+
+// What a thread that reads is told, and what it answers: plain data, as it goes from one to the other.
+
+/** What it can be told to do, and with what. Requests that it has read go by a number. */
+export interface Orders {
+  readonly read: { readonly id: number; readonly reading: Reading; readonly wire: PlainWire };
+  readonly aim: { readonly id: number; readonly aim: Aim };
+  readonly write: { readonly id: number };
+  readonly take: { readonly id: number; readonly outputBound: number | undefined };
+  readonly release: { readonly id: number };
+  readonly image: { readonly body: Uint8Array };
+  readonly video: { readonly body: Uint8Array };
+}
+
+export type Order = { [Kind in keyof Orders]: { readonly do: Kind } & Orders[Kind] }[keyof Orders];
+
+/** A `WireRequest` as plain data. */
+export interface PlainWire extends Pick<WireRequest, "body" | "address"> {
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+/** What each order comes to. */
+export interface Results {
+  readonly read: RequestHead;
+  readonly aim: Demand;
+  readonly write: undefined;
+  readonly release: undefined;
+  readonly take: UpstreamBody;
+  readonly image: MediaBody<ImageFields>;
+  readonly video: MediaBody<VideoBody>;
+}
+
+/** What came of an order, and what the body said in `model`, where it was read. */
+export type Outcome = { readonly asked?: unknown } & (
+  | { readonly result: unknown }
+  | { readonly refusal: Refusal }
+  | { readonly problem: string }
+);
+
+/** A `GatewayError` as plain data. */
+interface Refusal {
+  readonly kind: ErrorKind;
+  readonly message: string;
+  readonly details: ErrorDetails;
+}
+
+/** Carries out orders, one after the other. */
+export function createOrders(): (order: Order) => Outcome {
+  const requests = new Map<number, ReadRequest>();
+
+  const requestOf = (id: number): ReadRequest => {
+    const request = requests.get(id);
+    if (request === undefined) throw new Error("There is no such request.");
+    return request;
+  };
+
+  const carryOut = (order: Order, asked: (model: unknown) => void): unknown => {
+    switch (order.do) {
+      case "read": {
+        const { id, reading, wire } = order;
+        const headers = new Headers(wire.headers.map(([name, value]) => [name, value]));
+        const request = readRequest(reading, { ...wire, headers, asked });
+        requests.set(id, request);
+        const { model, stream, demand } = request;
+        return { model, stream, demand } satisfies RequestHead;
+      }
+      case "aim":
+        return requestOf(order.id).aimAt(order.aim);
+      case "write":
+        return requestOf(order.id).write();
+      case "take": {
+        const request = requestOf(order.id);
+        requests.delete(order.id);
+        return request.take(order.outputBound);
+      }
+      case "release":
+        return void requests.delete(order.id);
+      case "image":
+        return readImageBody({ body: order.body, asked });
+      case "video":
+        return readVideoBody({ body: order.body, asked });
+    }
+  };
+
+  return (order) => {
+    let said: { readonly asked?: unknown } = {};
+    try {
+      return { result: carryOut(order, (asked) => (said = { asked })), ...said };
+    } catch (error) {
+      return { ...failureOf(error), ...said };
+    }
+  };
+}
+
+function failureOf(error: unknown): { readonly refusal: Refusal } | { readonly problem: string } {
+  if (!(error instanceof GatewayError)) return { problem: String((error as Error).stack ?? error) };
+  const { cause: _cause, ...details } = errorDetails(error);
+  return { refusal: { kind: error.kind, message: error.message, details } };
+}
+
+/** The result of an order. Throws its refusal, or what went wrong there. */
+export function resultOf(outcome: Outcome): unknown {
+  if ("result" in outcome) return outcome.result;
+  if ("problem" in outcome) throw new Error(`A request could not be read: ${outcome.problem}`);
+  const { kind, message, details } = outcome.refusal;
+  throw new GatewayError(kind, message, details);
+}

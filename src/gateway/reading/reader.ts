@@ -1,0 +1,121 @@
+import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
+import { ownMemory } from "../../core/bytes.ts";
+import type { Handover } from "../../core/handover.ts";
+import { readImageBody } from "../../protocols/images/index.ts";
+import type { MediaBody } from "../../protocols/media-request.ts";
+import type { WireRequest } from "../../protocols/protocol.ts";
+import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
+import { createLane, type Lane, type OrderTerms, type ReadingThread } from "./lane.ts";
+import type { Orders } from "./orders.ts";
+import { type ReadRequest, readRequest, type Reading } from "./read-request.ts";
+
+/** Told what a body says in `model`, before anything in it is checked. */
+type Asked = ((model: unknown) => void) | undefined;
+
+/** Reads the bodies of requests: small ones at once, others on threads, so that nobody waits for another's. */
+export interface Reader {
+  /** Rejects with a `GatewayError` that names the field at fault. */
+  readRequest(
+    reading: Reading,
+    wire: Omit<WireRequest, "body" | "isOwn">,
+    body: Handover<Uint8Array>,
+  ): ReadRequest | Promise<ReadRequest>;
+  /** The same for what an image is to be made of. */
+  readImage(body: Handover<Uint8Array>, asked: Asked): Promised<MediaBody<ImageFields>>;
+  /** The same for what a video is to be made of. */
+  readVideo(body: Handover<Uint8Array>, asked: Asked): Promised<MediaBody<VideoBody>>;
+  /** Starts the threads, which else start with the first body that needs one. */
+  startThreads(): void;
+  /** Ends the threads. */
+  close(): void;
+}
+
+type Promised<Value> = Value | Promise<Value>;
+
+/** A body up to here is read in less time than others notice, whatever is in it. */
+const SMALL_BYTES = 128 * 1024;
+
+/** Bodies up to here do not wait for larger ones, which take up to a second each. */
+const MIDDLE_BYTES = 2 * 1024 * 1024;
+
+/** A reader without threads. */
+export function createReader(): Reader {
+  const middle = createLane();
+  const large = createLane();
+  const laneOf = ({ length }: Uint8Array): Lane | undefined =>
+    length <= SMALL_BYTES ? undefined : length <= MIDDLE_BYTES ? middle : large;
+
+  const readMedia = <Body>(
+    body: Uint8Array,
+    asked: Asked,
+    { here, there }: MediaWays<Body>,
+  ): Promised<Body> => {
+    const lane = laneOf(body);
+    if (lane === undefined) return here({ body, ...(asked === undefined ? {} : { asked }) });
+    const own = ownMemory(body);
+    return there(lane.current(), { body: own }, { moved: [own.buffer], asked });
+  };
+
+  return {
+    readRequest(reading, wire, handed) {
+      const body = handed.take();
+      const lane = laneOf(body);
+      if (lane === undefined) return readRequest(reading, { ...wire, body });
+      return readOnThread(lane.current(), reading, { ...wire, body });
+    },
+    readImage: (body, asked) => readMedia(body.take(), asked, IMAGES),
+    readVideo: (body, asked) => readMedia(body.take(), asked, VIDEOS),
+    startThreads() {
+      for (const lane of [middle, large]) lane.start();
+    },
+    close() {
+      for (const lane of [middle, large]) lane.stop();
+    },
+  };
+}
+
+/** How a body is read here, and how on a thread. */
+interface MediaWays<Body> {
+  here(wire: Pick<WireRequest, "body" | "asked">): Body;
+  there(thread: ReadingThread, order: Orders["image"], more: OrderTerms): Promise<Body>;
+}
+
+const IMAGES: MediaWays<MediaBody<ImageFields>> = {
+  here: readImageBody,
+  there: (thread, order, more) => thread.order("image", order, more),
+};
+const VIDEOS: MediaWays<MediaBody<VideoBody>> = {
+  here: readVideoBody,
+  there: (thread, order, more) => thread.order("video", order, more),
+};
+
+let lastId = 0;
+
+/** The same as `readRequest`, of which only what is known of the request comes back. */
+async function readOnThread(
+  thread: ReadingThread,
+  reading: Reading,
+  { body, headers, address, asked }: WireRequest,
+): Promise<ReadRequest> {
+  lastId += 1;
+  const id = lastId;
+  const own = ownMemory(body);
+  const wire = { body: own, headers: [...headers], ...(address === undefined ? {} : { address }) };
+  const head = await thread.order("read", { id, reading, wire }, { moved: [own.buffer], asked });
+  let hasEnded = false;
+  return {
+    ...head,
+    aimAt: (aim) => thread.order("aim", { id, aim }),
+    write: () => thread.order("write", { id }),
+    take(outputBound) {
+      hasEnded = true;
+      return thread.order("take", { id, outputBound });
+    },
+    release() {
+      if (hasEnded) return;
+      hasEnded = true;
+      // A thread that has ended has let go of everything.
+      thread.order("release", { id }).catch(() => {});
+    },
+  };
+}

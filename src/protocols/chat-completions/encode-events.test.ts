@@ -57,11 +57,15 @@ describe("a stream", () => {
     ]);
   });
 
-  test("is known by the request where its provider gave no id", () => {
-    const [first] = dataOf(encodeStream([{ type: "start" }, finish("stop")]));
-    expect(first.id).toBe("chatcmpl-req_1");
-    expect(plainOf([{ type: "start" }, finish("stop")]).id).toBe("chatcmpl-req_1");
-  });
+  const unnamed: readonly ChatEvent[] = [{ type: "start" }, { type: "start", id: "" }];
+  test.each(unnamed)(
+    "is known by the request where its provider gave no id, or an empty one: %p",
+    (begun) => {
+      const chunks = dataOf(encodeStream([begun, finish("stop")])).filter((chunk) => chunk !== "[DONE]");
+      expect(new Set(chunks.map(({ id }) => id))).toEqual(new Set(["chatcmpl-req_1"]));
+      expect(plainOf([begun, finish("stop")]).id).toBe("chatcmpl-req_1");
+    },
+  );
 
   test("is kept alive by a comment", () => {
     const { keepAlive } = chatCompletionsServer.openEncoder(CONTEXT);

@@ -139,6 +139,41 @@ describe("a 200 that is no answer", () => {
     test(JSON.stringify(body), () => expect(refusal(body).kind).toBe(kind as GatewayError["kind"]));
 });
 
+describe("an answer that is empty", () => {
+  const none = [undefined, null, ""].map((finishReason) => ({ finishReason, index: 0 }));
+  const empty = [
+    undefined,
+    {},
+    { role: "model" },
+    { parts: [] },
+    { parts: [{ text: "" }] },
+    { parts: [{}, null, { text: "" }] },
+  ];
+  const candidates = none.flatMap((candidate) => empty.map((content) => ({ ...candidate, content })));
+
+  test.each(candidates)("is refused without a finish reason: %j", (candidate) => {
+    for (const of of [[candidate], [candidate, candidate]]) {
+      const error = refusal({ candidates: of, usageMetadata: USAGE });
+      expect([error.kind, error.message]).toEqual([
+        "upstream_error",
+        "The provider's answer is empty, and has no finish reason.",
+      ]);
+    }
+  });
+
+  test("is one with a finish reason, beside a candidate that says something, or where the prompt was blocked", () => {
+    const nothing = { content: { parts: [] } };
+    const said = [
+      { candidates: [{ ...nothing, finishReason: "STOP" }], usageMetadata: USAGE },
+      { candidates: [nothing, { content: { parts: [{ text: "x" }] } }], usageMetadata: USAGE },
+      { candidates: [{ content: { parts: [{ functionCall: { name: "f" } }] } }], usageMetadata: USAGE },
+      { candidates: [nothing], promptFeedback: { blockReason: "SAFETY" } },
+    ];
+    for (const body of said)
+      expect(JSON.parse(read(body).text).candidates).toHaveLength(body.candidates.length);
+  });
+});
+
 const hasRecordings = recordingsAvailable();
 if (!hasRecordings) console.log("recorded answers are skipped: there are no recordings on this machine");
 

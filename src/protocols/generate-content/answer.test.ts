@@ -140,7 +140,6 @@ describe("a 200 that is no answer", () => {
 });
 
 describe("an answer that is empty", () => {
-  const none = [undefined, null, ""].map((finishReason) => ({ finishReason, index: 0 }));
   const empty = [
     undefined,
     {},
@@ -149,7 +148,9 @@ describe("an answer that is empty", () => {
     { parts: [{ text: "" }] },
     { parts: [{}, null, { text: "" }] },
   ];
-  const candidates = none.flatMap((candidate) => empty.map((content) => ({ ...candidate, content })));
+  const candidates = [undefined, null, ""].flatMap((finishReason) =>
+    empty.map((content) => ({ finishReason, index: 0, content })),
+  );
 
   test.each(candidates)("is refused without a finish reason: %j", (candidate) => {
     for (const of of [[candidate], [candidate, candidate]]) {

@@ -252,5 +252,6 @@ test("hints that there is no word for are left out, and each is named once", () 
     "image_url.detail",
     "user",
   ]);
+  expect(warnings.at(-1)).toStartWith("user or safety_identifier was left out: ");
   expect(JSON.stringify(body)).not.toMatch(/ephemeral|"low"|"u"/);
 });

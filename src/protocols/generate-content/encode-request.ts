@@ -16,7 +16,8 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRe
   const { systemInstruction, contents } = encodeTurns(chat.turns, target, warn);
   const tools = encodeTools(chat, warn);
   const generationConfig = encodeConfig(chat, target, warn);
-  if (chat.user !== undefined) warn("user was left out: this model's provider has no such field");
+  if (chat.user !== undefined)
+    warn("user or safety_identifier was left out: this model's provider has no such field");
   return {
     body: {
       ...(systemInstruction === undefined ? {} : { systemInstruction }),

@@ -364,7 +364,7 @@ describe("all other fields", () => {
       name: "a user too long",
       chat: { user: "u".repeat(257) },
       want: {},
-      warns: ["user was left out: the provider takes 256 characters"],
+      warns: ["user or safety_identifier was left out: the provider takes 256 characters"],
     },
     {
       name: "a schema for the answer",

@@ -91,6 +91,6 @@ function instructions({ responseFormat }: ChatRequest, warnings: Set<string>): r
 function encodeUser({ user }: ChatRequest, warnings: Set<string>): JsonObject {
   if (user === undefined || user === "") return {};
   if (user.length <= LONGEST_USER) return { metadata: { user_id: user } };
-  warnings.add(`user was left out: the provider takes ${LONGEST_USER} characters`);
+  warnings.add(`user or safety_identifier was left out: the provider takes ${LONGEST_USER} characters`);
   return {};
 }

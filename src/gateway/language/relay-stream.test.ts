@@ -8,11 +8,10 @@ import type { CallServices, PaidCall } from "./paid-call.ts";
 import { openStreamAnswer } from "./relay-stream.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
-/** A streamed answer whose provider has sent all of it, and what became of its call and its record. */
-async function openWhole() {
+/** A streamed answer of a provider that sends `body`, and what became of its call and its record. */
+async function openAnswer(body: ReadableStream<Uint8Array>) {
   const clock = createFakeClock();
   const told: string[] = [];
-  const bytes = chatStream({ words: ["Hello."] });
   const call = {
     protocol: chatCompletions,
     context: {
@@ -25,7 +24,7 @@ async function openWhole() {
       choices: 1,
       expectedInput: 1,
     },
-    send: async () => ({ open: () => new Response(bytes).body?.getReader() }) as unknown as UpstreamAnswer,
+    send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
     sawByte: () => {},
     abort: () => {},
     settle: async () => {
@@ -43,8 +42,29 @@ async function openWhole() {
   return { clock, told, answer };
 }
 
+/** A stream of the bytes, so many in a read, that gives no more than is asked for; `given` counts them. */
+function streamOf(bytes: Uint8Array, inARead: number) {
+  const stream = {
+    given: 0,
+    body: new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const piece = bytes.slice(stream.given, stream.given + inARead);
+          stream.given += piece.length;
+          if (piece.length > 0) controller.enqueue(piece);
+          else controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  };
+  return stream;
+}
+
 test("a client that does not take the end of its stream within a minute is given up; it was charged before", async () => {
-  const { clock, told, answer } = await openWhole();
+  const { clock, told, answer } = await openAnswer(
+    streamOf(chatStream({ words: ["Hello."] }), Infinity).body,
+  );
   let text = "";
   let ended: unknown;
   const piping = answer.pipe({
@@ -62,3 +82,35 @@ test("a client that does not take the end of its stream within a minute is given
   answer.cancel();
   expect(told).toEqual(["charged", "finished 200"]);
 });
+
+const KIB = 1024;
+
+for (const inARead of [1, 16, 64, 128].map((kib) => kib * KIB))
+  test(`of a stream that comes ${inARead / KIB} KiB a read one read is held for a client that stalls, and never 256 KiB`, async () => {
+    const bytes = chatStream({ words: Array.from({ length: 1_000 }, () => "x".repeat(1_000)) });
+    const stream = streamOf(bytes, inARead);
+    const { clock, answer } = await openAnswer(stream.body);
+    let held = 0;
+    let room = Promise.withResolvers<void>();
+    let isOver = false;
+    const piping = answer.pipe({
+      write: (piece) => void (held += piece.length),
+      flush: () => room.promise,
+    });
+    void piping.finally(() => (isOver = true));
+    // It takes what there is, and stalls anew: nothing more is read for as long as it does.
+    for (let i = 0; i < 5_000 && !isOver; i += 1) {
+      await clock.advance(i === 3 ? 59_000 : 0);
+      const { given } = stream;
+      await clock.advance(0);
+      expect(stream.given).toBe(given);
+      expect(held).toBeLessThan(256 * KIB);
+      held = 0;
+      room.resolve();
+      room = Promise.withResolvers();
+      await clock.advance(0);
+      expect(stream.given - given).toBeLessThanOrEqual(inARead);
+    }
+    await piping;
+    expect(stream.given).toBe(bytes.length);
+  });

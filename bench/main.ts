@@ -1,10 +1,11 @@
-// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --tasks] [-- --bodies] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
+// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --tasks] [-- --bodies] [-- --blocking] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
 // the same runtime, what an image costs and does to chat beside it, and what its hold and settlement cost in the books, beside the disk's own sync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { booksTable, measureBooks } from "./books.ts";
+import { blockingTable, measureBlocking } from "./blocking.ts";
 import { bodiesTable, measureBodies } from "./bodies.ts";
 import { shareCores } from "./cores.ts";
 import { formatsNamed } from "./formats.ts";
@@ -50,6 +51,8 @@ async function main(): Promise<void> {
       tasks: { type: "boolean", default: false },
       /** Many large bodies at once, and readers that stall, alone. */
       bodies: { type: "boolean", default: false },
+      /** How long one body holds up everybody else, alone. */
+      blocking: { type: "boolean", default: false },
       /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
       beside: { type: "string" },
       /** The entry file of the gateway, to measure another checkout or a stand-in. */
@@ -66,14 +69,14 @@ async function main(): Promise<void> {
   const scenes = formatsNamed(values.format).flatMap((format) => modes.map((mode) => ({ format, mode })));
   console.log(listed(describeMachine(folder, cores)));
   if (values.profile) return console.log(`\n${await profileRequestPath(scenes, form)}`);
+  const report = (line: string): void => console.error(line);
+  if (values.blocking) return console.log(`\n${blockingTable(await measureBlocking(form, report))}`);
   if (values.bodies) {
-    const reportTo = (line: string): void => console.error(line);
-    console.log(`\n${bodiesTable(await measureBodies(form, reportTo))}`);
-    console.log(`\n${readersTable(await measureReaders(form, reportTo))}`);
+    console.log(`\n${bodiesTable(await measureBodies(form, report))}`);
+    console.log(`\n${readersTable(await measureReaders(form, report))}`);
     return;
   }
   const pace: Pace = values.quick ? "quick" : "full";
-  const report = (line: string): void => console.error(line);
   if (!values.books && !values.tasks) {
     const rows = await measureRequestPath(scenes, form, pace, report);
     console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);

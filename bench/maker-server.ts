@@ -1,6 +1,6 @@
 // A vendor of answers and images in OpenAI's form that has each of them ready: what is measured before it is all ours.
 // `maker-server.ts` prints {"url"} when it listens. How many bytes an image has stands in its prompt: "4096 bytes".
-import { BENCHMARK_ANSWERS } from "../test/upstream/benchmark-answers.ts";
+import { BENCHMARK_ANSWERS, type BenchmarkFormat } from "../test/upstream/benchmark-answers.ts";
 import { concat, pngChunk, pngFile } from "../test/assets/media-files.ts";
 
 const USAGE = {
@@ -35,17 +35,27 @@ function imageAnswer(prompt: string): Uint8Array {
   return answer;
 }
 
-const { body: chatAnswer = "" } = BENCHMARK_ANSWERS.chat.plain("x".repeat(1_024));
+/** Reads a request whole, and answers as the vendor of the format would. */
+function answerIn(format: BenchmarkFormat) {
+  const { body = "" } = BENCHMARK_ANSWERS[format].plain("x".repeat(1_024));
+  return async (request: Request): Promise<Response> => {
+    await request.arrayBuffer();
+    return new Response(body, { headers: JSON_TYPE });
+  };
+}
 
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   idleTimeout: 255,
   routes: {
-    "/v1/chat/completions": {
+    "/v1/chat/completions": { POST: answerIn("chat") },
+    "/v1/messages": { POST: answerIn("messages") },
+    "/v1beta/models/*": { POST: answerIn("generate") },
+    "/v1/images/edits": {
       POST: async (request) => {
         await request.arrayBuffer();
-        return new Response(chatAnswer, { headers: JSON_TYPE });
+        return new Response(imageAnswer("4096 bytes") as Uint8Array<ArrayBuffer>, { headers: JSON_TYPE });
       },
     },
     "/v1/images/generations": {

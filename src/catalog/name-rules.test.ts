@@ -33,6 +33,25 @@ describe("the ending of a name", () => {
   );
 });
 
+/** What `use` comes to with a file of names with this text in it. */
+function withFile<T>(yaml: string, use: (file: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), "switchyard-names-"));
+  const file = join(folder, "names.yaml");
+  try {
+    writeFileSync(file, yaml);
+    return use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("an operator can empty the list of aliases, by its braces or by deleting all below it", () => {
+  for (const aliases of ["aliases: {}", "aliases:", "aliases: # none\n"]) {
+    const read = withFile(`endings: [latest]\n${aliases}`, loadNameRules);
+    expect([read.aliases.size, read.withoutEnding("x-latest")]).toEqual([0, "x"]);
+  }
+});
+
 describe("a file of names that cannot be used is refused by its name", () => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["with an unknown key", "endings: [latest]\naliases: {}\nothers: 1", "others"],
@@ -40,15 +59,10 @@ describe("a file of names that cannot be used is refused by its name", () => {
     ["with an ending that is no text of a name", 'endings: ["(.*)+"]\naliases: {}', "endings[0]"],
     ["with an alias to nothing", "endings: [latest]\naliases: { a: }", "aliases.a"],
   ];
-  test.each(cases)("%s", (_, yaml, says) => {
-    const folder = mkdtempSync(join(tmpdir(), "switchyard-names-"));
-    const file = join(folder, "names.yaml");
-    try {
-      writeFileSync(file, yaml);
+  test.each(cases)("%s", (_, yaml, says) =>
+    withFile(yaml, (file) => {
       expect(() => loadNameRules(file)).toThrow(`The file of names ${file} cannot be used: `);
       expect(() => loadNameRules(file)).toThrow(says);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+    }),
+  );
 });

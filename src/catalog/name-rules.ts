@@ -20,7 +20,11 @@ export const NO_NAME_RULES: NameRules = { withoutEnding: () => undefined, aliase
 const NameFileSchema = Type.Object(
   {
     endings: Type.Array(Type.String({ pattern: "^[a-zA-Z0-9-]+$" }), { minItems: 1, uniqueItems: true }),
-    aliases: Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 })),
+    // Null is what YAML makes of it when every line below it was deleted.
+    aliases: Type.Union([
+      Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 })),
+      Type.Null(),
+    ]),
   },
   { additionalProperties: false },
 );
@@ -32,7 +36,7 @@ export function loadNameRules(file: string): NameRules {
   const data: unknown = parseYaml(readFileSync(file, "utf8"), { strict: true, uniqueKeys: true });
   if (!nameFile.accepts(data))
     throw new Error(`The file of names ${file} cannot be used: ${faultSentence(nameFile.faultOf(data))}`);
-  return nameRules(data.endings, Object.entries(data.aliases));
+  return nameRules(data.endings, Object.entries(data.aliases ?? {}));
 }
 
 /** Rules of endings as the file writes them, and of aliases. */

@@ -29,15 +29,17 @@ export function readDataUrl(url: string, path: string): DataUrl {
   const mediaType = type.trim().toLowerCase();
   if (comma === -1 || encoding?.trim().toLowerCase() !== "base64" || mediaType === "")
     throw invalid(`${path} must be a data URL with a media type and base64 data.`, path);
+  const data = url.slice(comma + 1);
+  if (!/\S/.test(data)) throw invalid(`${path} must be a data URL with data in it.`, path);
   // Some write it as a URL needs it, or over many lines.
-  if (/[^A-Za-z0-9+/=_\-%\s]/.test(url.slice(comma + 1)))
+  if (/[^A-Za-z0-9+/=_\-%\s]/.test(data))
     throw invalid(`${path} must be a data URL whose data is base64.`, path);
   const signed = parameters
     .map((parameter) => /^\s*thought_signature=(.*)$/is.exec(parameter)?.[1])
     .find((value) => value !== undefined);
   return {
     mediaType: Object.hasOwn(REGISTERED, mediaType) ? (REGISTERED[mediaType] as string) : mediaType,
-    data: url.slice(comma + 1),
+    data,
     ...(signed === undefined ? {} : { signature: readSignature(signed, path) }),
   };
 }

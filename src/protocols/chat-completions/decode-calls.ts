@@ -122,6 +122,7 @@ function readCall(call: WireCall, json: EmbeddedJson, path: string): OpenCall {
     );
   if (!call.function) throw invalid(`${path}.function is required.`, `${path}.function`);
   if (!call.id) throw invalid(`${path}.id is required.`, `${path}.id`);
+  if (call.function.name === "") throw namelessCall(`${path}.function.name`);
   const signature = signatureOf(call);
   const part: ToolCallPart = {
     type: "tool_call",
@@ -133,11 +134,17 @@ function readCall(call: WireCall, json: EmbeddedJson, path: string): OpenCall {
   return { part, path };
 }
 
+/** No format has one. */
+function namelessCall(path: string): GatewayError {
+  return invalid(`${path} must not be empty.`, path);
+}
+
 /** A call from before calls had ids. */
 function readOldCall(called: unknown, json: EmbeddedJson, path: string): OpenCall | undefined {
   if (called === undefined || called === null) return undefined;
   if (!isJsonObject(called) || typeof called.name !== "string")
     throw invalid(`${path} must be an object with a name.`, path);
+  if (called.name === "") throw namelessCall(`${path}.name`);
   const input = readArguments(called.arguments, json, `${path}.arguments`);
   return {
     part: { type: "tool_call", id: "call_function", name: called.name, input },

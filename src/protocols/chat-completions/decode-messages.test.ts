@@ -214,6 +214,8 @@ describe("parts", () => {
       part: { type: "image_url", image_url: { url: "data:image/png;base64,@@@" } },
       param: ".image_url.url",
     },
+    { part: { type: "image_url", image_url: { url: "data:image/png;base64," } }, param: ".image_url.url" },
+    { part: { type: "file", file: { file_data: "data:text/plain;base64, \n" } }, param: ".file.file_data" },
     {
       part: { type: "file", file: { file_data: "data:application/pdf;base64,A#" } },
       param: ".file.file_data",
@@ -375,6 +377,16 @@ describe("calls and results", () => {
       param: "messages[1].tool_calls[1].id",
     },
     { name: "no id", messages: [user, assistant(call(""))], param: "messages[1].tool_calls[0].id" },
+    {
+      name: "no name",
+      messages: [user, assistant(call("a", "{}", { function: { name: "", arguments: "{}" } }))],
+      param: "messages[1].tool_calls[0].function.name",
+    },
+    {
+      name: "no name in the old form",
+      messages: [user, { role: "assistant", content: null, function_call: { name: "", arguments: "{}" } }],
+      param: "messages[1].function_call.name",
+    },
     {
       name: "a custom call",
       messages: [user, assistant({ id: "a", type: "custom", custom: { name: "f", input: "x" } })],

@@ -12,6 +12,8 @@ const Schema = Type.Object(
     set: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
     one: Type.Optional(Type.Array(Type.String({ maxLength: 1 }), { maxItems: 1 })),
     same: Type.Optional(Type.Literal("this")),
+    odd: Type.Optional(Type.Enum(["a b", "c,d", ""])),
+    shape: Type.Optional(Type.String({ pattern: "^[a-z]+$" })),
   },
   { additionalProperties: false },
 );
@@ -25,7 +27,7 @@ describe("a fault names the field and says what it must be", () => {
     [{ name: 1 }, "name must be a string."],
     [{ name: "" }, "name must not be empty."],
     [{ name: "abcdef" }, "name must have at most 5 characters."],
-    [{ name: "a", kind: "c" }, 'kind must be one of "a", "b".'],
+    [{ name: "a", kind: "c" }, "kind must be one of a, b."],
     [{ name: "a", count: 0 }, "count must be at least 1."],
     [{ name: "a", count: 10 }, "count must be at most 9."],
     [{ name: "a", count: 1.5 }, "count must be an integer."],
@@ -39,7 +41,9 @@ describe("a fault names the field and says what it must be", () => {
     [{ name: "a", set: ["x", "x"] }, "set must not name a value twice."],
     [{ name: "a", one: ["x", "y"] }, "one must have at most 1 item."],
     [{ name: "a", one: ["xy"] }, "one[0] must have at most 1 character."],
-    [{ name: "a", same: "that" }, 'same must be "this".'],
+    [{ name: "a", same: "that" }, "same must be this."],
+    [{ name: "a", odd: "c" }, 'odd must be one of "a b", "c,d", "".'],
+    [{ name: "a", shape: "A" }, "shape must match ^[a-z]+$."],
     [{ name: "a", other: 1 }, "other is not a known key."],
   ];
   for (const [value, sentence] of cases) {

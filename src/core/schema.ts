@@ -222,10 +222,12 @@ function describe(error: SchemaError): SchemaFault {
     case "enum":
       return {
         path,
-        problem: `must be one of ${(params.allowedValues as unknown[]).map(quoted).join(", ")}`,
+        problem: `must be one of ${(params.allowedValues as unknown[]).map(written).join(", ")}`,
       };
     case "const":
-      return { path, problem: `must be ${quoted(params.allowedValue)}` };
+      return { path, problem: `must be ${written(params.allowedValue)}` };
+    case "pattern":
+      return { path, problem: `must match ${String(params.pattern)}` };
     case "minimum":
       return { path, problem: `must be at least ${String(params.limit)}` };
     case "maximum":
@@ -254,7 +256,9 @@ function named(type: unknown): string {
   return /^[aeio]/.test(word) ? `an ${word}` : `a ${word}`;
 }
 
-function quoted(value: unknown): string {
+/** A word stands without quotes: by those the log knows what the caller wrote, and leaves it out. */
+function written(value: unknown): string {
+  if (typeof value === "string" && /^[^\s",]+$/.test(value)) return value;
   return JSON.stringify(value) ?? "nothing";
 }
 

@@ -118,7 +118,7 @@ const REFUSED: readonly {
     line: {
       model: "openai/gpt-image-2",
       param: "size",
-      refusal: expect.stringContaining("size must be one of"),
+      refusal: expect.stringContaining("size must be one of 512*512, 768*768, "),
     },
   },
   {

@@ -61,7 +61,7 @@ export function recordStatement(build: Database, engine: Engine, command: Record
       // One that was found dead may have come back since, and its holds with it.
       return command.deadAtMs === undefined
         ? left.compile()
-        : left.where("lease_until_ms", "<", storeTime(engine, command.deadAtMs)).compile();
+        : left.where("lease_until_ms", "<=", storeTime(engine, command.deadAtMs)).compile();
     }
     case "forget_tasks":
       return forgetTasks(engine, command).compile(build);

@@ -72,6 +72,19 @@ describeOnEngines("a process", (engine) => {
     expect(await lease()).toBeLessThan(first);
   });
 
+  if (engine.name === "sqlite")
+    test("that was found dead is forgotten once its lease is over, at its very moment, and not while it lasts", async () => {
+      await beat(60_000);
+      const left = async (deadAtMs: number): Promise<number> => {
+        await books.run({ kind: "leave", boot: books.id("boot"), deadAtMs });
+        const { database } = books.store;
+        const found = database.selectFrom("processes").select("boot_id");
+        return (await found.where("boot_id", "=", books.id("boot")).execute()).length;
+      };
+      expect(await left(60_999)).toBe(1);
+      expect(await left(61_000)).toBe(0);
+    });
+
   test("that leaves is known no more; twice is once", async () => {
     await beat(60_000);
     for (let i = 0; i < 2; i += 1)

@@ -187,7 +187,7 @@ async function findUnawaited({
 async function forgetDead({ database, engine, writer, clock, bootId }: SweeperParts): Promise<void> {
   const isShared = engine === "postgres";
   let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);
-  if (isShared) dead = dead.where("lease_until_ms", "<", storeTime(engine, clock.steadyMs()));
+  if (isShared) dead = dead.where("lease_until_ms", "<=", storeTime(engine, clock.steadyMs()));
   for (const { boot_id: boot } of await dead.orderBy("lease_until_ms").limit(MAX_HOLDS).execute())
     await writer.submit({ kind: "leave", boot, ...(isShared ? { deadAtMs: clock.steadyMs() } : {}) });
 }

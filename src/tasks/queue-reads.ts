@@ -198,7 +198,7 @@ export async function findOrphans(
  * process alone knows at once: any other owner is dead.
  */
 export function isLeft({ storeEngine, bootId, steadyMs }: LeaseView): RawBuilder<boolean> {
-  const isOver = sql<boolean>`lease_until_ms < ${storeTime(storeEngine, steadyMs)}`;
+  const isOver = sql<boolean>`lease_until_ms <= ${storeTime(storeEngine, steadyMs)}`;
   return storeEngine === "sqlite" ? sql<boolean>`(${isOver} or owner <> ${bootId})` : isOver;
 }
 

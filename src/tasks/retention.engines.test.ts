@@ -96,6 +96,36 @@ describeOnEngineOfSuite("what is kept no longer", (on) => {
     expect(removed).toHaveLength(1);
   });
 
+  test("are files whose time has come, to the millisecond", async () => {
+    const tasks = [await made(), await made(), await made()];
+    const roundMs = clock.steadyMs() + 1_000;
+    for (const [i, { id }] of tasks.entries())
+      await station.execute(`update tasks set files_until_ms = ${roundMs - 1 + i} where id = '${id}'`);
+    start();
+    await clock.advance(1_000);
+    await until(() => removed.length === 2);
+    await clock.advance(MINUTE_MS - 1);
+    expect(removed).toEqual(tasks.slice(0, 2).map(({ id }) => id));
+    await passing(() => removed.length === 3);
+  });
+
+  test("are tasks that are older than they are kept, to the millisecond", async () => {
+    const tasks = [await made(), await made(), await made()];
+    const oldMs = clock.nowMs() + 1_000 - DEFAULT_TASK_SETTINGS.endedMs;
+    for (const [i, { id }] of tasks.entries())
+      await station.execute(
+        `update tasks set files_until_ms = null, ended_at_ms = ${oldMs - 1 + i} where id = '${id}'`,
+      );
+    const found = async (): Promise<readonly boolean[]> =>
+      Promise.all(tasks.map(async ({ id }) => (await process.tasks.find("image", id, "a")) !== undefined));
+    start();
+    await clock.advance(1_000);
+    await until(async () => !(await found())[0]);
+    await clock.advance(MINUTE_MS - 1);
+    expect(await found()).toEqual([false, true, true]);
+    await passing(async () => !(await found())[2]);
+  });
+
   test("are files of a process that dies between the two: the row says that they are gone", async () => {
     const task = await made();
     start({

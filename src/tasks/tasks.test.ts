@@ -114,9 +114,9 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
       (await runOf(process, task)).end(completed());
       const ended = await process.tasks.ended(task, NEVER);
       expect(ended.result?.files).toHaveLength(1);
-      await station().clock.advance(59_000);
+      await station().clock.advance(59_999);
       expect((await process.tasks.find("image", task.id, "a"))?.result?.files).toHaveLength(1);
-      await station().clock.advance(1_000);
+      await station().clock.advance(1);
       const late = await process.tasks.find("image", task.id, "a");
       expect(late).toMatchObject({ state: "completed", charge: 5n, result: { createdSec: 1, files: [] } });
     });

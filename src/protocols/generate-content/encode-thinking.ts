@@ -64,7 +64,7 @@ function level(wish: ThinkingWish, off: boolean, model: Model, warn: Warn): Json
     return {};
   }
   if (wish.effort === undefined)
-    warn(`thinking.budget_tokens became the level ${nearest}: this model is told no number`);
+    warn(`the thinking budget became the level ${nearest}: this model is told no number`);
   else if (nearest !== wanted) warn(`the effort ${wanted} became ${nearest}: this model has no other`);
   return said(nearest);
 }

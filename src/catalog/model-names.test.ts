@@ -184,6 +184,9 @@ describe("an alias of the operator", () => {
       'The alias "b/two" is the id of a model, which an alias may not hide.',
     );
     expect(() => namesOf([], { known: models, aliases: { "b/two": "a/one" } })).toThrow('The alias "b/two"');
+    expect(() => namesOf(models, { aliases: { "models/b/two": "a/one" } })).toThrow(
+      'The alias "models/b/two" is the id of a model, which an alias may not hide.',
+    );
     expect(() => namesOf(models, { aliases: { fast: "a/three" } })).toThrow(
       'The alias "fast" leads to "a/three", which is the id of no model.',
     );

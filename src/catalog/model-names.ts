@@ -70,7 +70,7 @@ export function createModelNames(parts: NameParts): ModelNames {
   const find = (name: string): NamedModels | undefined => {
     const exact = names.get(name);
     if (exact !== undefined || name.length > LONGEST_NAME) return exact ?? byPattern(name);
-    const inFolder = name.startsWith(GOOGLE_FOLDER) ? name.slice(GOOGLE_FOLDER.length) : undefined;
+    const inFolder = inGoogleFolder(name);
     // No pattern of the operator's hides an id, or a name of his own, that a client writes with the folder.
     const own = inFolder !== undefined && (ids.has(inFolder) || aliases.has(inFolder));
     const found = own ? names.get(inFolder) : byPattern(name);
@@ -78,6 +78,11 @@ export function createModelNames(parts: NameParts): ModelNames {
     return inFolder === undefined ? withoutEndings(name) : find(inFolder);
   };
   return { find };
+}
+
+/** The name behind `models/`; `undefined` where that does not stand before it. */
+function inGoogleFolder(name: string): string | undefined {
+  return name.startsWith(GOOGLE_FOLDER) ? name.slice(GOOGLE_FOLDER.length) : undefined;
 }
 
 interface Name extends NamedModels {
@@ -88,7 +93,8 @@ interface Name extends NamedModels {
 function checkAliases(aliases: ReadonlyMap<string, string>, ids: ReadonlySet<string>): void {
   for (const [name, id] of aliases) {
     const alias = `The alias ${JSON.stringify(name)}`;
-    if (ids.has(name)) throw new Error(`${alias} is the id of a model, which an alias may not hide.`);
+    if (ids.has(inGoogleFolder(name) ?? name) || ids.has(name))
+      throw new Error(`${alias} is the id of a model, which an alias may not hide.`);
     if (!ids.has(id))
       throw new Error(`${alias} leads to ${JSON.stringify(id)}, which is the id of no model.`);
   }

@@ -50,7 +50,7 @@ const MODES: readonly [string, Ask, object][] = [
 
 describe.each(MODES)("any JSON, in %s", (_, ask, mode) => {
   test("is an object, and of the schema or like the example that the prompt has", async () => {
-    expect(JSON.parse(await ask("Be brief.", "A person.", mode))).toBeObject();
+    expect(JSON.parse(await ask("Answer in JSON.", "A person.", mode))).toBeObject();
     expectCity(JSON.parse(await ask(SCHEMA, "A city.", mode)));
     const { name, born, ...rest } = JSON.parse(await ask("Be brief.", PERSON, mode));
     expect([typeof name, Number.isInteger(born), rest]).toEqual(["string", true, {}]);

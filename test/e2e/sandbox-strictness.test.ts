@@ -110,6 +110,11 @@ describe.each(CHAT_MODELS)("chat completions of %s are left, changed and refused
     await bothSay(CHAT, { model, messages: [hi], response_format: format });
   });
 
+  test("response_format json_object where a message has the word", async () => {
+    const messages = [{ role: "system", content: [{ type: "text", text: "Answer in Json." }] }, hi];
+    expect(await bothSay(CHAT, { model, messages, response_format: { type: "json_object" } })).toBe(200);
+  });
+
   const choices = ["none", "auto", "required", { type: "function", function: { name: "weather" } }];
   test.each(choices.map((choice) => [JSON.stringify(choice), choice]))(
     "tool_choice %s",

@@ -141,7 +141,10 @@ const AWKWARD: Readonly<Record<string, object>> = {
     modalities: ["text"],
   },
   "a name of a user": { messages: [{ ...user, name: "ada" }] },
-  json_object: { messages: [user], response_format: { type: "json_object" } },
+  json_object: {
+    messages: [{ role: "system", content: "Answer in JSON." }, user],
+    response_format: { type: "json_object" },
+  },
 };
 
 /** Vendors that do one thing or refuse it, as we must: the field that our 400 names. */

@@ -111,6 +111,18 @@ const formatIsKnown: FieldRule = (body, profile) => {
   return refusal("This response_format type is unavailable now", { param: "response_format" });
 };
 
+const jsonIsNamed: FieldRule = (body, profile) => {
+  const { response_format: format, messages } = body;
+  if (profile.wantsJsonNamed !== true || !isFields(format) || format["type"] !== "json_object")
+    return undefined;
+  const texts = (Array.isArray(messages) ? messages : []).map((message: unknown) =>
+    JSON.stringify(isFields(message) ? message["content"] : ""),
+  );
+  return texts.some((text) => /json/i.test(text))
+    ? undefined
+    : refusal("'messages' must contain the word 'json' in some form.", { param: "messages" });
+};
+
 const toolsAreKnown: FieldRule = (body, profile) => {
   const { tools } = body;
   if (profile.toolTypes === undefined || !Array.isArray(tools)) return undefined;
@@ -142,6 +154,7 @@ export const FIELD_RULES: readonly FieldRule[] = [
   fieldIsNotRefused,
   effortIsKnown,
   formatIsKnown,
+  jsonIsNamed,
   toolsAreKnown,
   logprobsAreFew,
   choicesAreFew,

@@ -33,6 +33,8 @@ export interface StrictProfile {
   readonly roles?: readonly string[];
   /** The known kinds of `response_format`; any when not given. */
   readonly responseFormats?: readonly string[];
+  /** Whether JSON without a schema wants the word in a message. */
+  readonly wantsJsonNamed?: boolean;
   /** The known kinds of tools; any when not given. */
   readonly toolTypes?: readonly string[];
   /** Whether more than one choice can be asked for; yes when not given. */
@@ -134,6 +136,7 @@ export const STRICT = {
     reasoningModels: OPENAI_REASONING,
     refusedMessageProperties: REASONING_PROPERTIES,
     plainDataUrls: true,
+    wantsJsonNamed: true,
     // Recorded: "string too long. Expected a string with maximum length 40".
     toolCallId: /^[\s\S]{1,40}$/,
     pairsToolCalls: true,
@@ -181,6 +184,7 @@ export const STRICT = {
     vendor: "deepseek",
     ...COMPATIBLE,
     responseFormats: ["text", "json_object"],
+    wantsJsonNamed: true,
     oneChoiceOnly: true,
     pairsToolCalls: true,
     wantsReasoningBack: /^deepseek-v4/,
@@ -198,6 +202,7 @@ export const STRICT = {
     vendor: "dashscope",
     ...COMPATIBLE,
     pairsToolCalls: true,
+    wantsJsonNamed: true,
     thinksOnlyInStreams: /^qwen3-\d/,
     errorBody: (refusal) => ({
       ...OPENAI_SHAPE(refusal),

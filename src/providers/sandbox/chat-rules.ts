@@ -18,6 +18,7 @@ export function checkChat(body: JsonObject, context: AskContext): void {
     checkImages(message, path, context);
   });
   if (PAIRS_CALLS.has(context.model.vendor)) checkCalls(messages);
+  if (WANTS_JSON_NAMED.has(context.model.vendor)) checkJsonIsNamed(body, messages);
   const { top_logprobs: likeliest } = body;
   if (typeof likeliest === "number" && !(Number.isInteger(likeliest) && likeliest >= 0 && likeliest <= 20))
     throw invalid("Invalid 'top_logprobs': expected an integer from 0 to 20.", "top_logprobs");
@@ -76,6 +77,20 @@ function refuseOpen(open: ReadonlySet<string>, path: string): void {
   throw invalid(
     `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${ids}`,
     path,
+  );
+}
+
+/** Vendors that take JSON without a schema only where the prompt has the word. */
+const WANTS_JSON_NAMED: ReadonlySet<string> = new Set(["openai", "deepseek", "alibaba"]);
+
+function checkJsonIsNamed({ response_format: format }: JsonObject, messages: readonly JsonObject[]): void {
+  if (objectOf(format).type !== "json_object") return;
+  const isNamed = ({ content }: JsonObject): boolean =>
+    [content, ...objectsOf(content).map(({ text }) => text)].some((text) => /json/i.test(textOf(text)));
+  if (messages.some(isNamed)) return;
+  throw invalid(
+    "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+    "messages",
   );
 }
 

@@ -75,6 +75,11 @@ export function respondWhole(
   return new Response(pieces, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
+/** The same of a value: a list, or whatever else the kernel may not take at once. */
+export function respondLong(context: Parameters<typeof respondWhole>[0], value: unknown): Response {
+  return respondWhole(context, JSON.stringify(value));
+}
+
 /** Server-sent events as the client takes them: nothing is read from upstream that it has no room for. */
 export function respondStream(
   answer: StreamAnswer,

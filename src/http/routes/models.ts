@@ -4,7 +4,7 @@ import { CATEGORIES } from "../../core/model.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
 import { readModelPage } from "../model-page.ts";
-import { respondJson, warningHeader } from "../respond.ts";
+import { respondJson, respondLong, warningHeader } from "../respond.ts";
 import { callerOf, type Route } from "../route.ts";
 
 /** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
@@ -33,7 +33,8 @@ export const modelRoutes: readonly Route[] = [
       const { services, query } = context;
       if (query.has("client_version")) throw noCodexList();
       const { catalog } = services.relay.offer();
-      return respondJson(listModels(catalog, callerOf(context), readModelPage(query), services.publicUrl()));
+      const models = listModels(catalog, callerOf(context), readModelPage(query), services.publicUrl());
+      return respondLong(context, models);
     },
   },
   {

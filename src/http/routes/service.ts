@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { GatewayError } from "../../core/errors.ts";
 import { describeOpenApi } from "../openapi.ts";
-import { respondJson } from "../respond.ts";
+import { respondJson, respondLong } from "../respond.ts";
 import type { Route } from "../route.ts";
 
 const Status = Type.Object({ status: Type.Literal("ok") }, { title: "Status" });
@@ -47,7 +47,10 @@ export function serviceRoutes(table: () => readonly Route[]): readonly Route[] {
       tag: "service",
       answers: { 200: { description: "OpenAPI 3.1", schema: Type.Object({}) } },
       errors: [],
-      handle: ({ services }) => respondJson(describeOpenApi(table(), services.publicUrl(), services.version)),
+      handle(context) {
+        const { services } = context;
+        return respondLong(context, describeOpenApi(table(), services.publicUrl(), services.version));
+      },
     },
   ];
 }

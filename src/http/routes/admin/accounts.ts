@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { respondJson } from "../../respond.ts";
+import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { bodyOf, pageOf } from "./body.ts";
 import {
@@ -39,7 +39,8 @@ export const accountRoutes: readonly Route[] = [
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(AccountSchema) } },
     errors: [400, 503],
-    handle: async ({ services, query }) => respondJson(await services.admin.accounts(pageOf(query))),
+    handle: async (context) =>
+      respondLong(context, await context.services.admin.accounts(pageOf(context.query))),
   },
   {
     method: "get",
@@ -83,7 +84,9 @@ export const accountRoutes: readonly Route[] = [
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(EntrySchema) } },
     errors: [400, 404, 503],
-    handle: async ({ services, params, query }) =>
-      respondJson(await services.admin.ledger(params.id ?? "", pageOf(query))),
+    async handle(context) {
+      const { services, params, query } = context;
+      return respondLong(context, await services.admin.ledger(params.id ?? "", pageOf(query)));
+    },
   },
 ];

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { type KeyLimits, NO_LIMITS } from "../../../core/rate-limits.ts";
-import { respondJson } from "../../respond.ts";
+import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { bodyOf, pageOf } from "./body.ts";
 import {
@@ -48,7 +48,7 @@ export const keyRoutes: readonly Route[] = [
     query: PAGE_QUERY,
     answers: { 200: { description: "A page", schema: pageSchema(KeySchema) } },
     errors: [400, 503],
-    handle: async ({ services, query }) => respondJson(await services.admin.keys(pageOf(query))),
+    handle: async (context) => respondLong(context, await context.services.admin.keys(pageOf(context.query))),
   },
   {
     method: "patch",

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { respondJson } from "../../respond.ts";
+import { respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -53,12 +53,13 @@ export const requestsRoute: Route = {
   query: { ...PAGE_QUERY, ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])) },
   answers: { 200: { description: "A page", schema: pageSchema(RequestSchema) } },
   errors: [400, 503],
-  async handle({ services, query }) {
+  async handle(context) {
+    const { services, query } = context;
     const filter: { -readonly [Name in (typeof FILTERS)[number]]?: string } = {};
     for (const name of FILTERS) {
       const value = query.get(name);
       if (value !== null) filter[name] = value;
     }
-    return respondJson(await services.admin.requests(filter, pageOf(query)));
+    return respondLong(context, await services.admin.requests(filter, pageOf(query)));
   },
 };

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
 import type { TaskFilter } from "../../../gateway/admin/tasks.ts";
-import { respondJson } from "../../respond.ts";
+import { respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -61,8 +61,10 @@ export const tasksRoute: Route = {
   },
   answers: { 200: { description: "A page", schema: pageSchema(TaskSchema) } },
   errors: [400, 503],
-  handle: async ({ services, query }) =>
-    respondJson(await services.admin.tasks(filterOf(query), pageOf(query))),
+  async handle(context) {
+    const { services, query } = context;
+    return respondLong(context, await services.admin.tasks(filterOf(query), pageOf(query)));
+  },
 };
 
 function filterOf(query: URLSearchParams): TaskFilter {

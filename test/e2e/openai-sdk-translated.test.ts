@@ -294,7 +294,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
       .create({ model, messages: [asked], user: "u".repeat(300), seed: 2 ** 40, store: true, logit_bias: {} })
       .withResponse();
     const warning = response.headers.get("warning") ?? "";
-    for (const name of ["user", "seed", "store", "logit_bias"])
+    for (const name of ["user or safety_identifier", "seed", "store", "logit_bias"])
       expect(warning).toContain(`${name} was left out`);
   });
 

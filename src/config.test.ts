@@ -34,6 +34,9 @@ describe("a provider's variable at fault is one sentence that names it", () => {
         expect(sentenceOf(() => settings("", { ...own, [keyVariable]: key }))).toBe(
           `${keyVariable} has a line break or another control character in it: write it as one line.`,
         );
+      expect(sentenceOf(() => settings("", { ...own, [keyVariable]: "hush\u2019" }))).toBe(
+        `${keyVariable} has a character in it that no header can carry: copy it anew.`,
+      );
       for (const address of ["https://me:hush@proxy.example/v1", "https://hush@proxy.example"])
         for (const environment of [{ [keyVariable]: "k" }, {}])
           expect(sentenceOf(() => settings("", { ...environment, [baseUrlVariable]: address }))).toMatch(

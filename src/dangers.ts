@@ -20,6 +20,8 @@ export function checkCredential(name: string, text: string): void {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw new Error(`${name} has a line break or another control character in it: write it as one line.`);
+  if (/[\u0100-\uffff]/.test(text))
+    throw new Error(`${name} has a character in it that no header can carry: copy it anew.`);
 }
 
 /** Throws one sentence, without the text, when it is no address of a server or has a password in it. */

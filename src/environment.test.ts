@@ -92,6 +92,8 @@ describe("a variable at fault is one sentence that names it", () => {
     { SWITCHYARD_ADMIN_TOKEN: "a".repeat(40) },
     { SWITCHYARD_ADMIN_TOKEN: "adm-hush-0123456789\nx: y" },
     { AWS_SECRET_ACCESS_KEY: "hush\r\nx: y", ASSETS_URL: "s3://bucket" },
+    { AWS_SECRET_ACCESS_KEY: "hush\u2028x", ASSETS_URL: "s3://bucket" },
+    { SWITCHYARD_ADMIN_TOKEN: "adm-hush-0123456789\u200b-0" },
     { NODE_TLS_REJECT_UNAUTHORIZED: "0" },
   ];
   for (const environment of cases) {

@@ -314,6 +314,10 @@ test("keyIs and memberName go by what a key stands for, however it is spelled", 
     expect(memberName(bytes, 0, bytes.length)).toBe("model");
     expect([spelled, keyIs(bytes, 0, bytes.length, model)]).toEqual([spelled, true]);
   }
+  for (const name of ["é", "modelé", "m".repeat(60), "é".repeat(60)]) {
+    const bytes = encoder.encode(`"${name}"`);
+    expect(memberName(bytes, 0, bytes.length)).toBe(name);
+  }
   for (const other of [
     '"modal"',
     '"mode"',

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
   costOf,
+  dearestPrice,
   foldUnpriced,
   parseTokenPrice,
   parseUnitPrice,
@@ -219,6 +220,24 @@ describe("the first rule that holds gives the price", () => {
     expect(costOf(usage, at(tier))).toBe(201n * 20n);
     expect(costOf({ ...usage, input: 0 }, at(tier))).toBe(200n * 10n);
   });
+});
+
+test("the dearest price is the highest up to the most input that there may be", () => {
+  const rules: readonly PriceRule[] = [
+    { when: { inputOver: 200 }, price: 7n },
+    { when: { inputOver: 100 }, price: 20n },
+    { when: { inputOver: 0 }, price: 10n },
+    ...flat(5n),
+  ];
+  const cases = [
+    [0, 5n],
+    [1, 10n],
+    [100, 10n],
+    [101, 20n],
+    [300, 20n],
+  ] as const;
+  for (const [most, dearest] of cases)
+    expect(dearestPrice(at({ input: rules }), "input", most)).toBe(dearest);
 });
 
 test("a price is micro-credits a token: USD per million × 10,000, refused when finer or negative", () => {

@@ -192,11 +192,11 @@ export function priceAt(snapshot: PriceSnapshot, bucket: PriceBucket, totalInput
  * still vary: the snapshot fixes the moment and the facts.
  */
 export function dearestPrice(snapshot: PriceSnapshot, bucket: PriceBucket, maxInput: number): MicroCredits {
-  const steps = (rulesFor(snapshot.prices, bucket) ?? [])
-    .map(({ when }) => when.inputOver)
-    .filter((over): over is number => over !== undefined && over < maxInput);
+  // A price changes only above a step, so the last input before each step stands for those below it.
+  const rules = rulesFor(snapshot.prices, bucket) ?? [];
+  const steps = rules.map(({ when: { inputOver = maxInput } }) => Math.min(inputOver, maxInput));
   let dearest = 0n;
-  for (const input of [0, ...steps.map((over) => over + 1), maxInput]) {
+  for (const input of [...steps, maxInput]) {
     const price = priceAt(snapshot, bucket, input);
     if (price > dearest) dearest = price;
   }

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The quick tests whose imports reach a file, those first that say most about it for the least time: its own, those of
- * its folder, then the nearest by imports. Threads and processes that a file names by path count as its imports.
+ * The quick tests whose imports reach a file, those first that say most about it for the least time: its own, then the
+ * nearest by imports, its folder's before others. Threads and processes that a file names by path count as its imports.
  */
 export class ReachingTests {
   readonly #cost: (path: string) => number;
@@ -32,7 +32,7 @@ export class ReachingTests {
       if (path.startsWith(`${own}-`) || path.startsWith(`${own}.`)) return 1;
       // One for the whole gateway that has the same name.
       if (basename(path).startsWith(basename(own))) return 2;
-      return dirname(path) === dirname(file) ? 2 : 2 + distances.get(path)!;
+      return distances.get(path)! + (dirname(path) === dirname(file) ? 1 : 2);
     };
     return [...distances.keys()]
       .filter((path) => path.endsWith(".test.ts") && !path.endsWith(".full.test.ts"))

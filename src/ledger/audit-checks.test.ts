@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { describeOnEngines } from "../../test/gateway/engines.ts";
+import { describeOnEngines, SQLITE } from "../../test/gateway/engines.ts";
 import { openBooks } from "../../test/ledger/books.ts";
 import { SCHEMA_WORDS } from "../db/engine.ts";
 import type { Check } from "./audit-checks.ts";
@@ -28,6 +28,19 @@ const faults: readonly Fault[] = [
       values ('g:grant', 'nobody', 'funding', 7, 7, 'grant', 1)`,
     id: "I3",
     onlyFull: true,
+  },
+  {
+    name: "a charge above its hold that is not flagged",
+    statement: "update holds set amount = settled - 1 where end_reason = 'completed' and task_id is null",
+    id: "I3",
+    onlyFull: false,
+  },
+  {
+    name: "a charge for the request of another hold",
+    statement: `update ledger set request_id = (select request_id from holds where end_reason = 'refused')
+      where kind = 'settle' and cause like '%-settled:settle'`,
+    id: "I4",
+    onlyFull: false,
   },
   {
     name: "a hold that was given up, and less was booked as lost than it had probably cost",
@@ -155,6 +168,7 @@ describeOnEngines("an audit sees", (engine) => {
             .filter(({ ok }: Check) => !ok)
             .map((one) => one.id);
         expect([await wrong(false), await wrong(true)]).toEqual([[], []]);
+        for (const unprotect of SCHEMA_WORDS[engine.name].unprotectLedger) await books.execute(unprotect);
         await books.execute(statement);
         expect([await wrong(false), await wrong(true)]).toEqual([onlyFull ? [] : [id], [id]]);
       } finally {
@@ -183,6 +197,23 @@ describeOnEngines("an audit of tasks that are left", (engine) => {
       await close();
     }
   });
+});
+
+test("an audit that finds many faults names five, and says how many more there are", async () => {
+  const { books, begin, close } = await openBooks(SQLITE);
+  try {
+    await begin();
+    const detailOf = async (holds: readonly string[]): Promise<string> => {
+      await books.apply(...holds.flatMap((hold) => [books.hold(hold, 0n), books.voided(hold)]));
+      await books.execute("update requests set outcome = 'another'");
+      const { checks } = await books.store.auditor({ full: false, nowMs: 3 });
+      return checks.find(({ ok }) => !ok)!.detail;
+    };
+    expect(await detailOf(["h1", "h2", "h3", "h4", "h5"])).toMatch(/(req-h\d, t1-){4}req-h\d$/);
+    expect(await detailOf(["h6", "h7"])).toMatch(/(req-h\d, t1-){4}req-h\d and 2 more$/);
+  } finally {
+    await close();
+  }
 });
 
 describeOnEngines("an audit that goes on where the last one stopped", (engine) => {

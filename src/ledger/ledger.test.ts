@@ -24,6 +24,15 @@ function createFickleWriter() {
 }
 
 const snapshot = { version: "v", prices: {}, pricedAtMs: 0 };
+const REQUEST = {
+  accountId: "a",
+  keyId: "k",
+  requestId: "r",
+  model: { id: "m" } as Model,
+  snapshot,
+  amount: 7n,
+  expectedCost: 3n,
+};
 const timeline = {
   provider: "p",
   admittedAtMs: 1,
@@ -44,15 +53,7 @@ async function open() {
     bootId: "boot_1",
     holdLifetimeMs: () => 1_000,
   });
-  const hold = (await ledger.hold({
-    accountId: "a",
-    keyId: "k",
-    requestId: "r",
-    model: { id: "m" } as Model,
-    snapshot,
-    amount: 7n,
-    expectedCost: 3n,
-  })) as Hold;
+  const hold = (await ledger.hold(REQUEST)) as Hold;
   return { clock, ledger, hold, ...fickle };
 }
 
@@ -122,17 +123,31 @@ test("a charge that the store refuses, of an answer that was not given yet, is n
   expect(seen.filter((command) => command.kind !== "hold").length).toBe(5);
 });
 
+test("holds that the store refused are given back, for it may have taken them: one is tried at a time, until all are", async () => {
+  const { clock, ledger, seen, state } = await open();
+  const refusedHold = () => ledger.hold({ ...REQUEST, amount: 1n }).catch((error: unknown) => error);
+  const givenBack = () => seen.filter((command) => command.kind === "void");
+  state.refusing = true;
+  for (let i = 0; i < 3; i += 1) expect(await refusedHold()).toBeInstanceOf(GatewayError);
+  await clock.advance(2_000);
+  expect(givenBack()).toHaveLength(3);
+  state.refusing = false;
+  await clock.advance(1_000);
+  const taken = givenBack().slice(3);
+  const refused = seen.filter((command) => command.kind === "hold").slice(1);
+  expect(taken.map(({ hold }) => hold).toSorted()).toEqual(refused.map(({ hold }) => hold));
+  for (const command of taken)
+    expect(command).toMatchObject({ account: "a", key: "k", outcome: "overloaded_error" });
+  state.refusing = true;
+  await refusedHold();
+  state.refusing = false;
+  await clock.advance(10_000);
+  expect(givenBack()).toHaveLength(8);
+});
+
 test("ids of one run's holds share 128 random bits and count up in order", async () => {
   const { ledger, hold } = await open();
-  const next = (await ledger.hold({
-    accountId: "a",
-    keyId: "k",
-    requestId: "r",
-    model: { id: "m" } as Model,
-    snapshot,
-    amount: 1n,
-    expectedCost: 1n,
-  })) as Hold;
+  const next = (await ledger.hold(REQUEST)) as Hold;
   expect(hold.id).toMatch(/^hold_[0-9a-f]{32}\.0000000001$/);
   expect(next.id.split(".")).toEqual([hold.id.split(".")[0] as string, "0000000002"]);
   expect([hold.id, next.id].toSorted()).toEqual([hold.id, next.id]);

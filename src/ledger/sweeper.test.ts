@@ -6,7 +6,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { HoldCredit } from "./commands.ts";
 import { createSweeper, type Sweeper } from "./sweeper.ts";
-import { createWriter } from "./writer.ts";
+import { createWriter, type Writer } from "./writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -111,6 +111,50 @@ describeOnEngines("a sweeper", (engine) => {
       await sweeper.start();
       expect(await sweeper.sweep()).toBe(0);
       expect(await books.account()).toEqual({ balance: 1_000n, held: 20n });
+      await sweeper.close();
+    });
+  });
+
+  test("forgets processes that are dead, and no other", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      const beat = (boot: string, leaseMs: number) =>
+        books.run({ kind: "heartbeat", boot, leaseMs, steadyMs: Date.now() });
+      await beat("dead", -60_000);
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      await sweeper.sweep();
+      const known = await books.store.database.selectFrom("processes").select("boot_id").execute();
+      expect(known).toEqual([{ boot_id: "mine" }]);
+      await sweeper.close();
+    });
+  });
+
+  test("is not heard of while the store refuses its sign of life, and counts anew from the first that it takes", async () => {
+    await onBooks(async ({ books, clock }) => {
+      let refusing = false;
+      const submit = async (): Promise<unknown> => {
+        if (refusing) throw new Error("away");
+        return { ok: true };
+      };
+      const sweeper = createSweeper({
+        database: books.store.database,
+        engine: engine.name,
+        writer: { submit: submit as Writer["submit"], close: async () => {} },
+        clock,
+        log: quiet,
+        bootId: "mine",
+        leaseMs: 600_000,
+      });
+      const startMs = clock.steadyMs();
+      await sweeper.start();
+      await clock.advance(200_000);
+      expect(sweeper.heardSinceMs()).toBe(startMs);
+      refusing = true;
+      await clock.advance(200_000);
+      expect(sweeper.heardSinceMs()).toBeUndefined();
+      refusing = false;
+      await clock.advance(200_000);
+      expect(sweeper.heardSinceMs()).toBe(startMs + 600_000);
       await sweeper.close();
     });
   });

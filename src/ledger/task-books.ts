@@ -212,9 +212,8 @@ function fail(state: BooksState, command: FailTask): Decided<FailTask> {
 }
 
 function cancel(state: BooksState, command: CancelTask): Decided<CancelTask> {
-  if (state.tasks.get(command.task)?.account !== command.account)
-    return { answer: { ok: false, reason: "unknown_task" } };
-  const task = taskOf(state, command);
+  const isTheirs = state.tasks.get(command.task)?.account === command.account;
+  const task = isTheirs ? taskOf(state, command) : undefined;
   if (task === undefined) return { answer: { ok: false, reason: "unknown_task" } };
   if (task.state === "cancelled") return DONE;
   if (task.state === "running") return { answer: { ok: false, reason: "started" } };

@@ -92,8 +92,9 @@ test.skipIf(!existsSync("/proc/self/task"))(
         }
       });
     const workers = (): number => names().filter((name) => name === "Worker").length;
-    // The writer, the audit, the sandbox's studio, the cutter of grids; what they start has their name for a moment.
-    while (workers() !== 4) await Bun.sleep(20);
+    // The writer, the audit, the sandbox's studio, the cutter of grids, two that read bodies; what they start has their
+    // name for a moment.
+    while (workers() !== 6) await Bun.sleep(20);
     expect(names()).toContain("HTTP Client");
     await fetch(`${url}/admin/v1/audit`, { headers: { authorization: "Bearer adm-0123456789abcdef" } });
     const image = await fetch(`${url}/api/v1/images/generations`, {
@@ -101,7 +102,7 @@ test.skipIf(!existsSync("/proc/self/task"))(
       body: JSON.stringify({ model: "alibaba/qwen-image-2.0", prompt: "A fox", size: "512*512" }),
     });
     expect(image.status).toBe(200);
-    while (workers() !== 4) await Bun.sleep(20);
+    while (workers() !== 6) await Bun.sleep(20);
   },
 );
 

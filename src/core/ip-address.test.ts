@@ -1,0 +1,48 @@
+import { describe, expect, test } from "bun:test";
+import { isIn, readAddress, readRange } from "./ip-address.ts";
+
+const isWithin = (address: string, range: string): boolean =>
+  isIn(readAddress(address) ?? [], readRange(range) ?? { groups: [], bits: 0 });
+
+describe("a range", () => {
+  test("has as many bits as its address, or fewer; all of them where none are said", () => {
+    expect(readRange("10.1.2.3")).toEqual({ groups: [10, 1, 2, 3], bits: 32 });
+    expect(readRange("::1")?.bits).toBe(128);
+    for (const [text, bits] of [
+      ["10.0.0.0/0", 0],
+      ["10.0.0.0/31", 31],
+      ["10.0.0.0/32", 32],
+      ["10.0.0.0/33", undefined],
+      ["::/0", 0],
+      ["::1/127", 127],
+      ["::1/128", 128],
+      ["::1/129", undefined],
+      ["10.0.0.0/", undefined],
+      ["10.0.0.0/8/8", undefined],
+      ["/8", undefined],
+    ] as const)
+      expect([text, readRange(text)?.bits]).toEqual([text, bits]);
+  });
+
+  for (const [range, first, last, before, after] of [
+    ["10.0.0.0/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"],
+    ["10.1.16.0/20", "10.1.16.0", "10.1.31.255", "10.1.15.255", "10.1.32.0"],
+    ["10.1.2.2/31", "10.1.2.2", "10.1.2.3", "10.1.2.1", "10.1.2.4"],
+    ["10.1.2.3", "10.1.2.3", "10.1.2.3", "10.1.2.2", "10.1.2.4"],
+    ["fd00::/8", "fd00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "fcff::", "fe00::"],
+    ["2001:db8::2/127", "2001:db8::2", "2001:db8::3", "2001:db8::1", "2001:db8::4"],
+  ] as const)
+    test(`${range} goes from ${first} to ${last}`, () => {
+      expect([first, last, before, after].map((address) => isWithin(address, range))).toEqual([
+        true,
+        true,
+        false,
+        false,
+      ]);
+    });
+
+  test("of all addresses has none of the other kind", () => {
+    expect(isWithin("1.2.3.4", "0.0.0.0/0")).toBe(true);
+    expect([isWithin("::1", "0.0.0.0/0"), isWithin("1.2.3.4", "::/0")]).toEqual([false, false]);
+  });
+});

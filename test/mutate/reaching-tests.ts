@@ -30,8 +30,9 @@ export class ReachingTests {
     const rank = (path: string): number => {
       if (path === `${own}.test.ts`) return 0;
       if (path.startsWith(`${own}-`) || path.startsWith(`${own}.`)) return 1;
-      // One for the whole gateway that has the same name.
+      // One for the whole gateway that has the same name, or its folder's.
       if (basename(path).startsWith(basename(own))) return 2;
+      if (basename(path).startsWith(basename(dirname(file)))) return 3;
       return distances.get(path)! + (dirname(path) === dirname(file) ? 1 : 2);
     };
     return [...distances.keys()]

@@ -382,6 +382,15 @@ describe("every answer", () => {
     });
   }
 
+  test("about a model that is none is logged without the name that the caller gave", async () => {
+    const { send, lines } = open();
+    const response = await send("/api/v1/models/a-text-of-the-caller", bearer(KEY));
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain("a-text-of-the-caller");
+    expect(lines[0]?.refusal).toContain('"…"');
+    expect(lines[0]?.refusal).not.toContain("a-text-of-the-caller");
+  });
+
   test("of a route that breaks is 500, tells nothing of the inside, and the log knows", async () => {
     const { send, lines } = open({
       publicUrl: () => {

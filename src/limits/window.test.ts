@@ -25,6 +25,8 @@ describe("a sliding window", () => {
     expect(freeAt).toEqual([4_000, 61_000, 61_000, 62_000, 62_000, 63_000]);
     expect(window.emptyAtMs(4_000)).toBe(63_000);
     expect(window.emptyAtMs(63_000)).toBe(63_000);
+    window.add(70_000, 1);
+    expect(window.freeAtMs(200_000, 0)).toBe(200_000);
   });
 
   test("corrects an amount at its own moment, also of one that has left", () => {

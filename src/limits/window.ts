@@ -76,7 +76,7 @@ export function createSlidingWindow(): SlidingWindow {
       leave(nowMs);
       let left = total;
       let atMs = nowMs;
-      for (let i = first; left > most && i < entries.length; i += 1) {
+      for (let i = first; left > most; i += 1) {
         const entry = entries[i];
         if (entry === undefined) break;
         left -= entry.amount;

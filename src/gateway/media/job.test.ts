@@ -522,17 +522,22 @@ describe("what the client is told", () => {
   });
 
   test("nothing of a refusal that only the operator can mend, which is an alarm in the log", async () => {
-    const { outcome, log } = scene({ create: [refused("operator_fault", { code: "Arrearage" })] });
-    await outcome();
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({
-        level: "error",
-        operator_fault: true,
-        upstream_error: "Arrearage",
-        provider: "double",
-        model: "test/image",
-      }),
-    );
+    for (const [code, said] of [
+      ["Arrearage", "Arrearage"],
+      [undefined, "operator_fault"],
+    ]) {
+      const { outcome, log } = scene({ create: [refused("operator_fault", { code })] });
+      await outcome();
+      expect(log.lines).toContainEqual(
+        expect.objectContaining({
+          level: "error",
+          operator_fault: true,
+          upstream_error: said,
+          provider: "double",
+          model: "test/image",
+        }),
+      );
+    }
   });
 });
 

@@ -113,6 +113,7 @@ describe("a good stream", () => {
       'event: message_start\ndata: { "message" : {"model":"x","usage":{"input_tokens":1,"output_tokens":1}, "new":1e3} ,"type":"message_start"}   \n\n',
       'event: content_block_start\ndata: {"index":0,"content_block":{"text":"","type":"text"},"type":"content_block_start"}  \n\n',
       'event: of_tomorrow\ndata: {"type":"of_tomorrow","x":[1,2]}\n\n',
+      ...["Later", "of tomorrow", "laterX"].map((type) => `data: {"type":"${type}"}\n\n`),
     ];
     const { out } = play(odd.join(""));
     expect(out).toStartWith(odd.join("").replace('"model":"x"', '"model":"vendor/shown"'));

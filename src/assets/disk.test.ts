@@ -297,6 +297,23 @@ describe("a sweep", () => {
     expect(await assets.read(TASK, file.name)).toBeDefined();
   });
 
+  test("leaves a folder that got a file meanwhile, and is not disturbed by one that has gone", async () => {
+    const { folder, assets } = await openNew();
+    for (const task of [TASK, OTHER]) {
+      mkdirSync(join(folder, task));
+      writeFileSync(join(folder, task, `${"ab".repeat(16)}.png`), "x");
+      old(join(folder, task, `${"ab".repeat(16)}.png`));
+    }
+    const removed = await assets.sweep(async (task) => {
+      if (task === TASK) writeFileSync(join(folder, task, "new"), "x");
+      else rmSync(join(folder, task), { recursive: true });
+      return false;
+    });
+    expect(removed).toBe(2);
+    expect(readdirSync(folder)).toEqual([TASK]);
+    expect(readdirSync(join(folder, TASK))).toEqual(["new"]);
+  });
+
   test("removes empty folders of an hour, and no others", async () => {
     const { folder, assets } = await openNew();
     for (const [task, age] of [

@@ -159,6 +159,7 @@ describe("rules", () => {
     ]);
     expect(read(tiered).version).toBe(read(structuredClone(tiered)).version);
     expect(read(1).version).not.toBe(read(2).version);
+    expect(read(1).version).toMatch(/^[0-9a-f]{16}$/);
     expect(read(1).version).toBe(read([{ price: 1 }]).version);
   });
 
@@ -198,6 +199,16 @@ test("how a model thinks and samples is what its file says, and the interface's 
   });
   expect(odd?.thinking).toEqual({ ...unsaid, canBeOff: true });
   expect(odd?.sampling).toEqual({ eitherTemperatureOrTopP: false, fixedWhileThinking: false });
+});
+
+test("media come to the tokens that the file says, else to the most that is usual; system turns are as it says", () => {
+  const [plain, told] = load({
+    "language/a/b.json": GOOD,
+    "language/a/c.json": { ...GOOD, media_token_ceiling: { audio: 7 }, system_turns: true },
+  });
+  const usual = { image: 3_000, audio: 20_000, video: 200_000, pdf: 200_000 };
+  expect([plain?.mediaTokenCeiling, plain?.systemTurns]).toEqual([usual, undefined]);
+  expect([told?.mediaTokenCeiling, told?.systemTurns]).toEqual([{ ...usual, audio: 7 }, true]);
 });
 
 test("the parameters of a model leave out what it ignores and bound its output", () => {

@@ -1,8 +1,12 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqlite } from "../runtime/sqlite.ts";
 import { openForWriting } from "./sqlite.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-sqlite-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const HOLDER = `
   const database = new (require("bun:sqlite").Database)(process.argv[1]);
@@ -30,11 +34,36 @@ async function opensWhileHeld(file: string): Promise<boolean> {
 }
 
 test("a file that another connection holds for a moment is waited for", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "switchyard-sqlite-"));
   // On a machine that is busy the holder may take longer than is waited; without a wait no try succeeds.
   const tries: boolean[] = [];
   for (let i = 0; i < 5 && !tries.includes(true); i++)
     tries.push(await opensWhileHeld(join(folder, `${i}.db`)));
-  rmSync(folder, { recursive: true, force: true });
   expect(tries).toContain(true);
+});
+
+test("who reads is not in the way of the writer, and sees one moment", () => {
+  const file = join(folder, "read.db");
+  const writer = openForWriting(file);
+  writer.execute("create table t (n integer)");
+  const reader = openSqlite(file);
+  reader.execute("begin");
+  const rows = reader.prepare("select n from t");
+  expect(rows.all()).toEqual([]);
+  writer.execute("insert into t values (1)");
+  expect(rows.all()).toEqual([]);
+  reader.execute("commit");
+  expect(rows.all()).toEqual([{ n: 1n }]);
+  reader.close();
+  writer.close();
+});
+
+test("the writer puts in no row that refers to none, and replaces none behind the triggers' back", () => {
+  const writer = openForWriting(join(folder, "rules.db"));
+  writer.execute("create table a (id text primary key, n integer)");
+  writer.execute("create table b (a text references a (id))");
+  expect(() => writer.execute("insert into b values ('x')")).toThrow("FOREIGN KEY");
+  writer.execute("insert into a values ('x', 1)");
+  writer.execute("create trigger kept before delete on a begin select raise(abort, 'it is kept'); end");
+  expect(() => writer.execute("replace into a values ('x', 2)")).toThrow("it is kept");
+  writer.close();
 });

@@ -32,6 +32,28 @@ test("an object that is cut off on its way is a failure, and no part of it is gi
   expect(String(failure)).not.toContain("canary");
 });
 
+test("what is sent to the store is signed for an hour, and asked for once", async () => {
+  const puts: URL[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch(request) {
+      puts.push(new URL(request.url));
+      return new Response();
+    },
+  });
+  const credentials = { accessKeyId: "id", secretAccessKey: "secret-canary" };
+  const bucket = openS3Bucket(
+    { bucket: "results", region: "us-east-1", endpoint: server.url.origin, ...credentials },
+    createFakeClock(),
+  );
+  await bucket.put("a/b.png", new Blob(["x"]), "image/png");
+  await server.stop(true);
+  expect(puts.map(({ pathname, searchParams }) => [pathname, searchParams.get("X-Amz-Expires")])).toEqual([
+    ["/results/a/b.png", "3600"],
+  ]);
+});
+
 test("a bucket without an endpoint is Amazon's in its region", () => {
   const credentials = { accessKeyId: "id", secretAccessKey: "secret-canary" };
   const bucket = openS3Bucket({ bucket: "results", region: "eu-west-1", ...credentials }, createFakeClock());

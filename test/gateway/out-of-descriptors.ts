@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import {
   createReserve,
   descriptorCount,
@@ -68,14 +69,18 @@ kept.hold();
 found.threadWithReserve = await tried(thread);
 found.relieved = relieved;
 
-// There are descriptors: the call was refused by whoever was to be reached, and is not repeated.
+// There is a descriptor: the call was refused by whoever was to be reached, and is not repeated.
 let tries = 0;
 const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
 const refusing = async (): Promise<never> => {
   tries += 1;
   throw refused;
 };
+const last = openSync("/dev/null", "r");
+kept.hold();
+closeSync(last);
 found.refusal = await tried(() => withDescriptor(refusing));
+kept.release();
 found.ensured = await tried(() => ensureDescriptors(8));
 kept.hold();
 found.brokenOff = await tried(() =>

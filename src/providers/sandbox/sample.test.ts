@@ -39,6 +39,8 @@ const texts = fc.oneof(
       "^(?:[a-f0-9]{2}:){5}[a-f0-9]{2}$",
       "x\\.y",
       "^\\p{Lu}\\p{Ll}+$",
+      "^\\w{300}$",
+      '^[^\\x20"-~]{3}$',
     )
     .map((pattern) => ({ type: "string", pattern })),
   fc

@@ -1,0 +1,38 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemRandom } from "../core/random.ts";
+import { openHome } from "./home.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-home-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a home is made at first, keeps its files under their names, and is another process's until it is closed", () => {
+  const path = join(folder, "a/home");
+  const made = openHome(path, systemRandom);
+  expect(made.pepper).toMatch(/^[0-9a-f]{64}$/);
+  expect(made.adminTokenHash).toBeUndefined();
+  expect(made.databaseFile).toBe(join(path, "switchyard.db"));
+  expect(readFileSync(join(path, "pepper"), "utf8")).toBe(`${made.pepper}\n`);
+  expect([path, join(path, "pepper")].map((each) => statSync(each).mode & 0o777)).toEqual([0o700, 0o600]);
+  expect(() => openHome(path, systemRandom)).toThrow("is in use by another Switchyard process");
+  made.close();
+  writeFileSync(join(path, "admin-token"), "a hash\n");
+  const again = openHome(path, systemRandom);
+  expect([again.pepper, again.adminTokenHash]).toEqual([made.pepper, "a hash"]);
+  again.close();
+});
+
+test("a secret that is shorter than 32 characters is refused", () => {
+  for (const [length, isTaken] of [
+    [31, false],
+    [32, true],
+  ] as const) {
+    const path = mkdtempSync(join(folder, "secret-"));
+    writeFileSync(join(path, "pepper"), "s".repeat(length));
+    const open = () => openHome(path, systemRandom).close();
+    if (isTaken) expect(open).not.toThrow();
+    else expect(open).toThrow("is empty or too short");
+  }
+});

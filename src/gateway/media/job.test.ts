@@ -522,11 +522,12 @@ describe("what the client is told", () => {
   });
 
   test("nothing of a refusal that only the operator can mend, which is an alarm in the log", async () => {
-    for (const [code, said] of [
-      ["Arrearage", "Arrearage"],
-      [undefined, "operator_fault"],
-    ]) {
-      const { outcome, log } = scene({ create: [refused("operator_fault", { code })] });
+    const { code: _, ...wordless } = refused("operator_fault");
+    for (const [refusal, said] of [
+      [refused("operator_fault", { code: "Arrearage" }), "Arrearage"],
+      [wordless, "operator_fault"],
+    ] as const) {
+      const { outcome, log } = scene({ create: [refusal] });
       await outcome();
       expect(log.lines).toContainEqual(
         expect.objectContaining({

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, test, spyOn } from "bun:test";
 import fc from "fast-check";
 import { countTurns } from "../../test/gateway/turns.ts";
 import { createCipher } from "./cipher.ts";
@@ -38,6 +38,13 @@ describe("sealed text", () => {
     const opening = await countTurns(() => cipher.open(sealing.done));
     expect(opening.done === text).toBe(true);
     for (const { turns } of [sealing, opening]) expect(turns).toBeGreaterThan(20);
+  });
+
+  test("waits for others no more often than each mebibyte", async () => {
+    const turns = spyOn(globalThis, "setImmediate");
+    await cipher.open(await cipher.seal("x".repeat(4 * 1024 * 1024)));
+    expect(turns.mock.calls.length).toBeLessThan(8);
+    turns.mockRestore();
   });
 
   test("of a length about that of a part opens to what it was", async () => {

@@ -32,14 +32,15 @@ test("an object that is cut off on its way is a failure, and no part of it is gi
   expect(String(failure)).not.toContain("canary");
 });
 
-test("what is sent to the store is signed for an hour, and asked for once", async () => {
-  const puts: URL[] = [];
+test("a file is sent by a URL that is signed for an hour, and a list goes on where the last one ended", async () => {
+  const asked: [method: string, path: string, signedSec: string | null, after: string | null][] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch(request) {
-      puts.push(new URL(request.url));
-      return new Response();
+    fetch({ method, url }) {
+      const { pathname, searchParams } = new URL(url);
+      asked.push([method, pathname, searchParams.get("X-Amz-Expires"), searchParams.get("start-after")]);
+      return new Response("<ListBucketResult></ListBucketResult>");
     },
   });
   const credentials = { accessKeyId: "id", secretAccessKey: "secret-canary" };
@@ -48,9 +49,13 @@ test("what is sent to the store is signed for an hour, and asked for once", asyn
     createFakeClock(),
   );
   await bucket.put("a/b.png", new Blob(["x"]), "image/png");
+  expect(await bucket.list("a/", "")).toEqual({ objects: [], more: false });
+  await bucket.list("a/", "a/b.png");
   await server.stop(true);
-  expect(puts.map(({ pathname, searchParams }) => [pathname, searchParams.get("X-Amz-Expires")])).toEqual([
-    ["/results/a/b.png", "3600"],
+  expect(asked).toEqual([
+    ["PUT", "/results/a/b.png", "3600", null],
+    ["GET", "/results/", null, null],
+    ["GET", "/results/", null, "a/b.png"],
   ]);
 });
 

@@ -522,7 +522,7 @@ describe("what the client is told", () => {
   });
 
   test("nothing of a refusal that only the operator can mend, which is an alarm in the log", async () => {
-    const { code: _, ...wordless } = refused("operator_fault");
+    const wordless = { state: "refused", refusal: { reason: "operator_fault", message: "" } } as const;
     for (const [refusal, said] of [
       [refused("operator_fault", { code: "Arrearage" }), "Arrearage"],
       [wordless, "operator_fault"],

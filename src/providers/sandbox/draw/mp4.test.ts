@@ -25,10 +25,10 @@ function numbersIn(bytes: Uint8Array): readonly number[] {
   return Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => view.getUint32(i * 4));
 }
 
-const FOLDERS = ["moov", "trak", "mdia", "minf", "dinf", "stbl"];
+const FOLDERS = new Set(["moov", "trak", "mdia", "minf", "dinf", "stbl"]);
 
 function treeOf(boxes: readonly Box[]): unknown {
-  return boxes.map(({ type, content }) => (FOLDERS.includes(type) ? [type, treeOf(boxesIn(content))] : type));
+  return boxes.map(({ type, content }) => (FOLDERS.has(type) ? [type, treeOf(boxesIn(content))] : type));
 }
 
 test("an MP4 file has the boxes that players look for, and an index that leads to each frame", () => {

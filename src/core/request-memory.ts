@@ -14,6 +14,8 @@ export const JSON_FACTOR = 8;
 
 /** What one request holds. */
 export interface MemoryShare {
+  /** Whether `take` of so much would find room now. */
+  hasRoomFor(bytes: number): boolean;
   /** Holds so much more, if there is room for it. */
   take(bytes: number): boolean;
   /**
@@ -43,11 +45,15 @@ export function createRequestMemory(limit: () => number): RequestMemory {
     taken: () => taken,
     open(owner) {
       let held = 0;
+      const hasRoomFor = (bytes: number): boolean => {
+        const free = limit() - taken - bytes;
+        // What is larger than all of it comes when nobody else holds anything.
+        return free >= (byOwner.get(owner) ?? 0) - held || taken <= held;
+      };
       return {
+        hasRoomFor,
         take(bytes) {
-          const free = limit() - taken - bytes;
-          // What is larger than all of it comes when nobody else holds anything.
-          if (free < (byOwner.get(owner) ?? 0) - held && taken > held) return false;
+          if (!hasRoomFor(bytes)) return false;
           held += bytes;
           add(owner, bytes);
           return true;

@@ -35,6 +35,8 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Uint
   const length = header === null ? undefined : Number(header);
   if (length !== undefined) {
     if (length > MAX_BODY_BYTES) throw tooLarge();
+    // Of many that there is no room for the store is asked nothing.
+    if (!terms.memory.hasRoomFor(length * JSON_FACTOR)) throw noMemory();
     if (length > LARGE_BYTES) await terms.beforeLarge?.();
     hold(terms.memory, length);
   }
@@ -99,14 +101,12 @@ async function readCounted(
 }
 
 function hold(memory: MemoryShare, bytes: number): void {
-  if (memory.take(bytes * JSON_FACTOR)) return;
-  throw new GatewayError(
-    "overloaded_error",
-    "The gateway has no memory for this body now. Try again shortly.",
-    {
-      retryAfterSec: RETRY_SEC,
-    },
-  );
+  if (!memory.take(bytes * JSON_FACTOR)) throw noMemory();
+}
+
+function noMemory(): GatewayError {
+  const message = "The gateway has no memory for this body now. Try again shortly.";
+  return new GatewayError("overloaded_error", message, { retryAfterSec: RETRY_SEC });
 }
 
 function tooLate(): GatewayError {

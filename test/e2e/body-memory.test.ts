@@ -86,6 +86,16 @@ describe("a body that is still to come", () => {
     other.close();
   });
 
+  test("has its memory: the store is not asked what another may spend for whom there is none", async () => {
+    const first = await begin(ALL);
+    const other = await begin(ALL - 1, "", poor);
+    expect(await other.waitFor("\r\n\r\n{")).toStartWith("HTTP/1.1 503");
+    first.send(chatBody(ALL));
+    expect(await first.waitFor("\r\n\r\n")).toStartWith("HTTP/1.1 200");
+    first.close();
+    other.close();
+  });
+
   test("leaves room for other keys, however much its own one asks for", async () => {
     const first = await begin(HALF);
     const again = await begin(HALF);

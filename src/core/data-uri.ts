@@ -26,9 +26,10 @@ export function readDataUri(text: string): DataUri | undefined {
   const base64 = text.slice(comma + 1);
   // The decoder would step over white space.
   if (/\s/.test(base64)) return undefined;
+  const [type = ""] = head.slice(5).split(";");
   try {
     return {
-      mediaType: head.slice(5).split(";")[0]?.trim() ?? "",
+      mediaType: type.trim(),
       bytes: Uint8Array.fromBase64(base64, { alphabet: "base64", lastChunkHandling: "strict" }),
     };
   } catch {

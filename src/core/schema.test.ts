@@ -57,6 +57,10 @@ describe("a fault names the field and says what it must be", () => {
     expect(checker.accepts({ name: "a", kind: "b", count: 9, either: null, set: ["x", "y"] })).toBe(true);
   });
 
+  test("a value of which nothing is found to be wrong is told to be, as a whole", () => {
+    expect(compileSchema(Type.String()).faultOf("right")).toEqual({ path: "", problem: "is not valid" });
+  });
+
   test("of many faults inside a union the first is named", () => {
     const union = compileSchema(
       Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.Object({ b: Type.String() }))]) }),

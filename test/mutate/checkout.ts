@@ -20,6 +20,9 @@ export interface Run {
   readonly failedFiles: readonly string[];
 }
 
+/** More memory than the tests of a run need: a change may make a loop that keeps what it makes. */
+const MOST_BYTES = 6 * 1024 ** 3;
+
 const LEFT_OUT = new Set(["node_modules", ".git", "data"]);
 
 /**
@@ -45,7 +48,10 @@ export class CheckoutCopy {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** Runs test files in one process until a test fails, for `seconds` at most: a change may make an endless loop. */
+  /**
+   * Runs test files in one process until a test fails, for `seconds` at most and in bounded memory: a change may make an
+   * endless loop.
+   */
   async test(files: readonly string[], seconds: number): Promise<Run> {
     const junit = join(this.#scratch, "junit.xml");
     rmSync(junit, { force: true });
@@ -67,7 +73,11 @@ export class CheckoutCopy {
       timeout: seconds * 1000,
       killSignal: "SIGKILL",
     });
+    const watch = setInterval(() => {
+      if (residentBytes(child.pid) > MOST_BYTES) child.kill("SIGKILL");
+    }, 500);
     const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    clearInterval(watch);
     if (child.signalCode === "SIGKILL") return { ended: "timed_out", failedFiles: [] };
     if (child.exitCode === 0) return { ended: "passed", failedFiles: [] };
     const run = readTestRun({
@@ -83,5 +93,15 @@ export class CheckoutCopy {
 
   remove(): void {
     rmSync(this.#scratch, { recursive: true, force: true });
+  }
+}
+
+/** The memory that a process has; 0 where the system does not say, or it has ended. */
+function residentBytes(pid: number): number {
+  try {
+    const [kib = "0"] = /(?<=^VmRSS:\s*)\d+/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kib) * 1024;
+  } catch {
+    return 0;
   }
 }

@@ -68,7 +68,7 @@ class Uncounted extends Error {
  * for a model that the caller may not use; a provider's failure is never one.
  */
 export async function countTokens(services: CountServices, input: CountInput): Promise<CountOutput> {
-  const { caller, counter, record, wire, body } = input;
+  const { caller, counter, record, wire, body, signal } = input;
   const { id: format } = counter.protocol;
   const offer = services.offer();
   let read: ReadRequest | undefined;
@@ -76,7 +76,7 @@ export async function countTokens(services: CountServices, input: CountInput): P
     const { request, model, warnings } = await admitting(record, offer, async (asked) => {
       asked(wire.address?.model);
       const reading = { format, purpose: "count" } as const;
-      const request = await services.reader.readRequest(reading, { ...wire, asked }, body);
+      const request = await services.reader.readRequest(reading, wire, body, { asked, signal });
       read = request;
       const found = findCounted(offer.catalog, caller, request.model, format);
       checkInputs(found.model, request.demand, format);

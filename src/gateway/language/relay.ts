@@ -74,7 +74,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
 /** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
 async function admitRequest(
   services: RelayServices,
-  { caller, protocol, record, wire, body }: RelayInput,
+  { caller, protocol, record, wire, body, signal }: RelayInput,
 ): Promise<Admitted> {
   const offer = services.offer();
   let read: ReadRequest | undefined;
@@ -82,7 +82,7 @@ async function admitRequest(
     const { request, admission } = await admitting(record, offer, async (asked) => {
       asked(wire.address?.model);
       const reading = { format: protocol.id, purpose: "answer" } as const;
-      const request = await services.reader.readRequest(reading, { ...wire, asked }, body);
+      const request = await services.reader.readRequest(reading, wire, body, { asked, signal });
       read = request;
       const destination = findDestination(offer, caller, protocol.id, request.model);
       const { provider, target } = destination;

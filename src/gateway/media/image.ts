@@ -23,7 +23,7 @@ import {
 } from "./task.ts";
 
 const IMAGES: TaskWay<ImageFields> = {
-  read: (reader, body, asked) => reader.readImage(body, asked),
+  read: (reader, body, terms) => reader.readImage(body, terms),
   admit: admitImage,
 };
 

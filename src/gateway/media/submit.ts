@@ -9,7 +9,7 @@ import type { MediaBody } from "../../protocols/media-request.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type LargeBodyServices, refuseUnread } from "../large-body.ts";
 import { passKeyLimits } from "../key-limits.ts";
-import type { Reader } from "../reading/reader.ts";
+import type { Reader, ReadTerms } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
 import type { AdmissionRequest, TaskAdmission } from "./admit.ts";
@@ -60,7 +60,7 @@ export interface TaskWay<Body> {
   read(
     reader: Reader,
     body: Handover<Uint8Array>,
-    asked: (model: unknown) => void,
+    terms: ReadTerms,
   ): MediaBody<Body> | Promise<MediaBody<Body>>;
   admit(request: AdmissionRequest, body: MediaBody<Body>): TaskAdmission;
 }
@@ -80,7 +80,7 @@ export async function submitTask<Body>(
   const offer = services.offer();
   const { clock, reader, allowedHosts } = services;
   const admission = await admitting(record, offer, async (asked) => {
-    const body = await read(reader, input.body, asked);
+    const body = await read(reader, input.body, { asked, signal: input.signal });
     return admit({ offer, caller, nowMs: clock.nowMs(), allowedHosts: allowedHosts() }, body);
   });
   const { model, request, warnings } = admission;

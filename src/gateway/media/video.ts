@@ -12,7 +12,7 @@ import {
 } from "./task.ts";
 
 const VIDEOS: TaskWay<VideoBody> = {
-  read: (reader, body, asked) => reader.readVideo(body, asked),
+  read: (reader, body, terms) => reader.readVideo(body, terms),
   admit: admitVideo,
 };
 

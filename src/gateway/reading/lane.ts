@@ -17,66 +17,42 @@ export interface OrderTerms {
   readonly moved?: readonly ArrayBuffer[];
   /** Told what the body says in `model`. */
   readonly asked?: ((model: unknown) => void) | undefined;
+  /** Aborts when the client leaves: an order that still waits then is dropped. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One thread. What it has read ends with it. */
 export interface ReadingThread {
   stop(): void;
-  /** Has it carry out an order. Rejects with the refusal, or when the thread ends before it has answered. */
+  /**
+   * Has it carry out an order. Orders about requests that were read go before new bodies, so that few requests are open at
+   * once. Rejects with the refusal, with the signal's reason, or when the thread ends before it has answered.
+   */
   order<Kind extends keyof Orders>(
     kind: Kind,
     order: Orders[Kind],
-    more?: {
-      readonly moved?: readonly ArrayBuffer[];
-      readonly asked?: ((model: unknown) => void) | undefined;
-    },
+    terms?: OrderTerms,
   ): Promise<Results[Kind]>;
 }
 
-interface Pending {
+/** An order without an answer so far. */
+interface Pending extends OrderTerms {
+  readonly order: Order;
   settle(outcome: Outcome): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
 }
+
+/** Orders that bring a new body; all others are about a request that was read. */
+const BODY_ORDERS: ReadonlySet<keyof Orders> = new Set(["read", "image", "video"]);
 
 /** A lane whose thread starts with the first order, or by `start`. */
 export function createLane(): Lane {
   let running: ReadingThread | undefined;
 
   const open = (): ReadingThread => {
-    const pending: Pending[] = [];
-    let ended: Error | undefined;
-    const thread: Thread<Order> = openThread<Order, Outcome>(
-      new URL("./reading-thread.ts", import.meta.url),
-      null,
-      {
-        // A thread answers in the order in which it was told.
-        onMessage: (outcome) => pending.shift()?.settle(outcome),
-        onClose(reason) {
-          if (running === opened) running = undefined;
-          ended = new Error(`The thread that reads requests ended: ${reason}`);
-          for (const { reject } of pending.splice(0)) reject(ended);
-        },
-      },
-    );
-    const opened: ReadingThread = {
-      stop: () => thread.stop(),
-      order: (kind, order, { moved = [], asked } = {}) =>
-        new Promise((resolve, reject) => {
-          if (ended !== undefined) throw ended;
-          thread.post({ do: kind, ...order } as Order, moved);
-          pending.push({
-            settle(outcome) {
-              if ("asked" in outcome) asked?.(outcome.asked);
-              try {
-                resolve(resultOf(outcome) as Results[typeof kind]);
-              } catch (error) {
-                reject(error);
-              }
-            },
-            reject,
-          });
-        }),
-    };
+    const opened = openReadingThread(() => {
+      if (running === opened) running = undefined;
+    });
     return opened;
   };
 
@@ -84,5 +60,68 @@ export function createLane(): Lane {
     start: () => void (running ??= open()),
     current: () => (running ??= open()),
     stop: () => running?.stop(),
+  };
+}
+
+function openReadingThread(onClose: () => void): ReadingThread {
+  const open: Pending[] = [];
+  const unread: Pending[] = [];
+  let underWay: Pending | undefined;
+  let ended: Error | undefined;
+
+  const thread: Thread<Order> = openThread<Order, Outcome>(
+    new URL("./reading-thread.ts", import.meta.url),
+    null,
+    {
+      onMessage(outcome) {
+        const answered = underWay;
+        underWay = undefined;
+        answered?.settle(outcome);
+        sendNext();
+      },
+      onClose(reason) {
+        ended = new Error(`The thread that reads requests ended: ${reason}`);
+        onClose();
+        for (const waiting of [underWay, ...open.splice(0), ...unread.splice(0)]) waiting?.reject(ended);
+      },
+    },
+  );
+
+  // The thread has one order at a time: those that wait here can still be dropped.
+  const sendNext = (): void => {
+    while (underWay === undefined) {
+      const next = open.shift() ?? unread.shift();
+      if (next === undefined) return;
+      try {
+        next.signal?.throwIfAborted();
+        thread.post(next.order, next.moved);
+        underWay = next;
+      } catch (error) {
+        next.reject(error);
+      }
+    }
+  };
+
+  return {
+    stop: () => thread.stop(),
+    order: (kind, order, terms = {}) =>
+      new Promise((resolve, reject) => {
+        if (ended !== undefined) throw ended;
+        const pending: Pending = {
+          ...terms,
+          order: { do: kind, ...order } as Order,
+          settle(outcome) {
+            if ("asked" in outcome) terms.asked?.(outcome.asked);
+            try {
+              resolve(resultOf(outcome) as Results[typeof kind]);
+            } catch (error) {
+              reject(error);
+            }
+          },
+          reject,
+        };
+        (BODY_ORDERS.has(kind) ? unread : open).push(pending);
+        sendNext();
+      }),
   };
 }

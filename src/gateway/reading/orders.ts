@@ -37,8 +37,8 @@ export interface Results {
   readonly video: MediaBody<VideoBody>;
 }
 
-/** What came of an order, and what the body said in `model`, where it was read. */
-export type Outcome = { readonly asked?: unknown } & (
+/** What came of an order, and the name in the body's `model`, where it was read. */
+export type Outcome = { readonly asked?: string } & (
   | { readonly result: unknown }
   | { readonly refusal: Refusal }
   | { readonly problem: string }
@@ -90,9 +90,11 @@ export function createOrders(): (order: Order) => Outcome {
   };
 
   return (order) => {
-    let said: { readonly asked?: unknown } = {};
+    let said: Pick<Outcome, "asked"> = {};
+    // Only a string can name a model; another value may be as large as the body, and would be copied to the main thread.
+    const hear = (model: unknown): void => void (typeof model === "string" && (said = { asked: model }));
     try {
-      return { result: carryOut(order, (asked) => (said = { asked })), ...said };
+      return { result: carryOut(order, hear), ...said };
     } catch (error) {
       return { ...failureOf(error), ...said };
     }

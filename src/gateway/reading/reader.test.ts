@@ -5,7 +5,9 @@ import { handOver } from "../../core/handover.ts";
 import type { ProtocolId } from "../../core/model.ts";
 import type { RelayTarget } from "../../protocols/protocol.ts";
 import { encodePng } from "../../runtime/images/encode-png.ts";
+import { watchThreads } from "../../../test/gateway/reading-threads.ts";
 import type { Aim, Reading } from "./read-request.ts";
+import { createOrders } from "./orders.ts";
 import { createReader } from "./reader.ts";
 
 // What is read on a thread is read as it is here: the same body with white space at its end, which nobody reads, takes the
@@ -106,20 +108,16 @@ const WAYS: readonly Case[] = [
   },
 ];
 
-const wireTo = (asked?: (model: unknown) => void) => ({
+const wire = {
   headers: new Headers({ "anthropic-beta": "context-1m-2025-08-07" }),
   address: { model: "v/m", stream: true },
-  ...(asked === undefined ? {} : { asked }),
-});
+};
 
 /** All that comes of a request, without the white space at the end. */
 async function take({ reading, spoken, body, bound }: Case, length: number) {
   const names: unknown[] = [];
-  const request = await reader.readRequest(
-    reading,
-    wireTo((name) => names.push(name)),
-    bodyOf(body, length),
-  );
+  const asked = (name: unknown): void => void names.push(name);
+  const request = await reader.readRequest(reading, wire, bodyOf(body, length), { asked });
   const { model: name, stream } = request;
   const demand = await request.aimAt(aimAt(spoken));
   await request.write();
@@ -158,8 +156,8 @@ describe("a request is read and written the same", () => {
       const names: unknown[] = [];
       const asked = (name: unknown): void => void names.push(name);
       return {
-        image: await reader.readImage(bodyOf(image, length), asked),
-        video: await reader.readVideo(bodyOf(video, length), asked),
+        image: await reader.readImage(bodyOf(image, length), { asked }),
+        video: await reader.readVideo(bodyOf(video, length), { asked }),
         names,
       };
     };
@@ -188,25 +186,33 @@ describe("what is refused is refused the same, with the model that was asked for
     test(`a field of a request, read ${where}`, async () => {
       const names: unknown[] = [];
       const body = { ...CHAT, temperature: 9 };
-      const asked = wireTo((name) => names.push(name));
-      const error = await refusal(() => reader.readRequest(CHATS, asked, bodyOf(body, length)));
+      const asked = (name: unknown): void => void names.push(name);
+      const error = await refusal(() => reader.readRequest(CHATS, wire, bodyOf(body, length), { asked }));
       expect(error).toMatchObject({ kind: "invalid_request_error", param: "temperature" });
       expect(names).toEqual(["v/m"]);
     });
 
     test(`what the target cannot express, of one read ${where}`, async () => {
-      const request = await reader.readRequest(CHATS, wireTo(), bodyOf({ ...CHAT, logprobs: true }, length));
+      const request = await reader.readRequest(CHATS, wire, bodyOf({ ...CHAT, logprobs: true }, length), {});
       const error = await refusal(() => request.aimAt(aimAt("compat_messages")));
       expect(error).toMatchObject({ kind: "invalid_request_error", param: "logprobs" });
       request.release();
     });
 
     test(`a field of an image, read ${where}`, async () => {
-      const asked = (): void => {};
-      const error = await refusal(() => reader.readImage(bodyOf({ model: "v/i" }, length), asked));
+      const error = await refusal(() => reader.readImage(bodyOf({ model: "v/i" }, length), {}));
       expect(error).toMatchObject({ kind: "invalid_request_error", param: "prompt" });
     });
   }
+});
+
+test("a model that is no name does not come back from a thread, large as it may be", async () => {
+  const names: unknown[] = [];
+  const body = bodyOf({ ...CHAT, model: ["v/m"] }, LENGTHS["on the thread of large ones"]);
+  const reading = { format: "compat_chat_completions", purpose: "answer" } as const;
+  const terms = { asked: (name: unknown): void => void names.push(name) };
+  expect(await messageOf(reader.readRequest(reading, wire, body, terms))).toMatch("model");
+  expect(names).toEqual([]);
 });
 
 async function messageOf(failing: unknown): Promise<string> {
@@ -222,7 +228,7 @@ describe("a request that has ended", () => {
   for (const [where, length] of Object.entries(LENGTHS))
     test(`gives nothing any more, read ${where}`, async () => {
       const reading = { format: "compat_chat_completions", purpose: "answer" } as const;
-      const request = await reader.readRequest(reading, wireTo(), bodyOf(CHAT, length));
+      const request = await reader.readRequest(reading, wire, bodyOf(CHAT, length), {});
       await request.aimAt(aimAt("compat_chat_completions"));
       request.release();
       request.release();
@@ -234,12 +240,71 @@ test("a thread that ends takes what it has read with it, and the next body is re
   const own = createReader();
   const reading = { format: "compat_chat_completions", purpose: "answer" } as const;
   const length = LENGTHS["on the thread of large ones"];
-  const request = await own.readRequest(reading, wireTo(), bodyOf(CHAT, length));
+  const request = await own.readRequest(reading, wire, bodyOf(CHAT, length), {});
   const aimed = request.aimAt(aimAt("compat_chat_completions"));
   own.close();
   expect(await messageOf(aimed)).toMatch("ended");
   expect(await messageOf(request.write())).toMatch("ended");
-  const next = await own.readRequest(reading, wireTo(), bodyOf(CHAT, length));
+  const next = await own.readRequest(reading, wire, bodyOf(CHAT, length), {});
   expect(next.model).toBe("v/m");
   own.close();
+});
+
+test("a thread keeps nothing of a request that was taken", () => {
+  const carryOut = createOrders();
+  const reading = { format: "compat_chat_completions", purpose: "answer" } as const;
+  const body = bodyOf(CHAT, 0).take();
+  expect(carryOut({ do: "read", id: 1, reading, wire: { body, headers: [] } })).toHaveProperty("result");
+  expect(carryOut({ do: "aim", id: 1, aim: aimAt("compat_chat_completions") })).toHaveProperty("result");
+  expect(carryOut({ do: "take", id: 1, outputBound: undefined })).toHaveProperty("result.body");
+  const { problem } = carryOut({ do: "write", id: 1 }) as { problem?: string };
+  expect(problem).toMatch("There is no such request.");
+});
+
+describe("of requests that wait for their turn", () => {
+  const reading = { format: "compat_chat_completions", purpose: "answer" } as const;
+  const body = () => bodyOf(CHAT, LENGTHS["on the thread of large ones"]);
+
+  test("one whose client has gone is not read", async () => {
+    const threads = watchThreads();
+    const own = createReader();
+    const gone = new AbortController();
+    const terms = { signal: gone.signal };
+    const first = own.readRequest(reading, wire, body(), {});
+    const left = [
+      messageOf(own.readRequest(reading, wire, body(), terms)),
+      messageOf(own.readImage(body(), terms)),
+      messageOf(own.readVideo(body(), terms)),
+    ];
+    const last = own.readRequest(reading, wire, body(), {});
+    gone.abort(new Error("gone"));
+    expect(await Promise.all(left)).toEqual(["gone", "gone", "gone"]);
+    expect([(await first).model, (await last).model, threads.orders]).toEqual([
+      "v/m",
+      "v/m",
+      ["read", "read"],
+    ]);
+    own.close();
+    threads.restore();
+  });
+
+  test("those that were read come first, and one whose client has gone then is let go of", async () => {
+    const threads = watchThreads();
+    const own = createReader();
+    const gone = new AbortController();
+    const read = await own.readRequest(reading, wire, body(), { signal: gone.signal });
+    const others = Promise.all([
+      Promise.resolve(own.readRequest(reading, wire, body(), {})),
+      Promise.resolve(own.readRequest(reading, wire, body(), {})),
+    ]);
+    await read.aimAt(aimAt("compat_chat_completions"));
+    gone.abort(new Error("gone"));
+    const written = read.write();
+    read.release();
+    expect(await messageOf(written)).toBe("gone");
+    await others;
+    expect(threads.orders).toEqual(["read", "read", "aim", "read", "release"]);
+    own.close();
+    threads.restore();
+  });
 });

@@ -9,21 +9,25 @@ import { createLane, type Lane, type OrderTerms, type ReadingThread } from "./la
 import type { Orders } from "./orders.ts";
 import { type ReadRequest, readRequest, type Reading } from "./read-request.ts";
 
-/** Told what a body says in `model`, before anything in it is checked. */
-type Asked = ((model: unknown) => void) | undefined;
+/** How a body is read. */
+export interface ReadTerms extends Pick<WireRequest, "asked"> {
+  /** Aborts when the client leaves: a body that still waits for its turn then is not read. */
+  readonly signal?: AbortSignal;
+}
 
 /** Reads the bodies of requests: small ones at once, others on threads, so that nobody waits for another's. */
 export interface Reader {
   /** Rejects with a `GatewayError` that names the field at fault. */
   readRequest(
     reading: Reading,
-    wire: Omit<WireRequest, "body" | "isOwn">,
+    wire: Pick<WireRequest, "headers" | "address">,
     body: Handover<Uint8Array>,
+    terms: ReadTerms,
   ): ReadRequest | Promise<ReadRequest>;
   /** The same for what an image is to be made of. */
-  readImage(body: Handover<Uint8Array>, asked: Asked): Promised<MediaBody<ImageFields>>;
+  readImage(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<ImageFields>>;
   /** The same for what a video is to be made of. */
-  readVideo(body: Handover<Uint8Array>, asked: Asked): Promised<MediaBody<VideoBody>>;
+  readVideo(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<VideoBody>>;
   /** Starts the threads, which else start with the first body that needs one. */
   startThreads(): void;
   /** Ends the threads. */
@@ -47,24 +51,24 @@ export function createReader(): Reader {
 
   const readMedia = <Body>(
     body: Uint8Array,
-    asked: Asked,
+    terms: ReadTerms,
     { here, there }: MediaWays<Body>,
   ): Promised<Body> => {
     const lane = laneOf(body);
-    if (lane === undefined) return here({ body, ...(asked === undefined ? {} : { asked }) });
+    if (lane === undefined) return here({ ...terms, body });
     const own = ownMemory(body);
-    return there(lane.current(), { body: own }, { moved: [own.buffer], asked });
+    return there(lane.current(), { body: own }, { ...terms, moved: [own.buffer] });
   };
 
   return {
-    readRequest(reading, wire, handed) {
+    readRequest(reading, wire, handed, terms) {
       const body = handed.take();
       const lane = laneOf(body);
-      if (lane === undefined) return readRequest(reading, { ...wire, body });
-      return readOnThread(lane.current(), reading, { ...wire, body });
+      if (lane === undefined) return readRequest(reading, { ...wire, ...terms, body });
+      return readOnThread(lane.current(), reading, { ...wire, body }, terms);
     },
-    readImage: (body, asked) => readMedia(body.take(), asked, IMAGES),
-    readVideo: (body, asked) => readMedia(body.take(), asked, VIDEOS),
+    readImage: (body, terms) => readMedia(body.take(), terms, IMAGES),
+    readVideo: (body, terms) => readMedia(body.take(), terms, VIDEOS),
     startThreads() {
       for (const lane of [middle, large]) lane.start();
     },
@@ -95,18 +99,19 @@ let lastId = 0;
 async function readOnThread(
   thread: ReadingThread,
   reading: Reading,
-  { body, headers, address, asked }: WireRequest,
+  { body, headers, address }: WireRequest,
+  { asked, signal }: ReadTerms,
 ): Promise<ReadRequest> {
   lastId += 1;
   const id = lastId;
   const own = ownMemory(body);
   const wire = { body: own, headers: [...headers], ...(address === undefined ? {} : { address }) };
-  const head = await thread.order("read", { id, reading, wire }, { moved: [own.buffer], asked });
+  const head = await thread.order("read", { id, reading, wire }, { moved: [own.buffer], asked, signal });
   let hasEnded = false;
   return {
     ...head,
-    aimAt: (aim) => thread.order("aim", { id, aim }),
-    write: () => thread.order("write", { id }),
+    aimAt: (aim) => thread.order("aim", { id, aim }, { signal }),
+    write: () => thread.order("write", { id }, { signal }),
     take(outputBound) {
       hasEnded = true;
       return thread.order("take", { id, outputBound });

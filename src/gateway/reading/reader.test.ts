@@ -122,15 +122,14 @@ async function take({ reading, spoken, body, bound }: Case, length: number) {
   const demand = await request.aimAt(aimAt(spoken));
   await request.write();
   const sent = await request.take(bound);
-  const { media, choices, maxOutputTokens, buckets } = demand;
+  // The bound on its tokens goes by the bytes of the body, white space too.
+  const { textTokens, ...asksFor } = demand;
   const text = new TextDecoder().decode(sent.body).replaceAll(/ {2,}/g, "");
   return {
     name,
     stream,
-    media,
-    choices,
-    maxOutputTokens,
-    buckets,
+    asksFor,
+    expectedTokens: textTokens.expected,
     names,
     text,
     headers: sent.headers,

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { FAILPOINTS, noFailpoint, parseFailpoint } from "./failpoint.ts";
 
 describe("a failpoint", () => {
@@ -40,6 +42,15 @@ describe("a failpoint", () => {
       expect(() => parseFailpoint(text, () => {})).toThrow(FAILPOINTS.join(", "));
     });
   }
+
+  test("is known by its name for each place in the source, and there is a place for each name", () => {
+    const source = join(import.meta.dir, "..");
+    const passed = readdirSync(source, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+      .flatMap((path) => [...readFileSync(join(source, path), "utf8").matchAll(/\bfailpoint\("([^"]+)"\)/g)])
+      .map(([, name]) => name!);
+    expect([...new Set(passed)].toSorted()).toEqual(FAILPOINTS.toSorted());
+  });
 
   test("that never fires never does", () => {
     for (const name of FAILPOINTS) noFailpoint(name);

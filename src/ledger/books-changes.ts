@@ -86,7 +86,7 @@ export interface ChangedTask {
   /** As it was read: it is changed only while it is still so. */
   readonly before: { readonly state: TaskState; readonly epoch: number };
   readonly row: TaskRow;
-  readonly ending: TaskEnding | null;
+  readonly ending: TaskEnding | undefined;
 }
 
 /** What is said of a task once it has ended. */
@@ -257,7 +257,7 @@ function changeTask(state: BooksState, changes: Changes, { row, ending }: NonNul
   changes.changedTasks.set(row.id, {
     before: changed?.before ?? { state: read.state, epoch: read.epoch },
     row,
-    ending: ending ?? changed?.ending ?? null,
+    ending: ending ?? changed?.ending,
   });
 }
 

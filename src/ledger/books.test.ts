@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { commandsFor } from "../../test/ledger/books.ts";
-import { taskCommandsFor } from "../../test/ledger/task-commands.ts";
+import { RESULT, taskCommandsFor } from "../../test/ledger/task-commands.ts";
 import { MAX_MICRO_CREDITS } from "../core/credits.ts";
 import { decide } from "./books.ts";
 import {
@@ -115,6 +115,20 @@ describe("what a batch changes", () => {
       ["h3", 0n],
     ]);
     expect([...changes.prices.keys()]).toEqual(["v"]);
+  });
+
+  test("of a task that changes more than once is its last row, with what was said of its end", () => {
+    const read = state({});
+    decide(read, [submit("x", 10n), claim("x")]);
+    const { outcomes, changes } = decide(read, [finish("x", 5n), forgetFiles("x")]);
+    expect(outcomes).toEqual([{ answer: { ok: true, charged: 5n } }, { answer: { ok: true } }]);
+    expect([...changes.changedTasks.values()]).toMatchObject([
+      {
+        before: { state: "running", epoch: 1 },
+        row: { state: "completed", charge: 5n, filesUntilMs: null },
+        ending: { result: RESULT, errorType: null, errorMessage: null },
+      },
+    ]);
   });
 
   const nothing: readonly { readonly name: string; readonly commands: readonly MoneyCommand[] }[] = [

@@ -36,7 +36,7 @@ describeOnPostgres("the statements of the books", () => {
   const tasks = new Set(["t"]);
   const row = { id: "t", state: "failed", epoch: 1 } as TaskRow;
   const changedTasks = new Map([
-    ["t", { before: { state: "running", epoch: 1 } as const, row, ending: null }],
+    ["t", { before: { state: "running", epoch: 1 } as const, row, ending: undefined }],
   ]);
   const cases = [
     { statement: lockStatement(references), lookedUp: ["accounts_id_key"] },

@@ -22,7 +22,7 @@ test("of a task that is not as it was read nothing is written, and whoever write
     { state: "running", epoch: 0 },
     { state: "running", epoch: 2 },
   ] as const) {
-    const changedTasks = new Map([["x", { before, row: { ...row, attempts: 5 }, ending: null }]]);
+    const changedTasks = new Map([["x", { before, row: { ...row, attempts: 5 }, ending: undefined }]]);
     expect(() => rows.save({ ...noChanges(), changedTasks })).toThrow(
       "The row x was not as it had been read.",
     );

@@ -161,7 +161,6 @@ function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefus
 function noteJob(state: BooksState, command: NoteJob): Decided<NoteJob> {
   const task = runOf(state, command);
   if (task === undefined) return LOST;
-  if (task.job === command.job) return DONE;
   return { ...DONE, effect: { task: { row: { ...task, job: command.job } } } };
 }
 

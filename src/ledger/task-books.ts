@@ -130,9 +130,9 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   return { answer: { ok: true, epoch }, effect: { task: { row } } };
 }
 
-/** Whether nobody works on it, as far as can be known. */
+/** Whether nobody works on it, as far as can be known. One that waits has no lease. */
 function isFree(state: BooksState, task: TaskRow, { alone, boot, steadyMs }: ClaimTask): boolean {
-  if (task.state === "pending" || (alone && task.owner !== boot)) return true;
+  if (alone && task.owner !== boot) return true;
   return (task.leaseUntilMs ?? 0) <= (state.storeMs ?? steadyMs);
 }
 

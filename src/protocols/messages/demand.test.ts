@@ -52,7 +52,21 @@ describe("what a request asks for", () => {
   });
 
   test("has a document for each block of a type that nobody knows, which could be a link to one", () => {
-    const known = ["server_tool_use", "web_fetch_tool_result", "tool_search_tool_result", "compaction"];
+    const known = [
+      "server_tool_use",
+      "web_search_tool_result",
+      "web_fetch_tool_result",
+      "advisor_tool_result",
+      "code_execution_tool_result",
+      "bash_code_execution_tool_result",
+      "text_editor_code_execution_tool_result",
+      "tool_search_tool_result",
+      "mcp_tool_use",
+      "mcp_tool_result",
+      "mcp_tool_listing",
+      "compaction",
+      "fallback",
+    ];
     const blocks = (types: readonly string[]) => types.map((type) => ({ type, url: "https://a/b" }));
     expect(demandOf(blocks(known)).media).toEqual({});
     expect(demandOf(blocks([...known, "video", "container_upload"])).media).toEqual({ pdf: 2 });

@@ -171,6 +171,15 @@ describe("a request outside it is a 400 that names the field", () => {
     },
     { more: image(undefined), param: "messages[0].content[1].source" },
     { more: image({ type: "base64", media_type: "image/png" }), param: "messages[0].content[1].source.data" },
+    { more: image({ type: "file" }), param: "messages[0].content[1].source.file_id" },
+    {
+      more: content({ type: "document", source: { type: "text", media_type: "text/plain", data: null } }),
+      param: "messages[0].content[0].source.data",
+    },
+    {
+      more: content({ type: "document", source: { type: "text", media_type: "text/plain", data: "" } }),
+      param: "messages[0].content[0].source.data",
+    },
     {
       more: image({ type: "base64", media_type: "image/tiff", data: "AAAA" }),
       param: "messages[0].content[1].source.media_type",

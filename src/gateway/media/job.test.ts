@@ -280,6 +280,16 @@ describe("a task that nobody has begun", () => {
     expect(run.steps.slice(-2)).toEqual(["attempt", "refusal"]);
   });
 
+  for (const [timeoutSec, lastMs] of [
+    [303, 243_000],
+    [304, 303_000],
+  ] as const)
+    test(`is not sent at the very deadline: of ${timeoutSec} s the last try is after ${lastMs} ms`, async () => {
+      const { outcome, maker } = scene({ create: [refused("busy")] }, { timeoutSec });
+      expect(told(await outcome())).toBe("overloaded_error");
+      expect(maker.timesMs.at(-1)).toBe(lastMs);
+    });
+
   for (const [retryAfterMs, wantMs] of [
     [7_000, 7_000],
     [0, 1_000],

@@ -269,7 +269,13 @@ describe("an answer that called tools and lost its thinking", () => {
   const thought: Part = { type: "thinking", text: "hm", signature: "S" };
   const results = turn("tool", answered("c", "x"));
   const thinking = { effort: "low" };
-  const cases: readonly { name: string; turns: readonly Turn[]; isOff: boolean; model?: Name }[] = [
+  const cases: readonly {
+    name: string;
+    turns: readonly Turn[];
+    isOff: boolean;
+    model?: Name;
+    systemTurns?: boolean;
+  }[] = [
     {
       name: "switches thinking off where it must begin with it",
       turns: [...HI, turn("assistant", "text", called("c")), results],
@@ -307,6 +313,19 @@ describe("an answer that called tools and lost its thinking", () => {
       isOff: false,
     },
     {
+      name: "is the first round of its run, in which a system message stands and a later round has it",
+      turns: [
+        ...HI,
+        turn("assistant", called("c")),
+        results,
+        turn("system", "Be brief."),
+        turn("assistant", thought, called("d")),
+        turn("tool", answered("d", "x")),
+      ],
+      isOff: true,
+      systemTurns: true,
+    },
+    {
       name: "is over: an answer without calls came after it",
       turns: [...HI, turn("assistant", called("c")), results, turn("assistant", "done"), turn("user", "so?")],
       isOff: false,
@@ -318,9 +337,10 @@ describe("an answer that called tools and lost its thinking", () => {
       model: "opus",
     },
   ];
-  for (const { name, turns, isOff, model = "haiku" } of cases) {
+  for (const { name, turns, isOff, model = "haiku", systemTurns = false } of cases) {
     test(name, () => {
-      const got = encoded(chatOf(turns, { thinking, tools: TOOLS }), messagesTarget(model));
+      const target = messagesTarget(model, { systemTurns });
+      const got = encoded(chatOf(turns, { thinking, tools: TOOLS }), target);
       expect(got.up.thinking === undefined).toBe(isOff);
       expect(got.warnings.includes(OFF)).toBe(isOff);
       expect(got.refused).toBeUndefined();

@@ -239,7 +239,8 @@ function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
 }
 
 /**
- * Whether the answer whose tools are being run began without thinking. Later rounds of one run need none of their own.
+ * Whether the answer whose tools are being run began without thinking. Later rounds of one run need none of their own; it
+ * is the user's own words that end a run, and no system message.
  * Source: the provider's refusal, "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
  */
 function hasLostThinking(messages: readonly Draft[]): boolean {
@@ -247,7 +248,7 @@ function hasLostThinking(messages: readonly Draft[]): boolean {
   const answer = messages[last];
   if (answer?.hasCalls !== true) return false;
   const isInRun = ({ role, results, blocks }: Draft): boolean =>
-    role === "assistant" || (role === "user" && results.length > 0 && blocks.length === 0);
+    role !== "user" || (results.length > 0 && blocks.length === 0);
   const before = messages.slice(0, last).findLastIndex((draft) => !isInRun(draft));
   const first = messages.slice(before + 1, last + 1).find(({ role }) => role === "assistant");
   return first !== undefined && !THINKING.has(first.blocks[0]?.type);

@@ -13,8 +13,8 @@ export interface Crowd {
   logged(text: string): Promise<void>;
   /** Connects `count` clients that each send `bytes`; those that the system refuses are none. */
   connect(count: number, bytes: string): Promise<readonly RawClient[]>;
-  /** Seconds of a core that the gateway has used so far. */
-  cpuSeconds(): number;
+  /** Resolves once the gateway has used next to none of its core for a moment. One that spins never does. */
+  rests(): Promise<void>;
   /** A chat completion of the sandbox, over a connection of its own; tried until it is answered by 200. */
   served(): Promise<Response>;
   isAlive(): boolean;
@@ -30,6 +30,9 @@ export const CHAT = JSON.stringify({
   messages: [{ role: "user", content: "Say hello." }],
 });
 
+/** Hundredths of a second of a core, by which Linux counts: what a gateway that does nothing uses in a second at most. */
+const RESTING_TICKS = 15;
+
 /** Starts a gateway that may have so many descriptors. */
 export async function openCrowd(descriptors: number): Promise<Crowd> {
   const folder = temporaryFolder();
@@ -44,6 +47,11 @@ export async function openCrowd(descriptors: number): Promise<Crowd> {
   const leave = (): void => {
     for (const client of clients) client.close();
     clients = [];
+  };
+  const cpuTicks = (): number => {
+    const stat = readFileSync(`/proc/${gateway.child.pid}/stat`, "utf8");
+    const fields = stat.split(") ")[1]?.split(" ") ?? [];
+    return Number(fields[11]) + Number(fields[12]);
   };
   const ask = (): Promise<Response | undefined> =>
     fetch(`${url}/api/v1/chat/completions`, {
@@ -64,11 +72,13 @@ export async function openCrowd(descriptors: number): Promise<Crowd> {
       for (const client of clients) client.send(bytes);
       return clients;
     },
-    cpuSeconds() {
-      const stat = readFileSync(`/proc/${gateway.child.pid}/stat`, "utf8");
-      const fields = stat.split(") ")[1]?.split(" ") ?? [];
-      // Linux counts in hundredths of a second.
-      return (Number(fields[11]) + Number(fields[12])) / 100;
+    async rests() {
+      for (let before = cpuTicks(); ;) {
+        await Bun.sleep(1_000);
+        const now = cpuTicks();
+        if (now - before < RESTING_TICKS) return;
+        before = now;
+      }
     },
     async served() {
       for (;;) {

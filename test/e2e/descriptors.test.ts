@@ -25,15 +25,12 @@ describe.skipIf(descriptorLimit() === undefined)("400 clients under ulimit -n 25
     test(`${what}, take no core; new ones are refused by the system, and served once they have left`, async () => {
       await crowd.connect(CLIENTS, bytes);
       await crowd.logged(SHORT);
-      // Without the guard the runtime tries to accept with a whole core for as long as they stay.
-      const before = { cpu: crowd.cpuSeconds(), ms: performance.now() };
       const refused = await fetch(`${crowd.url}/healthz`, { headers: { connection: "close" } }).catch(
         () => "refused",
       );
       expect(refused).toBe("refused");
-      await Bun.sleep(1_500);
-      const share = (crowd.cpuSeconds() - before.cpu) / ((performance.now() - before.ms) / 1_000);
-      expect(share).toBeLessThan(0.2);
+      // Without the guard the runtime tries to accept with a whole core for as long as they stay.
+      await crowd.rests();
       crowd.leave();
       expect((await crowd.served()).headers.get("x-switchyard-provider")).toBe("sandbox");
       await crowd.logged("connections are taken again");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from "bun:test";
 import type { Task } from "../../src/core/task.ts";
-import { describeOnEngines, type TestEngine } from "../gateway/engines.ts";
+import { describeOnEngineOfSuite, type TestEngine } from "../gateway/engines.ts";
 import {
   openStation,
   type ProcessOptions,
@@ -23,9 +23,9 @@ export interface AtStation {
   isEnded(task: Task): Promise<boolean>;
 }
 
-/** The same tests on both engines, each on a station of its own, whose books are right when it ends. */
+/** The same tests on the engine of the suite, each on a station of its own, whose books are right when it ends. */
 export function describeAtStations(name: string, tests: (at: AtStation) => void): void {
-  describeOnEngines(name, (on) => {
+  describeOnEngineOfSuite(name, (on) => {
     let station: Station;
     beforeEach(async () => {
       station = await openStation(on);

@@ -87,9 +87,10 @@ const TIMINGS = join(ROOT, "test/timings.json");
  * @returns {string[]}
  */
 export function runnerArguments(args, { isTerminal }) {
+  const isLong = args.includes("--long");
   return [
-    "--timeout=120000",
-    `--parallel=${args.includes("--long") ? CORES : FILES_AT_ONCE}`,
+    `--timeout=${isLong ? 1_200_000 : 120_000}`,
+    `--parallel=${isLong ? CORES : FILES_AT_ONCE}`,
     "--no-isolate",
     `--timings=${TIMINGS}`,
     ...(isTerminal ? [] : ["--only-failures"]),

@@ -23,9 +23,11 @@ describeOnPostgres("a connection that breaks while it is in use, and waits for n
         return await ownProcess(connection);
       });
       expect(await broken.then(String, (error: Error) => error.message)).toMatch(
-        /terminat|not queryable|closed/i,
+        /terminat|not queryable|closed|ECONNRESET/i,
       );
-      expect(await ownProcess(db)).toBeGreaterThan(0);
+      // Where the server's word came before the end of the connection, the pool may give it out once more.
+      const ask = (): Promise<number> => ownProcess(db);
+      expect(await ask().catch(ask)).toBeGreaterThan(0);
       await Promise.all([db.destroy(), other.destroy()]);
       await drop();
     });

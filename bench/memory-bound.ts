@@ -6,7 +6,7 @@ import { onTearDown } from "./teardown.ts";
 export interface MemoryBound {
   /** The beginning of a command line that runs a program within it. */
   readonly on: readonly string[];
-  /** The most that was used within it so far, in bytes; `undefined` where nobody counts it. */
+  /** The most that its processes have used so far, in bytes; `undefined` where the kernel does not count it. */
   peakBytes(): number | undefined;
   /** What bounds it, in a sentence. */
   readonly sentence: string;

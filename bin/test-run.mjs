@@ -30,8 +30,8 @@ const CONFIGURATION = [
 const FOR_TESTS = /^SWITCHYARD_(TEST_.*|RECORDINGS|REQUIRE_ALL)$/;
 
 /**
- * A suite is told by the names of its files: `*.full.test.ts` are of the full suite alone, `*.engines.test.ts` of both
- * (they keep their books in SQLite in the quick one, in PostgreSQL in the full one), all others of the quick one.
+ * The name of a file says which suite runs it: `*.full.test.ts` are of the full suite alone, `*.engines.test.ts` of
+ * both (they keep their books in SQLite in the quick one, in PostgreSQL in the full one), all others of the quick one.
  * @typedef {"quick" | "full" | "all"} Suite
  */
 

@@ -12,7 +12,7 @@ import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys, type StoredKey } from "./keys/keys.ts";
-import { createAudit, type Audit } from "./ledger/audit.ts";
+import { createAudit, type Audit } from "./ledger/audit/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";

@@ -21,7 +21,7 @@ import { createReader } from "./gateway/reading/reader.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import { ROUTES } from "./http/routes.ts";
-import { readSpendable } from "./ledger/spendable.ts";
+import { readSpendable } from "./ledger/reads/spendable.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { createOffers, hasProvider, type Offers } from "./offers.ts";

@@ -161,7 +161,7 @@ const BANS: readonly Ban[] = [
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin/admin.ts": "a column that we wrote",
       "src/gateway/admin/requests.ts": "columns that we wrote",
-      "src/ledger/task-hold.ts": "columns that we wrote",
+      "src/ledger/reads/task-hold.ts": "columns that we wrote",
       "src/gateway/admin/tasks.ts": "columns that we wrote",
       "src/tasks/stored-task.ts": "columns that we wrote",
       "src/tasks/run-work.ts": "what a task was asked, sealed by us; its runner checks it",

@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 import { type PriceBucket, rulesFor } from "../core/price.ts";
-import type { Spendable } from "../ledger/spendable.ts";
+import type { Spendable } from "../ledger/reads/spendable.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { type Endpoint, modelsAt } from "./find-model.ts";
 import { type LimitedCall, lookAtKeyLimits } from "./key-limits.ts";

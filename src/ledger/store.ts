@@ -5,9 +5,9 @@ import { migrate } from "../db/migrate.ts";
 import { openUnhurried, openPostgres } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
 import { kyselyOver, openForReading, openForWriting } from "../db/sqlite.ts";
-import { type Auditor, createAuditThreads, postgresAuditor } from "./audit.ts";
-import { createPostgresExecutor } from "./postgres-executor.ts";
-import { createSqliteExecutor } from "./sqlite-executor.ts";
+import { type Auditor, createAuditThreads, postgresAuditor } from "./audit/audit.ts";
+import { createPostgresExecutor } from "./postgres/executor.ts";
+import { createSqliteExecutor } from "./sqlite/executor.ts";
 import type { Executor } from "./writer.ts";
 
 /** Where the books are kept: typed reads, and the one way to change them. */

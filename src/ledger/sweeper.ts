@@ -6,7 +6,7 @@ import type { Database } from "../db/schema.ts";
 import type { Abandonment, Void } from "./commands.ts";
 import { storeTime } from "./records.ts";
 import type { FailTask } from "./task-commands.ts";
-import { FAILING_COLUMNS, failTask } from "./task-failing.ts";
+import { FAILING_COLUMNS, failTask } from "./reads/task-failing.ts";
 import { CommandRefused, type Writer } from "./writer.ts";
 
 /** Keeps this process known as alive, and ends what those that are not have left: holds, and tasks that they waited for. */

@@ -4,7 +4,7 @@ import { describeError, type Log } from "../core/log.ts";
 import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
-import { FAILING_COLUMNS, failTask } from "../ledger/task-failing.ts";
+import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { CommandRefused, type Writer } from "../ledger/writer.ts";
 import type { Endings } from "./endings.ts";
 import { isLeft } from "./queue-reads.ts";

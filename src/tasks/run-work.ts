@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Hold } from "../core/hold.ts";
 import type { TaskCommand } from "../ledger/task-commands.ts";
-import { readTaskHold } from "../ledger/task-hold.ts";
+import { readTaskHold } from "../ledger/reads/task-hold.ts";
 import type { Settled } from "./run-end.ts";
 import type { RunParts, RunState } from "./run-parts.ts";
 import { type TaskRun, TaskStop } from "./runner.ts";

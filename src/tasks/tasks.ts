@@ -9,7 +9,7 @@ import type { Task, TaskKind } from "../core/task.ts";
 import type { Database } from "../db/schema.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
 import type { CancelTask, SubmitTask } from "../ledger/task-commands.ts";
-import { FAILING_COLUMNS, failTask } from "../ledger/task-failing.ts";
+import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { createRulesText } from "../ledger/written-text.ts";
 import type { Writer } from "../ledger/writer.ts";
 import type { Cipher } from "../runtime/cipher.ts";

@@ -1,6 +1,6 @@
-import { decide } from "../../src/ledger/books.ts";
-import type { Changes, NewEntry } from "../../src/ledger/books-changes.ts";
-import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/books-state.ts";
+import { decide } from "../../src/ledger/decide/books.ts";
+import type { Changes, NewEntry } from "../../src/ledger/decide/changes.ts";
+import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/decide/state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
 import { recordAnswer } from "../../src/ledger/records.ts";
 import { type BooksText, taskLine } from "./check-books.ts";

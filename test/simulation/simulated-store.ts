@@ -1,9 +1,9 @@
 import type { Engine } from "../../src/db/engine.ts";
 import type { Database } from "../../src/db/schema.ts";
 import { kyselyOver } from "../../src/db/sqlite.ts";
-import { checkSnapshot } from "../../src/ledger/audit.ts";
+import { checkSnapshot } from "../../src/ledger/audit/audit.ts";
 import type { Command, Outcome, Void } from "../../src/ledger/commands.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite-store.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
 import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
 import { type Ask, assertBooks, modelBooks, readBooks } from "./check-books.ts";
 import { createLedgerModel, type LedgerModel } from "./ledger-model.ts";

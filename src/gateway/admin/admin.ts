@@ -6,7 +6,7 @@ import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Random } from "../../core/random.ts";
 import type { Database } from "../../db/schema.ts";
 import type { Keys } from "../../keys/keys.ts";
-import type { Audit, AuditReport } from "../../ledger/audit.ts";
+import type { Audit, AuditReport } from "../../ledger/audit/audit.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import { listRequests, type RequestFilter, type RequestView } from "./requests.ts";
 import { listTasks, type TaskFilter, type TaskView } from "./tasks.ts";

@@ -1,0 +1,89 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Engine } from "../../db/engine.ts";
+import { openUnhurried } from "../../db/postgres.ts";
+import type { Database } from "../../db/schema.ts";
+import { createStandby, type Standby } from "../../runtime/worker.ts";
+import { type Check, checkBooks, type Findings } from "./checks.ts";
+import type { AuditRequest } from "./request.ts";
+import type { Writer } from "../writer.ts";
+
+/** What an audit says: whether every invariant of the books holds. */
+export interface AuditReport {
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Finds out whether the books are right, without being in the way of anybody who writes them. */
+export interface Audit {
+  /** Checks what is new since the last audit, or everything when `full`. Calls at the same time share one run. */
+  run(full: boolean): Promise<AuditReport>;
+}
+
+/** Looks at one snapshot of the store. */
+export type Auditor = (request: AuditRequest) => Promise<Findings>;
+
+/** Marks of one command at most. */
+const MAX_MARKS = 500;
+
+/** What an audit is made of. */
+export interface AuditParts {
+  readonly auditor: Auditor;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  /** Since when this process is there without a break, and the store with it; `undefined` while it is not. */
+  readonly thereSinceMs: () => number | undefined;
+}
+
+/** An audit by `auditor`; what it found right is written down, so that the next one can go on from there. */
+export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts): Audit {
+  const running = new Map<boolean, Promise<AuditReport>>();
+
+  const run = async (full: boolean): Promise<AuditReport> => {
+    const nowMs = clock.steadyMs();
+    const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
+    // An account and its keys are marked by one command: marks that belong together stand or fall together.
+    let group: (typeof marks)[number][number][] = [];
+    const flush = async (): Promise<void> => {
+      if (group.length > 0) await writer.submit({ kind: "mark_audited", marks: group });
+      group = [];
+    };
+    for (const ofAccount of marks) {
+      if (group.length + ofAccount.length > MAX_MARKS) await flush();
+      group.push(...ofAccount);
+    }
+    await flush();
+    return { ok: checks.every((check) => check.ok), checks };
+  };
+
+  return {
+    run(full) {
+      const shared = running.get(full) ?? run(full).finally(() => running.delete(full));
+      running.set(full, shared);
+      return shared;
+    },
+  };
+}
+
+/** Audits a database file on threads of their own. */
+export function createAuditThreads(databaseFile: string): Standby<AuditRequest, Findings> {
+  return createStandby(new URL("./thread.ts", import.meta.url), databaseFile);
+}
+
+/** Audits a PostgreSQL database, over a connection of its own that is closed with the audit. */
+export function postgresAuditor(url: string): Auditor {
+  return async (request) => {
+    const database = openUnhurried(url);
+    try {
+      return await checkSnapshot(database, "postgres", request);
+    } finally {
+      await database.destroy();
+    }
+  };
+}
+
+/** Checks the books as they are at one moment, whatever is written meanwhile. */
+export function checkSnapshot(database: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
+  const transaction = database.transaction();
+  const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
+  return atOneMoment.execute((tx) => checkBooks(tx, engine, request));
+}

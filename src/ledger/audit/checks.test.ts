@@ -1,0 +1,240 @@
+import { expect, test } from "bun:test";
+import { describeOnEngines, SQLITE } from "../../../test/gateway/engines.ts";
+import { openBooks } from "../../../test/ledger/books.ts";
+import { SCHEMA_WORDS } from "../../db/engine.ts";
+import type { Check } from "./checks.ts";
+
+interface Fault {
+  readonly name: string;
+  readonly statement: string;
+  readonly id: string;
+  readonly onlyFull: boolean;
+  /** When it is looked at. */
+  readonly nowMs?: number;
+}
+
+/** Rows as a fault of ours, or somebody with the store's password, might leave them. */
+const faults: readonly Fault[] = [
+  {
+    name: "a hold that ended without the row of its request",
+    statement: "delete from requests where outcome = 'refused'",
+    id: "I3",
+    // Nothing new points at it.
+    onlyFull: true,
+  },
+  {
+    name: "an entry of an account that is not there",
+    statement: `insert into ledger (cause, account_id, counter, amount, balance_after, kind, created_at_ms)
+      values ('g:grant', 'nobody', 'funding', 7, 7, 'grant', 1)`,
+    id: "I3",
+    onlyFull: true,
+  },
+  {
+    name: "a charge above its hold that is not flagged",
+    statement: "update holds set amount = settled - 1 where end_reason = 'completed' and task_id is null",
+    id: "I3",
+    onlyFull: false,
+  },
+  {
+    name: "a charge for the request of another hold",
+    statement: `update ledger set request_id = (select request_id from holds where end_reason = 'refused')
+      where kind = 'settle' and cause like '%-settled:settle'`,
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a hold that was given up, and less was booked as lost than it had probably cost",
+    statement: "update holds set expected_cost = expected_cost + 1 where end_reason = 'process_died'",
+    id: "I12",
+    onlyFull: false,
+  },
+  {
+    name: "a request that ended otherwise than its hold",
+    statement: "update requests set outcome = 'another' where outcome = 'refused'",
+    id: "I12",
+    onlyFull: false,
+  },
+  {
+    name: "a second row for a hold",
+    statement: `insert into requests (id, account_id, key_id, hold_id, model, outcome, charge, price_version, attempts,
+        admitted_at_ms, held_at_ms, ended_at_ms, settled_at_ms)
+      select 'another', account_id, key_id, hold_id, model, outcome, charge, price_version, attempts, 1, 1, 1, 1
+      from requests where id like '%req-settled'`,
+    id: "I12",
+    onlyFull: false,
+  },
+  {
+    name: "a task whose client is told another charge than the ledger has",
+    statement: "update tasks set charge = charge + 1 where state = 'completed'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a second hold that was charged for a task",
+    statement: `update holds set task_id = (select id from tasks where state = 'completed')
+      where end_reason = 'completed' and task_id is null`,
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits for a hold that is not there",
+    statement: "update tasks set hold_id = 'another' where state = 'pending'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "an open hold of a task that is not there",
+    statement: "update holds set task_id = 'another' where state = 'held' and id like '%runs%'",
+    id: "I4",
+    onlyFull: false,
+  },
+  {
+    name: "a task that ended without a request",
+    statement: `insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, state, terms, warnings,
+        timeout_sec, deadline_ms, created_at_ms, ended_at_ms)
+      select 'another', kind, account_id, key_id, 'another', 'another', model, 'cancelled', terms, warnings, 1, 1, 1, 1
+      from tasks where state = 'cancelled'`,
+    id: "I4",
+    onlyFull: true,
+  },
+  {
+    name: "a task that nobody ended when its time was over",
+    statement: "update tasks set deadline_ms = -29998 where state = 'pending'",
+    id: "I5",
+    onlyFull: false,
+  },
+  {
+    name: "a task that nobody took when its owner had died",
+    statement: "update tasks set lease_until_ms = 1 where state = 'running'",
+    nowMs: 60_002,
+    id: "I5",
+    onlyFull: false,
+  },
+  {
+    name: "a task that runs and was never begun",
+    statement: "update tasks set started_at_ms = null where state = 'running'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits and was begun",
+    statement: "update tasks set epoch = 1, started_at_ms = 1, provider = 'p' where state = 'pending'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that completed and was never claimed",
+    statement: "update tasks set epoch = 0, started_at_ms = null, provider = null where state = 'completed'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "what a task was asked that has ended",
+    statement: "insert into task_payloads (task_id, sealed) select id, 'x' from tasks where state = 'failed'",
+    id: "I6",
+    onlyFull: false,
+  },
+  {
+    name: "a task that waits and does not know for what",
+    statement: "delete from task_payloads where task_id in (select id from tasks where state = 'pending')",
+    id: "I6",
+    onlyFull: false,
+  },
+];
+
+describeOnEngines("an audit sees", (engine) => {
+  for (const { name, statement, id, onlyFull, nowMs = 3 } of faults) {
+    test(name, async () => {
+      const { books, begin, close } = await openBooks(engine);
+      try {
+        await begin();
+        await books.apply(
+          books.grant("g", 1_000n),
+          books.hold("settled", 100n),
+          books.settle("settled", 60n),
+          books.hold("voided", 10n),
+          books.voided("voided"),
+          books.hold("abandoned", 10n),
+          books.voided("abandoned", { outcome: "process_died" }),
+          ...["waits", "runs", "completed", "failed", "cancelled"].map((task) => books.submit(task, 10n)),
+        );
+        await books.apply(
+          ...["runs", "completed", "failed"].map((task) => books.claim(task, { leaseMs: 3_600_000 })),
+          books.cancel("cancelled"),
+        );
+        await books.apply(books.finish("completed", 6n), books.fail("failed", { unfinished: true }));
+        const wrong = async (full: boolean): Promise<readonly string[]> =>
+          (await books.store.auditor({ full, nowMs })).checks
+            .filter(({ ok }: Check) => !ok)
+            .map((one) => one.id);
+        expect([await wrong(false), await wrong(true)]).toEqual([[], []]);
+        for (const unprotect of SCHEMA_WORDS[engine.name].unprotectLedger) await books.execute(unprotect);
+        await books.execute(statement);
+        expect([await wrong(false), await wrong(true)]).toEqual([onlyFull ? [] : [id], [id]]);
+      } finally {
+        await close();
+      }
+    });
+  }
+});
+
+describeOnEngines("an audit of tasks that are left", (engine) => {
+  test("counts from when their time was over, and no earlier than from when somebody was there", async () => {
+    const { books, begin, close } = await openBooks(engine);
+    try {
+      await begin();
+      await books.apply(books.grant("g", 1_000n), books.submit("waits", 10n, { deadlineMs: 100_000 }));
+      const left = async (nowMs: number, thereSinceMs?: number): Promise<boolean> => {
+        const since = thereSinceMs === undefined ? {} : { thereSinceMs };
+        const { checks } = await books.store.auditor({ full: false, nowMs, ...since });
+        return checks.some(({ id, ok }) => id === "I5" && !ok);
+      };
+      expect(await left(130_000)).toBe(false);
+      expect(await left(130_001)).toBe(true);
+      expect(await left(500_000, 470_000)).toBe(false);
+      expect(await left(500_000, 469_999)).toBe(true);
+    } finally {
+      await close();
+    }
+  });
+});
+
+test("an audit that finds many faults names five, and says how many more there are", async () => {
+  const { books, begin, close } = await openBooks(SQLITE);
+  try {
+    await begin();
+    const detailOf = async (holds: readonly string[]): Promise<string> => {
+      await books.apply(...holds.flatMap((hold) => [books.hold(hold, 0n), books.voided(hold)]));
+      await books.execute("update requests set outcome = 'another'");
+      const { checks } = await books.store.auditor({ full: false, nowMs: 3 });
+      return checks.find(({ ok }) => !ok)!.detail;
+    };
+    expect(await detailOf(["h1", "h2", "h3", "h4", "h5"])).toMatch(/(req-h\d, t1-){4}req-h\d$/);
+    expect(await detailOf(["h6", "h7"])).toMatch(/(req-h\d, t1-){4}req-h\d and 2 more$/);
+  } finally {
+    await close();
+  }
+});
+
+describeOnEngines("an audit that goes on where the last one stopped", (engine) => {
+  test("passes by an old entry that was changed, which a full one sees", async () => {
+    const { books, begin, close } = await openBooks(engine);
+    try {
+      await begin();
+      await books.apply(books.grant("g", 1_000n), books.hold("h", 100n), books.settle("h", 60n));
+      const { marks } = await books.store.auditor({ full: false, nowMs: 3 });
+      expect(marks.length).toBeGreaterThan(0);
+      await books.run({ kind: "mark_audited", marks: marks.flat() });
+      for (const statement of SCHEMA_WORDS[engine.name].unprotectLedger) await books.execute(statement);
+      await books.execute("update ledger set amount = amount + 1 where kind = 'grant'");
+      const wrong = async (full: boolean): Promise<readonly string[]> => {
+        const { checks } = await books.store.auditor({ full, nowMs: 3 });
+        return checks.filter(({ ok }) => !ok).map(({ id }) => id);
+      };
+      expect(await wrong(false)).toEqual([]);
+      expect(await wrong(true)).toContain("I1");
+    } finally {
+      await close();
+    }
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "bun:test";
+import { commandsFor } from "../../../test/ledger/books.ts";
+import { RESULT, taskCommandsFor } from "../../../test/ledger/task-commands.ts";
+import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
+import { decide } from "./books.ts";
+import {
+  type AccountState,
+  type BooksState,
+  type HoldState,
+  type KeyState,
+  noState,
+  referencesOf,
+} from "./state.ts";
+import type { MoneyCommand } from "../commands.ts";
+
+const { grant, hold, settle, voided } = commandsFor((name) => name);
+const { submit, claim, attempt, renew, finish, fail, cancel, forgetFiles } = taskCommandsFor((name) => name);
+
+/** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
+function state(more: {
+  readonly account?: Partial<AccountState>;
+  readonly key?: Partial<KeyState>;
+  readonly hold?: Partial<HoldState>;
+  readonly entries?: BooksState["entries"];
+}): BooksState {
+  const account = { id: "a", active: true, balance: 100n, held: 60n, ...more.account };
+  const key = {
+    id: "k",
+    account: "a",
+    revoked: false,
+    expiresAtMs: null,
+    budget: null,
+    spent: 0n,
+    held: 60n,
+  };
+  const made = {
+    id: "h",
+    account: "a",
+    key: "k",
+    requestId: "r",
+    model: "m",
+    priceVersion: "v",
+    amount: 60n,
+    expectedCost: 20n,
+    state: "held" as const,
+    settled: null,
+    endReason: null,
+    createdAtMs: 1,
+    task: null,
+  };
+  return {
+    ...noState(),
+    accounts: new Map([["a", account]]),
+    keys: new Map([["k", { ...key, ...more.key }]]),
+    holds: new Map([["h", { ...made, ...more.hold }]]),
+    entries: more.entries ?? new Map(),
+  };
+}
+
+describe("what a batch refers to", () => {
+  const none = {
+    accounts: [],
+    keys: [],
+    holds: [],
+    causes: [],
+    tasks: [],
+    pendingOf: [],
+    runningAt: [],
+  };
+  const ofTask = { accounts: ["a"], tasks: ["t"] };
+  const ofItsHold = { ...ofTask, keys: ["k"], holds: ["t-hold"] };
+  const cases: readonly { readonly command: MoneyCommand; readonly want: object }[] = [
+    { command: grant("g", 1n), want: { accounts: ["a"], causes: ["g:grant"] } },
+    { command: hold("h", 1n), want: { accounts: ["a"], keys: ["k"], holds: ["h"] } },
+    { command: settle("h", 1n), want: { accounts: ["a"], keys: ["k"], holds: ["h"], causes: ["h:late"] } },
+    { command: voided("h"), want: { accounts: ["a"], keys: ["k"], holds: ["h"] } },
+    { command: submit("t", 1n), want: { ...ofItsHold, pendingOf: ["a"] } },
+    { command: claim("t", { provider: "p" }), want: { ...ofTask, runningAt: ["p"] } },
+    { command: attempt("t", 1), want: ofTask },
+    { command: renew("t", 1), want: ofTask },
+    { command: forgetFiles("t"), want: ofTask },
+    { command: finish("t", 1n), want: ofItsHold },
+    { command: fail("t"), want: ofItsHold },
+    { command: cancel("t"), want: ofItsHold },
+  ];
+  for (const { command, want } of cases) {
+    test(`a ${command.kind}`, () => {
+      const found = Object.entries(referencesOf([command, command])).map(([name, ids]) => [name, [...ids]]);
+      expect(Object.fromEntries(found)).toEqual({ ...none, ...want });
+    });
+  }
+});
+
+describe("what a batch changes", () => {
+  test("is the sum for each account and key, and nothing for those that nothing changes", () => {
+    const { changes } = decide(state({}), [
+      grant("g", 7n),
+      hold("h2", 10n),
+      settle("h", 25n),
+      hold("h3", 5n),
+      voided("h3"),
+      hold("refused", 1_000n),
+    ]);
+    expect([...changes.accounts.values()]).toEqual([{ id: "a", balance: -18n, held: -50n }]);
+    expect([...changes.keys.values()]).toEqual([{ id: "k", spent: 25n, held: -50n }]);
+    expect([...changes.newHolds.keys()]).toEqual(["h2", "h3"]);
+    expect(changes.newHolds.get("h3")?.ending).toMatchObject({ state: "voided", settled: null });
+    expect([...changes.endedHolds.keys()]).toEqual(["h"]);
+    expect(changes.entries.map(({ cause, balanceAfter }) => [cause, balanceAfter])).toEqual([
+      ["g:grant", 107n],
+      ["h:settle", 82n],
+    ]);
+    expect(changes.requests.map(({ hold: id, charge }) => [id, charge])).toEqual([
+      ["h", 25n],
+      ["h3", 0n],
+    ]);
+    expect([...changes.prices.keys()]).toEqual(["v"]);
+  });
+
+  test("of a task that changes more than once is its last row, with what was said of its end", () => {
+    const read = state({});
+    decide(read, [submit("x", 10n), claim("x")]);
+    const { outcomes, changes } = decide(read, [finish("x", 5n), forgetFiles("x")]);
+    expect(outcomes).toEqual([{ answer: { ok: true, charged: 5n } }, { answer: { ok: true } }]);
+    expect([...changes.changedTasks.values()]).toMatchObject([
+      {
+        before: { state: "running", epoch: 1 },
+        row: { state: "completed", charge: 5n, filesUntilMs: null },
+        ending: { result: RESULT, errorType: null, errorMessage: null },
+      },
+    ]);
+  });
+
+  const nothing: readonly { readonly name: string; readonly commands: readonly MoneyCommand[] }[] = [
+    { name: "of no commands", commands: [] },
+    { name: "of refusals", commands: [hold("x", 41n), grant("x", -41n), settle("x", 1n), voided("x")] },
+    { name: "of what was done before", commands: [hold("h", 60n)] },
+  ];
+  for (const { name, commands } of nothing) {
+    test(`${name} is nothing`, () => {
+      const { outcomes, changes } = decide(state({}), commands);
+      expect(outcomes).toHaveLength(commands.length);
+      const sizes = [changes.accounts, changes.keys, changes.newHolds, changes.endedHolds, changes.prices];
+      expect(sizes.map(({ size }) => size)).toEqual([0, 0, 0, 0, 0]);
+      expect([changes.entries, changes.requests]).toEqual([[], []]);
+    });
+  }
+});
+
+describe("a broken invariant is a failure of its command, which leaves no trace:", () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly found: Parameters<typeof state>[0];
+    readonly command: MoneyCommand;
+    readonly failure: string;
+  }[] = [
+    {
+      name: "an account that holds less than its hold",
+      found: { account: { held: 59n } },
+      command: settle("h", 1n),
+      failure: "The account a would come to 99 with -1 held.",
+    },
+    {
+      name: "a key that holds less than its hold",
+      found: { key: { held: 59n } },
+      command: voided("h"),
+      failure: "The key k would hold -1.",
+    },
+    {
+      name: "a balance that does not cover its holds",
+      found: { account: { balance: 10n } },
+      command: settle("h", 30n),
+      failure: "The account a would come to -20 with 0 held.",
+    },
+    {
+      name: "a balance above what a number can tell",
+      found: { account: { balance: MAX_MICRO_CREDITS + 2n } },
+      command: settle("h", 1n),
+      failure: `The account a would come to ${MAX_MICRO_CREDITS + 1n} with 0 held.`,
+    },
+    {
+      name: "a hold of another account",
+      found: { hold: { account: "b" } },
+      command: settle("h", 1n),
+      failure: "The hold h belongs to another account or key.",
+    },
+    {
+      name: "a hold of another key",
+      found: { hold: { key: "k2" } },
+      command: voided("h"),
+      failure: "The hold h belongs to another account or key.",
+    },
+  ];
+  for (const { name, found, command, failure } of cases) {
+    test(name, () => {
+      const broken = state(found);
+      const before = structuredClone(broken);
+      const { outcomes, changes } = decide(broken, [command]);
+      expect(outcomes).toEqual([{ failure }]);
+      expect(broken).toEqual(before);
+      expect([changes.accounts.size, changes.keys.size, changes.endedHolds.size]).toEqual([0, 0, 0]);
+      expect([changes.entries, changes.requests]).toEqual([[], []]);
+    });
+  }
+
+  test("and its neighbours are decided as if it were not there", () => {
+    const alone = decide(state({ key: { held: 59n } }), [grant("g", 1n), hold("h2", 3n)]);
+    const beside = decide(state({ key: { held: 59n } }), [grant("g", 1n), settle("h", 5n), hold("h2", 3n)]);
+    expect(beside.outcomes.toSpliced(1, 1)).toEqual([...alone.outcomes]);
+    expect(beside.changes).toEqual(alone.changes);
+  });
+});
+
+describe("a charge above the hold", () => {
+  const cases = [
+    { name: "is what was used when there is enough", used: 90n, want: 90n },
+    { name: "ends where the balance does", used: 130n, want: 100n },
+    { name: "ends where the budget does", used: 90n, key: { budget: 75n }, want: 75n },
+    { name: "counts what the key has spent", used: 90n, key: { budget: 75n, spent: 10n }, want: 65n },
+    { name: "is the hold when the budget is below it", used: 90n, key: { budget: 5n }, want: 60n },
+    { name: "is not there when less was used", used: 59n, key: { budget: 0n }, want: 59n },
+  ];
+  for (const { name, used, key = {}, want } of cases) {
+    test(name, () => {
+      const { outcomes, changes } = decide(state({ key }), [settle("h", used)]);
+      expect(outcomes).toEqual([{ answer: { ok: true, charged: want } }]);
+      const lost = changes.entries.filter(({ kind }) => kind === "loss").map(({ amount }) => amount);
+      expect(lost).toEqual(used === want ? [] : [want - used]);
+    });
+  }
+});

@@ -1,0 +1,297 @@
+import type { MicroCredits } from "../../core/credits.ts";
+import type { Decided, Effect, HoldEnding, NewEntry, NewRequest } from "./changes.ts";
+import { type AccountState, type BooksState, type HoldState, type KeyState, lateCause } from "./state.ts";
+import {
+  ABANDONED,
+  type HoldCredit,
+  type HoldRefusal,
+  type RequestTimeline,
+  type Settle,
+  type Void,
+} from "../commands.ts";
+
+/** What a hold is made by, be it for a request or for a task. */
+type Wanted = Omit<HoldCredit, "kind">;
+
+/** How a hold ends, whatever ends it. */
+type End = Pick<Void, "outcome" | "timeline" | "nowMs">;
+
+/** What was used by then. */
+type Use = End & Pick<Settle, "used" | "usage" | "flags">;
+
+/** Who is to pay, and by which key. */
+interface Payer {
+  readonly account: AccountState;
+  readonly key: KeyState;
+}
+
+/** Sets credit aside for a request. */
+export function hold(state: BooksState, command: HoldCredit): Decided<HoldCredit> {
+  const made = requestHoldOf(state, command);
+  if (made !== undefined) return { answer: { ok: true, ...roomOf(command, made.amount) } };
+  const payer = payerOf(state, command);
+  if (payer === undefined) return { answer: { ok: false, reason: "key_not_live" } };
+  const placed = placeHold(payer, command, null);
+  if (placed.refusal !== undefined) return { answer: { ok: false, reason: placed.refusal } };
+  return { answer: { ok: true, ...roomOf(command, placed.amount) }, effect: placed.effect };
+}
+
+/** The account and the key of what is asked; `undefined` unless the key may be used now. */
+export function payerOf({ accounts, keys }: BooksState, wanted: Wanted): Payer | undefined {
+  const account = accounts.get(wanted.account);
+  const key = keys.get(wanted.key);
+  if (account === undefined || key === undefined || !isLive(account, key, wanted.nowMs)) return undefined;
+  return { account, key };
+}
+
+type Placed =
+  | { readonly refusal: Exclude<HoldRefusal, "key_not_live"> }
+  | { readonly refusal?: never; readonly amount: MicroCredits; readonly effect: Effect };
+
+/** Makes a hold that is not there yet, or tells why not. */
+export function placeHold({ account, key }: Payer, wanted: Wanted, task: string | null): Placed {
+  const { free, room } = roomIn(account, key);
+  const amount = amountOf(wanted, free < room ? free : room);
+  if (amount > free) return { refusal: "insufficient_credits" };
+  if (amount > room) return { refusal: "budget_exceeded" };
+  const effect: Effect = {
+    account: { id: account.id, balance: 0n, held: amount },
+    key: { id: key.id, spent: 0n, held: amount },
+    prices: {
+      version: wanted.priceVersion,
+      model: wanted.model,
+      rules: wanted.priceRules,
+      createdAtMs: wanted.nowMs,
+    },
+    newHold: {
+      id: wanted.hold,
+      account: account.id,
+      key: key.id,
+      requestId: wanted.requestId,
+      boot: wanted.boot,
+      model: wanted.model,
+      amount,
+      expectedCost: wanted.expectedCost < amount ? wanted.expectedCost : amount,
+      priceVersion: wanted.priceVersion,
+      createdAtMs: wanted.nowMs,
+      expiresAtMs: wanted.expiresAtMs,
+      task,
+      ending: null,
+    },
+  };
+  return { amount, effect };
+}
+
+/** What the account has free, and what the key's budget leaves: as much, where the key has none. */
+function roomIn(
+  account: AccountState,
+  key: KeyState,
+): { readonly free: MicroCredits; readonly room: MicroCredits } {
+  const free = account.balance - account.held;
+  return { free, room: key.budget === null ? free : key.budget - key.spent - key.held };
+}
+
+function isLive(account: AccountState, key: KeyState, nowMs: number): boolean {
+  const expired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  return account.active && key.account === account.id && !key.revoked && !expired;
+}
+
+/** The amount to hold when so much may be spent: what is asked, and room for output within half of what is there. */
+function amountOf({ amount, elastic }: Wanted, spendable: MicroCredits): MicroCredits {
+  if (elastic === undefined || elastic.tokenPrice === 0n) return amount;
+  const room = spendable / 2n - amount;
+  const affordable = room <= 0n ? 0n : room / elastic.tokenPrice;
+  const floor = BigInt(elastic.floorTokens);
+  const most = BigInt(elastic.maxTokens);
+  const wanted = affordable < floor ? floor : affordable;
+  return amount + (wanted > most ? most : wanted) * elastic.tokenPrice;
+}
+
+/** The amount and the output it has room for; that follows from the amount, so that a repeated command is answered alike. */
+function roomOf(
+  { amount, elastic }: HoldCredit,
+  held: MicroCredits,
+): { readonly amount: MicroCredits; readonly outputTokens?: number } {
+  if (elastic === undefined) return { amount: held };
+  if (elastic.tokenPrice === 0n) return { amount: held, outputTokens: elastic.maxTokens };
+  return { amount: held, outputTokens: Number((held - amount) / elastic.tokenPrice) };
+}
+
+/** Ends the hold of a request by charging what was used. */
+export function settle(state: BooksState, command: Settle): Decided<Settle> {
+  const made = requestHoldOf(state, command);
+  if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };
+  if (made.state === "settled") return { answer: { ok: true, charged: made.settled ?? 0n } };
+  if (made.state === "voided") return settleLate(state, command, made);
+  const { charged, effect } = chargeHold(state, made, command);
+  return { answer: { ok: true, charged }, effect };
+}
+
+/** Charges what was used to an open hold; what nobody pays for is the operator's loss. */
+export function chargeHold(
+  state: BooksState,
+  made: HoldState,
+  use: Use,
+): { readonly charged: MicroCredits; readonly effect: Effect } {
+  const charged = chargeOf(state, made, use.used);
+  const lost = use.used - charged;
+  const entries = [chargeEntry(state, made, use, charged)];
+  if (lost > 0n) entries.push(lossEntry(made, `${made.id}:loss`, lost, use));
+  const flags = use.used > made.amount ? [...use.flags, "above_hold"] : use.flags;
+  return {
+    charged,
+    effect: {
+      account: { id: made.account, balance: -charged, held: -made.amount },
+      key: { id: made.key, spent: charged, held: -made.amount },
+      ending: endingOf(made, use, charged),
+      entries,
+      request: requestOf(made, use, charged, {
+        usage: use.usage,
+        flags: flags.length === 0 ? null : JSON.stringify(flags),
+      }),
+    },
+  };
+}
+
+/** Up to the hold in any case; above it what the account has free and the key's budget still allows. */
+function chargeOf(state: BooksState, made: HoldState, used: MicroCredits): MicroCredits {
+  if (used <= made.amount) return used;
+  const { free, room } = roomIn(accountOf(state, made), keyOf(state, made));
+  const more = free < room ? free : room;
+  const most = more > 0n ? made.amount + more : made.amount;
+  return used < most ? used : most;
+}
+
+/** The hold was given up before: the client is charged nothing, and the books learn what was really lost. */
+function settleLate(state: BooksState, command: Settle, made: HoldState): Decided<Settle> {
+  const answer = { ok: true, charged: 0n } as const;
+  const cause = lateCause(made.id);
+  const known = isAbandoned(made.endReason) ? made.expectedCost : 0n;
+  if (command.used === known || state.entries.has(cause)) return { answer };
+  return {
+    answer,
+    effect: {
+      account: { id: made.account, balance: 0n, held: 0n },
+      entries: [lossEntry(made, cause, command.used - known, command)],
+    },
+  };
+}
+
+/** Ends the hold of a request without a charge. */
+export function voidHold(state: BooksState, command: Void): Decided<Void> {
+  const made = requestHoldOf(state, command);
+  if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };
+  if (made.state === "settled") return { answer: { ok: false, reason: "settled" } };
+  if (made.state === "voided") return { answer: { ok: true } };
+  return { answer: { ok: true }, effect: freeHold(made, command) };
+}
+
+/** Frees an open hold; where it was given up, what it had probably cost is the operator's loss. */
+export function freeHold(made: HoldState, end: End): Effect {
+  const lost = isAbandoned(end.outcome) ? made.expectedCost : 0n;
+  return {
+    account: { id: made.account, balance: 0n, held: -made.amount },
+    key: { id: made.key, spent: 0n, held: -made.amount },
+    ending: endingOf(made, end, null),
+    ...(lost === 0n ? {} : { entries: [lossEntry(made, `${made.id}:loss`, lost, end)] }),
+    request: requestOf(made, end, 0n, { usage: null, flags: null }),
+  };
+}
+
+/** Whether the hold was ended by another than its request, with its expected cost booked as lost. */
+function isAbandoned(reason: string | null): boolean {
+  return ABANDONED.some((known) => known === reason);
+}
+
+function endingOf(made: HoldState, end: End, settled: MicroCredits | null): HoldEnding {
+  return {
+    id: made.id,
+    state: settled === null ? "voided" : "settled",
+    settled,
+    endReason: end.outcome,
+    endedAtMs: end.nowMs,
+  };
+}
+
+function chargeEntry(state: BooksState, made: HoldState, end: End, charged: MicroCredits): NewEntry {
+  return {
+    cause: `${made.id}:settle`,
+    account: made.account,
+    key: made.key,
+    counter: "revenue",
+    amount: -charged,
+    balanceAfter: accountOf(state, made).balance - charged,
+    kind: "settle",
+    requestId: made.requestId,
+    reason: end.outcome,
+    createdAtMs: end.nowMs,
+  };
+}
+
+/** What nobody pays for; `operator` has no balance, so there is none after it. */
+function lossEntry(made: HoldState, cause: string, lost: MicroCredits, end: End): NewEntry {
+  return {
+    cause,
+    account: "operator",
+    key: null,
+    counter: "operator_loss",
+    amount: -lost,
+    balanceAfter: 0n,
+    kind: "loss",
+    requestId: made.requestId,
+    reason: end.outcome,
+    createdAtMs: end.nowMs,
+  };
+}
+
+function requestOf(
+  made: HoldState,
+  end: End,
+  charge: MicroCredits,
+  counted: { readonly usage: string | null; readonly flags: string | null },
+): NewRequest {
+  const timeline: Partial<RequestTimeline> = end.timeline ?? {};
+  return {
+    id: made.requestId,
+    account: made.account,
+    key: made.key,
+    hold: made.id,
+    model: made.model,
+    provider: timeline.provider ?? null,
+    outcome: end.outcome,
+    charge,
+    priceVersion: made.priceVersion,
+    ...counted,
+    attempts: JSON.stringify(timeline.attempts ?? []),
+    admittedAtMs: timeline.admittedAtMs ?? made.createdAtMs,
+    heldAtMs: timeline.heldAtMs ?? made.createdAtMs,
+    firstByteAtMs: timeline.firstByteAtMs ?? null,
+    endedAtMs: timeline.endedAtMs ?? end.nowMs,
+    settledAtMs: end.nowMs,
+  };
+}
+
+/**
+ * The hold as it was made. A command that names another account or key than it did, or that would end it while its task
+ * goes on, is a mistake, in any company.
+ */
+function requestHoldOf(state: BooksState, command: HoldCredit | Settle | Void): HoldState | undefined {
+  const made = state.holds.get(command.hold);
+  if (made === undefined) return undefined;
+  if (made.account !== command.account || made.key !== command.key)
+    throw new Error(`The hold ${made.id} belongs to another account or key.`);
+  if (made.task !== null) throw new Error(`The hold ${made.id} ends with its task.`);
+  return made;
+}
+
+function accountOf(state: BooksState, made: HoldState): AccountState {
+  const account = state.accounts.get(made.account);
+  if (account === undefined) throw new Error(`The account ${made.account} is not there.`);
+  return account;
+}
+
+function keyOf(state: BooksState, made: HoldState): KeyState {
+  const key = state.keys.get(made.key);
+  if (key === undefined) throw new Error(`The key ${made.key} is not there.`);
+  return key;
+}

@@ -1,0 +1,269 @@
+import { isEnded } from "../../core/task.ts";
+import type { Decided, NewTask, TaskEnding } from "./changes.ts";
+import type { BooksState, HoldState, TaskRow } from "./state.ts";
+import { chargeHold, freeHold, payerOf, placeHold } from "./holds.ts";
+import type {
+  AttemptTask,
+  CancelTask,
+  ClaimTask,
+  FailTask,
+  FinishTask,
+  ForgetFiles,
+  NoteJob,
+  NoteRefusal,
+  ReleaseTask,
+  RenewTask,
+  SubmitTask,
+  TaskCommand,
+} from "../task-commands.ts";
+
+/** A command about a task that is there, by whoever is allowed to touch it. */
+type OfTask = Exclude<TaskCommand, SubmitTask>;
+
+/** A command of a run, which only counts while that run is the task's last. */
+type OfRun = AttemptTask | NoteRefusal | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
+
+const LOST = { answer: { ok: false, reason: "lost" } } as const;
+const DONE = { answer: { ok: true } } as const;
+const NOTHING_SAID: TaskEnding = { result: null, errorType: null, errorMessage: null };
+
+/** Decides a command about a task, over the rows that it refers to. */
+export function decideTask(state: BooksState, command: TaskCommand): Decided<TaskCommand> {
+  switch (command.kind) {
+    case "submit":
+      return submit(state, command);
+    case "claim":
+      return claim(state, command);
+    case "attempt":
+      return attempt(state, command);
+    case "note_refusal":
+      return noteRefusal(state, command);
+    case "note_job":
+      return noteJob(state, command);
+    case "renew":
+      return renew(state, command);
+    case "release":
+      return release(state, command);
+    case "finish":
+      return finish(state, command);
+    case "fail":
+      return fail(state, command);
+    case "cancel":
+      return cancel(state, command);
+    case "forget_files":
+      return forgetFiles(state, command);
+  }
+}
+
+function submit(state: BooksState, command: SubmitTask): Decided<SubmitTask> {
+  const known = taskOf(state, command);
+  if (known !== undefined) return { answer: { ok: true, amount: holdOf(state, known).amount } };
+  if (state.holds.has(command.hold)) throw new Error(`The hold ${command.hold} is not this task's.`);
+  const payer = payerOf(state, command);
+  if (payer === undefined) return { answer: { ok: false, reason: "key_not_live" } };
+  if ((state.pending.get(command.account) ?? 0) >= command.maxPending)
+    return { answer: { ok: false, reason: "too_many_pending" } };
+  const placed = placeHold(payer, command, command.task);
+  if (placed.refusal !== undefined) return { answer: { ok: false, reason: placed.refusal } };
+  return {
+    answer: { ok: true, amount: placed.amount },
+    effect: { ...placed.effect, newTask: taskMadeBy(command) },
+  };
+}
+
+function taskMadeBy(command: SubmitTask): NewTask {
+  return {
+    row: {
+      id: command.task,
+      account: command.account,
+      key: command.key,
+      hold: command.hold,
+      state: "pending",
+      epoch: 0,
+      owner: null,
+      leaseUntilMs: null,
+      provider: null,
+      job: null,
+      attempts: 0,
+      refusals: 0,
+      deadlineMs: command.deadlineMs,
+      charge: null,
+      filesUntilMs: null,
+      startedAtMs: null,
+      endedAtMs: null,
+    },
+    kind: command.taskKind,
+    requestId: command.requestId,
+    model: command.model,
+    terms: command.terms,
+    warnings: JSON.stringify(command.warnings),
+    timeoutSec: command.timeoutSec,
+    createdAtMs: command.nowMs,
+    readyAtMs: command.readyAtMs ?? command.nowMs,
+    awaitedBy: command.awaited === true ? command.boot : null,
+    payload: command.payload,
+    ending: null,
+  };
+}
+
+function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
+  const task = taskOf(state, command);
+  if (task === undefined || isEnded(task.state)) return { answer: { ok: false, reason: "ended" } };
+  const epoch = command.seenEpoch + 1;
+  if (task.epoch === epoch && task.owner === command.boot && task.provider === command.provider)
+    return { answer: { ok: true, epoch } };
+  if (task.epoch !== command.seenEpoch || !isFree(state, task, command))
+    return { answer: { ok: false, reason: "taken" } };
+  if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
+  const itself = task.state === "running" && task.provider === command.provider ? 1 : 0;
+  const others = (state.running.get(command.provider) ?? 0) - itself;
+  if (others >= command.providerLimit) return { answer: { ok: false, reason: "full" } };
+  const row: TaskRow = {
+    ...task,
+    state: "running",
+    epoch,
+    owner: command.boot,
+    leaseUntilMs: leaseEnd(state, command),
+    provider: command.provider,
+    startedAtMs: task.startedAtMs ?? command.nowMs,
+  };
+  return { answer: { ok: true, epoch }, effect: { task: { row } } };
+}
+
+/** Whether nobody works on it, as far as can be known. One that waits has no lease. */
+function isFree(state: BooksState, task: TaskRow, { alone, boot, steadyMs }: ClaimTask): boolean {
+  if (alone && task.owner !== boot) return true;
+  return (task.leaseUntilMs ?? 0) <= (state.storeMs ?? steadyMs);
+}
+
+function leaseEnd(state: BooksState, { steadyMs, leaseMs }: ClaimTask | RenewTask): number {
+  return (state.storeMs ?? steadyMs) + leaseMs;
+}
+
+function attempt(state: BooksState, command: AttemptTask): Decided<AttemptTask> {
+  const task = runOf(state, command);
+  if (task === undefined) return LOST;
+  if (command.attempt <= task.attempts) return DONE;
+  if (command.attempt > task.attempts + 1)
+    throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
+  return { ...DONE, effect: { task: { row: { ...task, attempts: command.attempt } } } };
+}
+
+function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefusal> {
+  const task = runOf(state, command);
+  if (task === undefined) return LOST;
+  if (command.refusals <= task.refusals) return DONE;
+  if (command.refusals > task.attempts)
+    throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.refusals} refused.`);
+  return { ...DONE, effect: { task: { row: { ...task, refusals: command.refusals } } } };
+}
+
+function noteJob(state: BooksState, command: NoteJob): Decided<NoteJob> {
+  const task = runOf(state, command);
+  if (task === undefined) return LOST;
+  return { ...DONE, effect: { task: { row: { ...task, job: command.job } } } };
+}
+
+function renew(state: BooksState, command: RenewTask): Decided<RenewTask> {
+  const task = runOf(state, command);
+  // One that was given up is not taken back: another may be about to claim it.
+  if (task === undefined || task.leaseUntilMs === 0) return LOST;
+  const leaseUntilMs = leaseEnd(state, command);
+  if (leaseUntilMs <= (task.leaseUntilMs ?? 0)) return DONE;
+  return { ...DONE, effect: { task: { row: { ...task, leaseUntilMs } } } };
+}
+
+function release(state: BooksState, command: ReleaseTask): Decided<ReleaseTask> {
+  const task = runOf(state, command);
+  if (task === undefined) return LOST;
+  if (task.leaseUntilMs === 0) return DONE;
+  return { ...DONE, effect: { task: { row: { ...task, leaseUntilMs: 0 } } } };
+}
+
+function finish(state: BooksState, command: FinishTask): Decided<FinishTask> {
+  const task = atEpoch(state, command);
+  if (task?.state === "completed") return { answer: { ok: true, charged: task.charge ?? 0n } };
+  if (task?.state !== "running") return LOST;
+  if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
+  const { result, filesUntilMs, nowMs } = command;
+  const { charged, effect } = chargeHold(state, holdOf(state, task), { ...command, outcome: "completed" });
+  const row: TaskRow = { ...endedAt(task, nowMs), state: "completed", charge: charged, filesUntilMs };
+  return {
+    answer: { ok: true, charged },
+    effect: { ...effect, task: { row, ending: { ...NOTHING_SAID, result } } },
+  };
+}
+
+function fail(state: BooksState, command: FailTask): Decided<FailTask> {
+  const task = atEpoch(state, command);
+  if (task?.state === "failed") return DONE;
+  if (task === undefined || isEnded(task.state)) return LOST;
+  const { type, message, unfinished, nowMs } = command;
+  const outcome = unfinished ? "unfinished_upstream" : type;
+  const row: TaskRow = { ...endedAt(task, nowMs), state: "failed" };
+  return {
+    ...DONE,
+    effect: {
+      ...freeHold(holdOf(state, task), { ...command, outcome }),
+      task: { row, ending: { ...NOTHING_SAID, errorType: type, errorMessage: message } },
+    },
+  };
+}
+
+function cancel(state: BooksState, command: CancelTask): Decided<CancelTask> {
+  const isTheirs = state.tasks.get(command.task)?.account === command.account;
+  const task = isTheirs ? taskOf(state, command) : undefined;
+  if (task === undefined) return { answer: { ok: false, reason: "unknown_task" } };
+  if (task.state === "cancelled") return DONE;
+  if (task.state === "running") return { answer: { ok: false, reason: "started" } };
+  if (task.state !== "pending") return { answer: { ok: false, reason: "ended" } };
+  const { nowMs } = command;
+  const row: TaskRow = { ...endedAt(task, nowMs), state: "cancelled" };
+  return {
+    ...DONE,
+    effect: {
+      ...freeHold(holdOf(state, task), { outcome: "cancelled", nowMs }),
+      task: { row, ending: NOTHING_SAID },
+    },
+  };
+}
+
+function forgetFiles(state: BooksState, command: ForgetFiles): Decided<ForgetFiles> {
+  const task = taskOf(state, command);
+  if (task === undefined || task.filesUntilMs === null) return DONE;
+  return { ...DONE, effect: { task: { row: { ...task, filesUntilMs: null } } } };
+}
+
+function endedAt(task: TaskRow, nowMs: number): TaskRow {
+  return { ...task, owner: null, leaseUntilMs: null, endedAtMs: nowMs };
+}
+
+/** The task of this command. One that names another account, key or hold than the task has is a mistake. */
+function taskOf(state: BooksState, command: SubmitTask | OfTask): TaskRow | undefined {
+  const task = state.tasks.get(command.task);
+  if (task === undefined) return undefined;
+  if (task.account !== command.account || task.key !== command.key || task.hold !== command.hold)
+    throw new Error(`The task ${task.id} belongs to another account, key or hold.`);
+  return task;
+}
+
+/** The task, if nobody has claimed it since. */
+function atEpoch(state: BooksState, command: OfRun): TaskRow | undefined {
+  const task = taskOf(state, command);
+  return task?.epoch === command.epoch ? task : undefined;
+}
+
+/** The task, if it is still the run's. */
+function runOf(state: BooksState, command: OfRun): TaskRow | undefined {
+  const task = atEpoch(state, command);
+  return task?.state === "running" ? task : undefined;
+}
+
+/** What pays for the task. */
+function holdOf(state: BooksState, task: TaskRow): HoldState {
+  const made = state.holds.get(task.hold);
+  if (made === undefined || made.task !== task.id) throw new Error(`The task ${task.id} has no hold.`);
+  if (!isEnded(task.state) && made.state !== "held")
+    throw new Error(`The hold of the task ${task.id} has ended before it.`);
+  return made;
+}

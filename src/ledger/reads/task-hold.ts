@@ -1,0 +1,70 @@
+import type { Hold } from "../../core/hold.ts";
+import {
+  PRICE_BUCKETS,
+  type PriceBucket,
+  type PriceCondition,
+  type PriceFacts,
+  type PriceRule,
+  type Prices,
+} from "../../core/price.ts";
+import type { Database } from "../../db/schema.ts";
+
+/**
+ * The open hold of a task as it was made, with the prices that were then fixed: what a run of the task may spend,
+ * whichever process runs it. `undefined` when there is none, be it that the task has ended or that it never was.
+ */
+export async function readTaskHold(database: Database, taskId: string): Promise<Hold | undefined> {
+  const row = await database
+    .selectFrom("tasks")
+    .innerJoin("holds", "holds.id", "tasks.hold_id")
+    .innerJoin("price_versions", "price_versions.version", "holds.price_version")
+    .select([
+      "holds.id",
+      "holds.account_id",
+      "holds.key_id",
+      "holds.amount",
+      "holds.price_version",
+      "price_versions.rules",
+      "tasks.terms",
+    ])
+    .where("tasks.id", "=", taskId)
+    .where("holds.state", "=", "held")
+    .whereRef("holds.task_id", "=", "tasks.id")
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { pricedAtMs, facts } = JSON.parse(row.terms) as Terms;
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    amount: row.amount,
+    snapshot: {
+      version: row.price_version,
+      prices: readRules(row.rules),
+      pricedAtMs,
+      ...(facts === undefined ? {} : { facts }),
+    },
+  } as Hold;
+}
+
+/** What `tasks.terms` holds: that part of a snapshot which its version does not name. */
+interface Terms {
+  readonly pricedAtMs: number;
+  readonly facts?: PriceFacts;
+}
+
+/** Rules as they are written: prices are decimal text, since a JSON number has too few digits for them. */
+type WrittenRules = Partial<
+  Record<PriceBucket, readonly { readonly when: PriceCondition; readonly price: string }[]>
+>;
+
+function readRules(text: string): Prices {
+  const written = JSON.parse(text) as WrittenRules;
+  const prices: Partial<Record<PriceBucket, readonly PriceRule[]>> = {};
+  for (const bucket of PRICE_BUCKETS) {
+    const rules = written[bucket];
+    if (rules !== undefined)
+      prices[bucket] = rules.map(({ when, price }) => ({ when, price: BigInt(price) }));
+  }
+  return prices;
+}

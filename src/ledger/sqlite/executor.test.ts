@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../core/clock.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import { migrate } from "../../db/migrate.ts";
+import { kyselyOver, openForReading, openForWriting } from "../../db/sqlite.ts";
+import type { Command } from "../commands.ts";
+import { createSqliteExecutor } from "./executor.ts";
+import { createWriter, type Writer } from "../writer.ts";
+
+const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
+const account: Command = { kind: "create_account", account: "a", name: "n", nowMs: 1 };
+const grant = (n: number) =>
+  ({
+    kind: "grant",
+    cause: `g${n}`,
+    account: "a",
+    amount: 1n,
+    reason: "r",
+    requestId: "req",
+    nowMs: 1,
+  }) satisfies Command;
+
+let folder: string;
+let file: string;
+const open: Writer[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "switchyard-executor-"));
+  file = join(folder, "switchyard.db");
+  const database = kyselyOver(openForWriting(file));
+  await migrate(database, "sqlite");
+  await database.destroy();
+});
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((writer) => writer.close()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function openWriter(failpoint: string | null, databaseFile = file): Writer {
+  const writer = createWriter(createSqliteExecutor({ databaseFile, failpoint }), quiet, systemClock);
+  open.push(writer);
+  return writer;
+}
+
+async function balance(): Promise<bigint | undefined> {
+  const database = openForReading(file);
+  const row = await database.selectFrom("accounts").select("balance").executeTakeFirst();
+  await database.destroy();
+  return row?.balance;
+}
+
+describe("a writer over a real thread and a real file", () => {
+  test("answers many commands at once, money as bigint, durable when answered", async () => {
+    const writer = openWriter(null);
+    await writer.submit(account);
+    const answers = await Promise.all(Array.from({ length: 700 }, (_, i) => writer.submit(grant(i))));
+    expect(answers.every(({ ok }) => ok)).toBe(true);
+    expect(answers.at(-1)).toEqual({ ok: true, balance: 700n });
+    expect(await balance()).toBe(700n);
+  });
+
+  test("a commit that fails under many commands loses none and doubles none", async () => {
+    const writer = openWriter("writer.before_commit:throw:2");
+    await writer.submit(account);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => writer.submit(grant(i)).catch(() => undefined)),
+    );
+    const done = answers.filter((answer) => answer?.ok === true).length;
+    expect(done).toBeGreaterThanOrEqual(49);
+    expect(await balance()).toBe(BigInt(done));
+  });
+
+  test("a commit that fails under one command is answered, and the command can come again", async () => {
+    const writer = openWriter("writer.before_commit:throw:2");
+    await writer.submit(account);
+    const refused = await writer.submit(grant(1)).catch((error: Error) => error.name);
+    expect(refused as string).toBe("CommandRefused");
+    expect(await balance()).toBe(0n);
+    expect(await writer.submit(grant(1))).toEqual({ ok: true, balance: 1n });
+  });
+
+  test("a store that cannot be opened is answered overloaded_error, not silence", async () => {
+    const writer = openWriter(null, join(folder, "missing", "x.db"));
+    const refused = await writer.submit({ kind: "ping" }).catch((error: GatewayError) => error.kind);
+    expect(refused as string).toBe("overloaded_error");
+  });
+
+  test("a second writer on the same file waits its turn: nothing is lost", async () => {
+    const [one, two] = [openWriter(null), openWriter(null)];
+    await one.submit(account);
+    await Promise.all(Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? one : two).submit(grant(i))));
+    expect(await balance()).toBe(100n);
+  });
+});
+
+test("a process killed before its commit leaves nothing of the batch, and the file opens again", async () => {
+  const script = `
+    const { createSqliteExecutor } = await import(${JSON.stringify(join(import.meta.dir, "executor.ts"))});
+    const executor = createSqliteExecutor({ databaseFile: ${JSON.stringify(file)}, failpoint: "writer.before_commit:kill:2" });
+    await executor.execute([{ kind: "create_account", account: "a", name: "n", nowMs: 1 }]);
+    await executor.execute([{ kind: "grant", cause: "g", account: "a", amount: 5n, reason: "r", requestId: "q", nowMs: 1 }]);
+  `;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "ignore", stderr: "ignore" });
+  await child.exited;
+  expect(child.signalCode).toBe("SIGKILL");
+  expect(await balance()).toBe(0n);
+  expect(await openWriter(null).submit(grant(1))).toEqual({ ok: true, balance: 1n });
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { openMemoryStore } from "../../../test/simulation/sqlite-memory.ts";
+import { commandsFor } from "../../../test/ledger/books.ts";
+import { taskCommandsFor } from "../../../test/ledger/task-commands.ts";
+import { noChanges } from "../decide/changes.ts";
+import { referencesOf } from "../decide/state.ts";
+import { openSqliteRows } from "./rows.ts";
+import { openSqliteStore } from "./store.ts";
+
+test("of a task that is not as it was read nothing is written, and whoever writes hears of it", async () => {
+  const database = await openMemoryStore();
+  const { createAccount, issueKey, grant } = commandsFor((name) => name);
+  const { submit, claim } = taskCommandsFor((name) => name);
+  openSqliteStore(database).apply([createAccount("a"), issueKey("k"), grant("g", 9n)]);
+  openSqliteStore(database).apply([submit("x", 9n)]);
+  openSqliteStore(database).apply([claim("x")]);
+  const rows = openSqliteRows(database);
+  const row = rows.load(referencesOf([claim("x")])).tasks.get("x");
+  if (row === undefined) throw new Error("The task is not there.");
+  for (const before of [
+    { state: "pending", epoch: 1 },
+    { state: "running", epoch: 0 },
+    { state: "running", epoch: 2 },
+  ] as const) {
+    const changedTasks = new Map([["x", { before, row: { ...row, attempts: 5 }, ending: undefined }]]);
+    expect(() => rows.save({ ...noChanges(), changedTasks })).toThrow(
+      "The row x was not as it had been read.",
+    );
+  }
+  expect(rows.load(referencesOf([claim("x")])).tasks.get("x")).toEqual(row);
+  database.close();
+});

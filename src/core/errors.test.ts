@@ -50,11 +50,7 @@ test("an error with more headers is the same error: all that it says stays", () 
     headers: { a: "1", b: "3" },
   });
   const plain = withHeaders(new GatewayError("auth_error", "m"), { b: "3" });
-  expect([plain.param, plain.code, plain.retryAfterSec, plain.operatorHint, plain.foreign]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    false,
-  ]);
+  const { param, code, retryAfterSec, operatorHint } = plain;
+  expect([param, code, retryAfterSec, operatorHint]).toEqual(Array.from({ length: 4 }, () => undefined));
+  expect([plain.operatorFault, plain.foreign]).toEqual([false, false]);
 });

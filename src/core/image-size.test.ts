@@ -143,8 +143,10 @@ describe("the size of an image is read from its head", () => {
   });
 
   test("fill bytes before a JPEG's marker are stepped over", () => {
-    const bytes = [0xff, 0xd8, 0xff, 0xff, 0xff, ...jpeg(7, 5).slice(3)];
-    expect(imageSizeOf(uri(bytes))).toEqual({ width: 7, height: 5 });
+    for (const fill of [1, 2, 3]) {
+      const bytes = [0xff, 0xd8, ...Array.from({ length: fill }, () => 0xff), ...jpeg(7, 5).slice(2)];
+      expect([fill, imageSizeOf(uri(bytes))]).toEqual([fill, { width: 7, height: 5 }]);
+    }
   });
 
   test("a marker without a segment is stepped over, and a frame header of each coding is one", () => {

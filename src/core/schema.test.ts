@@ -83,6 +83,7 @@ describe("of very many items", () => {
   const Lists = Type.Object({
     free: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
     few: Type.Optional(Type.Array(Item, { maxItems: 10 })),
+    mixed: Type.Optional(Type.Union([Type.String(), Type.Array(Item, { maxItems: 10 })])),
     words: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Enum(["x", "y"]), { maxItems: 2 })])),
   });
   const lists = compileSchema(Lists);
@@ -105,6 +106,7 @@ describe("of very many items", () => {
   test("none is looked at where there are more than there may be", () => {
     reads = 0;
     expect(told({ few: items(10_000, 1) })).toBe("few must have at most 10 items.");
+    expect(told({ mixed: items(10_000, 1) })).toBe("mixed must be a string or have at most 10 items.");
     expect(reads).toBe(0);
     expect(told({ words: Array.from({ length: 10_000 }, () => "z") })).toBe(
       "words must be a string or have at most 2 items.",

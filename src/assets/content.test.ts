@@ -177,6 +177,7 @@ describe("what is refused is named", () => {
     ],
     ["audio", mp4File({ handler: "soun" }), "video", "cut off or broken"],
     ["a video whose track reaches beyond its head", overlongTrack(), "video", "cut off or broken"],
+    ["a WebP image whose only frame is empty", emptyWebp(), "image", "cut off or broken"],
     ["a video without data", mp4File({ dataBytes: 0 }), "video", "cut off or broken"],
     ["a video without a head", concat([FILE_TYPE, mp4Box("mdat", new Uint8Array(9))]), "video", "cut off"],
     [
@@ -218,6 +219,14 @@ function twoChunks(): Uint8Array {
     pngChunk("IDAT", data.subarray(5)),
     pngChunk("IEND", new Uint8Array()),
   );
+}
+
+/** A canvas of 2 by 2 and a chunk for an image without anything in it. */
+function emptyWebp(): Uint8Array {
+  const canvas = latin1("VP8X\n\0\0\0\0\0\0\0\u0001\0\0\u0001\0\0");
+  const frame = latin1("ANMF\0\0\0\0");
+  const length = 4 + canvas.length + frame.length;
+  return concat([latin1(`RIFF${String.fromCharCode(length)}\0\0\0WEBP`), canvas, frame]);
 }
 
 /** An MP4 file's boxes in the other order. */

@@ -1,4 +1,4 @@
-import { open, type FileHandle } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { ResultFile } from "../core/task.ts";
 import { createContentHash } from "../runtime/hash.ts";
 import { resultFileOf } from "./asset-name.ts";
@@ -64,7 +64,11 @@ function* cut(bytes: Uint8Array): Iterable<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
 
-async function writeWhole(file: FileHandle, piece: Uint8Array): Promise<void> {
+/** Writes a piece to the end, however little of it the disk takes at once. */
+export async function writeWhole(
+  file: { write: (...args: [Uint8Array, number, number]) => Promise<{ bytesWritten: number }> },
+  piece: Uint8Array,
+): Promise<void> {
   for (let at = 0; at < piece.length;) {
     const { bytesWritten } = await file.write(piece, at, piece.length - at);
     if (bytesWritten === 0) throw new Error("The disk takes no more.");

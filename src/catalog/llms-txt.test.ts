@@ -38,6 +38,7 @@ describe("every language model's page is whole", () => {
       for (const protocol of model.supportedProtocols) {
         const start = page.indexOf(`## Parameters: ${FORMATS[protocol].name}`);
         const section = page.slice(start, page.indexOf("\n## ", start + 1));
+        expect(section).toContain("| Name | Type | Range | Default | What it does |");
         for (const { name, required } of parametersOf(model, protocol)) {
           const row = section.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
           expect(row.split(" | ").length, `${name} of ${protocol}`).toBe(5);

@@ -69,6 +69,10 @@ describe("nothing is rounded on the way in", () => {
   for (const [value, micro] of cases) test(`${value}`, () => expect(parseCredits(value)).toBe(micro));
 });
 
+test("parseDecimal takes numbers of up to forty zeros", () => {
+  expect([parseDecimal(1e40, 0), parseDecimal(1e41, 0)]).toEqual([10n ** 40n, undefined]);
+});
+
 test("parseDecimal scales by its places or refuses", () => {
   expect([parseDecimal(1.5, 4), parseDecimal(1e21, 0), parseDecimal(1.25, 1), parseDecimal(1e60, 0)]).toEqual(
     [15_000n, 10n ** 21n, undefined, undefined],

@@ -4,10 +4,14 @@ export function editDistance(a: string, b: string): number {
   for (let i = 0; i < a.length; i++) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const replaced = at(row, j) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, at(row, j + 1) + 1, at(next, j) + 1));
     }
     row = next;
   }
-  return row[b.length] ?? 0;
+  return at(row, b.length);
+}
+
+function at(row: readonly number[], j: number): number {
+  return row[j] as number;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ERRORS, type ErrorKind, GatewayError, toGatewayError, withHeaders } from "./errors.ts";
+import { ERRORS, type ErrorKind, GatewayError, quoted, toGatewayError, withHeaders } from "./errors.ts";
 
 for (const [kind, { status }] of Object.entries(ERRORS)) {
   test(`${kind} is ${status}`, () => {
@@ -53,4 +53,10 @@ test("an error with more headers is the same error: all that it says stays", () 
   const { param, code, retryAfterSec, operatorHint } = plain;
   expect([param, code, retryAfterSec, operatorHint]).toEqual(Array.from({ length: 4 }, () => undefined));
   expect([plain.operatorFault, plain.foreign]).toEqual([false, false]);
+});
+
+test("what a caller wrote is quoted up to 100 characters", () => {
+  expect(quoted('a "b"\n')).toBe('"a \\"b\\"\\n"');
+  expect(quoted("x".repeat(100))).toBe(`"${"x".repeat(100)}"`);
+  expect(quoted("x".repeat(101))).toBe(`"${"x".repeat(100)}"`);
 });

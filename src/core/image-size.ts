@@ -57,7 +57,7 @@ const SEXTETS: readonly number[] = sextets();
 
 function sextets(): number[] {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const values = Array.from({ length: 128 }, () => NaN);
+  const values: number[] = [];
   for (let i = 0; i < alphabet.length; i += 1) values[alphabet.charCodeAt(i)] = i;
   return values;
 }

@@ -12,6 +12,7 @@ import {
   skipSpace,
   skipValue,
   findDuplicateKey,
+  smallInteger,
 } from "./json-scan.ts";
 
 const RUNS = {
@@ -332,4 +333,24 @@ test("keyIs and memberName go by what a key stands for, however it is spelled", 
     const bytes = encoder.encode(other);
     expect([other, keyIs(bytes, 0, bytes.length, model)]).toEqual([other, false]);
   }
+});
+
+describe("smallInteger", () => {
+  for (const [written, value] of [
+    ["0", 0],
+    ["9", 9],
+    ["907", 907],
+    ["999999", 999_999],
+    ["1234567", 123_456],
+    ["", 0],
+    ["-1", 0],
+    ["1.5", 0],
+    ["1e3", 0],
+    ["/", 0],
+    [":", 0],
+  ] as const)
+    test(`${JSON.stringify(written)} is ${value}, whatever stands around it`, () => {
+      const bytes = encoder.encode(`7${written}7`);
+      expect(smallInteger(bytes, 1, 1 + written.length)).toBe(value);
+    });
 });

@@ -195,12 +195,10 @@ export function findDuplicateKey(scan: JsonScan, at: number, levels: number): st
 /** Whether the key at `[keyStart, keyEnd)` stands for `quoted` (a name in ASCII with its quotes), however it is spelled. */
 export function keyIs(bytes: Uint8Array, keyStart: number, keyEnd: number, quoted: Uint8Array): boolean {
   const last = quoted.length - 1;
-  // An escape is longer than what it stands for.
-  if (keyEnd - keyStart < quoted.length) return false;
   let i = 1;
   while (i < last && bytes[keyStart + i] === quoted[i]) i += 1;
   if (keyEnd - keyStart === quoted.length) return i === last;
-  // Only an escape where the spelling parts can still make it the same.
+  // Only an escape, which is longer than what it stands for, can still make it the same.
   if (bytes[keyStart + i] !== 0x5c) return false;
   return `"${memberName(bytes, keyStart, keyEnd)}"` === decoder.decode(quoted);
 }

@@ -137,19 +137,11 @@ const shells = new WeakMap<Node, Compiled>();
 
 /** Compiled when a fault is first looked for: most parts never have one. */
 function checkOf(schema: Node): Compiled {
-  return kept(checks, schema, schema);
+  return checks.getOrInsertComputed(schema, () => Compile(schema as TSchema));
 }
 
 function shellOf(schema: Node): Compiled {
-  return kept(shells, schema, withoutParts(schema));
-}
-
-function kept(all: WeakMap<Node, Compiled>, key: Node, schema: Node): Compiled {
-  const known = all.get(key);
-  if (known !== undefined) return known;
-  const made = Compile(schema as TSchema);
-  all.set(key, made);
-  return made;
+  return shells.getOrInsertComputed(schema, () => Compile(withoutParts(schema) as TSchema));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

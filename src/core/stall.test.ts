@@ -2,9 +2,15 @@ import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { roomWithin } from "./stall.ts";
 
-test("room that is there, or comes in time, is no stall, and leaves no timer behind", async () => {
+test("room that is there needs no timer", async () => {
+  const setTimer = (): never => {
+    throw new Error("A timer was set.");
+  };
+  await roomWithin(undefined, { ...createFakeClock(), setTimer }, 10);
+});
+
+test("room that comes in time is no stall, and leaves no timer behind", async () => {
   const clock = createFakeClock();
-  await roomWithin(undefined, clock, 10);
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiting = roomWithin(promise, clock, 10);
   await clock.advance(9);

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "../runtime/sqlite.ts";
@@ -65,5 +65,21 @@ test("the writer puts in no row that refers to none, and replaces none behind th
   writer.execute("insert into a values ('x', 1)");
   writer.execute("create trigger kept before delete on a begin select raise(abort, 'it is kept'); end");
   expect(() => writer.execute("replace into a values ('x', 2)")).toThrow("it is kept");
+  writer.close();
+});
+
+test("the log is folded into the file in steps of about 16 MiB, not at each commit of a few", () => {
+  const file = join(folder, "log.db");
+  const writer = openForWriting(file);
+  writer.execute("create table t (bytes blob)");
+  writer.execute("pragma wal_checkpoint(truncate)");
+  const folded = statSync(file).size;
+  const write = (mib: number): void => {
+    for (let i = 0; i < mib; i += 1) writer.execute("insert into t values (zeroblob(1024 * 1024))");
+  };
+  write(14);
+  expect(statSync(file).size).toBe(folded);
+  write(4);
+  expect(statSync(file).size).toBeGreaterThan(14 * 1024 * 1024);
   writer.close();
 });

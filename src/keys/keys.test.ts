@@ -198,11 +198,24 @@ describe("what was looked up", () => {
     const { keys, issue, asked } = createStore();
     const texts = Array.from({ length: 10_001 }, () => issue().text);
     for (const text of texts) await keys.authenticate(text);
-    await keys.authenticate(texts[10_000] as string);
+    for (const text of texts.slice(1)) await keys.authenticate(text);
     expect(asked).toHaveLength(10_001);
     await keys.authenticate(texts[0] as string);
     expect(asked).toHaveLength(10_002);
   });
+});
+
+test("the key that was asked for longest ago makes room for a new one", async () => {
+  const { keys, issue, asked, clock } = createStore();
+  const [one, other] = [issue().text, issue().text];
+  await keys.authenticate(one);
+  await keys.authenticate(other);
+  await clock.advance(4_000);
+  await keys.authenticate(one);
+  for (let i = 0; i < 9_999; i += 1) await keys.authenticate(issue().text);
+  const before = asked.length;
+  await keys.authenticate(one);
+  expect(asked.length).toBe(before);
 });
 
 describe("the store", () => {

@@ -17,6 +17,16 @@ describe("requests of one address", () => {
     expect(admit("198.51.100.1")).toBeUndefined();
   });
 
+  test("leave nothing behind once the last of an address has ended", () => {
+    const limiter = createAddressLimiter(2, NOBODY);
+    const ends = ["::1", "::1", "192.0.2.1"].map((address) => limiter.admit(address, null));
+    const sizes = ends.map((end) => {
+      end?.();
+      return limiter.size;
+    });
+    expect(sizes).toEqual([2, 1, 0]);
+  });
+
   test("end once, however often that is said", () => {
     const limiter = createAddressLimiter(2, NOBODY);
     const ends = [limiter.admit("::1", null), limiter.admit("::1", null)];

@@ -2,6 +2,8 @@ import { type Groups, isIn, type Range, readAddress, readRange } from "../core/i
 
 /** How many requests each client address has under way. */
 export interface AddressLimiter {
+  /** How many client addresses have any. */
+  readonly size: number;
   /**
    * Counts a request, by the address that its connection comes from and its `X-Forwarded-For`, until the function that
    * it gives is called. `undefined`: the client has as many under way as it may.
@@ -13,6 +15,9 @@ export interface AddressLimiter {
 export function createAddressLimiter(most: number, proxies: readonly Range[]): AddressLimiter {
   const counts = new Map<string, number>();
   return {
+    get size() {
+      return counts.size;
+    },
     admit(connected, forwardedFor) {
       const client = ownerOf(clientOf(connected, forwardedFor, proxies));
       const count = counts.get(client) ?? 0;
@@ -22,9 +27,9 @@ export function createAddressLimiter(most: number, proxies: readonly Range[]): A
       return () => {
         if (isOver) return;
         isOver = true;
-        const left = (counts.get(client) ?? 0) - 1;
-        if (left > 0) counts.set(client, left);
-        else counts.delete(client);
+        const left = (counts.get(client) as number) - 1;
+        if (left === 0) counts.delete(client);
+        else counts.set(client, left);
       };
     },
   };

@@ -107,6 +107,7 @@ test("errors of what has no format of its own are as described", async () => {
     ["get", "/admin/v1/accounts", 401, "/admin/v1/accounts", key],
     ["get", "/admin/v1/accounts", 400, "/admin/v1/accounts?limit=x", admin],
     ["get", "/admin/v1/accounts/{id}", 404, "/admin/v1/accounts/none", admin],
+    ["delete", "/admin/v1/keys/{id}", 404, "/admin/v1/keys/none", admin],
     ["post", "/admin/v1/keys", 400, "/admin/v1/keys", { ...admin, "content-type": "application/json" }],
   ] as const;
   for (const [method, path, status, target, headers] of asked) {

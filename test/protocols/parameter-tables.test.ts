@@ -100,11 +100,20 @@ const OBJECTS = [
 ];
 const VALUES: readonly unknown[] = [true, false, ...NUMBERS, ...WORDS, ...LISTS, ...OBJECTS];
 
+/** Every word that a schema lists, as a value and as the type of an object. */
+function listedIn(schema: unknown): readonly unknown[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const { enum: words = [], const: only } = schema as { readonly enum?: string[]; readonly const?: string };
+  const own = [...words, ...(only === undefined ? [] : [only])].flatMap((word) => [word, { type: word }]);
+  return [...own, ...Object.values(schema).flatMap(listedIn)];
+}
+
 for (const { protocol, schema, fields, good } of CHECKED) {
   describe(protocol, () => {
     const served = servedIn(model, [protocol]);
     const documented = compileSchema(served.parameterSchema as TSchema);
     const checked = compileSchema(schema);
+    const tried = [...VALUES, ...listedIn(served.parameterSchema), ...listedIn(schema)];
 
     test("the schema of parameters takes the good request and no other type", () => {
       expect(documented.accepts(good)).toBe(true);
@@ -128,13 +137,13 @@ for (const { protocol, schema, fields, good } of CHECKED) {
       const [field = "", member = ""] = name.split(".");
       const known = field === "generationConfig" && member !== "" ? CONFIG_FIELDS : fields;
       expect(Object.hasOwn(known.fields, known === fields ? field : member)).toBe(true);
-      const values = VALUES.filter((value) => documented.accepts(withField(name, value)));
+      const values = tried.filter((value) => documented.accepts(withField(name, value)));
       expect(values.length, "no value was documented as good").toBeGreaterThan(0);
       const refused = values.filter((value) => !checked.accepts(withField(name, value)));
       expect(refused).toEqual([]);
     });
     test.each(names.filter((name) => !FREE.has(name)))("%s: what is documented as bad is refused", (name) => {
-      const values = VALUES.filter((value) => !documented.accepts(withField(name, value)));
+      const values = tried.filter((value) => !documented.accepts(withField(name, value)));
       const accepted = values.filter((value) => checked.accepts(withField(name, value)));
       expect(accepted).toEqual([]);
     });

@@ -243,6 +243,16 @@ describe("the search for a size is bounded", () => {
     expect(imageSizeOf(uri(jpeg(9, 8, small(512))))).toBeUndefined();
   });
 
+  test("a GIF's first image is found behind a comment of five hundred parts, and not looked for behind more", () => {
+    const [screen, frame] = [gif(9, 8).slice(0, 13), gif(9, 8).slice(23)];
+    const commented = (parts: number): Bytes => {
+      const comment = Array.from({ length: parts }, () => [1, 0x2c]).flat();
+      return [...screen, 0x21, 0xfe, ...comment, 0, ...frame];
+    };
+    expect(imageSizeOf(uri(commented(509)))).toEqual({ width: 9, height: 8 });
+    expect(imageSizeOf(uri(commented(510)))).toBeUndefined();
+  });
+
   test("twenty megabytes that never come to a point are given up", () => {
     const endless = [
       Buffer.alloc(20_000_000, 0xff).fill(0xd8, 1, 2),

@@ -45,6 +45,11 @@ describe("of our own sentences the log has all but what the caller wrote", () =>
     expect(ours('"top_k" stands twice.', "top_p")).toBe('"…" stands twice.');
   });
 
+  test("no text is a model's id where models are not known", () => {
+    const error = new GatewayError("not_found_error", 'The model "openai/gpt-5.6-luna" is unknown.');
+    expect(loggedMessage(error)).toBe('The model "…" is unknown.');
+  });
+
   test("a quotation without an end is cut to the end", () =>
     expect(ours('It says "a secret and')).toBe('It says "…"'));
 

@@ -12,17 +12,16 @@ interface Sniffed {
  * anything else, SVG among it, which is a program.
  */
 export function mediaTypeOf(bytes: Uint8Array): Sniffed | undefined {
-  const text = (from: number, to: number): string => String.fromCharCode(...bytes.subarray(from, to));
-  const head = text(0, 4);
-  if (head === "\u0089PNG" && text(4, 16).startsWith("\r\n\u001a\n") && text(12, 16) === "IHDR")
-    return image("png");
+  const head = String.fromCharCode(...bytes.subarray(0, 64));
+  if (head.startsWith("\u0089PNG\r\n\u001a\n") && /^.{12}IHDR/s.test(head)) return image("png");
   if (head.startsWith("\u00ff\u00d8\u00ff")) return image("jpeg");
-  if (head === "GIF8" && /^[79]a$/.test(text(4, 6))) return image("gif");
-  if (head === "RIFF" && text(8, 12) === "WEBP") return image("webp");
-  if (head === "RIFF" && text(8, 12) === "WAVE") return audio("wav");
-  if (head === "OggS" && /vorbis|OpusHead|Speex {3}|\u007fFLAC/.test(text(28, 64))) return audio("ogg");
-  if (text(4, 8) === "ftyp") return ofBrand(text(8, 12));
-  if (head === "\u001aE\u00df\u00a3" && text(4, 64).includes("webm")) return video("webm");
+  if (/^GIF8[79]a/.test(head)) return image("gif");
+  if (/^RIFF.{4}WEBP/s.test(head)) return image("webp");
+  if (/^RIFF.{4}WAVE/s.test(head)) return audio("wav");
+  if (/^OggS.{24,}(vorbis|OpusHead|Speex {3}|\u007fFLAC)/s.test(head)) return audio("ogg");
+  const brand = /^.{4}ftyp(.{0,4})/s.exec(head)?.[1];
+  if (brand !== undefined) return ofBrand(brand);
+  if (head.startsWith("\u001aE\u00df\u00a3") && head.includes("webm")) return video("webm");
   if (head.startsWith("ID3") || isMp3Frame(bytes)) return audio("mpeg");
   return undefined;
 }
@@ -44,7 +43,7 @@ function ofBrand(brand: string): Sniffed | undefined {
 
 /** The header of a frame of MPEG audio, layer III, none of whose fields has a value that is not given out. */
 function isMp3Frame(bytes: Uint8Array): boolean {
-  const [sync = 0, layer = 0, rates = 0] = bytes;
+  const [sync, layer, rates] = bytes as Uint8Array & readonly [number, number, number];
   const isLayer3 = (layer & 0xe6) === 0xe2 && (layer & 0x18) !== 0x08;
   const bitrate = rates >> 4;
   return sync === 0xff && isLayer3 && bitrate !== 0 && bitrate !== 15 && (rates & 0x0c) !== 0x0c;

@@ -84,10 +84,10 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
       return true;
     },
     end() {
-      if (rest.length > 0) line(rest, 0, rest.length);
+      line(rest, 0, rest.length);
       rest = EMPTY;
-      if (hasData) visitor.dispatch();
-      hasData = false;
+      // The last event need not have its blank line.
+      line(EMPTY, 0, 0);
     },
   };
 }

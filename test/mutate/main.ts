@@ -1,4 +1,4 @@
-// `npm run test:mutate [-- --count 20] [-- --seed 3] [-- --tests 15] [-- --least 95] [-- src/ledger src/core]`: makes
+// `npm run test:mutate [-- --count 20] [-- --seed 3] [-- --tests 50] [-- --least 95] [-- src/ledger src/core]`: makes
 // small changes at random in a copy of the checkout, a number in each folder, and tells which of them no test sees.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
     count: { type: "string", default: "10" },
     seed: { type: "string", default: process.env["SWITCHYARD_TEST_SEED"] ?? "1" },
     /** How many test files a change may pass before it counts as unseen, the nearest first. */
-    tests: { type: "string", default: "15" },
+    tests: { type: "string", default: "50" },
     /** The score, in percent, below which the command fails. */
     least: { type: "string", default: "0" },
   },

@@ -1,3 +1,4 @@
+import { isKnown } from "../etag.ts";
 import { Type } from "typebox";
 import { readRange } from "../byte-range.ts";
 import { fileNameOf } from "../../assets/asset-name.ts";
@@ -58,8 +59,7 @@ function respondFile({ request }: RouteContext, file: OpenAsset): Response {
   const { bytes } = file;
   const etag = `"${file.name.slice(0, file.name.indexOf("."))}"`;
   const headers = new Headers({ ...headersOf(file), etag });
-  if (isKnown(request.headers.get("if-none-match"), etag))
-    return new Response(null, { status: 304, headers });
+  if (isKnown(request.headers, etag)) return new Response(null, { status: 304, headers });
   headers.set("content-type", file.mediaType);
   const isHead = request.method === "HEAD";
   const range = isHead ? undefined : rangeOf(request.headers, etag, bytes);
@@ -83,11 +83,6 @@ function rangeOf(headers: Headers, etag: string, bytes: number): ReturnType<type
   return only === null || only.trim() === etag ? readRange(headers.get("range"), bytes) : undefined;
 }
 
-function isKnown(header: string | null, etag: string): boolean {
-  const tags = header?.split(",") ?? [];
-  return tags.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
-}
-
 /**
  * The content is a provider's: it is shown as the image or video that it was checked to be and as nothing else, and
  * nothing in it may run. It never changes, and may be kept for as long as its URL is good.
@@ -102,6 +97,5 @@ function headersOf(file: OpenAsset): Record<string, string> {
     // A browser that shows the file by itself makes a page around it.
     "content-security-policy":
       "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
-    "x-content-type-options": "nosniff",
   };
 }

@@ -1,3 +1,4 @@
+import { isKnown } from "../etag.ts";
 import { findModelPage, servicePageOf } from "../../gateway/models.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Route, RouteContext } from "../route.ts";
@@ -39,8 +40,6 @@ export const docsRoutes: readonly Route[] = [
 function respondPage({ request }: RouteContext, text: string): Response {
   const etag = `"${contentHash(text).slice(0, 32)}"`;
   const headers = { etag, "cache-control": "public, max-age=60" };
-  const known = request.headers.get("if-none-match")?.split(",") ?? [];
-  if (known.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag))
-    return new Response(null, { status: 304, headers });
+  if (isKnown(request.headers, etag)) return new Response(null, { status: 304, headers });
   return new Response(text, { headers: { ...headers, "content-type": "text/markdown; charset=utf-8" } });
 }

@@ -113,7 +113,7 @@ function pixelWriter(
     if (depth === 8) return line[index] ?? 0;
     if (depth === 16) return line[index * 2] ?? 0;
     const bit = index * depth;
-    const value = ((line[bit >> 3] ?? 0) >> (8 - depth - (bit & 7))) & most;
+    const value = ((line[bit >> 3] as number) >> (8 - depth - (bit & 7))) & most;
     return colourType === 3 ? value : (value * 255) / most;
   };
   return (line, column, place) => {

@@ -72,6 +72,7 @@ export function createStreamReader(way: Way): (pieces: readonly Uint8Array[]) =>
     for (const piece of pieces) bytes += stream.push(piece)?.length ?? 0;
     bytes += stream.end(true)?.length ?? 0;
     if (stream.failure !== undefined) throw stream.failure;
+    if (!stream.hasContent || !stream.isComplete) throw new Error("The stream is cut.");
     return bytes + stream.tail(stream.metered(), 1_234n).length;
   };
 }

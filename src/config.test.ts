@@ -71,11 +71,13 @@ describe("switchyard.yaml", () => {
 
   test("adds a provider and its models", () => {
     const { providers, models } = settings(PROVIDER);
-    expect(providers.get("local")).toMatchObject({
-      baseUrl: "http://127.0.0.1:11434/v1",
-      headers: {},
-      dialect: { kind: "compatible", unknownFields: "remove" },
-    });
+    expect(providers.get("local")?.protocols).toMatchObject([
+      {
+        baseUrl: "http://127.0.0.1:11434/v1",
+        headers: {},
+        dialect: { kind: "compatible", unknownFields: "remove" },
+      },
+    ]);
     expect(models.map(({ uniqueId, routes }) => [uniqueId, routes])).toEqual([
       ["language/local/m", [{ provider: "local", upstreamId: "local/m" }]],
     ]);
@@ -100,12 +102,35 @@ describe("switchyard.yaml", () => {
     expect(formats("generate_content")).toEqual(["compat_chat_completions", "compat_generate_content"]);
   });
 
+  const SPEAKS_TWO = PROVIDER.replace(
+    /base_url: .*/,
+    `protocols: [messages, chat_completions]
+    base_url: { chat_completions: "http://127.0.0.1:1/v1/", messages: "http://127.0.0.1:1" }`,
+  );
+
+  test("a server that speaks two formats has an address for each, in the order that it prefers", () => {
+    const { providers, models } = settings(SPEAKS_TWO);
+    expect(providers.get("local")?.protocols.map(({ id, baseUrl }) => [id, baseUrl])).toEqual([
+      ["compat_messages", "http://127.0.0.1:1"],
+      ["compat_chat_completions", "http://127.0.0.1:1/v1"],
+    ]);
+    expect(models[0]?.supportedProtocols).toEqual(["compat_chat_completions", "compat_messages"]);
+  });
+
+  test("a model of such a server may be served in one of its formats alone", () => {
+    const [model] = settings(
+      SPEAKS_TWO.replace("- id:", "- protocols: [chat_completions]\n        id:"),
+    ).models;
+    expect(model?.supportedProtocols).toEqual(["compat_chat_completions"]);
+    expect(model?.routes[0]?.protocols).toEqual(["compat_chat_completions"]);
+  });
+
   test("takes a credential from the file or from the environment it names", () => {
-    expect(settings(key("api_key: abc")).providers.get("local")?.headers).toEqual({
+    expect(settings(key("api_key: abc")).providers.get("local")?.protocols[0]?.headers).toEqual({
       authorization: "Bearer abc",
     });
-    const { headers, secrets } = settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
-    expect([headers, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
+    const { protocols, secrets } = settings(key("api_key_env: K"), { K: "xyz" }).providers.get("local") ?? {};
+    expect([protocols?.[0]?.headers, secrets]).toEqual([{ authorization: "Bearer xyz" }, ["xyz"]]);
   });
 
   test("reads aliases as they are written, and takes those of the catalogue unless it is told not to", () => {
@@ -143,8 +168,10 @@ providers:
       { GROQ_API_KEY: "k" },
     );
     const groq = providers.get("groq");
-    expect(groq).toMatchObject({ baseUrl: "https://api.groq.com/openai/v1", secrets: ["k"] });
-    expect(groq?.dialect.chat).toMatchObject({ developerRole: true, manyChoices: false, toolIds: "any" });
+    expect(groq?.secrets).toEqual(["k"]);
+    const [spoken] = groq?.protocols ?? [];
+    expect(spoken?.baseUrl).toBe("https://api.groq.com/openai/v1");
+    expect(spoken?.dialect.chat).toMatchObject({ developerRole: true, manyChoices: false, toolIds: "any" });
     expect(models[0]).toMatchObject({
       routes: [{ provider: "groq", upstreamId: "openai/gpt-oss-120b" }],
       thinking: { efforts: ["low", "high"], canBeOff: true },
@@ -153,7 +180,7 @@ providers:
 
   test("takes the quirks of a vendor for a server that is like it, but for those that are set", () => {
     const lines = "like: mistral\n    stream_usage_option: true\n    quirks: { tool_ids: forty }";
-    const { dialect } = settings(key(lines)).providers.get("local") ?? {};
+    const dialect = settings(key(lines)).providers.get("local")?.protocols[0]?.dialect;
     expect(dialect).toMatchObject({ kind: "compatible", streamUsageOption: true, padding: ["p"] });
     expect(dialect?.chat).toMatchObject({ toolIds: "forty", renames: { seed: "random_seed" } });
   });
@@ -162,13 +189,13 @@ providers:
     const environment = Object.fromEntries(PROVIDERS.map(({ keyVariable }) => [keyVariable, "k"]));
     const own = "https://proxy.example";
     const { providers, mediaProviders } = settings("", { ...environment, MIDJOURNEY_PROXY_BASE_URL: own });
-    const having = (part: "language" | "media"): string[] =>
-      PROVIDERS.filter((definition) => definition[part] !== undefined).map(({ id }) => id);
-    expect([...providers.keys()]).toEqual(having("language"));
-    expect([...mediaProviders.keys()]).toEqual(having("media"));
+    const speaking = PROVIDERS.filter(({ protocols }) => protocols.length > 0);
+    expect([...providers.keys()]).toEqual(speaking.map(({ id }) => id));
+    const drawing = PROVIDERS.filter(({ media }) => media !== undefined);
+    expect([...mediaProviders.keys()]).toEqual(drawing.map(({ id }) => id));
     for (const { id, keyVariable, baseUrlVariable, defaultBaseUrl = own, media } of PROVIDERS) {
       expect(baseUrlVariable).toBe(keyVariable.replace(/_((API_)?KEY|SECRET)$/, "_BASE_URL"));
-      expect(providers.get(id)?.baseUrl ?? defaultBaseUrl).toBe(defaultBaseUrl);
+      for (const { baseUrl } of providers.get(id)?.protocols ?? []) expect(baseUrl).toBe(defaultBaseUrl);
       const forMedia = media?.baseUrl?.(defaultBaseUrl) ?? defaultBaseUrl;
       expect(mediaProviders.get(id)?.baseUrl ?? forMedia).toBe(forMedia);
       expect(forMedia).toMatch(/^https:\/\/[a-z0-9.-]+(\/[a-z0-9/.-]+)?$/);
@@ -332,6 +359,31 @@ providers:
       yaml: key("protocol: messages\n    quirks: { developer_role: false }"),
       says: "like and quirks are of chat_completions only",
     },
+    {
+      name: "with protocol beside protocols",
+      yaml: key("protocol: messages\n    protocols: [messages]"),
+      says: "providers.local has protocol and protocols: write protocols alone",
+    },
+    {
+      name: "with one address for two formats",
+      yaml: key("protocols: [messages, chat_completions]"),
+      says: "providers.local.base_url must have an address for each of messages, chat_completions",
+    },
+    {
+      name: "with a format without an address",
+      yaml: SPEAKS_TWO.replace(/, messages: "[^"]*"/, ""),
+      says: "providers.local.base_url.messages is required",
+    },
+    {
+      name: "with an address of a format that is not named",
+      yaml: SPEAKS_TWO.replace("[messages, chat_completions]", "[messages]"),
+      says: "providers.local.base_url.chat_completions is of no use: protocols does not name it",
+    },
+    {
+      name: "with a model in a format that its provider does not speak",
+      yaml: PROVIDER.replace("- id:", "- protocols: [messages]\n        id:"),
+      says: "providers.local.models[0].protocols has messages, which the provider does not speak",
+    },
     { name: "with a credential that is not set", yaml: key("api_key_env: NOT_SET"), says: "NOT_SET" },
     { name: "with an unknown dialect", yaml: key("dialect: odd"), says: "providers.local.dialect" },
     {
@@ -366,10 +418,9 @@ test("a provider is live only with its key, at the address it is given", () => {
   expect(settings("", {}).providers.size).toBe(0);
   expect(settings("", { OPENAI_API_KEY: " " }).providers.size).toBe(0);
   const { providers } = settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://a/v1/" });
-  expect(providers.get("openai")).toMatchObject({
-    baseUrl: "http://a/v1",
-    headers: { authorization: "Bearer k" },
-  });
+  expect(providers.get("openai")?.protocols).toMatchObject([
+    { baseUrl: "http://a/v1", headers: { authorization: "Bearer k" } },
+  ]);
 });
 
 test("the section memory sets what bodies may take, and has nothing else", () => {

@@ -90,9 +90,9 @@ function destinationOf({ asked, spoken, modelId }: Way): Destination {
   const model = models.find(({ id }) => id === modelId);
   const protocol = servedBy(asked, spoken);
   for (const { provider, upstreamId } of model?.routes ?? []) {
-    const language = PROVIDERS.find(({ id }) => id === provider)?.language;
-    if (model === undefined || protocol === undefined || language?.protocol !== spoken) continue;
-    const { dialect } = language;
+    const speaking = PROVIDERS.find(({ id }) => id === provider)?.protocols.find(({ id }) => id === spoken);
+    if (model === undefined || protocol === undefined || speaking === undefined) continue;
+    const { dialect } = speaking;
     return { protocol, dialect, target: targetOf(model, upstreamId, dialect) };
   }
   throw new Error(`${modelId} is not served in ${asked} by a provider that speaks ${spoken}.`);

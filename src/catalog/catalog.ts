@@ -17,7 +17,13 @@ import type { MediaData } from "./media-schema.ts";
 import { createModelNames, type ModelNames, type NameParts } from "./model-names.ts";
 import { parameterSchema } from "./parameters.ts";
 import { readPrices } from "./prices.ts";
-import { type GoogleModel, ModelFileSchema, type ModelFacts, type PublicModel } from "./schema.ts";
+import {
+  type GoogleModel,
+  type ModelFile,
+  ModelFileSchema,
+  type ModelFacts,
+  type PublicModel,
+} from "./schema.ts";
 
 /** All enabled models at one moment; a new catalogue replaces it whole. */
 export interface Catalog {
@@ -66,7 +72,7 @@ export function loadModelFiles(folder: string): Model[] {
         throw new Error(`media is missing: every ${category} model has it`);
       return buildModel(rest.join("/"), category as Category, facts, {
         supportedProtocols: supported_protocols,
-        routes: routes.map((route) => ({ provider: route.provider, upstreamId: route.upstream_id })),
+        routes: routes.map(readRoute),
       });
     } catch (error) {
       throw new Error(`The model file ${join(folder, name)} cannot be used: ${(error as Error).message}`, {
@@ -75,6 +81,10 @@ export function loadModelFiles(folder: string): Model[] {
     }
   });
   return models.sort((a, b) => CATEGORIES.indexOf(a.category) - CATEGORIES.indexOf(b.category));
+}
+
+function readRoute({ provider, upstream_id: upstreamId, protocols }: ModelFile["routes"][number]): Route {
+  return protocols === undefined ? { provider, upstreamId } : { provider, upstreamId, protocols };
 }
 
 /** Tokens that one medium can come to when a model's data does not say. */

@@ -152,6 +152,13 @@ export const ModelFileSchema = Type.Object(
             description:
               "Of images and videos it may have a part in braces that differs by how they are asked for: {from text alone|from images|from references}",
           }),
+          protocols: Type.Optional(
+            Type.Array(Type.Enum([...PROTOCOLS]), {
+              minItems: 1,
+              uniqueItems: true,
+              description: "The formats in which the provider serves this model; absent: all that it speaks",
+            }),
+          ),
         },
         closed,
       ),

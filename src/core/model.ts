@@ -18,6 +18,8 @@ export interface Route {
   readonly provider: string;
   /** Of images and videos see `upstreamIdFor`. */
   readonly upstreamId: string;
+  /** The formats in which the provider serves this model; absent: all that it speaks. */
+  readonly protocols?: readonly ProtocolId[];
 }
 
 /**

@@ -6,8 +6,8 @@ import { editDistance } from "../core/edit-distance.ts";
 import { type ErrorDetails, type ErrorKind, GatewayError, quoted } from "../core/errors.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
-import { servedBy } from "../protocols/index.ts";
 import type { ProviderDefinition } from "../providers/provider.ts";
+import { wayTo } from "../providers/spoken.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import { isMediaModel } from "./served.ts";
 
@@ -135,9 +135,9 @@ function variablesFor(models: readonly Model[], endpoint?: Endpoint): readonly s
   return (here.length > 0 ? here : providers).map(({ keyVariable }) => keyVariable);
 }
 
-function canServe({ language, media }: ProviderDefinition, endpoint: Endpoint): boolean {
+function canServe({ protocols, media }: ProviderDefinition, endpoint: Endpoint): boolean {
   if (endpoint === "image" || endpoint === "video") return media?.adapters[endpoint] !== undefined;
-  return language !== undefined && servedBy(endpoint, language.protocol) !== undefined;
+  return wayTo(endpoint, protocols) !== undefined;
 }
 
 /** The refusal of a model that is not of the key's list: it names those of the list that are served at this endpoint. */

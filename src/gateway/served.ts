@@ -10,8 +10,9 @@ import {
 } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT } from "../protocols/chat-dialect.ts";
-import { servedBy, translatedLimits } from "../protocols/index.ts";
-import type { MediaProvider, Provider } from "../providers/provider.ts";
+import { translatedLimits } from "../protocols/index.ts";
+import type { MediaProvider, Provider, SpokenProtocol } from "../providers/provider.ts";
+import { wayTo } from "../providers/spoken.ts";
 
 /** Providers that can be called, by the names that routes have for them. */
 export interface LiveProviders {
@@ -41,20 +42,20 @@ export function servedNow(model: Model, { providers, mediaProviders }: LiveProvi
       routes: routes.filter((route) => mediaProviders.get(route.provider)?.adapters[category] !== undefined),
     };
   }
-  const providerOf = (protocol: ProtocolId): Provider | undefined =>
+  const spokenIn = (asked: ProtocolId): SpokenProtocol | undefined =>
     model.routes
-      .map((route) => providers.get(route.provider))
-      .find((provider) => provider !== undefined && servedBy(protocol, provider.protocol) !== undefined);
-  const chat = providerOf("compat_chat_completions");
+      .map((route) => wayTo(asked, providers.get(route.provider)?.protocols ?? [], route.protocols))
+      .find((way) => way !== undefined)?.spoken;
+  const chat = spokenIn("compat_chat_completions");
   return servedIn(
     model,
-    model.supportedProtocols.filter((protocol) => providerOf(protocol) !== undefined),
+    model.supportedProtocols.filter((protocol) => spokenIn(protocol) !== undefined),
     chat === undefined ? undefined : chatLimits(model, chat),
   );
 }
 
-function chatLimits(model: Model, { protocol, dialect }: Provider): ChatLimits | undefined {
-  if (protocol !== "compat_chat_completions") return translatedLimits(protocol, model);
+function chatLimits(model: Model, { id, dialect }: SpokenProtocol): ChatLimits | undefined {
+  if (id !== "compat_chat_completions") return translatedLimits(id, model);
   return dialect.unknownFields === "pass" ? undefined : relayedLimits(model, dialect.chat ?? OPEN_CHAT);
 }
 

@@ -90,14 +90,21 @@ export function dialectLike(
 ): Dialect | undefined {
   if (name === undefined) return UNKNOWN_SERVER;
   if (Object.hasOwn(LOCAL_SERVERS, name)) return LOCAL_SERVERS[name];
-  return chatProviders(definitions).find(({ id }) => id === name)?.language?.dialect;
+  return chatProtocols(definitions).find(({ provider }) => provider === name)?.dialect;
 }
 
 /** The names that `dialectLike` knows. */
 export function likenesses(definitions: readonly ProviderDefinition[]): readonly string[] {
-  return [...Object.keys(LOCAL_SERVERS), ...chatProviders(definitions).map(({ id }) => id)];
+  return [...Object.keys(LOCAL_SERVERS), ...chatProtocols(definitions).map(({ provider }) => provider)];
 }
 
-function chatProviders(definitions: readonly ProviderDefinition[]): readonly ProviderDefinition[] {
-  return definitions.filter(({ language }) => language?.protocol === "compat_chat_completions");
+interface ChatProtocol {
+  readonly provider: string;
+  readonly dialect: Dialect;
+}
+
+function chatProtocols(definitions: readonly ProviderDefinition[]): readonly ChatProtocol[] {
+  return definitions.flatMap(({ id: provider, protocols }) =>
+    protocols.flatMap(({ id, dialect }) => (id === "compat_chat_completions" ? [{ provider, dialect }] : [])),
+  );
 }

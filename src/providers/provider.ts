@@ -4,27 +4,29 @@ import type { ChatDialect } from "../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../runtime/fetch.ts";
 import type { MediaAdapters } from "./media.ts";
 
-/**
- * A vendor's server that can be called now: an address, a way to sign, the protocol it speaks and the quirks of
- * its dialect as data. No code forks by provider.
- */
+/** A vendor's server that can be called now, as data. No code forks by provider. */
 export interface Provider {
   readonly id: string;
-  /** The wire format it speaks. */
-  readonly protocol: ProtocolId;
-  /** Address as the vendor's own SDK takes it, no slash at the end: `https://api.openai.com/v1`. */
-  readonly baseUrl: string;
-  /** Headers of every call: the credential, and the version that some vendors ask for. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** The wire formats that it speaks, in the order in which they are preferred. */
+  readonly protocols: readonly SpokenProtocol[];
   /** Texts that must never be shown to anybody: the credential itself. */
   readonly secrets: readonly string[];
-  readonly dialect: Dialect;
-  /** Its own way to be called, in place of the network; it answers `baseUrl` as a server there would. */
-  readonly transport?: Transport;
   /** Headers of the client that go along to it; to all others none do. In lower case. */
   readonly clientHeaders?: readonly string[];
   /** Headers by which every answer of it says where it comes from. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
+}
+
+/** One wire format of a provider: where it is spoken, how a call is signed there, and how it differs from the reference. */
+export interface SpokenProtocol {
+  readonly id: ProtocolId;
+  /** Address as the format's own SDK takes it, no slash at the end: `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** Headers of every call: the credential, and the version that some vendors ask for. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dialect: Dialect;
+  /** Its own way to be called, in place of the network; it answers `baseUrl` as a server there would. */
+  readonly transport?: Transport;
 }
 
 /** A server that can be asked for images or videos now. */
@@ -80,15 +82,17 @@ export interface ProviderDefinition {
   readonly baseUrlVariable: string;
   /** Absent where there is no public one: its address has to be set. */
   readonly defaultBaseUrl?: string;
-  /** Absent where it has no language models. */
-  readonly language?: LanguageDefinition;
+  /** The wire formats of its language models, the preferred one first; empty where it has none. */
+  readonly protocols: readonly ProtocolDefinition[];
   /** Absent where it has no image or video models. */
   readonly media?: MediaDefinition;
 }
 
-/** How a vendor's language models are spoken to. */
-export interface LanguageDefinition {
-  readonly protocol: Provider["protocol"];
+/** A wire format in which a vendor's language models are called. */
+export interface ProtocolDefinition {
+  readonly id: ProtocolId;
+  /** Its address, of the address that the environment or the source gives; absent: the same. */
+  baseUrl?(baseUrl: string): string;
   readonly dialect: Dialect;
 }
 

@@ -6,12 +6,12 @@ import type { Hold } from "../core/hold.ts";
 import { inPieces } from "../runtime/pieces.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
 import { type CountPermit, spendPermit } from "./count-permit.ts";
-import type { Provider } from "./provider.ts";
+import type { SpokenProtocol } from "./provider.ts";
 
 /** One call to a provider. */
 export interface UpstreamCall {
   /** Of language models or of media. */
-  readonly provider: Pick<Provider, "baseUrl" | "headers" | "transport">;
+  readonly provider: Pick<SpokenProtocol, "baseUrl" | "headers" | "transport">;
   /** Absent: POST. */
   readonly method?: OutboundRequest["method"];
   /** Path under the provider's base address, or a whole URL of the same origin: the credential goes nowhere else. */

@@ -56,7 +56,9 @@ async function take(way: RelayProtocol, to: RelayTarget, body: object, spoken?: 
   way.demandAt?.(request, to);
   const sent = way.upstreamBody(request, to);
   if (spoken === undefined) return;
-  const server = [...sandbox.providers.values()].find(({ protocol }) => protocol === spoken);
+  const server = [...sandbox.providers.values()]
+    .flatMap(({ protocols }) => protocols)
+    .find(({ id }) => id === spoken);
   const answer = await server?.transport?.(`http://sandbox.invalid${way.upstreamPath("v/m", false)}`, {
     method: "POST",
     headers: { accept: "application/json" },

@@ -151,8 +151,8 @@ for (const { protocol, schema, fields, good } of CHECKED) {
 }
 
 /** How every vendor of language models is spoken to. */
-const LANGUAGE = PROVIDERS.flatMap(({ id, language }) =>
-  language === undefined ? [] : [{ id, ...language }],
+const LANGUAGE = PROVIDERS.flatMap(({ id, protocols }) =>
+  protocols.map(({ id: protocol, dialect }) => ({ id, protocol, dialect })),
 );
 
 const liveAt = (id: string, provider: Provider): LiveProviders => ({
@@ -199,7 +199,8 @@ const KEPT: Readonly<Record<string, unknown>> = {
 
 describe("what a server is documented to take is what it is sent", () => {
   test.each(REACHED)("$name", ({ each, id, upstreamId, dialect }) => {
-    const provider = { id, protocol: "compat_chat_completions", dialect } as unknown as Provider;
+    const protocols = [{ id: "compat_chat_completions", dialect }];
+    const provider = { id, protocols } as unknown as Provider;
     const served = servedNow(each, liveAt(id, provider));
     const documented = compileSchema(served.parameterSchema as TSchema);
     const target: RelayTarget = {
@@ -301,7 +302,10 @@ describe("what a translation is documented to take is what the provider is sent"
   });
 
   test.each(TRANSLATED)("$name", ({ each, id, protocol, upstreamId, dialect }) => {
-    const served = servedNow(each, liveAt(id, { id, protocol, dialect } as unknown as Provider));
+    const served = servedNow(
+      each,
+      liveAt(id, { id, protocols: [{ id: protocol, dialect }] } as unknown as Provider),
+    );
     const way = servedBy("compat_chat_completions", protocol)!;
     const documented = compileSchema(served.parameterSchema as TSchema);
     const target: RelayTarget = {
@@ -357,7 +361,8 @@ describe("what a translation is documented to take is what the provider is sent"
 
   const page = (id: string): string => {
     const { each, ...at } = TRANSLATED.find((one) => one.each.id === id)!;
-    const provider = at as unknown as Provider;
+    const protocols = [{ id: at.protocol, dialect: at.dialect }];
+    const provider = { id: at.id, protocols } as unknown as Provider;
     return modelPage(servedNow(each, liveAt(at.id, provider)), "https://gateway.example");
   };
   const cases: readonly (readonly [string, readonly string[]])[] = [

@@ -29,9 +29,8 @@ describe.skipIf(!available)(
     for (const { recording, body, ownRefusal, kind } of cases) {
       const vendor = vendorOf(recording);
       const provider = PROVIDERS.find(({ id }) => id === (FOLDERS[vendor] ?? vendor));
-      if (provider?.language?.dialect.chat === undefined || ownRefusal !== undefined || kind === "refusal")
-        continue;
-      const { dialect } = provider.language;
+      const dialect = provider?.protocols.find(({ id }) => id === "compat_chat_completions")?.dialect;
+      if (dialect === undefined || ownRefusal !== undefined || kind === "refusal") continue;
       test(recording.path, () => {
         const model = buildModel(
           "v/m",

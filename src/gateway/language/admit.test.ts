@@ -12,8 +12,12 @@ import type { Offer } from "../offer.ts";
 const NOON = Date.UTC(2026, 10, 21, 12);
 const PROVIDER = {
   id: "p",
-  protocol: "compat_chat_completions",
-  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: true, padding: [] },
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: { kind: "native", unknownFields: "remove", streamUsageOption: true, padding: [] },
+    },
+  ],
 } as unknown as Provider;
 const CALLER = { keyId: "k", accountId: "a", models: null };
 const FACTS: ModelFacts = { total_context: 10_000, max_output: 500, prices: { input: 1, output: 5 } };

@@ -4,19 +4,17 @@ import type { Modality, Model, ProtocolId } from "../../core/model.ts";
 import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/price.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { ElasticOutput } from "../../ledger/commands.ts";
-import { servedBy } from "../../protocols/index.ts";
-import type { Demand, RelayProtocol, RelayTarget } from "../../protocols/protocol.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { Demand, RelayTarget } from "../../protocols/protocol.ts";
+import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
+import { type SpokenWay, wayTo } from "../../providers/spoken.ts";
 import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
 
 /** How a model is reached. */
-interface Way {
+interface Way extends SpokenWay<SpokenProtocol> {
   readonly provider: Provider;
-  /** The way to that provider: a relay of the caller's format, or a translation of it. */
-  readonly protocol: RelayProtocol;
   readonly upstreamId: string;
 }
 
@@ -86,7 +84,7 @@ export function admit(
   demand: Demand,
   nowMs: number,
 ): Admission {
-  const { model, provider } = destination;
+  const { model, spoken } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
@@ -97,7 +95,7 @@ export function admit(
     snapshot,
     choices: demand.choices,
     ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
-    mostReasoning: mostReasoning(model, provider, demand),
+    mostReasoning: mostReasoning(model, spoken, demand),
     inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
@@ -108,17 +106,17 @@ export function admit(
 
 /** How the model is reached for clients of the format. Throws a 400 when no provider is live. */
 export function findRoute({ catalog, providers }: Offer, model: Model, protocol: ProtocolId): Way {
-  for (const { provider: id, upstreamId } of model.routes) {
+  for (const { provider: id, upstreamId, protocols } of model.routes) {
     const provider = providers.get(id);
-    const way = provider === undefined ? undefined : servedBy(protocol, provider.protocol);
-    if (provider !== undefined && way !== undefined) return { provider, protocol: way, upstreamId };
+    const way = provider && wayTo(protocol, provider.protocols, protocols);
+    if (provider !== undefined && way !== undefined) return { provider, ...way, upstreamId };
   }
   throw noLiveProvider(catalog, model.id, protocol);
 }
 
 /** Where a request for the model goes. */
-export function targetOf(model: Model, { provider, upstreamId }: Way): RelayTarget {
-  const { dialect } = provider;
+export function targetOf(model: Model, { spoken, upstreamId }: Way): RelayTarget {
+  const { dialect } = spoken;
   return {
     model,
     upstreamId,
@@ -231,7 +229,7 @@ export function mostOutput(model: Model): number {
  * By the word of its dialect, or else of its counts, a vendor that is only compatible may leave reasoning out of the
  * bound on output. A native one never does.
  */
-function mostReasoning(model: Model, { dialect }: Provider, demand: Demand): MostReasoning {
+function mostReasoning(model: Model, { dialect }: SpokenProtocol, demand: Demand): MostReasoning {
   const most = mostOutput(model) * demand.choices;
   if (demand.reasoningOnTop !== undefined)
     return { tokens: Math.min(demand.reasoningOnTop * demand.choices, most), asCounted: false };

@@ -10,7 +10,7 @@ import type { LimitSettings } from "../../limits/settings.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { TokenCounter, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import { permitCount } from "../../providers/count-permit.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { callUpstream } from "../../providers/upstream.ts";
 import { findModel, type FoundModel, resolveId } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
@@ -111,14 +111,14 @@ async function countFor(
   const { id: format } = counter.protocol;
   if (!model.supportedProtocols.includes(format)) return estimate(input, model, request, NOT_ITS_FORMAT);
   const route = findRoute(offer, model, format);
-  const { provider } = route;
+  const { provider, spoken } = route;
   record.note({ provider: provider.id });
-  if (provider.protocol !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);
+  if (spoken.id !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);
   await request.aimAt({ spoken: format, target: targetOf(model, route) });
   await request.write();
   const asked = withClientHeaders(await request.take(undefined), provider, input.wire);
   try {
-    const answer = await askProvider(services, input, provider, route.upstreamId, asked);
+    const answer = await askProvider(services, input, spoken, route.upstreamId, asked);
     record.note({ outcome: "counted" });
     return { body: answer, warnings: asked.warnings, headers: { ...provider.answerHeaders } };
   } catch (error) {
@@ -156,7 +156,7 @@ function estimate(
 async function askProvider(
   services: CountServices,
   { caller, counter, signal, record }: CountInput,
-  provider: Provider,
+  provider: SpokenProtocol,
   upstreamId: string,
   { body, headers = {} }: UpstreamBody,
 ): Promise<Uint8Array> {

@@ -94,8 +94,8 @@ export function openPaidCall(parts: CallParts): PaidCall {
   const controller = new AbortController();
   const context: AnswerContext = {
     model: admission.model.id,
-    native: admission.provider.dialect.kind === "native",
-    padding: admission.provider.dialect.padding,
+    native: admission.spoken.dialect.kind === "native",
+    padding: admission.spoken.dialect.padding,
     secrets: admission.provider.secrets,
     requestId: record.requestId,
     nowSec: Math.floor(clock.nowMs() / 1000),
@@ -167,7 +167,7 @@ async function sendCall(
   context: AnswerContext,
   call: Pick<UpstreamCall, "stream" | "signal"> & { readonly request: Handover<UpstreamBody> },
 ): Promise<UpstreamAnswer> {
-  const { provider, protocol, upstreamId } = admission;
+  const { provider, spoken, protocol, upstreamId } = admission;
   const attempt = {
     provider: provider.id,
     upstream_id: upstreamId,
@@ -179,7 +179,7 @@ async function sendCall(
   const { body, headers = {} } = call.request.take();
   memory.hold(body.length);
   const answer = await callUpstream(hold, {
-    provider,
+    provider: spoken,
     path: protocol.upstreamPath(upstreamId, stream),
     headers,
     body: handOver(body),

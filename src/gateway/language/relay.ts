@@ -85,8 +85,8 @@ async function admitRequest(
       const request = await services.reader.readRequest(reading, wire, body, { asked, signal });
       read = request;
       const destination = findDestination(offer, caller, protocol.id, request.model);
-      const { provider, target } = destination;
-      const demand = await request.aimAt({ spoken: provider.protocol, target });
+      const { spoken, target } = destination;
+      const demand = await request.aimAt({ spoken: spoken.id, target });
       return { request, admission: admit(destination, protocol.id, demand, services.clock.nowMs()) };
     });
     record.note({ model: admission.model.id, provider: admission.provider.id });

@@ -6,8 +6,10 @@ export const anthropic: ProviderDefinition = {
   keyVariable: "ANTHROPIC_API_KEY",
   baseUrlVariable: "ANTHROPIC_BASE_URL",
   defaultBaseUrl: "https://api.anthropic.com",
-  language: {
-    protocol: "compat_messages",
-    dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
-  },
+  protocols: [
+    {
+      id: "compat_messages",
+      dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+    },
+  ],
 };

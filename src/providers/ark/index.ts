@@ -11,6 +11,7 @@ export const ark: ProviderDefinition = {
   keyVariable: "ARK_API_KEY",
   baseUrlVariable: "ARK_BASE_URL",
   defaultBaseUrl: "https://ark.ap-southeast.bytepluses.com/api/v3",
+  protocols: [],
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: arkImages, video: arkVideos },

@@ -9,20 +9,22 @@ export const deepseek: ProviderDefinition = {
   keyVariable: "DEEPSEEK_API_KEY",
   baseUrlVariable: "DEEPSEEK_BASE_URL",
   defaultBaseUrl: "https://api.deepseek.com",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      padding: [],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
-        reasoningBack: ["reasoning_content"],
-        thinking: { effort: "reasoning_effort", toggle: "thinking" },
-        jsonSchema: false,
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
+          reasoningBack: ["reasoning_content"],
+          thinking: { effort: "reasoning_effort", toggle: "thinking" },
+          jsonSchema: false,
+        },
       },
     },
-  },
+  ],
 };

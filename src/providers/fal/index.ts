@@ -8,6 +8,7 @@ export const fal: ProviderDefinition = {
   keyVariable: "FAL_KEY",
   baseUrlVariable: "FAL_BASE_URL",
   defaultBaseUrl: "https://queue.fal.run",
+  protocols: [],
   media: {
     headers: (apiKey) => ({ authorization: `Key ${apiKey}` }),
     adapters: { image: falImages, video: falVideos },

@@ -7,10 +7,12 @@ export const google: ProviderDefinition = {
   keyVariable: "GEMINI_API_KEY",
   baseUrlVariable: "GEMINI_BASE_URL",
   defaultBaseUrl: "https://generativelanguage.googleapis.com",
-  language: {
-    protocol: "compat_generate_content",
-    dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
-  },
+  protocols: [
+    {
+      id: "compat_generate_content",
+      dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+    },
+  ],
   media: {
     headers: (apiKey) => ({ "x-goog-api-key": apiKey }),
     adapters: { image: googleImages },

@@ -10,31 +10,33 @@ export const groq: ProviderDefinition = {
   keyVariable: "GROQ_API_KEY",
   baseUrlVariable: "GROQ_BASE_URL",
   defaultBaseUrl: "https://api.groq.com/openai/v1",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      padding: [],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: [
-          ...COMPATIBLE_CHAT.takes,
-          "n",
-          "seed",
-          "user",
-          "service_tier",
-          "reasoning_effort",
-          "reasoning_format",
-          "include_reasoning",
-          "functions",
-          "function_call",
-        ],
-        messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
-        manyChoices: false,
-        thinking: { effort: "reasoning_effort" },
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: [
+            ...COMPATIBLE_CHAT.takes,
+            "n",
+            "seed",
+            "user",
+            "service_tier",
+            "reasoning_effort",
+            "reasoning_format",
+            "include_reasoning",
+            "functions",
+            "function_call",
+          ],
+          messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
+          manyChoices: false,
+          thinking: { effort: "reasoning_effort" },
+        },
       },
     },
-  },
+  ],
 };

@@ -9,6 +9,7 @@ export const midjourney: ProviderDefinition = {
   id: "midjourney",
   keyVariable: "MIDJOURNEY_PROXY_SECRET",
   baseUrlVariable: "MIDJOURNEY_PROXY_BASE_URL",
+  protocols: [],
   media: {
     // The proxy itself reads the first, hosted copies of it the second.
     headers: (secret) => ({ "mj-api-secret": secret, authorization: `Bearer ${secret}` }),

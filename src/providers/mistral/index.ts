@@ -10,31 +10,33 @@ export const mistral: ProviderDefinition = {
   keyVariable: "MISTRAL_API_KEY",
   baseUrlVariable: "MISTRAL_BASE_URL",
   defaultBaseUrl: "https://api.mistral.ai/v1",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: false,
-      padding: ["p"],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: [
-          ...COMPATIBLE_CHAT.takes,
-          "n",
-          "random_seed",
-          "metadata",
-          "prompt_cache_key",
-          "safe_prompt",
-          "prompt_mode",
-          "reasoning_effort",
-        ],
-        renames: { seed: "random_seed" },
-        messageFields: ["role", "content", "tool_calls", "tool_call_id", "prefix"],
-        thinking: { effort: "reasoning_effort" },
-        ownParts: ["document_url"],
-        toolIds: "nine",
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: false,
+        padding: ["p"],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: [
+            ...COMPATIBLE_CHAT.takes,
+            "n",
+            "random_seed",
+            "metadata",
+            "prompt_cache_key",
+            "safe_prompt",
+            "prompt_mode",
+            "reasoning_effort",
+          ],
+          renames: { seed: "random_seed" },
+          messageFields: ["role", "content", "tool_calls", "tool_call_id", "prefix"],
+          thinking: { effort: "reasoning_effort" },
+          ownParts: ["document_url"],
+          toolIds: "nine",
+        },
       },
     },
-  },
+  ],
 };

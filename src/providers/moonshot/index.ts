@@ -9,26 +9,28 @@ export const moonshot: ProviderDefinition = {
   keyVariable: "MOONSHOT_API_KEY",
   baseUrlVariable: "MOONSHOT_BASE_URL",
   defaultBaseUrl: "https://api.moonshot.ai/v1",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      padding: [],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: [
-          ...COMPATIBLE_CHAT.takes,
-          "n",
-          "thinking",
-          "reasoning_effort",
-          "prompt_cache_key",
-          "safety_identifier",
-        ],
-        reasoningBack: ["reasoning_content"],
-        thinking: { effort: "reasoning_effort", toggle: "thinking" },
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: [
+            ...COMPATIBLE_CHAT.takes,
+            "n",
+            "thinking",
+            "reasoning_effort",
+            "prompt_cache_key",
+            "safety_identifier",
+          ],
+          reasoningBack: ["reasoning_content"],
+          thinking: { effort: "reasoning_effort", toggle: "thinking" },
+        },
       },
     },
-  },
+  ],
 };

@@ -8,17 +8,19 @@ export const openai: ProviderDefinition = {
   keyVariable: "OPENAI_API_KEY",
   baseUrlVariable: "OPENAI_BASE_URL",
   defaultBaseUrl: "https://api.openai.com/v1",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "native",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
-      padding: ["obfuscation"],
-      chat: REFERENCE_CHAT,
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "native",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        // https://platform.openai.com/docs/api-reference/chat/create (stream_options.include_obfuscation)
+        padding: ["obfuscation"],
+        chat: REFERENCE_CHAT,
+      },
     },
-  },
+  ],
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: openaiImages },

@@ -6,7 +6,13 @@ import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { ChatDialect } from "../../protocols/chat-dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
-import type { LanguageDefinition, MediaProvider, Provider, ProviderDefinition } from "../provider.ts";
+import type {
+  MediaProvider,
+  ProtocolDefinition,
+  Provider,
+  ProviderDefinition,
+  SpokenProtocol,
+} from "../provider.ts";
 import { composeAnswer, drawImages } from "./answer.ts";
 import { Refusal } from "./ask.ts";
 import { chatFormat } from "./chat-answer.ts";
@@ -55,7 +61,7 @@ const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
  */
 export function sandboxRoutes({ id, category, routes }: Model): readonly Route[] {
   if (category === "image" || category === "video") return [{ provider: MEDIA_ENTRY, upstreamId: id }];
-  return routes.map(({ provider }) => ({ provider: entryOf(provider), upstreamId: id }));
+  return routes.map((route) => ({ ...route, provider: entryOf(route.provider), upstreamId: id }));
 }
 
 /** What the routes of image and video models call it. */
@@ -81,31 +87,31 @@ export interface Sandbox {
 export function createSandbox({ clock, hash, modelOf, definitions }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
   const studio = openStudio(clock);
-  const entry = (name: string, { protocol, dialect }: LanguageDefinition): readonly [string, Provider] => [
-    entryOf(name),
+  const spoken = ({ id, dialect }: ProtocolDefinition): SpokenProtocol => ({
+    id,
+    baseUrl: "http://sandbox.invalid",
+    headers: {},
+    dialect: {
+      kind: "native",
+      unknownFields: "remove",
+      streamUsageOption: true,
+      padding: [],
+      ...(dialect.chat === undefined ? {} : { chat: { ...dialect.chat, ...OWN_ANSWERS } }),
+    },
+    transport: (url, request) => respond({ clock, seal, studio, modelOf, format: FORMATS[id] }, url, request),
+  });
+  const entry = ({ id, protocols }: ProviderDefinition): readonly [string, Provider] => [
+    entryOf(id),
     {
       id: SANDBOX,
-      protocol,
-      baseUrl: "http://sandbox.invalid",
-      headers: {},
+      protocols: protocols.map(spoken),
       secrets: [],
-      dialect: {
-        kind: "native",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        ...(dialect.chat === undefined ? {} : { chat: { ...dialect.chat, ...OWN_ANSWERS } }),
-      },
       clientHeaders: [ORDERS_HEADER],
       answerHeaders: { "x-switchyard-provider": SANDBOX },
-      transport: (url, request) =>
-        respond({ clock, seal, studio, modelOf, format: FORMATS[protocol] }, url, request),
     },
   ];
   return {
-    providers: new Map(
-      definitions.flatMap(({ id, language }) => (language === undefined ? [] : [entry(id, language)])),
-    ),
+    providers: new Map(definitions.filter(({ protocols }) => protocols.length > 0).map(entry)),
     mediaProviders: new Map([[MEDIA_ENTRY, createSandboxMedia({ clock, studio, modelOf })]]),
     startThread: studio.startThread,
   };

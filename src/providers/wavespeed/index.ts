@@ -8,6 +8,7 @@ export const wavespeed: ProviderDefinition = {
   keyVariable: "WAVESPEED_API_KEY",
   baseUrlVariable: "WAVESPEED_BASE_URL",
   defaultBaseUrl: "https://api.wavespeed.ai/api/v3",
+  protocols: [],
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: wavespeedImages, video: wavespeedVideos },

@@ -9,27 +9,29 @@ export const xai: ProviderDefinition = {
   keyVariable: "XAI_API_KEY",
   baseUrlVariable: "XAI_BASE_URL",
   defaultBaseUrl: "https://api.x.ai/v1",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      padding: [],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: [
-          ...COMPATIBLE_CHAT.takes,
-          "n",
-          "logprobs",
-          "top_logprobs",
-          "seed",
-          "user",
-          "reasoning_effort",
-        ],
-        thinking: { effort: "reasoning_effort" },
-        boundsReasoning: false,
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: [
+            ...COMPATIBLE_CHAT.takes,
+            "n",
+            "logprobs",
+            "top_logprobs",
+            "seed",
+            "user",
+            "reasoning_effort",
+          ],
+          thinking: { effort: "reasoning_effort" },
+          boundsReasoning: false,
+        },
       },
     },
-  },
+  ],
 };

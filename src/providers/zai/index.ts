@@ -9,21 +9,23 @@ export const zai: ProviderDefinition = {
   keyVariable: "ZAI_API_KEY",
   baseUrlVariable: "ZAI_BASE_URL",
   defaultBaseUrl: "https://api.z.ai/api/paas/v4",
-  language: {
-    protocol: "compat_chat_completions",
-    dialect: {
-      kind: "compatible",
-      unknownFields: "remove",
-      streamUsageOption: true,
-      padding: [],
-      chat: {
-        ...COMPATIBLE_CHAT,
-        takes: ["thinking", "reasoning_effort", "do_sample", "tool_stream", "request_id", "user_id"],
-        reasoningBack: ["reasoning_content"],
-        thinking: { effort: "reasoning_effort", toggle: "thinking" },
-        toolChoice: "auto",
-        jsonSchema: false,
+  protocols: [
+    {
+      id: "compat_chat_completions",
+      dialect: {
+        kind: "compatible",
+        unknownFields: "remove",
+        streamUsageOption: true,
+        padding: [],
+        chat: {
+          ...COMPATIBLE_CHAT,
+          takes: ["thinking", "reasoning_effort", "do_sample", "tool_stream", "request_id", "user_id"],
+          reasoningBack: ["reasoning_content"],
+          thinking: { effort: "reasoning_effort", toggle: "thinking" },
+          toolChoice: "auto",
+          jsonSchema: false,
+        },
       },
     },
-  },
+  ],
 };

@@ -1,0 +1,309 @@
+import { Type, type Static } from "typebox";
+import { buildModel } from "./catalog/catalog.ts";
+import { ModelFactsSchema } from "./catalog/schema.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
+import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
+import type { Environment } from "./environment.ts";
+import { credentialHeaders } from "./providers/credentials.ts";
+import { dialectLike, likenesses } from "./providers/likeness.ts";
+import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
+import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
+import { SANDBOX } from "./providers/registry.ts";
+import { wayTo } from "./providers/spoken.ts";
+
+const closed = { additionalProperties: false };
+
+/** The formats that a configured provider can speak; the words are those of the interface without its prefix. */
+const SPOKEN = ["chat_completions", "messages", "generate_content"] as const;
+
+/** A section of `providers:`. */
+export const ProviderSection = Type.Object(
+  {
+    protocol: Type.Optional(Type.Enum([...SPOKEN])),
+    protocols: Type.Optional(
+      Type.Array(Type.Enum([...SPOKEN]), {
+        minItems: 1,
+        uniqueItems: true,
+        description: "The formats that it speaks, the preferred one first",
+      }),
+    ),
+    base_url: Type.Optional(
+      Type.Union([
+        Type.String({
+          description:
+            "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
+        }),
+        Type.Object(
+          {
+            chat_completions: Type.Optional(Type.String()),
+            messages: Type.Optional(Type.String()),
+            generate_content: Type.Optional(Type.String()),
+          },
+          { ...closed, description: "One for each of protocols" },
+        ),
+      ]),
+    ),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: "The credential itself" })),
+    api_key_env: Type.Optional(
+      Type.String({ minLength: 1, description: "The environment variable that holds it" }),
+    ),
+    unknown_fields: Type.Optional(Type.Enum(["remove", "pass"])),
+    stream_usage_option: Type.Optional(Type.Boolean()),
+    padding: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true })),
+    dialect: Type.Optional(Type.Enum(["native", "compatible"])),
+    like: Type.Optional(
+      Type.String({ minLength: 1, description: "A vendor or a kind of server whose quirks it has" }),
+    ),
+    quirks: Type.Optional(QuirkSettings),
+    models: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            id: Type.String({ minLength: 1, description: "How clients call it: vendor/name" }),
+            upstream_id: Type.Optional(Type.String({ minLength: 1 })),
+            protocols: Type.Optional(
+              Type.Array(Type.Enum([...SPOKEN]), {
+                minItems: 1,
+                uniqueItems: true,
+                description: "Those of the provider's formats that it is served in; absent: all",
+              }),
+            ),
+            ...ModelFactsSchema.properties,
+          },
+          closed,
+        ),
+        { minItems: 1 },
+      ),
+    ),
+  },
+  closed,
+);
+
+const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
+const MODEL_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-zA-Z0-9][a-zA-Z0-9._:-]*)+$/;
+
+type ProviderData = Static<typeof ProviderSection>;
+
+/** The providers that can be called, and the models that the settings add to them. */
+export interface ConfiguredProviders {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
+  readonly models: readonly Model[];
+}
+
+/**
+ * The built-in providers whose credentials are set, and those of the sections. Throws a sentence that names the variable,
+ * or the section's key behind `path`.
+ */
+export function readProviders(
+  path: string,
+  sections: Readonly<Record<string, ProviderData>>,
+  environment: Environment,
+  definitions: readonly ProviderDefinition[],
+): ConfiguredProviders {
+  const providers = new Map<string, Provider>();
+  const mediaProviders = new Map<string, MediaProvider>();
+  for (const definition of definitions) {
+    const { provider, media } = builtIn(definition, environment) ?? {};
+    if (provider !== undefined) providers.set(definition.id, provider);
+    if (media !== undefined) mediaProviders.set(definition.id, media);
+  }
+  const models: Model[] = [];
+  for (const [id, settings] of Object.entries(sections)) {
+    const at = `${path}.${id}`;
+    if (!PROVIDER_NAME.test(id))
+      throw new Error(`${at}: the name of a provider has lower-case letters, digits and dashes only.`);
+    if (id === SANDBOX) throw new Error(`${at} has a name that is taken: SWITCHYARD_SANDBOX sets it.`);
+    const definition = definitions.find((found) => found.id === id);
+    const provider =
+      definition === undefined
+        ? configured(at, id, settings, { environment, definitions })
+        : extended(at, definition, settings, providers.get(id));
+    providers.set(id, provider);
+    models.push(...modelsOf(at, provider, settings));
+  }
+  return { providers, mediaProviders, models };
+}
+
+/** What a vendor of the source serves once its key is set. */
+interface BuiltIn {
+  readonly provider: Provider | undefined;
+  readonly media: MediaProvider | undefined;
+}
+
+function builtIn(definition: ProviderDefinition, environment: Environment): BuiltIn | undefined {
+  const { id, keyVariable, baseUrlVariable, defaultBaseUrl, protocols, media } = definition;
+  const apiKey = environment[keyVariable]?.trim();
+  const address = environment[baseUrlVariable]?.trim() || defaultBaseUrl;
+  refusePassword(baseUrlVariable, address ?? "");
+  if (apiKey === undefined || apiKey === "") return undefined;
+  checkCredential(keyVariable, apiKey);
+  if (address === undefined) {
+    throw new Error(`${baseUrlVariable} must be set beside ${keyVariable}: ${id} has no public address.`);
+  }
+  checkAddress(baseUrlVariable, address);
+  const baseUrl = address.replace(/\/+$/, "");
+  const secrets = [apiKey];
+  return {
+    provider:
+      protocols.length === 0
+        ? undefined
+        : {
+            id,
+            protocols: protocols.map((protocol) => ({
+              id: protocol.id,
+              baseUrl: protocol.baseUrl?.(baseUrl) ?? baseUrl,
+              headers: credentialHeaders(protocol.id, apiKey),
+              dialect: protocol.dialect,
+            })),
+            secrets,
+          },
+    media:
+      media === undefined
+        ? undefined
+        : {
+            id,
+            baseUrl: media.baseUrl?.(baseUrl) ?? baseUrl,
+            headers: media.headers(apiKey),
+            secrets,
+            adapters: media.adapters,
+            ...(media.ownHosts === undefined ? {} : { ownHosts: media.ownHosts }),
+          },
+  };
+}
+
+/** A built-in provider with what the file adds to it: models, and quirks that have changed at the vendor. */
+function extended(
+  path: string,
+  { keyVariable, baseUrlVariable, protocols }: ProviderDefinition,
+  settings: ProviderData,
+  provider: Provider | undefined,
+): Provider {
+  const { quirks } = settings;
+  if (protocols.length === 0) throw new Error(`${path} has no language models: nothing can be added to it.`);
+  const other = Object.keys(settings).find((name) => name !== "models" && name !== "quirks");
+  if (other !== undefined) {
+    throw new Error(
+      `${path} is built in and takes models and quirks only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
+    );
+  }
+  if (provider === undefined)
+    throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
+  if (quirks === undefined) return provider;
+  if (!provider.protocols.some(isChat)) throw new Error(ofChatOnly(path));
+  return {
+    ...provider,
+    protocols: provider.protocols.map((spoken) => {
+      const { id, baseUrl, headers, dialect } = spoken;
+      return isChat(spoken) ? { id, baseUrl, headers, dialect: withQuirks(dialect, quirks) } : spoken;
+    }),
+  };
+}
+
+interface Known {
+  readonly environment: Environment;
+  readonly definitions: readonly ProviderDefinition[];
+}
+
+function configured(
+  path: string,
+  id: string,
+  settings: ProviderData,
+  { environment, definitions }: Known,
+): Provider {
+  const { api_key_env: keyVariable } = settings;
+  if (settings.base_url === undefined) throw new Error(`${path}.base_url is required.`);
+  if (settings.models === undefined) throw new Error(`${path}.models is required.`);
+  const fromVariable = keyVariable === undefined ? undefined : environment[keyVariable];
+  const apiKey = (settings.api_key ?? fromVariable)?.trim();
+  if (keyVariable !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
+    throw new Error(`${path}.api_key_env names ${keyVariable}, which is not set.`);
+  }
+  const credential = settings.api_key === undefined ? keyVariable : undefined;
+  checkCredential(credential ?? `${path}.api_key`, apiKey ?? "");
+  const addresses = addressesOf(path, settings);
+  const chat = settings.like !== undefined || settings.quirks !== undefined;
+  if (chat && !addresses.some(isChat)) throw new Error(ofChatOnly(path));
+  const base = dialectLike(settings.like, definitions);
+  if (base === undefined) {
+    const names = likenesses(definitions).join(", ");
+    throw new Error(`${path}.like is "${settings.like}", which is none of ${names}.`);
+  }
+  const dialect: Dialect = {
+    ...base,
+    kind: settings.dialect ?? base.kind,
+    unknownFields: settings.unknown_fields ?? base.unknownFields,
+    streamUsageOption: settings.stream_usage_option ?? base.streamUsageOption,
+    padding: settings.padding ?? base.padding,
+  };
+  return {
+    id,
+    protocols: addresses.map((address) => ({
+      id: address.id,
+      baseUrl: address.baseUrl,
+      headers: credentialHeaders(address.id, apiKey),
+      dialect: withQuirks(dialect, settings.quirks ?? {}),
+    })),
+    secrets: apiKey === undefined ? [] : [apiKey],
+  };
+}
+
+function isChat({ id }: { readonly id: ProtocolId }): boolean {
+  return id === "compat_chat_completions";
+}
+
+function ofChatOnly(path: string): string {
+  return `${path}: like and quirks are of chat_completions only.`;
+}
+
+/** The formats that a configured provider speaks, each with its address. */
+function addressesOf(
+  path: string,
+  { protocol, protocols, base_url: said }: ProviderData,
+): readonly { readonly id: ProtocolId; readonly baseUrl: string }[] {
+  if (protocol !== undefined && protocols !== undefined)
+    throw new Error(`${path} has protocol and protocols: write protocols alone.`);
+  const spoken = protocols ?? [protocol ?? "chat_completions"];
+  if (typeof said === "string" && spoken.length > 1)
+    throw new Error(`${path}.base_url must have an address for each of ${spoken.join(", ")}.`);
+  const unused = typeof said === "object" && SPOKEN.find((name) => said[name] && !spoken.includes(name));
+  if (unused) throw new Error(`${path}.base_url.${unused} is of no use: protocols does not name it.`);
+  return spoken.map((name) => {
+    const at = typeof said === "object" ? `${path}.base_url.${name}` : `${path}.base_url`;
+    const baseUrl = typeof said === "object" ? said[name] : said;
+    if (baseUrl === undefined) throw new Error(`${at} is required.`);
+    checkAddress(at, baseUrl);
+    return { id: `compat_${name}`, baseUrl: baseUrl.replace(/\/+$/, "") };
+  });
+}
+
+function modelsOf(path: string, provider: Provider, { models = [] }: ProviderData): Model[] {
+  return models.map(({ id, upstream_id, protocols: named, ...facts }, i) => {
+    if (!MODEL_ID.test(id)) {
+      throw new Error(
+        `${path}.models[${i}].id is ${JSON.stringify(id)}: clients call a model by vendor/name, such as local/llama; the vendor is in lower case. The provider's own name goes into upstream_id.`,
+      );
+    }
+    const only = named?.map((name): ProtocolId => `compat_${name}`);
+    const unspoken = named?.find(
+      (name) => !provider.protocols.some((spoken) => spoken.id === `compat_${name}`),
+    );
+    if (unspoken !== undefined)
+      throw new Error(`${path}.models[${i}].protocols has ${unspoken}, which the provider does not speak.`);
+    try {
+      return buildModel(id, "language", facts, {
+        // In every format that its provider can be asked in, its own or by translation.
+        supportedProtocols: PROTOCOLS.filter((asked) => wayTo(asked, provider.protocols, only) !== undefined),
+        routes: [
+          {
+            provider: provider.id,
+            upstreamId: upstream_id ?? id,
+            ...(only === undefined ? {} : { protocols: only }),
+          },
+        ],
+      });
+    } catch (error) {
+      throw new Error(`${path}.models[${i}]: ${(error as Error).message}.`, { cause: error });
+    }
+  });
+}

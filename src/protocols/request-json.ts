@@ -2,12 +2,12 @@ import { GatewayError, quoted } from "../core/errors.ts";
 import {
   eachMember,
   findDuplicateKey,
-  type JsonScan,
   type Member,
   memberName,
   openScan,
   readMembers,
 } from "../core/json-scan.ts";
+import { countMembers, readShape, type ShapeBounds } from "../core/json-shape.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { WireRequest } from "./protocol.ts";
 
@@ -17,16 +17,18 @@ export interface RequestJson {
   readonly bytes: Uint8Array;
   readonly members: readonly Member[];
   readonly byName: ReadonlyMap<string, Member>;
+  /** A key stands twice in one of its objects, whichever that is. */
+  readonly repeatsKey: boolean;
 }
 
 /**
  * Nesting that any request needs, with room; deeper is an attack on whoever serialises it next. And values in one body:
  * parsing cost grows with these, not with bytes.
  */
-export const BOUNDS = { depth: 64, values: 200_000 };
+export const BOUNDS: ShapeBounds = { depth: 64, values: 200_000 };
 
 /** What a translation makes of so much: arguments that were text become levels, results of tools become objects. */
-const OWN_BOUNDS = { depth: BOUNDS.depth + 16, values: BOUNDS.values * 8 };
+const OWN_BOUNDS: ShapeBounds = { depth: BOUNDS.depth + 16, values: BOUNDS.values * 8 };
 
 /** What is read of a request here. */
 type BodyOfRequest = Pick<WireRequest, "body" | "asked" | "isOwn">;
@@ -34,28 +36,27 @@ type BodyOfRequest = Pick<WireRequest, "body" | "asked" | "isOwn">;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Scans the body once, within limits, and parses it once; tells `asked` of its `model`. Throws a `GatewayError` for
- * what is no JSON object, or has a member twice.
+ * Reads the body's structure once, within limits, and parses it once; tells `asked` of its `model`. Throws a
+ * `GatewayError` for what is no JSON object, or has a member twice.
  */
 export function readRequestJson({ body: bytes, asked, isOwn = false }: BodyOfRequest): RequestJson {
-  const { depth, values } = isOwn ? OWN_BOUNDS : BOUNDS;
-  const scan = openScan(bytes, bytes.length, depth, values);
-  const members = readMembers(scan);
-  if (members === undefined) throw unreadable(scan);
+  const bounds = isOwn ? OWN_BOUNDS : BOUNDS;
+  const shape = readShape(bytes, bounds);
+  const value = shape === undefined ? undefined : parse(bytes);
+  if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes, bounds);
+  const { members } = shape;
   const byName = indexMembers(bytes, members);
-  const value = parse(bytes);
-  if (!isJsonObject(value)) throw invalid("The body must be a JSON object.");
   asked?.(value.model);
-  return { value, bytes, members, byName };
+  return { value, bytes, members, byName, repeatsKey: countMembers(value) < shape.memberCount };
 }
 
 /** The object that is the value of the member `at` under `name`, as a body of its own. */
-export function bodyWithin({ value, bytes }: RequestJson, name: string, at: Member): RequestJson {
+export function bodyWithin({ value, bytes, repeatsKey }: RequestJson, name: string, at: Member): RequestJson {
   const own = bytes.subarray(at.valueStart, at.valueEnd);
   const members = readMembers(openScan(own, own.length));
   const inner = value[name];
   if (members === undefined || !isJsonObject(inner)) throw new Error("The member is no object.");
-  return { value: inner, bytes: own, members, byName: indexMembers(own, members) };
+  return { value: inner, bytes: own, members, byName: indexMembers(own, members), repeatsKey };
 }
 
 /** A 400 that names a field. */
@@ -94,7 +95,7 @@ export function membersAt(
 /** Refuses a key that stands twice in an object of the member `name`, looking `levels` deep: the input is charged by what is read there. */
 export function refuseTwiceWithin(json: RequestJson, name: string, levels: number): void {
   const at = json.byName.get(name);
-  if (at === undefined) return;
+  if (at === undefined || !json.repeatsKey) return;
   const twice = findDuplicateKey(openScan(json.bytes, at.valueEnd), at.valueStart, levels);
   if (twice === undefined) return;
   throw invalid(`${quoted(twice)} stands twice in one object of ${name}: send it once.`, name);
@@ -113,17 +114,19 @@ export function spanLength({ byName }: RequestJson, name: string): number {
   return member === undefined ? 0 : member.valueEnd - member.valueStart;
 }
 
+/** The value of the text; `undefined` where it is none. */
 function parse(bytes: Uint8Array): unknown {
-  let text: string;
   try {
-    text = decoder.decode(bytes);
+    return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw invalid("The body is not valid UTF-8.");
+    return undefined;
   }
-  return JSON.parse(text);
 }
 
-function unreadable(scan: JsonScan): GatewayError {
+/** Why a body cannot be read, by the scanner that validates. */
+function unreadable(bytes: Uint8Array, { depth, values }: ShapeBounds): GatewayError {
+  const scan = openScan(bytes, bytes.length, depth, values);
+  if (readMembers(scan) !== undefined) return invalid("The body is not valid UTF-8.");
   switch (scan.failure) {
     case "depth":
       return invalid(`The body nests deeper than ${BOUNDS.depth} levels.`);

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { jsonText } from "../../test/core/json-text.ts";
+import { openScan, readMembers } from "./json-scan.ts";
+import { countMembers, readShape } from "./json-shape.ts";
+
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
+};
+const ROOMY = { depth: 64, values: 10_000 };
+const encoder = new TextEncoder();
+const shapeOf = (text: string, bounds = ROOMY) => readShape(encoder.encode(text), bounds);
+
+/** Strings in which quotes and backslashes stand near the end and far from it, or in a row. */
+const hardString = fc
+  .array(fc.constantFrom("\\", '"', "\\\\", "{", "}", "[", ":", ",", "é", "a".repeat(11), "b".repeat(40)))
+  .map((pieces) => pieces.join(""));
+
+describe("the shape of a text is that which the validating scanner finds", () => {
+  test("members of the whole object, in any spelling", () => {
+    fc.assert(
+      fc.property(fc.array(jsonText, { maxLength: 4 }), (texts) => {
+        const text = ` {${texts.map((value, i) => ` "k${i}" : ${value}`).join(",")}\n} `;
+        expect(shapeOf(text)?.members as unknown).toEqual(readMembers(openScan(encoder.encode(text))));
+      }),
+      RUNS,
+    );
+  });
+
+  test("members of all objects, as many as the parsed value has where no key stands twice", () => {
+    fc.assert(
+      fc.property(jsonText, (text) => {
+        const whole = `{"a":${text}}`;
+        expect(shapeOf(whole)?.memberCount).toBe(countMembers(JSON.parse(whole)));
+      }),
+      RUNS,
+    );
+  });
+
+  test("strings with escapes at any place", () => {
+    fc.assert(
+      fc.property(fc.array(hardString, { maxLength: 5 }), (strings) => {
+        const text = JSON.stringify(Object.fromEntries(strings.map((value, i) => [`${value}${i}`, value])));
+        expect(shapeOf(text)?.members as unknown).toEqual(readMembers(openScan(encoder.encode(text))));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe("a key that stands twice makes fewer members than the text has", () => {
+  for (const text of [
+    '{"a":1,"a":2}',
+    '{"a":1,"\\u0061":2}',
+    '{"x":[{"a":{"b":0,"b":1}}]}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"1":0,"1":0}',
+  ])
+    test(text, () => expect(countMembers(JSON.parse(text))).toBe((shapeOf(text)?.memberCount ?? 0) - 1));
+
+  for (const text of ['{"__proto__":{"a":1}}', '{"toString":1,"constructor":{}}', '{"":1," ":2}', "{}"])
+    test(`and not in ${text}`, () =>
+      expect(countMembers(JSON.parse(text))).toBe(shapeOf(text)?.memberCount as number));
+});
+
+describe("bounds", () => {
+  test("are kept and broken where the validating scanner says so", () => {
+    fc.assert(
+      fc.property(jsonText, fc.nat(5), fc.nat(12), (text, depth, values) => {
+        const whole = encoder.encode(`{"a":${text}}`);
+        const isWithin = readMembers(openScan(whole, whole.length, depth, values)) !== undefined;
+        expect(readShape(whole, { depth, values }) !== undefined).toBe(isWithin);
+      }),
+      RUNS,
+    );
+  });
+
+  test("end the reading of a million levels and of a million values", () => {
+    expect(shapeOf("[".repeat(1_000_000))).toBeUndefined();
+    expect(shapeOf(`{"a":[${"1,".repeat(1_000_000)}1]}`)).toBeUndefined();
+  });
+});
+
+test("text that is no JSON is read to its end, whatever comes of it", () => {
+  for (const text of ["", "}", "]]", ":", ",", '{"a', '{"a\\', '"', "{:,}", '{"a":}', "\\", "{,:"])
+    expect(() => shapeOf(text)).not.toThrow();
+});
+
+test("the time for a string grows with its length, however many quotes and backslashes are in it", () => {
+  const text = JSON.stringify({ a: `${"\\".repeat(200_000)}"`.repeat(3) + '"'.repeat(300_000) });
+  expect(shapeOf(text)?.memberCount).toBe(1);
+});

@@ -26,6 +26,25 @@ describe("text by script", () => {
   }
 });
 
+test("a text has the size of its characters, wherever they stand in it and however long it is", () => {
+  const cases = ["é", "\u2e7f", "\u2e80", "日", "\ud83d", "\udc00", "\uffff", "😀", "é日a😀"];
+  for (const beyond of cases) {
+    for (const before of [0, 1, 2, 3, 4, 5, 8_190, 8_191, 8_192, 20_000]) {
+      for (const after of [0, 1, 2, 3, 40_000]) {
+        const units = Array.from({ length: beyond.length }, (_, i) => beyond.charCodeAt(i));
+        const ideographic = units.filter((unit) => unit >= 0x2e80).length;
+        const alphabetic = units.filter((unit) => unit >= 0x80).length - ideographic;
+        const ascii = before + after + beyond.length - alphabetic - ideographic;
+        expect(sizeOf(`${"a".repeat(before)}${beyond}${"b".repeat(after)}`)).toEqual({
+          ascii,
+          alphabetic,
+          ideographic,
+        });
+      }
+    }
+  }
+});
+
 test("each script has its rates", () => {
   const of = (text: string) => Object.values(estimateTokens(sizeOf(text)));
   expect(of("a".repeat(400))).toEqual([100, 200]);

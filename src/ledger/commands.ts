@@ -1,6 +1,7 @@
 import type { MicroCredits } from "../core/credits.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { UsageFlag } from "../core/usage.ts";
+import type { AuditMark } from "./rows.ts";
 import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 import type { TaskAnswers, TaskCommand } from "./task-commands.ts";
 
@@ -150,16 +151,6 @@ export interface ForgetTasks {
 export interface MarkAudited {
   readonly kind: "mark_audited";
   readonly marks: readonly AuditMark[];
-}
-
-/** An account or a key whose entries and requests up to here were found right. */
-export interface AuditMark {
-  readonly subject: string;
-  readonly ledgerSeq: bigint;
-  /** The account's balance, or what the key had spent. */
-  readonly amount: MicroCredits;
-  readonly requestSeq: bigint;
-  readonly checkedAtMs: number;
 }
 
 /** Changes nothing that matters; its answer shows that the store takes what is written. */

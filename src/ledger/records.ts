@@ -2,6 +2,7 @@ import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
+import { AUDIT_MARKS, columnList, jsonList, toJson, typedList } from "./rows.ts";
 import type {
   AnswerTo,
   ChangeKey,
@@ -177,16 +178,12 @@ function changedLimits({ requestsPerMinute, tokensPerMinute, concurrency }: Part
  * audits at the same time the later may be about the earlier snapshot, and knows nothing of the keys that were used since.
  */
 function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown> {
-  const rows = JSON.stringify(marks, (_, value: unknown) =>
-    typeof value === "bigint" ? String(value) : value,
-  );
+  const rows = toJson(marks);
   const fromRows =
     engine === "postgres"
-      ? sql`select * from json_to_recordset(${rows}::json) as t(subject text, "ledgerSeq" bigint, amount bigint,
-          "requestSeq" bigint, "checkedAtMs" bigint) order by subject`
-      : sql`select value ->> 'subject', cast(value ->> 'ledgerSeq' as integer), cast(value ->> 'amount' as integer),
-          cast(value ->> 'requestSeq' as integer), value ->> 'checkedAtMs' from json_each(${rows}) where true`;
-  return sql`insert into audit_marks (subject_id, ledger_seq, amount, request_seq, checked_at_ms) ${fromRows}
+      ? sql`select * from json_to_recordset(${rows}::json) as t(${sql.raw(typedList(AUDIT_MARKS))}) order by subject`
+      : sql`select ${sql.raw(jsonList(AUDIT_MARKS))} from json_each(${rows}) where true`;
+  return sql`insert into audit_marks (${sql.raw(columnList(AUDIT_MARKS))}) ${fromRows}
     on conflict (subject_id) do update set ledger_seq = excluded.ledger_seq, amount = excluded.amount,
       request_seq = excluded.request_seq, checked_at_ms = excluded.checked_at_ms
     where excluded.ledger_seq >= audit_marks.ledger_seq and excluded.request_seq >= audit_marks.request_seq`;

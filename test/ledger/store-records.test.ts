@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { describeOnEngines } from "../gateway/engines.ts";
 import { useBooks } from "./books.ts";
-import type { AuditMark } from "../../src/ledger/commands.ts";
+import type { AuditMark } from "../../src/ledger/rows.ts";
 
 describeOnEngines("a fact", (engine) => {
   const books = useBooks(engine);

@@ -1,5 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { describeOnEngines } from "../gateway/engines.ts";
+import {
+  ACCOUNTS,
+  AUDIT_MARKS,
+  ENTRIES,
+  HOLDS,
+  KEYS,
+  PRICE_VERSIONS,
+  REQUESTS,
+  type Rows,
+  TASKS,
+} from "../../src/ledger/rows.ts";
 import { useBooks } from "./books.ts";
 
 describeOnEngines("the store refuses, whoever asks,", (engine) => {
@@ -114,4 +125,34 @@ describeOnEngines("the store refuses, whoever asks,", (engine) => {
       });
     }
   });
+});
+
+describeOnEngines("the ledger describes its rows", (engine) => {
+  const books = useBooks(engine);
+
+  /** The columns of the real table by name, each as text or a whole number. */
+  const columnsOf = async (table: string): Promise<ReadonlyMap<string, string>> => {
+    const tables = await books.store.database.introspection.getTables();
+    const columns = tables.find(({ name }) => name === table)?.columns ?? [];
+    return new Map(
+      columns.map(({ name, dataType }) => [name, /int/i.test(dataType) ? "whole" : dataType.toLowerCase()]),
+    );
+  };
+  const described = ({ columns }: Rows): ReadonlyMap<string, string> =>
+    new Map(Object.values(columns).map(({ name, kind }) => [name, kind === "text" ? "text" : "whole"]));
+
+  for (const rows of [ACCOUNTS, KEYS, PRICE_VERSIONS, HOLDS, ENTRIES, REQUESTS, TASKS, AUDIT_MARKS]) {
+    test(`as the table ${rows.table} is`, async () => {
+      const real = await columnsOf(rows.table);
+      for (const [name, type] of described(rows)) expect([name, real.get(name)]).toEqual([name, type]);
+    });
+  }
+
+  // Of accounts and keys it changes amounts alone.
+  for (const rows of [PRICE_VERSIONS, HOLDS, ENTRIES, REQUESTS, TASKS, AUDIT_MARKS]) {
+    test(`with every column of ${rows.table} that it fills`, async () => {
+      const names = new Set((await columnsOf(rows.table)).keys());
+      expect(new Set([...described(rows).keys(), "seq"])).toEqual(names.add("seq"));
+    });
+  }
 });

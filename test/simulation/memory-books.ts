@@ -1,8 +1,9 @@
 import { decide } from "../../src/ledger/decide/books.ts";
-import type { Changes, NewEntry } from "../../src/ledger/decide/changes.ts";
-import { type BooksState, noState, referencesOf, type TaskRow } from "../../src/ledger/decide/state.ts";
+import type { Changes } from "../../src/ledger/decide/changes.ts";
+import { type BooksState, noState, referencesOf } from "../../src/ledger/decide/state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../../src/ledger/commands.ts";
 import { recordAnswer } from "../../src/ledger/records.ts";
+import type { EntryRow, TaskRow } from "../../src/ledger/rows.ts";
 import { type BooksText, taskLine } from "./check-books.ts";
 
 /** Books that `decide` keeps in maps: all that a store does, without a store. */
@@ -15,7 +16,7 @@ export interface MemoryBooks {
 /** Empty books. */
 export function createMemoryBooks(): MemoryBooks {
   const rows = noState();
-  const ledger: NewEntry[] = [];
+  const ledger: EntryRow[] = [];
   return {
     apply(commands) {
       const outcomes = new Map<number, Outcome>();
@@ -59,24 +60,25 @@ function writeDown({ accounts, keys, tasks }: BooksState, command: RecordCommand
     for (const { id, endedAtMs, filesUntilMs } of tasks.values())
       if (endedAtMs !== null && endedAtMs < command.beforeMs && filesUntilMs === null) tasks.delete(id);
   if (command.kind === "create_account" && !accounts.has(command.account))
-    accounts.set(command.account, { id: command.account, active: true, balance: 0n, held: 0n });
+    accounts.set(command.account, { id: command.account, status: "active", balance: 0n, held: 0n });
   if (command.kind === "issue_key") {
     if (!accounts.has(command.account)) return recordAnswer(command, []);
     if (!keys.has(command.key)) {
       const { key: id, account, budget, expiresAtMs } = command;
-      keys.set(id, { id, account, budget, expiresAtMs, revoked: false, spent: 0n, held: 0n });
+      keys.set(id, { id, account, budget, expiresAtMs, revokedAtMs: null, spent: 0n, held: 0n });
     }
   }
   if (command.kind === "change_key" || command.kind === "revoke_key") {
     const key = keys.get(command.key);
-    if (key === undefined || (command.kind === "change_key" && key.revoked)) return recordAnswer(command, []);
-    if (command.kind === "revoke_key") keys.set(key.id, { ...key, revoked: true });
+    if (key === undefined || (command.kind === "change_key" && key.revokedAtMs !== null))
+      return recordAnswer(command, []);
+    if (command.kind === "revoke_key") keys.set(key.id, { ...key, revokedAtMs: command.nowMs });
     else keys.set(key.id, { ...key, budget: command.budget === undefined ? key.budget : command.budget });
   }
   return recordAnswer(command, found);
 }
 
-function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
+function save(rows: BooksState, ledger: EntryRow[], changes: Changes): void {
   for (const { id, balance, held } of changes.accounts.values()) {
     const row = rows.accounts.get(id)!;
     rows.accounts.set(id, { ...row, balance: row.balance + balance, held: row.held + held });
@@ -85,39 +87,37 @@ function save(rows: BooksState, ledger: NewEntry[], changes: Changes): void {
     const row = rows.keys.get(id)!;
     rows.keys.set(id, { ...row, spent: row.spent + spent, held: row.held + held });
   }
-  for (const { ending, ...made } of changes.newHolds.values()) {
+  for (const made of changes.newHolds.values()) {
     if (rows.holds.has(made.id)) throw new Error(`The hold ${made.id} is made twice.`);
-    const open = { ...made, state: "held", settled: null, endReason: null } as const;
-    rows.holds.set(made.id, ending === null ? open : { ...open, ...ending });
+    rows.holds.set(made.id, made);
   }
-  for (const { endedAtMs: _, ...ending } of changes.endedHolds.values()) {
-    const row = rows.holds.get(ending.id);
-    if (row?.state !== "held") throw new Error(`The hold ${ending.id} is ended twice.`);
-    rows.holds.set(ending.id, { ...row, ...ending });
+  for (const ended of changes.endedHolds.values()) {
+    if (rows.holds.get(ended.id)?.state !== "held") throw new Error(`The hold ${ended.id} is ended twice.`);
+    rows.holds.set(ended.id, ended);
   }
   for (const entry of changes.entries) {
     if (rows.entries.has(entry.cause)) throw new Error(`The entry ${entry.cause} is written twice.`);
     rows.entries.set(entry.cause, entry);
     ledger.push(entry);
   }
-  for (const { row } of changes.newTasks.values()) {
+  for (const row of changes.newTasks.values()) {
     if (rows.tasks.has(row.id)) throw new Error(`The task ${row.id} is made twice.`);
     rows.tasks.set(row.id, row);
   }
-  for (const { before, row } of changes.changedTasks.values()) {
+  for (const { was, atEpoch, ...row } of changes.changedTasks.values()) {
     const found = rows.tasks.get(row.id);
-    if (found?.state !== before.state || found.epoch !== before.epoch)
+    if (found?.state !== was || found.epoch !== atEpoch)
       throw new Error(`The task ${row.id} is not as it was.`);
     rows.tasks.set(row.id, row);
   }
 }
 
-function textOf({ accounts, keys, holds, tasks }: BooksState, ledger: readonly NewEntry[]): BooksText {
+function textOf({ accounts, keys, holds, tasks }: BooksState, ledger: readonly EntryRow[]): BooksText {
   const lines: string[] = [];
   for (const { id, balance, held } of accounts.values()) lines.push(`account ${id} ${balance} held ${held}`);
-  for (const { id, account, spent, held, budget, revoked } of keys.values())
+  for (const { id, account, spent, held, budget, revokedAtMs } of keys.values())
     lines.push(
-      `key ${id} of ${account} spent ${spent} held ${held} of ${budget ?? "any"}${revoked ? " revoked" : ""}`,
+      `key ${id} of ${account} spent ${spent} held ${held} of ${budget ?? "any"}${revokedAtMs === null ? "" : " revoked"}`,
     );
   const lost = new Map<string, bigint>();
   for (const entry of ledger) {

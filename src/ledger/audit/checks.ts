@@ -3,7 +3,8 @@ import type { Engine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
 import type { AuditRequest } from "./request.ts";
 import { taskFaults } from "./tasks.ts";
-import { ABANDONED, type AuditMark } from "../commands.ts";
+import { ABANDONED } from "../commands.ts";
+import type { AuditMark } from "../rows.ts";
 
 /** An invariant of the books, and whether it holds. */
 export interface Check {
@@ -265,7 +266,7 @@ async function totalFault(
   const { rows } = await sql<{ balance: bigint; marked: bigint }>`
     select cast(coalesce(sum(a.balance), 0) as bigint) as balance, cast(coalesce(sum(m.amount), 0) as bigint) as marked
     from accounts a left join ${marks} m on m.subject_id = a.id`.execute(tx);
-  const { balance = 0n, marked = 0n } = rows[0] ?? {};
+  const { balance, marked } = rows[0] as (typeof rows)[number];
   const moved = marked + sum(accounts, (row) => row.moved);
   return balance === moved ? [] : [`${balance} micro-credits of balances, ${moved} of entries`];
 }

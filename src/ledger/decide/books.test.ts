@@ -3,49 +3,46 @@ import { commandsFor } from "../../../test/ledger/books.ts";
 import { RESULT, taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
 import { decide } from "./books.ts";
-import {
-  type AccountState,
-  type BooksState,
-  type HoldState,
-  type KeyState,
-  noState,
-  referencesOf,
-} from "./state.ts";
+import { type BooksState, noState, referencesOf } from "./state.ts";
 import type { MoneyCommand } from "../commands.ts";
+import type { AccountRow, HoldRow, KeyRow } from "../rows.ts";
 
 const { grant, hold, settle, voided } = commandsFor((name) => name);
 const { submit, claim, attempt, renew, finish, fail, cancel, forgetFiles } = taskCommandsFor((name) => name);
 
 /** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
 function state(more: {
-  readonly account?: Partial<AccountState>;
-  readonly key?: Partial<KeyState>;
-  readonly hold?: Partial<HoldState>;
+  readonly account?: Partial<AccountRow>;
+  readonly key?: Partial<KeyRow>;
+  readonly hold?: Partial<HoldRow>;
   readonly entries?: BooksState["entries"];
 }): BooksState {
-  const account = { id: "a", active: true, balance: 100n, held: 60n, ...more.account };
+  const account: AccountRow = { id: "a", status: "active", balance: 100n, held: 60n, ...more.account };
   const key = {
     id: "k",
     account: "a",
-    revoked: false,
+    revokedAtMs: null,
     expiresAtMs: null,
     budget: null,
     spent: 0n,
     held: 60n,
   };
-  const made = {
+  const made: HoldRow = {
     id: "h",
     account: "a",
     key: "k",
     requestId: "r",
+    boot: "b1",
     model: "m",
     priceVersion: "v",
     amount: 60n,
     expectedCost: 20n,
-    state: "held" as const,
+    state: "held",
     settled: null,
     endReason: null,
     createdAtMs: 1,
+    expiresAtMs: 2,
+    endedAtMs: null,
     task: null,
   };
   return {
@@ -104,7 +101,7 @@ describe("what a batch changes", () => {
     expect([...changes.accounts.values()]).toEqual([{ id: "a", balance: -18n, held: -50n }]);
     expect([...changes.keys.values()]).toEqual([{ id: "k", spent: 25n, held: -50n }]);
     expect([...changes.newHolds.keys()]).toEqual(["h2", "h3"]);
-    expect(changes.newHolds.get("h3")?.ending).toMatchObject({ state: "voided", settled: null });
+    expect(changes.newHolds.get("h3")).toMatchObject({ state: "voided", settled: null });
     expect([...changes.endedHolds.keys()]).toEqual(["h"]);
     expect(changes.entries.map(({ cause, balanceAfter }) => [cause, balanceAfter])).toEqual([
       ["g:grant", 107n],
@@ -124,9 +121,14 @@ describe("what a batch changes", () => {
     expect(outcomes).toEqual([{ answer: { ok: true, charged: 5n } }, { answer: { ok: true } }]);
     expect([...changes.changedTasks.values()]).toMatchObject([
       {
-        before: { state: "running", epoch: 1 },
-        row: { state: "completed", charge: 5n, filesUntilMs: null },
-        ending: { result: RESULT, errorType: null, errorMessage: null },
+        was: "running",
+        atEpoch: 1,
+        state: "completed",
+        charge: 5n,
+        filesUntilMs: null,
+        result: RESULT,
+        errorType: null,
+        errorMessage: null,
       },
     ]);
   });

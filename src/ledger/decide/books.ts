@@ -1,7 +1,8 @@
 import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
-import { apply, type Changes, type Decided, type NewEntry, noChanges } from "./changes.ts";
+import { apply, type Changes, type Decided, noChanges } from "./changes.ts";
 import { type BooksState, grantCause } from "./state.ts";
 import type { Grant, MoneyCommand, Outcome } from "../commands.ts";
+import type { EntryRow } from "../rows.ts";
 import { hold, settle, voidHold } from "./holds.ts";
 import { decideTask } from "./tasks.ts";
 
@@ -59,7 +60,7 @@ function grant(state: BooksState, command: Grant): Decided<Grant> {
   const balance = account.balance + command.amount;
   if (balance < account.held) return { answer: { ok: false, reason: "below_held" } };
   if (balance > MAX_MICRO_CREDITS) return { answer: { ok: false, reason: "too_large" } };
-  const entry: NewEntry = {
+  const entry: EntryRow = {
     cause,
     account: account.id,
     key: null,

@@ -1,21 +1,25 @@
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/credits.ts";
-import { isEnded, type TaskErrorType, type TaskKind, type TaskState } from "../../core/task.ts";
+import { isEnded, type TaskState } from "../../core/task.ts";
 import type { AnswerTo, MoneyCommand } from "../commands.ts";
-import type { AccountState, BooksState, KeyState, TaskRow } from "./state.ts";
+import type { AccountRow, EntryRow, HoldRow, KeyRow, PriceVersionRow, RequestRow, TaskRow } from "../rows.ts";
+import type { BooksState } from "./state.ts";
 
-/** What a batch changes, ready to be written as a whole. */
+/** What a batch changes, ready to be written as a whole. Rows stand here as they are at its end. */
 export interface Changes {
-  readonly prices: Map<string, NewPrices>;
+  readonly prices: Map<string, PriceVersionRow>;
   readonly accounts: Map<string, AccountChange>;
   readonly keys: Map<string, KeyChange>;
-  /** Holds that the batch makes; one that it ends as well stands here as it ended. */
-  readonly newHolds: Map<string, NewHold>;
-  readonly endedHolds: Map<string, HoldEnding>;
-  readonly entries: NewEntry[];
-  readonly requests: NewRequest[];
-  /** Tasks that the batch makes, as they stand at its end. */
-  readonly newTasks: Map<string, NewTask>;
+  /** Holds that the batch makes, those among them that it ends as well. */
+  readonly newHolds: Map<string, HoldRow>;
+  readonly endedHolds: Map<string, HoldRow>;
+  readonly entries: EntryRow[];
+  readonly requests: RequestRow[];
+  readonly newTasks: Map<string, TaskRow>;
   readonly changedTasks: Map<string, ChangedTask>;
+  /** The sealed requests of new tasks, by task; kept until the task ends. */
+  readonly payloads: Map<string, string>;
+  /** Tasks whose payload is deleted. */
+  readonly endedTasks: Set<string>;
 }
 
 /** By how much an account changes. */
@@ -32,101 +36,10 @@ export interface KeyChange {
   readonly held: MicroCredits;
 }
 
-export interface NewPrices {
-  readonly version: string;
-  readonly model: string;
-  readonly rules: string;
-  readonly createdAtMs: number;
-}
-
-export interface HoldEnding {
-  readonly id: string;
-  readonly state: "settled" | "voided";
-  readonly settled: MicroCredits | null;
-  readonly endReason: string;
-  readonly endedAtMs: number;
-}
-
-export interface NewHold {
-  readonly id: string;
-  readonly account: string;
-  readonly key: string;
-  readonly requestId: string;
-  readonly boot: string;
-  readonly model: string;
-  readonly amount: MicroCredits;
-  readonly expectedCost: MicroCredits;
-  readonly priceVersion: string;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-  readonly task: string | null;
-  readonly ending: HoldEnding | null;
-}
-
-export interface NewTask {
-  readonly row: TaskRow;
-  readonly kind: TaskKind;
-  readonly requestId: string;
-  readonly model: string;
-  readonly terms: string;
-  /** JSON array of sentences. */
-  readonly warnings: string;
-  readonly timeoutSec: number;
-  readonly createdAtMs: number;
-  readonly readyAtMs: number;
-  /** The process whose request waits for its end. */
-  readonly awaitedBy: string | null;
-  /** Absent once it has ended: nothing is kept of what it was asked. */
-  readonly payload?: string;
-  readonly ending: TaskEnding | null;
-}
-
-/** A task that stood before. */
-export interface ChangedTask {
-  /** As it was read: it is changed only while it is still so. */
-  readonly before: { readonly state: TaskState; readonly epoch: number };
-  readonly row: TaskRow;
-  readonly ending: TaskEnding | undefined;
-}
-
-/** What is said of a task once it has ended. */
-export interface TaskEnding {
-  readonly result: string | null;
-  readonly errorType: TaskErrorType | null;
-  readonly errorMessage: string | null;
-}
-
-export interface NewEntry {
-  readonly cause: string;
-  readonly account: string;
-  readonly key: string | null;
-  readonly counter: "funding" | "revenue" | "operator_loss";
-  readonly amount: MicroCredits;
-  readonly balanceAfter: MicroCredits;
-  readonly kind: "grant" | "settle" | "loss";
-  readonly requestId: string;
-  readonly reason: string;
-  readonly createdAtMs: number;
-}
-
-export interface NewRequest {
-  readonly id: string;
-  readonly account: string;
-  readonly key: string;
-  readonly hold: string;
-  readonly model: string;
-  readonly provider: string | null;
-  readonly outcome: string;
-  readonly charge: MicroCredits;
-  readonly priceVersion: string;
-  readonly usage: string | null;
-  readonly flags: string | null;
-  readonly attempts: string;
-  readonly admittedAtMs: number;
-  readonly heldAtMs: number;
-  readonly firstByteAtMs: number | null;
-  readonly endedAtMs: number;
-  readonly settledAtMs: number;
+/** A task that stood before: it is changed only while it is as it was read. */
+export interface ChangedTask extends TaskRow {
+  readonly was: TaskState;
+  readonly atEpoch: number;
 }
 
 /** Nothing to write yet. */
@@ -141,13 +54,15 @@ export function noChanges(): Changes {
     requests: [],
     newTasks: new Map(),
     changedTasks: new Map(),
+    payloads: new Map(),
+    endedTasks: new Set(),
   };
 }
 
 /** Whether there is anything to write. */
-export function hasChanges({ accounts, newTasks, changedTasks }: Changes): boolean {
-  // Whatever moves credit changes an account, be it by nothing.
-  return accounts.size > 0 || newTasks.size > 0 || changedTasks.size > 0;
+export function hasChanges({ accounts, changedTasks }: Changes): boolean {
+  // Whatever moves credit or makes a task changes an account, be it by nothing.
+  return accounts.size > 0 || changedTasks.size > 0;
 }
 
 /** What a command comes to. */
@@ -157,18 +72,17 @@ export interface Decided<C extends MoneyCommand> {
   readonly effect?: Effect;
 }
 
-/** What one command does, all of it or nothing. */
+/** What one command does, all of it or nothing. A hold and a task stand here as they are after it. */
 export interface Effect {
   readonly account?: AccountChange;
   readonly key?: KeyChange;
-  readonly prices?: NewPrices;
-  readonly newHold?: NewHold;
-  readonly ending?: HoldEnding;
-  readonly entries?: readonly NewEntry[];
-  readonly request?: NewRequest;
-  readonly newTask?: NewTask;
-  /** A task as it stands after the command, and what is said of it where the command ends it. */
-  readonly task?: { readonly row: TaskRow; readonly ending?: TaskEnding };
+  readonly prices?: PriceVersionRow;
+  readonly hold?: HoldRow;
+  readonly entries?: readonly EntryRow[];
+  readonly request?: RequestRow;
+  readonly task?: TaskRow;
+  /** The sealed request of a task that the command makes. */
+  readonly payload?: string;
 }
 
 /** Takes an effect into the state, for the commands after it, and into what is to be written. Throws before it changes anything. */
@@ -184,21 +98,18 @@ export function apply(state: BooksState, changes: Changes, effect: Effect): void
     addKey(changes, effect.key);
   }
   if (effect.prices !== undefined) changes.prices.set(effect.prices.version, effect.prices);
-  if (effect.newHold !== undefined) makeHold(state, changes, effect.newHold);
-  if (effect.ending !== undefined) endHold(state, changes, effect.ending);
+  if (effect.hold !== undefined) putHold(state, changes, effect.hold);
   for (const entry of effect.entries ?? []) {
     state.entries.set(entry.cause, entry);
     changes.entries.push(entry);
   }
   if (effect.request !== undefined) changes.requests.push(effect.request);
-  if (effect.newTask !== undefined) {
-    count(state, undefined, effect.newTask.row);
-    changes.newTasks.set(effect.newTask.row.id, effect.newTask);
-  }
-  if (effect.task !== undefined) changeTask(state, changes, effect.task);
+  if (effect.task !== undefined) putTask(state, changes, effect.task);
+  if (effect.task !== undefined && effect.payload !== undefined)
+    changes.payloads.set(effect.task.id, effect.payload);
 }
 
-function moved(state: BooksState, { id, balance, held }: AccountChange): AccountState {
+function moved(state: BooksState, { id, balance, held }: AccountChange): AccountRow {
   const before = state.accounts.get(id);
   if (before === undefined) throw new Error(`The account ${id} is not there.`);
   const after = { ...before, balance: before.balance + balance, held: before.held + held };
@@ -207,7 +118,7 @@ function moved(state: BooksState, { id, balance, held }: AccountChange): Account
   return after;
 }
 
-function spent(state: BooksState, change: KeyChange): KeyState {
+function spent(state: BooksState, change: KeyChange): KeyRow {
   const before = state.keys.get(change.id);
   if (before === undefined) throw new Error(`The key ${change.id} is not there.`);
   const after = { ...before, spent: before.spent + change.spent, held: before.held + change.held };
@@ -229,36 +140,23 @@ function addKey({ keys }: Changes, change: KeyChange): void {
   keys.set(change.id, { id: change.id, spent: sum.spent + change.spent, held: sum.held + change.held });
 }
 
-function makeHold(state: BooksState, changes: Changes, made: NewHold): void {
-  state.holds.set(made.id, { ...made, state: "held", settled: null, endReason: null });
-  changes.newHolds.set(made.id, made);
+function putHold({ holds }: BooksState, { newHolds, endedHolds }: Changes, hold: HoldRow): void {
+  const isNew = !holds.has(hold.id) || newHolds.has(hold.id);
+  (isNew ? newHolds : endedHolds).set(hold.id, hold);
+  holds.set(hold.id, hold);
 }
 
-function endHold(state: BooksState, changes: Changes, ending: HoldEnding): void {
-  const before = state.holds.get(ending.id);
-  if (before !== undefined) state.holds.set(ending.id, { ...before, ...ending });
-  const made = changes.newHolds.get(ending.id);
-  if (made === undefined) changes.endedHolds.set(ending.id, ending);
-  else changes.newHolds.set(ending.id, { ...made, ending });
-}
-
-function changeTask(state: BooksState, changes: Changes, { row, ending }: NonNullable<Effect["task"]>): void {
-  const read = state.tasks.get(row.id);
-  if (read === undefined) throw new Error(`The task ${row.id} is not there.`);
-  count(state, read, row);
-  const made = changes.newTasks.get(row.id);
-  if (made !== undefined) {
-    const { payload, ...rest } = made;
-    const kept = isEnded(row.state) || payload === undefined ? {} : { payload };
-    changes.newTasks.set(row.id, { ...rest, ...kept, row, ending: ending ?? made.ending });
-    return;
+function putTask(state: BooksState, changes: Changes, task: TaskRow): void {
+  const { newTasks, changedTasks, payloads, endedTasks } = changes;
+  const before = state.tasks.get(task.id);
+  count(state, before, task);
+  if (before === undefined || newTasks.has(task.id)) newTasks.set(task.id, task);
+  else {
+    const { was, atEpoch } = changedTasks.get(task.id) ?? { was: before.state, atEpoch: before.epoch };
+    changedTasks.set(task.id, { ...task, was, atEpoch });
+    if (isEnded(task.state)) endedTasks.add(task.id);
   }
-  const changed = changes.changedTasks.get(row.id);
-  changes.changedTasks.set(row.id, {
-    before: changed?.before ?? { state: read.state, epoch: read.epoch },
-    row,
-    ending: ending ?? changed?.ending,
-  });
+  if (isEnded(task.state)) payloads.delete(task.id);
 }
 
 /** Puts a task into the state, and into the counts of those that wait and run, as far as anybody asks for them. */

@@ -1,6 +1,7 @@
 import type { MicroCredits } from "../../core/credits.ts";
-import type { Decided, Effect, HoldEnding, NewEntry, NewRequest } from "./changes.ts";
-import { type AccountState, type BooksState, type HoldState, type KeyState, lateCause } from "./state.ts";
+import type { AccountRow, EntryRow, HoldRow, KeyRow, RequestRow } from "../rows.ts";
+import type { Decided, Effect } from "./changes.ts";
+import { type BooksState, lateCause } from "./state.ts";
 import {
   ABANDONED,
   type HoldCredit,
@@ -21,8 +22,8 @@ type Use = End & Pick<Settle, "used" | "usage" | "flags">;
 
 /** Who is to pay, and by which key. */
 interface Payer {
-  readonly account: AccountState;
-  readonly key: KeyState;
+  readonly account: AccountRow;
+  readonly key: KeyRow;
 }
 
 /** Sets credit aside for a request. */
@@ -63,7 +64,7 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
       rules: wanted.priceRules,
       createdAtMs: wanted.nowMs,
     },
-    newHold: {
+    hold: {
       id: wanted.hold,
       account: account.id,
       key: key.id,
@@ -76,7 +77,10 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
       createdAtMs: wanted.nowMs,
       expiresAtMs: wanted.expiresAtMs,
       task,
-      ending: null,
+      state: "held",
+      settled: null,
+      endReason: null,
+      endedAtMs: null,
     },
   };
   return { amount, effect };
@@ -84,16 +88,16 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
 
 /** What the account has free, and what the key's budget leaves: as much, where the key has none. */
 function roomIn(
-  account: AccountState,
-  key: KeyState,
+  account: AccountRow,
+  key: KeyRow,
 ): { readonly free: MicroCredits; readonly room: MicroCredits } {
   const free = account.balance - account.held;
   return { free, room: key.budget === null ? free : key.budget - key.spent - key.held };
 }
 
-function isLive(account: AccountState, key: KeyState, nowMs: number): boolean {
+function isLive(account: AccountRow, key: KeyRow, nowMs: number): boolean {
   const expired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
-  return account.active && key.account === account.id && !key.revoked && !expired;
+  return account.status === "active" && key.account === account.id && key.revokedAtMs === null && !expired;
 }
 
 /** The amount to hold when so much may be spent: what is asked, and room for output within half of what is there. */
@@ -130,7 +134,7 @@ export function settle(state: BooksState, command: Settle): Decided<Settle> {
 /** Charges what was used to an open hold; what nobody pays for is the operator's loss. */
 export function chargeHold(
   state: BooksState,
-  made: HoldState,
+  made: HoldRow,
   use: Use,
 ): { readonly charged: MicroCredits; readonly effect: Effect } {
   const charged = chargeOf(state, made, use.used);
@@ -143,7 +147,7 @@ export function chargeHold(
     effect: {
       account: { id: made.account, balance: -charged, held: -made.amount },
       key: { id: made.key, spent: charged, held: -made.amount },
-      ending: endingOf(made, use, charged),
+      hold: endedHold(made, use, charged),
       entries,
       request: requestOf(made, use, charged, {
         usage: use.usage,
@@ -154,7 +158,7 @@ export function chargeHold(
 }
 
 /** Up to the hold in any case; above it what the account has free and the key's budget still allows. */
-function chargeOf(state: BooksState, made: HoldState, used: MicroCredits): MicroCredits {
+function chargeOf(state: BooksState, made: HoldRow, used: MicroCredits): MicroCredits {
   if (used <= made.amount) return used;
   const { free, room } = roomIn(accountOf(state, made), keyOf(state, made));
   const more = free < room ? free : room;
@@ -163,7 +167,7 @@ function chargeOf(state: BooksState, made: HoldState, used: MicroCredits): Micro
 }
 
 /** The hold was given up before: the client is charged nothing, and the books learn what was really lost. */
-function settleLate(state: BooksState, command: Settle, made: HoldState): Decided<Settle> {
+function settleLate(state: BooksState, command: Settle, made: HoldRow): Decided<Settle> {
   const answer = { ok: true, charged: 0n } as const;
   const cause = lateCause(made.id);
   const known = isAbandoned(made.endReason) ? made.expectedCost : 0n;
@@ -187,12 +191,12 @@ export function voidHold(state: BooksState, command: Void): Decided<Void> {
 }
 
 /** Frees an open hold; where it was given up, what it had probably cost is the operator's loss. */
-export function freeHold(made: HoldState, end: End): Effect {
+export function freeHold(made: HoldRow, end: End): Effect {
   const lost = isAbandoned(end.outcome) ? made.expectedCost : 0n;
   return {
     account: { id: made.account, balance: 0n, held: -made.amount },
     key: { id: made.key, spent: 0n, held: -made.amount },
-    ending: endingOf(made, end, null),
+    hold: endedHold(made, end, null),
     ...(lost === 0n ? {} : { entries: [lossEntry(made, `${made.id}:loss`, lost, end)] }),
     request: requestOf(made, end, 0n, { usage: null, flags: null }),
   };
@@ -203,9 +207,9 @@ function isAbandoned(reason: string | null): boolean {
   return ABANDONED.some((known) => known === reason);
 }
 
-function endingOf(made: HoldState, end: End, settled: MicroCredits | null): HoldEnding {
+function endedHold(made: HoldRow, end: End, settled: MicroCredits | null): HoldRow {
   return {
-    id: made.id,
+    ...made,
     state: settled === null ? "voided" : "settled",
     settled,
     endReason: end.outcome,
@@ -213,7 +217,7 @@ function endingOf(made: HoldState, end: End, settled: MicroCredits | null): Hold
   };
 }
 
-function chargeEntry(state: BooksState, made: HoldState, end: End, charged: MicroCredits): NewEntry {
+function chargeEntry(state: BooksState, made: HoldRow, end: End, charged: MicroCredits): EntryRow {
   return {
     cause: `${made.id}:settle`,
     account: made.account,
@@ -229,7 +233,7 @@ function chargeEntry(state: BooksState, made: HoldState, end: End, charged: Micr
 }
 
 /** What nobody pays for; `operator` has no balance, so there is none after it. */
-function lossEntry(made: HoldState, cause: string, lost: MicroCredits, end: End): NewEntry {
+function lossEntry(made: HoldRow, cause: string, lost: MicroCredits, end: End): EntryRow {
   return {
     cause,
     account: "operator",
@@ -245,11 +249,11 @@ function lossEntry(made: HoldState, cause: string, lost: MicroCredits, end: End)
 }
 
 function requestOf(
-  made: HoldState,
+  made: HoldRow,
   end: End,
   charge: MicroCredits,
   counted: { readonly usage: string | null; readonly flags: string | null },
-): NewRequest {
+): RequestRow {
   const timeline: Partial<RequestTimeline> = end.timeline ?? {};
   return {
     id: made.requestId,
@@ -275,7 +279,7 @@ function requestOf(
  * The hold as it was made. A command that names another account or key than it did, or that would end it while its task
  * goes on, is a mistake, in any company.
  */
-function requestHoldOf(state: BooksState, command: HoldCredit | Settle | Void): HoldState | undefined {
+function requestHoldOf(state: BooksState, command: HoldCredit | Settle | Void): HoldRow | undefined {
   const made = state.holds.get(command.hold);
   if (made === undefined) return undefined;
   if (made.account !== command.account || made.key !== command.key)
@@ -284,13 +288,13 @@ function requestHoldOf(state: BooksState, command: HoldCredit | Settle | Void): 
   return made;
 }
 
-function accountOf(state: BooksState, made: HoldState): AccountState {
+function accountOf(state: BooksState, made: HoldRow): AccountRow {
   const account = state.accounts.get(made.account);
   if (account === undefined) throw new Error(`The account ${made.account} is not there.`);
   return account;
 }
 
-function keyOf(state: BooksState, made: HoldState): KeyState {
+function keyOf(state: BooksState, made: HoldRow): KeyRow {
   const key = state.keys.get(made.key);
   if (key === undefined) throw new Error(`The key ${made.key} is not there.`);
   return key;

@@ -1,14 +1,13 @@
-import type { MicroCredits } from "../../core/credits.ts";
-import type { TaskState } from "../../core/task.ts";
 import type { MoneyCommand } from "../commands.ts";
+import type { AccountRow, EntryRow, HoldRow, KeyRow, TaskRow } from "../rows.ts";
 
 /** Rows that a batch refers to, as they stand, kept from changing until the batch is written. */
 export interface BooksState {
-  readonly accounts: Map<string, AccountState>;
-  readonly keys: Map<string, KeyState>;
-  readonly holds: Map<string, HoldState>;
+  readonly accounts: Map<string, AccountRow>;
+  readonly keys: Map<string, KeyRow>;
+  readonly holds: Map<string, HoldRow>;
   /** Ledger entries by cause. */
-  readonly entries: Map<string, EntryState>;
+  readonly entries: Map<string, EntryRow>;
   readonly tasks: Map<string, TaskRow>;
   /** How many tasks of an account wait, by account. */
   readonly pending: Map<string, number>;
@@ -30,69 +29,6 @@ export function noState(): BooksState {
     running: new Map(),
     storeMs: null,
   };
-}
-
-export interface AccountState {
-  readonly id: string;
-  readonly active: boolean;
-  readonly balance: MicroCredits;
-  readonly held: MicroCredits;
-}
-
-export interface KeyState {
-  readonly id: string;
-  readonly account: string;
-  readonly revoked: boolean;
-  readonly expiresAtMs: number | null;
-  readonly budget: MicroCredits | null;
-  readonly spent: MicroCredits;
-  readonly held: MicroCredits;
-}
-
-export interface HoldState {
-  readonly id: string;
-  readonly account: string;
-  readonly key: string;
-  readonly requestId: string;
-  readonly model: string;
-  readonly priceVersion: string;
-  readonly amount: MicroCredits;
-  readonly expectedCost: MicroCredits;
-  readonly state: "held" | "settled" | "voided";
-  readonly settled: MicroCredits | null;
-  readonly endReason: string | null;
-  readonly createdAtMs: number;
-  /** The task that it pays for: only what ends the task ends the hold. */
-  readonly task: string | null;
-}
-
-/** A task, as far as its commands change it or are decided by it. */
-export interface TaskRow {
-  readonly id: string;
-  readonly account: string;
-  readonly key: string;
-  readonly hold: string;
-  readonly state: TaskState;
-  readonly epoch: number;
-  readonly owner: string | null;
-  /** By the store's clock; 0 once its owner has given it up. */
-  readonly leaseUntilMs: number | null;
-  readonly provider: string | null;
-  readonly job: string | null;
-  readonly attempts: number;
-  /** Attempts that came to nothing for sure. */
-  readonly refusals: number;
-  readonly deadlineMs: number;
-  readonly charge: MicroCredits | null;
-  readonly filesUntilMs: number | null;
-  readonly startedAtMs: number | null;
-  readonly endedAtMs: number | null;
-}
-
-export interface EntryState {
-  readonly account: string;
-  readonly amount: MicroCredits;
-  readonly balanceAfter: MicroCredits;
 }
 
 /** What has to be read before a batch can be decided. */

@@ -1,6 +1,7 @@
 import { isEnded } from "../../core/task.ts";
-import type { Decided, NewTask, TaskEnding } from "./changes.ts";
-import type { BooksState, HoldState, TaskRow } from "./state.ts";
+import type { HoldRow, TaskRow } from "../rows.ts";
+import type { Decided } from "./changes.ts";
+import type { BooksState } from "./state.ts";
 import { chargeHold, freeHold, payerOf, placeHold } from "./holds.ts";
 import type {
   AttemptTask,
@@ -25,7 +26,6 @@ type OfRun = AttemptTask | NoteRefusal | NoteJob | RenewTask | ReleaseTask | Fin
 
 const LOST = { answer: { ok: false, reason: "lost" } } as const;
 const DONE = { answer: { ok: true } } as const;
-const NOTHING_SAID: TaskEnding = { result: null, errorType: null, errorMessage: null };
 
 /** Decides a command about a task, over the rows that it refers to. */
 export function decideTask(state: BooksState, command: TaskCommand): Decided<TaskCommand> {
@@ -67,42 +67,41 @@ function submit(state: BooksState, command: SubmitTask): Decided<SubmitTask> {
   if (placed.refusal !== undefined) return { answer: { ok: false, reason: placed.refusal } };
   return {
     answer: { ok: true, amount: placed.amount },
-    effect: { ...placed.effect, newTask: taskMadeBy(command) },
+    effect: { ...placed.effect, task: taskMadeBy(command), payload: command.payload },
   };
 }
 
-function taskMadeBy(command: SubmitTask): NewTask {
+function taskMadeBy(command: SubmitTask): TaskRow {
   return {
-    row: {
-      id: command.task,
-      account: command.account,
-      key: command.key,
-      hold: command.hold,
-      state: "pending",
-      epoch: 0,
-      owner: null,
-      leaseUntilMs: null,
-      provider: null,
-      job: null,
-      attempts: 0,
-      refusals: 0,
-      deadlineMs: command.deadlineMs,
-      charge: null,
-      filesUntilMs: null,
-      startedAtMs: null,
-      endedAtMs: null,
-    },
+    id: command.task,
     kind: command.taskKind,
+    account: command.account,
+    key: command.key,
+    hold: command.hold,
     requestId: command.requestId,
     model: command.model,
+    state: "pending",
+    epoch: 0,
+    owner: null,
+    leaseUntilMs: null,
+    provider: null,
+    job: null,
+    attempts: 0,
+    refusals: 0,
     terms: command.terms,
     warnings: JSON.stringify(command.warnings),
     timeoutSec: command.timeoutSec,
+    deadlineMs: command.deadlineMs,
+    result: null,
+    errorType: null,
+    errorMessage: null,
+    charge: null,
+    filesUntilMs: null,
     createdAtMs: command.nowMs,
     readyAtMs: command.readyAtMs ?? command.nowMs,
     awaitedBy: command.awaited === true ? command.boot : null,
-    payload: command.payload,
-    ending: null,
+    startedAtMs: null,
+    endedAtMs: null,
   };
 }
 
@@ -118,7 +117,7 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   const itself = task.state === "running" && task.provider === command.provider ? 1 : 0;
   const others = (state.running.get(command.provider) ?? 0) - itself;
   if (others >= command.providerLimit) return { answer: { ok: false, reason: "full" } };
-  const row: TaskRow = {
+  const claimed: TaskRow = {
     ...task,
     state: "running",
     epoch,
@@ -127,7 +126,7 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
     provider: command.provider,
     startedAtMs: task.startedAtMs ?? command.nowMs,
   };
-  return { answer: { ok: true, epoch }, effect: { task: { row } } };
+  return { answer: { ok: true, epoch }, effect: { task: claimed } };
 }
 
 /** Whether nobody works on it, as far as can be known. One that waits has no lease. */
@@ -146,7 +145,7 @@ function attempt(state: BooksState, command: AttemptTask): Decided<AttemptTask> 
   if (command.attempt <= task.attempts) return DONE;
   if (command.attempt > task.attempts + 1)
     throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
-  return { ...DONE, effect: { task: { row: { ...task, attempts: command.attempt } } } };
+  return { ...DONE, effect: { task: { ...task, attempts: command.attempt } } };
 }
 
 function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefusal> {
@@ -155,13 +154,13 @@ function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefus
   if (command.refusals <= task.refusals) return DONE;
   if (command.refusals > task.attempts)
     throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.refusals} refused.`);
-  return { ...DONE, effect: { task: { row: { ...task, refusals: command.refusals } } } };
+  return { ...DONE, effect: { task: { ...task, refusals: command.refusals } } };
 }
 
 function noteJob(state: BooksState, command: NoteJob): Decided<NoteJob> {
   const task = runOf(state, command);
   if (task === undefined) return LOST;
-  return { ...DONE, effect: { task: { row: { ...task, job: command.job } } } };
+  return { ...DONE, effect: { task: { ...task, job: command.job } } };
 }
 
 function renew(state: BooksState, command: RenewTask): Decided<RenewTask> {
@@ -170,14 +169,14 @@ function renew(state: BooksState, command: RenewTask): Decided<RenewTask> {
   if (task === undefined || task.leaseUntilMs === 0) return LOST;
   const leaseUntilMs = leaseEnd(state, command);
   if (leaseUntilMs <= (task.leaseUntilMs ?? 0)) return DONE;
-  return { ...DONE, effect: { task: { row: { ...task, leaseUntilMs } } } };
+  return { ...DONE, effect: { task: { ...task, leaseUntilMs } } };
 }
 
 function release(state: BooksState, command: ReleaseTask): Decided<ReleaseTask> {
   const task = runOf(state, command);
   if (task === undefined) return LOST;
   if (task.leaseUntilMs === 0) return DONE;
-  return { ...DONE, effect: { task: { row: { ...task, leaseUntilMs: 0 } } } };
+  return { ...DONE, effect: { task: { ...task, leaseUntilMs: 0 } } };
 }
 
 function finish(state: BooksState, command: FinishTask): Decided<FinishTask> {
@@ -187,10 +186,10 @@ function finish(state: BooksState, command: FinishTask): Decided<FinishTask> {
   if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
   const { result, filesUntilMs, nowMs } = command;
   const { charged, effect } = chargeHold(state, holdOf(state, task), { ...command, outcome: "completed" });
-  const row: TaskRow = { ...endedAt(task, nowMs), state: "completed", charge: charged, filesUntilMs };
+  const completed = { state: "completed", result, charge: charged, filesUntilMs } as const;
   return {
     answer: { ok: true, charged },
-    effect: { ...effect, task: { row, ending: { ...NOTHING_SAID, result } } },
+    effect: { ...effect, task: { ...endedAt(task, nowMs), ...completed } },
   };
 }
 
@@ -200,12 +199,11 @@ function fail(state: BooksState, command: FailTask): Decided<FailTask> {
   if (task === undefined || isEnded(task.state)) return LOST;
   const { type, message, unfinished, nowMs } = command;
   const outcome = unfinished ? "unfinished_upstream" : type;
-  const row: TaskRow = { ...endedAt(task, nowMs), state: "failed" };
   return {
     ...DONE,
     effect: {
       ...freeHold(holdOf(state, task), { ...command, outcome }),
-      task: { row, ending: { ...NOTHING_SAID, errorType: type, errorMessage: message } },
+      task: { ...endedAt(task, nowMs), state: "failed", errorType: type, errorMessage: message },
     },
   };
 }
@@ -218,12 +216,11 @@ function cancel(state: BooksState, command: CancelTask): Decided<CancelTask> {
   if (task.state === "running") return { answer: { ok: false, reason: "started" } };
   if (task.state !== "pending") return { answer: { ok: false, reason: "ended" } };
   const { nowMs } = command;
-  const row: TaskRow = { ...endedAt(task, nowMs), state: "cancelled" };
   return {
     ...DONE,
     effect: {
       ...freeHold(holdOf(state, task), { outcome: "cancelled", nowMs }),
-      task: { row, ending: NOTHING_SAID },
+      task: { ...endedAt(task, nowMs), state: "cancelled" },
     },
   };
 }
@@ -231,7 +228,7 @@ function cancel(state: BooksState, command: CancelTask): Decided<CancelTask> {
 function forgetFiles(state: BooksState, command: ForgetFiles): Decided<ForgetFiles> {
   const task = taskOf(state, command);
   if (task === undefined || task.filesUntilMs === null) return DONE;
-  return { ...DONE, effect: { task: { row: { ...task, filesUntilMs: null } } } };
+  return { ...DONE, effect: { task: { ...task, filesUntilMs: null } } };
 }
 
 function endedAt(task: TaskRow, nowMs: number): TaskRow {
@@ -260,7 +257,7 @@ function runOf(state: BooksState, command: OfRun): TaskRow | undefined {
 }
 
 /** What pays for the task. */
-function holdOf(state: BooksState, task: TaskRow): HoldState {
+function holdOf(state: BooksState, task: TaskRow): HoldRow {
   const made = state.holds.get(task.hold);
   if (made === undefined || made.task !== task.id) throw new Error(`The task ${task.id} has no hold.`);
   if (!isEnded(task.state) && made.state !== "held")

@@ -5,11 +5,18 @@ import { decide } from "../decide/books.ts";
 import { hasChanges } from "../decide/changes.ts";
 import { referencesOf } from "../decide/state.ts";
 import { type Command, movesMoney, type Outcome, type RecordCommand } from "../commands.ts";
-import type { Statement } from "./statement.ts";
-import { type LoadedRow, loadStatement, lockStatement, saveStatement, stateOf } from "./store.ts";
-import { lockProvidersStatement, payloadStatements } from "./tasks.ts";
 import { recordAnswer, recordStatement } from "../records.ts";
 import type { Executor } from "../writer.ts";
+import {
+  type LoadedRow,
+  loadStatement,
+  lockProvidersStatement,
+  lockStatement,
+  payloadStatements,
+  saveStatement,
+  type Statement,
+  stateOf,
+} from "./statements.ts";
 
 /** A transaction that lost a race is run again this often. */
 const MAX_RACES = 3;

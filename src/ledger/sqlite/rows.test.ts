@@ -18,11 +18,11 @@ test("of a task that is not as it was read nothing is written, and whoever write
   const row = rows.load(referencesOf([claim("x")])).tasks.get("x");
   if (row === undefined) throw new Error("The task is not there.");
   for (const before of [
-    { state: "pending", epoch: 1 },
-    { state: "running", epoch: 0 },
-    { state: "running", epoch: 2 },
+    { was: "pending", atEpoch: 1 },
+    { was: "running", atEpoch: 0 },
+    { was: "running", atEpoch: 2 },
   ] as const) {
-    const changedTasks = new Map([["x", { before, row: { ...row, attempts: 5 }, ending: undefined }]]);
+    const changedTasks = new Map([["x", { ...row, attempts: 5, ...before }]]);
     expect(() => rows.save({ ...noChanges(), changedTasks })).toThrow(
       "The row x was not as it had been read.",
     );

@@ -3,10 +3,9 @@ import { migrate } from "../../db/migrate.ts";
 import { connectWriter, openUnhurried } from "../../db/postgres.ts";
 import { type Database, sharedCluster } from "../../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../../test/postgres/on-postgres.ts";
-import { noChanges } from "../decide/changes.ts";
-import { referencesOf, type TaskRow } from "../decide/state.ts";
-import type { Statement } from "./statement.ts";
-import { loadStatement, lockStatement, saveStatement } from "./store.ts";
+import { type ChangedTask, noChanges } from "../decide/changes.ts";
+import { referencesOf } from "../decide/state.ts";
+import { loadStatement, lockStatement, saveStatement, type Statement } from "./statements.ts";
 
 describeOnPostgres("the statements of the books", () => {
   let database: Database;
@@ -34,10 +33,8 @@ describeOnPostgres("the statements of the books", () => {
 
   const references = referencesOf([]);
   const tasks = new Set(["t"]);
-  const row = { id: "t", state: "failed", epoch: 1 } as TaskRow;
-  const changedTasks = new Map([
-    ["t", { before: { state: "running", epoch: 1 } as const, row, ending: undefined }],
-  ]);
+  const changed = { id: "t", was: "running", atEpoch: 1, state: "failed", epoch: 1 } as ChangedTask;
+  const changedTasks = new Map([["t", changed]]);
   const cases = [
     { statement: lockStatement(references), lookedUp: ["accounts_id_key"] },
     {

@@ -1,9 +1,10 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { chatParameters } from "./parameter-tables/chat-completions.ts";
+import { fieldParameters } from "./parameter-tables/field.ts";
 import { generateContentParameters } from "./parameter-tables/generate-content.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
-import { messagesParameters } from "./parameter-tables/messages.ts";
+import { MESSAGES } from "./parameter-tables/messages.ts";
 import {
   eitherWay,
   type JsonSchema,
@@ -23,7 +24,7 @@ export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINT
 
 const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
   compat_chat_completions: chatParameters,
-  compat_messages: messagesParameters,
+  compat_messages: (model) => fieldParameters(MESSAGES, model),
   compat_generate_content: generateContentParameters,
 };
 

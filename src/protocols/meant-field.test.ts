@@ -3,7 +3,7 @@ import { CHAT_FIELDS } from "./chat-completions/fields.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "./generate-content/fields.ts";
 import { IMAGE_FORM } from "./images/schema.ts";
 import { createMeantField, schemaRefusal, unknownField } from "./meant-field.ts";
-import { MESSAGES_FIELDS } from "./messages/fields.ts";
+import { MESSAGES_FIELDS } from "./messages/schema.ts";
 import { VIDEO_FORM } from "./videos/schema.ts";
 
 describe("a wrong name leads to the field that is meant", () => {

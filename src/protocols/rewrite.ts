@@ -1,3 +1,4 @@
+import { eachField, type FieldRule, type Fields } from "../catalog/parameter-tables/field.ts";
 import type { Member } from "../core/json-scan.ts";
 import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
 import { createMeantField, type MeantField, unknownField } from "./meant-field.ts";
@@ -5,21 +6,6 @@ import { printable } from "./printable.ts";
 import type { RelayTarget } from "./protocol.ts";
 import { invalid, type RequestJson } from "./request-json.ts";
 import { MOST_WARNINGS } from "./warnings.ts";
-
-/**
- * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its
- * format; one that is not is removed with a warning, unless the provider takes unknown fields.
- *
- * - `free`: does not change the price of the tokens it leads to.
- * - `priced`: changes the price; refused unless its value is one of the free ones.
- * - `gateway`: a field of our interface that the reference does not have; a native provider is sent its meaning.
- * - `preview`: a field that its provider takes only from those who ask for a preview; the format decides by the request.
- */
-export type FieldRule =
-  | { readonly rule: "free" }
-  | { readonly rule: "priced"; readonly freeValues: readonly unknown[] }
-  | { readonly rule: "gateway" }
-  | { readonly rule: "preview" };
 
 /** What a table of fields is made of. */
 interface FieldTableParts {
@@ -29,20 +15,25 @@ interface FieldTableParts {
   readonly within?: string;
   /** The name that the table has for a field which may be spelled in more than one way. */
   readonly canonical?: (name: string) => string;
-  readonly fields: Readonly<Record<string, FieldRule>>;
-  /** What other interfaces call a field of this one, as `createMeantField` takes it. */
+  readonly fields: Fields;
+  /** What other interfaces call what is no field here, by words that say what to send. */
   readonly otherNames?: Readonly<Record<string, string>>;
 }
 
 /** The fields of one format. */
-export interface FieldTable extends Omit<FieldTableParts, "otherNames"> {
+export interface FieldTable extends Omit<FieldTableParts, "otherNames" | "fields"> {
+  readonly fields: Readonly<Record<string, FieldRule>>;
   /** What is meant by a name that is no field. */
   readonly meant: MeantField;
 }
 
 /** A table that knows what is meant by the other names of its fields, and by these in another spelling. */
 export function createFieldTable({ otherNames = {}, ...table }: FieldTableParts): FieldTable {
-  return { ...table, meant: createMeantField(Object.keys(table.fields), otherNames) };
+  const own = [...eachField(table.fields)].map(({ path, field }) => [path, field.otherNames ?? ""]);
+  return {
+    ...table,
+    meant: createMeantField(Object.keys(table.fields), { ...Object.fromEntries(own), ...otherNames }),
+  };
 }
 
 /** Changes gathered for one body. */

@@ -1,126 +1,216 @@
-import {
-  count,
-  flag,
-  listOf,
-  named,
-  number,
-  object,
-  oneOf,
-  text,
-  type Parameter,
-  type ParameterFacts,
-} from "./parameter.ts";
+import { Type, type TSchema } from "typebox";
+import type { Fields } from "./field.ts";
+import { atMost, oneOf, type ParameterFacts } from "./parameter.ts";
 
-/** The fields of `POST /api/v1/messages`. */
-export function messagesParameters(model: ParameterFacts): readonly Parameter[] {
-  const { id, maxOutput, sampling } = model;
-  const most = sampling?.maxTemperature;
-  return [
-    { name: "model", schema: { type: "string", const: id }, does: "The model's id", required: true },
-    {
-      name: "max_tokens",
-      schema: { ...count(maxOutput), minimum: 0 },
-      does: "The most output tokens, thinking included; a higher number is lowered to the maximum with a warning",
-      required: true,
-    },
-    {
-      name: "messages",
-      schema: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          required: ["role", "content"],
-          properties: { role: oneOf("user", "assistant", "system"), content: { type: ["string", "array"] } },
-        },
-      },
-      does: "The conversation, oldest first; content is text or a list of blocks",
-      required: true,
-    },
-    {
-      name: "system",
-      schema: { anyOf: [text, listOf(named)] },
-      does: "The system prompt, as text or as text blocks",
-    },
-    { name: "stream", schema: flag(false), does: "Answer as server-sent events" },
-    {
-      name: "temperature",
-      schema: number(0, 2),
-      does: `Randomness; lower is more repeatable${most === undefined ? "" : `; above ${most} it is lowered to that, with a warning`}`,
-    },
-    {
-      name: "top_p",
-      schema: number(0, 1),
-      does: "Sample from the likeliest tokens of this total probability",
-    },
-    {
-      name: "top_k",
-      schema: { type: "integer", minimum: 0 },
-      does: "Sample from this many likeliest tokens",
-    },
-    {
-      name: "stop_sequences",
-      schema: { ...listOf({ ...text, minLength: 1 }), maxItems: 8_192 },
-      does: "End the answer before any of these texts",
-    },
-    {
-      name: "tools",
-      schema: { ...listOf(object), maxItems: 1_024 },
-      does: "Functions that the model may call: `{name, description, input_schema}`",
-    },
-    {
-      name: "tool_choice",
-      schema: {
+/** A member that may also be null, which says the same as leaving it out. */
+const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** An image or a document: where it is, or what it is. What each kind needs is checked where blocks are read. */
+const Source = Type.Object({
+  type: Type.String({ description: "base64, url, file, text or content" }),
+  media_type: nullable(Type.String()),
+  data: nullable(Type.String()),
+  url: nullable(Type.String()),
+  file_id: nullable(Type.String()),
+  content: nullable(Type.Union([Type.String(), Type.Array(Type.Unknown())])),
+});
+
+/** A content block, as far as it is read here. A type that is not known is for the provider to judge. */
+export const BlockSchema = Type.Object({
+  type: Type.String({
+    description: "text, image, document, thinking, redacted_thinking, tool_use, tool_result and others",
+  }),
+  text: nullable(Type.String()),
+  source: nullable(Type.Union([Source, Type.String()])),
+  thinking: nullable(Type.String()),
+  signature: nullable(Type.String()),
+  data: nullable(Type.String()),
+  id: nullable(Type.String()),
+  name: nullable(Type.String()),
+  input: Type.Optional(Type.Unknown()),
+  tool_use_id: nullable(Type.String()),
+  content: Type.Optional(Type.Unknown()),
+  title: nullable(Type.String()),
+  context: nullable(Type.String()),
+  is_error: nullable(Type.Boolean()),
+  citations: Type.Optional(Type.Unknown()),
+  tool: Type.Optional(Type.Unknown()),
+});
+
+const Message = Type.Object({
+  role: Type.Enum(["user", "assistant", "system"]),
+  content: Type.Union([Type.String(), Type.Array(BlockSchema)]),
+});
+
+/** A tool, as far as it is read here. */
+export const ToolSchema = Type.Object({
+  type: nullable(Type.String({ minLength: 1, description: "Absent or custom for a tool of the client" })),
+  name: nullable(Type.String({ minLength: 1, maxLength: 128 })),
+  description: nullable(Type.String()),
+  input_schema: nullable(Type.Object({})),
+  max_uses: nullable(Type.Integer({ minimum: 1 })),
+  max_content_tokens: nullable(Type.Integer({ minimum: 1 })),
+});
+
+/** Source: `MessageCreateParamsBase` of @anthropic-ai/sdk 1.12, of its client and of its beta client. */
+export const MESSAGES = {
+  model: {
+    schema: Type.String({
+      minLength: 1,
+      description: "Model id, <vendor>/<model-name>, or another name of the model",
+    }),
+    counted: true,
+    otherNames: "model_id model_name",
+    does: "The model's id",
+    shown: (_, { id }) => ({ type: "string", const: id }),
+  },
+  max_tokens: {
+    schema: Type.Integer({ minimum: 0, description: "The most output, thinking included" }),
+    otherNames:
+      "max_completion_tokens max_output_tokens max_tokens_to_sample max_new_tokens max_length num_predict",
+    does: "The most output tokens, thinking included; a higher number is lowered to the maximum with a warning",
+    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+  },
+  messages: {
+    schema: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
+    counted: true,
+    otherNames: "prompt input contents history conversation",
+    does: "The conversation, oldest first; content is text or a list of blocks",
+    shown: () => ({
+      type: "array",
+      minItems: 1,
+      items: {
         type: "object",
-        required: ["type"],
-        properties: { type: oneOf("auto", "any", "tool", "none") },
+        required: ["role", "content"],
+        properties: { role: oneOf("user", "assistant", "system"), content: { type: ["string", "array"] } },
       },
-      does: '`{"type":"auto"}`, `{"type":"any"}`, `{"type":"none"}`, or `{"type":"tool","name":"…"}`',
-    },
-    ...messagesThinking(model),
-  ];
-}
-
-function messagesThinking({ thinking }: ParameterFacts): readonly Parameter[] {
-  return [
-    {
-      name: "thinking",
-      schema: {
-        type: "object",
-        required: ["type"],
+    }),
+  },
+  system: {
+    schema: Type.Optional(Type.Union([Type.String(), Type.Array(BlockSchema)])),
+    counted: true,
+    otherNames: "system_prompt system_instruction instructions preamble",
+    does: "The system prompt, as text or as text blocks",
+  },
+  stream: {
+    schema: Type.Optional(Type.Boolean({ default: false })),
+    does: "Answer as server-sent events",
+  },
+  temperature: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    does: ({ sampling }) =>
+      `Randomness; lower is more repeatable${sampling?.maxTemperature === undefined ? "" : `; above ${sampling.maxTemperature} it is lowered to that, with a warning`}`,
+  },
+  top_p: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    does: "Sample from the likeliest tokens of this total probability",
+  },
+  top_k: {
+    schema: Type.Optional(Type.Integer({ minimum: 0 })),
+    does: "Sample from this many likeliest tokens",
+  },
+  stop_sequences: {
+    schema: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 })),
+    otherNames: "stop stop_words",
+    does: "End the answer before any of these texts",
+  },
+  // What a tool costs depends on its type, which `tools.ts` of the format looks at.
+  tools: {
+    schema: Type.Optional(Type.Array(ToolSchema, { maxItems: 1_024 })),
+    counted: true,
+    otherNames: "functions function_declarations",
+    does: "Functions that the model may call: `{name, description, input_schema}`",
+  },
+  tool_choice: {
+    schema: Type.Optional(
+      Type.Object({
+        type: Type.Enum(["auto", "any", "tool", "none"]),
+        name: nullable(Type.String({ minLength: 1 })),
+        disable_parallel_tool_use: nullable(Type.Boolean()),
+      }),
+    ),
+    counted: true,
+    otherNames: "function_call tool_config",
+    does: '`{"type":"auto"}`, `{"type":"any"}`, `{"type":"none"}`, or `{"type":"tool","name":"…"}`',
+    members: { disable_parallel_tool_use: { otherNames: "parallel_tool_calls" } },
+  },
+  thinking: {
+    schema: Type.Optional(
+      Type.Object({
+        type: Type.Enum(["enabled", "disabled", "adaptive", "between_tools"]),
+        budget_tokens: nullable(Type.Integer({ minimum: 0 })),
+        display: nullable(Type.Enum(["summarized", "omitted"])),
+      }),
+    ),
+    counted: true,
+    otherNames: "reasoning thinking_config",
+    does: "Extended thinking",
+    members: {
+      type: { does: thinkingWords },
+      budget_tokens: {
+        otherNames: "thinking_budget budget_tokens",
+        does: ({ thinking }) =>
+          thinking?.style === "adaptive"
+            ? "Taken as an effort: below 4,000 `low`, below 16,000 `medium`, below 48,000 `high`, else `max`"
+            : "The most tokens to think with, at least 1,024 and less than `max_tokens`",
       },
-      does: "Extended thinking",
     },
-    {
-      name: "thinking.type",
-      schema: oneOf("enabled", "disabled", "adaptive", "between_tools"),
-      does: thinkingWords(thinking),
+  },
+  output_config: {
+    schema: Type.Optional(
+      Type.Object({
+        effort: nullable(Type.Enum(["low", "medium", "high", "xhigh", "max"])),
+        format: nullable(Type.Object({ type: Type.String() })),
+      }),
+    ),
+    counted: true,
+    does: "How to answer; `format` asks for JSON of a schema",
+    members: {
+      effort: {
+        otherNames: "reasoning_effort effort verbosity",
+        does: ({ thinking }) =>
+          thinking?.style === "budget"
+            ? "Left out with a warning: this model thinks by a budget"
+            : "How much to think and to write",
+      },
+      format: { otherNames: "response_format response_schema response_json_schema json_schema" },
     },
-    {
-      name: "thinking.budget_tokens",
-      schema: { type: "integer", minimum: 0 },
-      does:
-        thinking?.style === "adaptive"
-          ? "Taken as an effort: below 4,000 `low`, below 16,000 `medium`, below 48,000 `high`, else `max`"
-          : "The most tokens to think with, at least 1,024 and less than `max_tokens`",
-    },
-    {
-      name: "output_config",
-      schema: object,
-      does: "How to answer; `format` asks for JSON of a schema",
-    },
-    {
-      name: "output_config.effort",
-      schema: oneOf("low", "medium", "high", "xhigh", "max"),
-      does:
-        thinking?.style === "budget"
-          ? "Left out with a warning: this model thinks by a budget"
-          : "How much to think and to write",
-    },
-  ];
-}
+  },
+  metadata: {
+    schema: Type.Optional(Type.Object({ user_id: nullable(Type.String()) })),
+    members: { user_id: { otherNames: "user user_id safety_identifier" } },
+  },
+  cache_control: { counted: true },
+  service_tier: {
+    schema: Type.Optional(Type.String()),
+    rule: "priced",
+    freeValues: [null, "auto", "standard_only"],
+  },
+  // What it changes is the price of an answer.
+  speed: { rule: "priced", freeValues: [null, "standard"] },
+  inference_geo: { rule: "priced", freeValues: [null, "global"] },
+  context_management: {
+    schema: Type.Optional(Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) })),
+    counted: true,
+    rule: "preview",
+    preview: "context-management",
+  },
+  output_format: {
+    counted: true,
+    rule: "preview",
+    preview: "structured-outputs",
+    needed:
+      "output_format needs the header anthropic-beta: structured-outputs-2025-11-13; output_config.format asks for the same without it.",
+  },
+  mcp_servers: { counted: true, rule: "preview", preview: "mcp-client" },
+  container: { rule: "preview", preview: "skills" },
+  diagnostics: { rule: "preview", preview: "cache-diagnosis" },
+  fallbacks: { rule: "preview", preview: "server-side-fallback" },
+  compaction: { counted: true, rule: "preview", preview: "compact" },
+  thread: { rule: "preview", preview: "message-threads" },
+} satisfies Fields;
 
-function thinkingWords(thinking: ParameterFacts["thinking"]): string {
+function thinkingWords({ thinking }: ParameterFacts): string {
   if (thinking?.style === "budget") return "`enabled` with a budget; `adaptive` is given one";
   if (thinking?.style !== "adaptive") return "Whether it thinks; `adaptive` leaves it to the model";
   return thinking.canBeOff !== false

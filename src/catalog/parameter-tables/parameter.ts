@@ -34,11 +34,14 @@ export const number = (minimum: number, maximum: number): JsonSchema => ({
   minimum,
   maximum,
 });
+/** The upper bound of a number, where there is one. */
+export const atMost = (maximum?: number | null): JsonSchema =>
+  maximum === undefined || maximum === null ? {} : { maximum };
 /** A whole number from 1 on, to `maximum` where there is one. */
 export const count = (maximum?: number | null): JsonSchema => ({
   type: "integer",
   minimum: 1,
-  ...(maximum === undefined || maximum === null ? {} : { maximum }),
+  ...atMost(maximum),
 });
 /** One of these words. */
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });

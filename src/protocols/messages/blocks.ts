@@ -1,8 +1,9 @@
+import { BlockSchema } from "../../catalog/parameter-tables/messages.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
 import { invalid } from "../request-json.ts";
-import { BlockSchema, type ContentBlock } from "./schema.ts";
+import type { ContentBlock } from "./schema.ts";
 
 /** What a block of a known type must carry; the rest of it is the provider's to judge. */
 const CARRIERS: Readonly<Record<string, readonly (keyof ContentBlock)[]>> = {

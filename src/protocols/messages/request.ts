@@ -12,9 +12,9 @@ import {
 import { readBetas } from "./betas.ts";
 import { checkBlocks } from "./blocks.ts";
 import { readDemand } from "./demand.ts";
-import { MESSAGES_FIELDS } from "./fields.ts";
 import {
   CountRequestSchema,
+  MESSAGES_FIELDS,
   type MessagesInput,
   type MessagesRequestBody,
   MessagesRequestSchema,

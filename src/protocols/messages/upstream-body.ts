@@ -4,9 +4,9 @@ import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid, membersAt } from "../request-json.ts";
 import { checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
 import { betaName, relayedBetas } from "./betas.ts";
-import { COUNT_FIELDS, FIELD_PREVIEWS, MESSAGES_FIELDS, NEEDED_PREVIEWS } from "./fields.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { rewriteSampling } from "./sampling.ts";
+import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
 import { rewriteThinking } from "./thinking.ts";
 import { boundsOf, toolKind } from "./tools.ts";
 
@@ -68,19 +68,19 @@ function judgePreview(
   at: Member,
   rewrite: Rewrite,
 ): void {
-  const needed = FIELD_PREVIEWS[name] ?? "";
-  const asked = relayed.some((value) => betaName(value) === needed);
+  const field = MESSAGES_FIELDS.fields[name];
+  if (field?.rule !== "preview") return;
+  const asked = relayed.some((value) => betaName(value) === field.preview);
   // Other edits write a summary, by a call of their own that no bound of this request covers.
   const edits = name === "context_management" ? (request.body.context_management?.edits ?? []) : [];
   const other = edits.find(({ type }) => !type.startsWith("clear_"));
   if (asked && other === undefined) return;
-  const howToAsk = NEEDED_PREVIEWS[name];
-  if (howToAsk !== undefined && request.json.value[name] !== null) throw invalid(howToAsk, name);
+  if (field.needed !== undefined && request.json.value[name] !== null) throw invalid(field.needed, name);
   rewrite.remove.add(at);
   rewrite.warnings.push(
     asked
       ? `${name} was left out: of its edits only those that clear are relayed`
-      : `${name} was left out: it needs the preview ${needed}, which was not asked for or is not relayed`,
+      : `${name} was left out: it needs the preview ${field.preview}, which was not asked for or is not relayed`,
   );
 }
 

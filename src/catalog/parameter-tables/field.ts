@@ -1,0 +1,137 @@
+import { type TSchema, Type } from "typebox";
+import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
+
+/**
+ * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its
+ * format; one that is not is removed with a warning, unless the provider takes unknown fields.
+ *
+ * - `free`, and where nothing is said: does not change the price of the tokens it leads to.
+ * - `priced`: changes the price; refused unless its value is one of the free ones.
+ * - `gateway`: a field of our interface that the reference does not have; a native provider is sent its meaning.
+ * - `preview`: a field that its provider takes only from those who ask for this preview. `needed` is the 400 of one
+ *   without which the answer would be another one; others are left out.
+ */
+export type FieldRule =
+  | { readonly rule?: "free" }
+  | { readonly rule: "priced"; readonly freeValues: readonly unknown[] }
+  | { readonly rule: "gateway" }
+  | { readonly rule: "preview"; readonly preview: string; readonly needed?: string };
+
+/** What a model's page says of a field. */
+interface ToldField {
+  /** What requests are checked by, `Type.Optional` but where it must be sent; absent where providers judge. */
+  readonly schema?: TSchema;
+  /** What other interfaces call it, with spaces between. */
+  readonly otherNames?: string;
+  /** What it does, as a sentence without its full stop; `undefined` where a page does not tell of it. */
+  readonly does?: string | ((model: ParameterFacts) => string | undefined);
+  /** How a page has its schema, where that is not `pageSchema` of what is checked. */
+  readonly shown?: (schema: JsonSchema, model: ParameterFacts) => JsonSchema;
+}
+
+/** A field of a language format: how it is checked, relayed and documented. */
+export type Field = ToldField &
+  FieldRule & {
+    /** The fields inside it that pages tell of; of what schema they are, its own says. */
+    readonly members?: Readonly<Record<string, ToldField>>;
+    /** It belongs to the input, so that a request to count it has it too. */
+    readonly counted?: true;
+  };
+
+/** The fields of a format, in the order in which pages tell of them. */
+export type Fields = Readonly<Record<string, Field>>;
+
+/** What the fields are checked by, those that are not left out. */
+type Schemas<Of> = {
+  [Name in keyof Of as Of[Name] extends { readonly schema: TSchema } ? Name : never]: Of[Name] extends {
+    readonly schema: infer Schema extends TSchema;
+  }
+    ? Schema
+    : never;
+};
+
+/** The schemas of those fields that have one. */
+export function schemasOf<const Of extends Fields>(fields: Of): Schemas<Of> {
+  const checked = Object.entries(fields).flatMap(([name, { schema }]) =>
+    schema === undefined ? [] : [[name, schema] as const],
+  );
+  return Object.fromEntries(checked) as Schemas<Of>;
+}
+
+/** The fields that a request to count has. */
+type Counted<Of> = {
+  [Name in keyof Of as Of[Name] extends { readonly counted: true } ? Name : never]: Of[Name];
+};
+
+/** The fields of a request to count. */
+export function countedOf<const Of extends Fields>(fields: Of): Counted<Of> {
+  return Object.fromEntries(Object.entries(fields).filter(([, { counted }]) => counted)) as Counted<Of>;
+}
+
+/** Every field, each followed by those inside it, by its path and with what it is checked by. */
+export function* eachField(
+  fields: Fields,
+): Generator<{ readonly path: string; readonly field: ToldField; readonly schema: TSchema | undefined }> {
+  for (const [name, field] of Object.entries(fields)) {
+    yield { path: name, field, schema: field.schema };
+    for (const [member, inner] of Object.entries(field.members ?? {}))
+      yield {
+        path: `${name}.${member}`,
+        field: inner,
+        schema: inner.schema ?? memberSchema(field.schema, member),
+      };
+  }
+}
+
+/** The parameters of a model in a format, in the order of its table. */
+export function fieldParameters(fields: Fields, model: ParameterFacts): readonly Parameter[] {
+  return [...eachField(fields)].flatMap(({ path, field, schema }) => parameter(path, field, model, schema));
+}
+
+function parameter(
+  name: string,
+  { does, shown }: ToldField,
+  model: ParameterFacts,
+  checked: TSchema | undefined,
+): readonly Parameter[] {
+  const told = typeof does === "function" ? does(model) : does;
+  if (told === undefined) return [];
+  const schema = pageSchema({ ...checked });
+  const isRequired = checked !== undefined && !name.includes(".") && !Type.IsOptional(checked);
+  return [
+    {
+      name,
+      schema: shown === undefined ? schema : shown(schema, model),
+      does: told,
+      ...(isRequired ? { required: true } : {}),
+    },
+  ];
+}
+
+function memberSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
+  const { properties } = { ...schema } as { readonly properties?: Readonly<Record<string, TSchema>> };
+  return properties?.[name];
+}
+
+/**
+ * What is checked, as pages have it: without null, which says the same as leaving a field out, and of an object only the
+ * members that it must have.
+ */
+function pageSchema(checked: JsonSchema): JsonSchema {
+  const { anyOf, enum: words, required = [] } = checked;
+  if (Array.isArray(anyOf)) {
+    const [only, ...others] = anyOf.filter(({ type }: JsonSchema) => type !== "null").map(pageSchema);
+    return others.length === 0 ? { ...only } : { anyOf: [only, ...others] };
+  }
+  if (words !== undefined) return { type: "string", enum: words };
+  const shown = Object.entries(checked).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    if (name === "description" || name === "additionalProperties") return [];
+    if (name === "items") return [[name, pageSchema(value as JsonSchema)]];
+    if (name !== "properties") return [[name, value]];
+    const members = Object.entries(value as Readonly<Record<string, JsonSchema>>)
+      .filter(([member]) => (required as readonly string[]).includes(member))
+      .map(([member, schema]) => [member, pageSchema(schema)]);
+    return members.length === 0 ? [] : [[name, Object.fromEntries(members)]];
+  });
+  return Object.fromEntries(shown);
+}

@@ -233,6 +233,19 @@ describe("limits", () => {
     });
   }
 
+  test("what is gone over item by item or member by member is one level of its own", () => {
+    for (const [depth, failure] of [
+      [8, ""],
+      [9, "depth"],
+    ] as const) {
+      const items = openScan(encoder.encode(nested(depth)), undefined, 8, 20);
+      eachItem(items, 0, () => {});
+      const members = openScan(encoder.encode(`{"a":${nested(depth - 1)}}`), undefined, 8, 20);
+      eachMember(members, 0, () => {});
+      expect([depth, items.failure, members.failure]).toEqual([depth, failure, failure]);
+    }
+  });
+
   test("the object that is the whole text is one level of its depth", () => {
     const deep = (depth: number): Uint8Array => encoder.encode(`{"a":${nested(depth - 1)}}`);
     expect(readMembers(openScan(deep(8), undefined, 8))).toHaveLength(1);

@@ -55,7 +55,7 @@ export function skipValue(scan: JsonScan, at: number, depth = 0): number {
   if (scan.values > scan.maxValues) return broken(scan, "values");
   switch (scan.bytes[at]) {
     case 0x22:
-      return at < scan.end ? skipString(scan, at) : broken(scan, "syntax");
+      return at < scan.end ? skipString(scan, at) : malformed(scan);
     case 0x7b:
       return walkMembers(scan, at, depth);
     case 0x5b:
@@ -106,16 +106,16 @@ export type ItemWalk = (valueStart: number, depth: number) => number;
  */
 export function walkMembers(scan: JsonScan, at: number, depth: number, walk?: MemberWalk): number {
   const { bytes } = scan;
-  if (depth >= scan.maxDepth) return broken(scan, "depth");
+  if (depth >= scan.maxDepth) return tooDeep(scan);
   at = skipSpace(scan, at + 1);
   if (at < scan.end && bytes[at] === 0x7d) return at + 1;
   for (;;) {
-    if (at >= scan.end || bytes[at] !== 0x22) return broken(scan, "syntax");
+    if (at >= scan.end || bytes[at] !== 0x22) return malformed(scan);
     const keyStart = at;
     const keyEnd = skipString(scan, at);
     if (keyEnd === BROKEN) return BROKEN;
     at = skipSpace(scan, keyEnd);
-    if (at >= scan.end || bytes[at] !== 0x3a) return broken(scan, "syntax");
+    if (at >= scan.end || bytes[at] !== 0x3a) return malformed(scan);
     const valueStart = skipSpace(scan, at + 1);
     const valueEnd =
       walk === undefined
@@ -125,7 +125,7 @@ export function walkMembers(scan: JsonScan, at: number, depth: number, walk?: Me
     at = skipSpace(scan, valueEnd);
     const next = at < scan.end ? bytes[at] : 0;
     if (next === 0x7d) return at + 1;
-    if (next !== 0x2c) return broken(scan, "syntax");
+    if (next !== 0x2c) return malformed(scan);
     at = skipSpace(scan, at + 1);
   }
 }
@@ -133,7 +133,7 @@ export function walkMembers(scan: JsonScan, at: number, depth: number, walk?: Me
 /** The same for the array that begins at `at`. */
 export function walkItems(scan: JsonScan, at: number, depth: number, walk?: ItemWalk): number {
   const { bytes } = scan;
-  if (depth >= scan.maxDepth) return broken(scan, "depth");
+  if (depth >= scan.maxDepth) return tooDeep(scan);
   at = skipSpace(scan, at + 1);
   if (at < scan.end && bytes[at] === 0x5d) return at + 1;
   for (;;) {
@@ -142,7 +142,7 @@ export function walkItems(scan: JsonScan, at: number, depth: number, walk?: Item
     at = skipSpace(scan, valueEnd);
     const next = at < scan.end ? bytes[at] : 0;
     if (next === 0x5d) return at + 1;
-    if (next !== 0x2c) return broken(scan, "syntax");
+    if (next !== 0x2c) return malformed(scan);
     at = skipSpace(scan, at + 1);
   }
 }
@@ -219,7 +219,7 @@ export function readMembers(scan: JsonScan): Member[] | undefined {
   const found = membersAt(scan, skipSpace(scan, 0));
   if (found === undefined) return undefined;
   if (skipSpace(scan, found.after) === scan.end) return found.members;
-  broken(scan, "syntax");
+  malformed(scan);
   return undefined;
 }
 
@@ -251,15 +251,15 @@ function skipString(scan: JsonScan, at: number): number {
     if (byte === 0x5c) {
       i = skipEscape(scan, i);
       if (i === BROKEN) return BROKEN;
-    } else if (byte < 0x20) return broken(scan, "syntax");
+    } else if (byte < 0x20) return malformed(scan);
   }
-  return broken(scan, "syntax");
+  return malformed(scan);
 }
 
 /** Offset of the last byte of the escape that begins at `at`. */
 function skipEscape(scan: JsonScan, at: number): number {
   const { bytes, end } = scan;
-  if (at + 1 >= end) return broken(scan, "syntax");
+  if (at + 1 >= end) return malformed(scan);
   switch (bytes[at + 1]) {
     case 0x22:
     case 0x5c:
@@ -271,12 +271,12 @@ function skipEscape(scan: JsonScan, at: number): number {
     case 0x74:
       return at + 1;
     case 0x75: {
-      if (at + 5 >= end) return broken(scan, "syntax");
-      for (let i = at + 2; i < at + 6; i += 1) if (!isHex(bytes[i] as number)) return broken(scan, "syntax");
+      if (at + 5 >= end) return malformed(scan);
+      for (let i = at + 2; i < at + 6; i += 1) if (!isHex(bytes[i] as number)) return malformed(scan);
       return at + 5;
     }
     default:
-      return broken(scan, "syntax");
+      return malformed(scan);
   }
 }
 
@@ -295,13 +295,13 @@ const LITERALS: Readonly<Record<number, Uint8Array>> = {
 };
 
 function skipScalar(scan: JsonScan, at: number): number {
-  if (at >= scan.end) return broken(scan, "syntax");
+  if (at >= scan.end) return malformed(scan);
   const literal = LITERALS[scan.bytes[at] as number];
   if (literal === undefined) return skipNumber(scan, at);
   const after = at + literal.length;
-  if (after > scan.end) return broken(scan, "syntax");
+  if (after > scan.end) return malformed(scan);
   for (let i = 1; i < literal.length; i += 1) {
-    if (scan.bytes[at + i] !== literal[i]) return broken(scan, "syntax");
+    if (scan.bytes[at + i] !== literal[i]) return malformed(scan);
   }
   return after;
 }
@@ -309,17 +309,17 @@ function skipScalar(scan: JsonScan, at: number): number {
 function skipNumber(scan: JsonScan, at: number): number {
   const { bytes, end } = scan;
   let i = bytes[at] === 0x2d ? at + 1 : at;
-  if (i >= end || !isDigit(bytes[i])) return broken(scan, "syntax");
+  if (i >= end || !isDigit(bytes[i])) return malformed(scan);
   i = bytes[i] === 0x30 ? i + 1 : skipDigits(scan, i);
   if (i < end && bytes[i] === 0x2e) {
     const fraction = skipDigits(scan, i + 1);
-    if (fraction === i + 1) return broken(scan, "syntax");
+    if (fraction === i + 1) return malformed(scan);
     i = fraction;
   }
   if (i < end && ((bytes[i] as number) | 0x20) === 0x65) {
     const sign = bytes[i + 1] === 0x2b || bytes[i + 1] === 0x2d ? i + 2 : i + 1;
     const exponent = skipDigits(scan, sign);
-    if (exponent === sign) return broken(scan, "syntax");
+    if (exponent === sign) return malformed(scan);
     i = exponent;
   }
   return i;
@@ -328,6 +328,14 @@ function skipNumber(scan: JsonScan, at: number): number {
 function skipDigits({ bytes, end }: JsonScan, at: number): number {
   while (at < end && isDigit(bytes[at])) at += 1;
   return at;
+}
+
+function malformed(scan: JsonScan): typeof BROKEN {
+  return broken(scan, "syntax");
+}
+
+function tooDeep(scan: JsonScan): typeof BROKEN {
+  return broken(scan, "depth");
 }
 
 function broken(scan: JsonScan, failure: "syntax" | "depth" | "values"): typeof BROKEN {

@@ -70,6 +70,13 @@ describe("a fault names the field and says what it must be", () => {
     expect(faultSentence(union.faultOf({ a: many.map(() => ({})) }))).toBe("a[0].b is required.");
   });
 
+  test("also where two branches of the union are lists, as deep as it lies", () => {
+    const list = (name: string) => Type.Array(Type.Object({ [name]: Type.Object({ deep: Type.String() }) }));
+    const union = compileSchema(Type.Object({ a: Type.Union([Type.String(), list("b"), list("c")]) }));
+    const many = Array.from({ length: 20 }, () => ({ b: { deep: 1 } }));
+    expect(faultSentence(union.faultOf({ a: many }))).toBe("a[0].b.deep must be a string.");
+  });
+
   test("the branches of a union make one sentence", () => {
     const union = compileSchema(
       Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) }),

@@ -68,7 +68,7 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
       let cr = bytes.indexOf(CR, from);
       for (;;) {
         const lf = bytes.indexOf(LF, from);
-        const end = cr !== -1 && (lf === -1 || cr < lf) ? cr : lf;
+        const end = cr === -1 ? lf : lf === -1 ? cr : Math.min(cr, lf);
         if (end === -1) break;
         line(bytes, from, end);
         from = end + 1;

@@ -3,7 +3,6 @@ import { systemClock, type Clock, type Timer } from "./core/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";
 import { describeError, type Log } from "./core/log.ts";
-import type { KeyLimits } from "./core/rate-limits.ts";
 import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";
@@ -11,7 +10,8 @@ import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
-import { createKeys, type Keys, type StoredKey } from "./keys/keys.ts";
+import { createKeys, type Keys } from "./keys/keys.ts";
+import { findKey } from "./keys/key-store.ts";
 import { createAudit, type Audit } from "./ledger/audit/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openStore } from "./ledger/store.ts";
@@ -157,50 +157,4 @@ function databaseFileOf(home: Home | undefined): string {
 async function sharedPepper(writer: Writer, random: Random): Promise<string> {
   const made = random.bytes(32).toHex();
   return (await writer.submit({ kind: "remember", name: "pepper", value: made })).value;
-}
-
-async function findKey(database: Database, hash: string): Promise<StoredKey | undefined> {
-  const row = await database
-    .selectFrom("keys")
-    .innerJoin("accounts", "accounts.id", "keys.account_id")
-    .select([
-      "keys.id",
-      "keys.account_id",
-      "keys.models",
-      "keys.expires_at_ms",
-      "keys.revoked_at_ms",
-      "keys.requests_per_minute",
-      "keys.tokens_per_minute",
-      "keys.concurrency",
-      "accounts.status",
-    ])
-    .where("keys.hash", "=", hash)
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const limits = limitsOf(row);
-  return {
-    keyId: row.id,
-    accountId: row.account_id,
-    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
-    ...(limits === undefined ? {} : { limits }),
-    expiresAtMs: row.expires_at_ms === null ? null : Number(row.expires_at_ms),
-    revoked: row.revoked_at_ms !== null,
-    accountActive: row.status === "active",
-  };
-}
-
-/** The limits of a key; `undefined` when it has none, so that nothing is counted for it. */
-function limitsOf(row: {
-  readonly requests_per_minute: bigint | null;
-  readonly tokens_per_minute: bigint | null;
-  readonly concurrency: bigint | null;
-}): KeyLimits | undefined {
-  const { requests_per_minute, tokens_per_minute, concurrency } = row;
-  if (requests_per_minute === null && tokens_per_minute === null && concurrency === null) return undefined;
-  const whole = (value: bigint | null): number | null => (value === null ? null : Number(value));
-  return {
-    requestsPerMinute: whole(requests_per_minute),
-    tokensPerMinute: whole(tokens_per_minute),
-    concurrency: whole(concurrency),
-  };
 }

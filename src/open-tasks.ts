@@ -1,4 +1,5 @@
 import type { Assets } from "./assets/assets.ts";
+import type { Settings } from "./config.ts";
 import { createByteBudget } from "./core/byte-budget.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
@@ -7,7 +8,7 @@ import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
 import { createMediaRunner } from "./gateway/media/job.ts";
 import { taskProvider } from "./gateway/media/provider.ts";
-import type { Offers } from "./offers.ts";
+import type { Offers } from "./gateway/offers.ts";
 import type { Books } from "./open-books.ts";
 import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
@@ -26,7 +27,7 @@ export interface OpenTasks {
 /** What tasks are opened with. */
 export interface OpenTasksParts {
   readonly books: Books;
-  readonly offers: Offers;
+  readonly offers: Offers<Settings>;
   readonly assets: Assets;
   readonly failpoint: Failpoint;
   readonly clock: Clock;

@@ -16,6 +16,7 @@ import type { Config, Environment } from "./environment.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
+import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
 import type { Waiting } from "./gateway/media/task.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
@@ -24,7 +25,6 @@ import { ROUTES } from "./http/routes.ts";
 import { readSpendable } from "./ledger/reads/spendable.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { createLimiter } from "./limits/limiter.ts";
-import { createOffers, hasProvider, type Offers } from "./offers.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
@@ -169,7 +169,7 @@ function shuttingDown(): GatewayError {
   return new GatewayError("overloaded_error", "The gateway is shutting down.", { retryAfterSec: 1 });
 }
 
-function openOffers({ config, environment }: ServiceParts, files: readonly Model[]): Offers {
+function openOffers({ config, environment }: ServiceParts, files: readonly Model[]): Offers<Settings> {
   const read = () => readSettings(config.settingsFile, environment, PROVIDERS);
   return createOffers(read, files, loadNameRules(join(MODELS_FOLDER, "names.yaml")));
 }
@@ -207,7 +207,7 @@ async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }:
 /** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */
 async function openSandbox(
   { config, clock, log }: ServiceParts,
-  offers: Offers,
+  offers: Offers<Settings>,
   { installation, tokenHash }: Books,
   files: readonly Model[],
 ): Promise<{ startThread(): void }> {

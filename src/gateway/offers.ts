@@ -1,21 +1,30 @@
-import { createCatalog } from "./catalog/catalog.ts";
-import type { NameRules } from "./catalog/name-rules.ts";
-import type { Settings } from "./config.ts";
-import type { Model } from "./core/model.ts";
-import type { Offer } from "./gateway/offer.ts";
-import type { SandboxRule } from "./gateway/sandbox-rule.ts";
-import { isServed, type LiveProviders, servedNow } from "./gateway/served.ts";
-import { sandboxRoutes } from "./providers/registry.ts";
+import { createCatalog } from "../catalog/catalog.ts";
+import type { NameRules } from "../catalog/name-rules.ts";
+import type { Model } from "../core/model.ts";
+import { sandboxRoutes } from "../providers/registry.ts";
+import type { Offer } from "./offer.ts";
+import type { SandboxRule } from "./sandbox-rule.ts";
+import { isServed, type LiveProviders, servedNow } from "./served.ts";
+
+/** The settings that decide what is offered. */
+export interface OfferSettings extends LiveProviders {
+  /** Models beside those that come with the gateway. */
+  readonly models: readonly Model[];
+  /** Other names of models, each with the id that it leads to. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Whether the aliases of the rules are in force, too. */
+  readonly defaultAliases: boolean;
+}
 
 /** What is offered by the settings that are in force. */
-export interface CurrentOffer {
+export interface CurrentOffer<Settings extends OfferSettings> {
   readonly offer: Offer;
   readonly settings: Settings;
 }
 
 /** What is offered now, replaced whole, so that each request sees one version. */
-export interface Offers {
-  current(): CurrentOffer;
+export interface Offers<Settings extends OfferSettings> {
+  current(): CurrentOffer<Settings>;
   /** Reads the settings again. Throws their sentence and keeps what is in force when they cannot be used. */
   reload(): void;
   /** From here on the sandbox serves what no live provider does, as far as the rule lets it. */
@@ -25,11 +34,15 @@ export interface Offers {
 const NOBODY: LiveProviders = { providers: new Map(), mediaProviders: new Map() };
 
 /** Offers of the models in `files` and of those that the settings add, by the names that `rules` and the settings give. */
-export function createOffers(read: () => Settings, files: readonly Model[], rules: NameRules): Offers {
+export function createOffers<Settings extends OfferSettings>(
+  read: () => Settings,
+  files: readonly Model[],
+  rules: NameRules,
+): Offers<Settings> {
   let sandbox = NOBODY;
   let rule: SandboxRule | undefined;
 
-  const build = (settings: Settings): CurrentOffer => {
+  const build = (settings: Settings): CurrentOffer<Settings> => {
     const inSandbox = rule?.serves() === true ? sandbox : NOBODY;
     const known = [...files, ...settings.models];
     const enabled = known

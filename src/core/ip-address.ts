@@ -41,7 +41,7 @@ function readGroups(text: string): Groups | undefined {
   const parts = text.split(":");
   const tail = parts.at(-1)?.includes(".") === true ? readV4(parts.pop() ?? "") : [];
   if (tail === undefined || !parts.every((part) => /^[0-9a-f]{1,4}$/i.test(part))) return undefined;
-  const [a = 0, b = 0, c = 0, d = 0] = tail;
+  const [a, b, c, d] = tail as readonly [number, number, number, number];
   const groups = parts.map((part) => Number.parseInt(part, 16));
   return tail.length === 0 ? groups : [...groups, a * 256 + b, c * 256 + d];
 }
@@ -61,6 +61,6 @@ export function isIn(groups: Groups, { groups: start, bits }: Range): boolean {
   if (groups.length !== start.length) return false;
   return groups.every((group, i) => {
     const free = Math.min(width, Math.max(0, (i + 1) * width - bits));
-    return group >> free === (start[i] ?? 0) >> free;
+    return group >> free === (start[i] as number) >> free;
   });
 }

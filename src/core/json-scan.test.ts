@@ -233,6 +233,17 @@ describe("limits", () => {
     });
   }
 
+  test("128 levels are taken where no limit is told, and as many values as there are", () => {
+    for (const [depth, failure] of [
+      [128, ""],
+      [129, "depth"],
+    ] as const) {
+      const scan = openScan(encoder.encode(nested(depth)));
+      skipValue(scan, 0);
+      expect<unknown[]>([depth, scan.failure]).toEqual([depth, failure]);
+    }
+  });
+
   test("what is gone over item by item or member by member is one level of its own", () => {
     for (const [depth, failure] of [
       [8, ""],

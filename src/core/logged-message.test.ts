@@ -70,6 +70,7 @@ describe("of a provider's sentences the log has what stands before the first quo
     { said: "Invalid value: 'a secret'. Supported values are: 'a' and 'b'.", want: "Invalid value: …" },
     { said: "Unknown variant `a secret`, expected `text` at line 1.", want: "Unknown variant …" },
     { said: 'Got "a secret here.', want: "Got …" },
+    { said: 'Got "messages[0].content!', want: "Got …" },
     { said: "No such “a secret” here.", want: "No such …" },
     { said: "Invalid: 'a' my secret 'b'.", want: "Invalid: …" },
     { said: "The users' limits and can't: 'a secret'", want: "The users' limits and can't: …" },

@@ -98,8 +98,9 @@ function faultyPart({ schema, value, pointer }: Place): Place | undefined {
   if (branch === undefined || other !== undefined) return undefined;
   if (Array.isArray(value) && branch.items !== undefined) {
     const check = checkOf(branch.items);
-    const at = value.findIndex((item: unknown) => !check.Check(item));
-    return at === -1 ? undefined : { schema: branch.items, value: value[at], pointer: `${pointer}/${at}` };
+    for (const [at, item] of value.entries())
+      if (!check.Check(item)) return { schema: branch.items, value: item, pointer: `${pointer}/${at}` };
+    return undefined;
   }
   if (!isObject(value)) return undefined;
   for (const [name, member] of Object.entries(branch.properties ?? {})) {

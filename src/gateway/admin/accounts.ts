@@ -1,0 +1,171 @@
+import type { Clock } from "../../core/clock.ts";
+import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import type { Random } from "../../core/random.ts";
+import type { Database } from "../../db/schema.ts";
+import type { Writer } from "../../ledger/writer.ts";
+import { readStore } from "../store-read.ts";
+import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { notFound, toSeconds } from "./views.ts";
+
+/** An account as the admin interface shows it; money in credits. */
+export interface AccountView {
+  readonly id: string;
+  readonly name: string;
+  readonly balance: number;
+  readonly held: number;
+}
+
+/** A movement of credit. */
+export interface EntryView {
+  readonly id: string;
+  readonly kind: string;
+  readonly amount: number;
+  readonly balance_after: number;
+  readonly request_id: string | null;
+  readonly reason: string | null;
+  readonly created_at: number;
+}
+
+/** The operator's use cases of accounts and their credit. */
+export interface AccountAdmin {
+  createAccount(name: string): Promise<AccountView>;
+  accounts(page: PageRequest): Promise<Page<AccountView>>;
+  account(id: string): Promise<AccountView>;
+  /** Gives or takes credit; the same idempotency key does it once. */
+  grant(grant: {
+    readonly accountId: string;
+    readonly amount: number;
+    readonly reason: string;
+    readonly idempotencyKey?: string;
+    readonly requestId: string;
+  }): Promise<{ readonly balance: number }>;
+  ledger(accountId: string, page: PageRequest): Promise<Page<EntryView>>;
+}
+
+/** What they are made of. */
+export interface AccountParts {
+  readonly database: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Accounts over the store and the one writer. */
+export function createAccountAdmin({ database, writer, clock, random }: AccountParts): AccountAdmin {
+  const account = async (id: string): Promise<AccountView> => {
+    const row = await readStore(
+      database
+        .selectFrom("accounts")
+        .select(["id", "name", "balance", "held"])
+        .where("id", "=", id)
+        .executeTakeFirst(),
+    );
+    if (row === undefined) throw notFound("account", id);
+    return accountView(row);
+  };
+
+  return {
+    account,
+
+    async createAccount(name) {
+      const id = newId("acct", random);
+      await writer.submit({ kind: "create_account", account: id, name, nowMs: clock.nowMs() });
+      return account(id);
+    },
+
+    async accounts({ after, limit }) {
+      const rows = await readStore(
+        database
+          .selectFrom("accounts")
+          .select(["seq", "id", "name", "balance", "held"])
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
+      return toPage(rows, limit, accountView);
+    },
+
+    async grant({ accountId, amount, reason, idempotencyKey, requestId }) {
+      const micro = parseCredits(amount);
+      if (micro === undefined || micro === 0n) {
+        throw new GatewayError(
+          "invalid_request_error",
+          "amount must be a number of credits other than 0, no finer than 0.000001.",
+          {
+            param: "amount",
+          },
+        );
+      }
+      const answer = await writer.submit({
+        kind: "grant",
+        // A caller's key is its account's own: two accounts may use the same one.
+        cause: idempotencyKey === undefined ? newId("grant", random) : `grant:${accountId}:${idempotencyKey}`,
+        account: accountId,
+        amount: micro,
+        reason,
+        requestId,
+        nowMs: clock.nowMs(),
+      });
+      if (answer.ok) return { balance: creditsNumber(answer.balance) };
+      throw grantRefusal(answer.reason, accountId);
+    },
+
+    async ledger(accountId, { after, limit }) {
+      await account(accountId);
+      const rows = await readStore(
+        database
+          .selectFrom("ledger")
+          .selectAll()
+          .where("account_id", "=", accountId)
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
+      return toPage(rows, limit, (row) => ({
+        id: row.cause,
+        kind: row.kind,
+        amount: creditsNumber(row.amount),
+        balance_after: creditsNumber(row.balance_after),
+        request_id: row.request_id,
+        reason: row.reason,
+        created_at: toSeconds(row.created_at_ms),
+      }));
+    },
+  };
+}
+
+function accountView(row: {
+  id: string;
+  name: string;
+  balance: MicroCredits;
+  held: MicroCredits;
+}): AccountView {
+  return { id: row.id, name: row.name, balance: creditsNumber(row.balance), held: creditsNumber(row.held) };
+}
+
+function grantRefusal(
+  reason: "unknown_account" | "below_held" | "too_large" | "other_grant",
+  accountId: string,
+): GatewayError {
+  switch (reason) {
+    case "unknown_account":
+      return notFound("account", accountId);
+    case "below_held":
+      return new GatewayError(
+        "conflict_error",
+        "That much cannot be taken back: it is spent, or held for requests under way.",
+      );
+    case "too_large":
+      return new GatewayError("invalid_request_error", "The balance would become too large.", {
+        param: "amount",
+      });
+    case "other_grant":
+      return new GatewayError("invalid_request_error", "This idempotency_key was used for another grant.", {
+        param: "idempotency_key",
+      });
+  }
+}

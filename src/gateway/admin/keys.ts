@@ -1,0 +1,205 @@
+import type { Clock } from "../../core/clock.ts";
+import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
+import { GatewayError, quoted } from "../../core/errors.ts";
+import type { KeyLimits } from "../../core/rate-limits.ts";
+import type { Database } from "../../db/schema.ts";
+import type { Keys } from "../../keys/keys.ts";
+import type { Writer } from "../../ledger/writer.ts";
+import { readStore } from "../store-read.ts";
+import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { notFound, toSeconds } from "./views.ts";
+
+/** A key as it can be shown: never the key itself. */
+export interface KeyView {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly models: readonly string[] | null;
+  /** The most the key may ever spend; null for no bound. */
+  readonly budget: number | null;
+  /** What it may use in a minute and at once; null for no limit of its own. */
+  readonly limits: {
+    readonly requests_per_minute: number | null;
+    readonly tokens_per_minute: number | null;
+    readonly concurrency: number | null;
+  };
+  /** What it has been charged so far, and what is set aside for its requests under way. */
+  readonly spent: number;
+  readonly held: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+  readonly created_at: number;
+}
+
+/** What is asked of a key. */
+export interface KeyRequest {
+  readonly accountId: string;
+  readonly name: string;
+  readonly models: readonly string[] | null;
+  readonly budget: number | null;
+  readonly limits: KeyLimits;
+  readonly expiresAtSec: number | null;
+}
+
+/** The operator's use cases of keys. */
+export interface KeyAdmin {
+  issueKey(request: KeyRequest): Promise<KeyView & { readonly key: string }>;
+  keys(page: PageRequest): Promise<Page<KeyView>>;
+  changeKey(
+    id: string,
+    change: {
+      readonly name?: string;
+      readonly models?: readonly string[] | null;
+      readonly budget?: number | null;
+      /** Each by itself: one that is absent stays. */
+      readonly limits?: Partial<KeyLimits>;
+      readonly expiresAtSec?: number | null;
+    },
+  ): Promise<KeyView>;
+  revokeKey(id: string): Promise<void>;
+}
+
+/** What they are made of. */
+export interface KeyAdminParts {
+  readonly database: Database;
+  readonly writer: Writer;
+  readonly keys: Keys;
+  /** Whether there is a model of that id, served now or not. */
+  isModel(id: string): boolean;
+  readonly clock: Clock;
+}
+
+/** Keys over the store and the one writer. */
+export function createKeyAdmin({ database, writer, keys, isModel, clock }: KeyAdminParts): KeyAdmin {
+  const key = async (id: string): Promise<KeyView> => {
+    const row = await readStore(
+      database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
+    if (row === undefined) throw notFound("key", id);
+    return keyView(row);
+  };
+
+  return {
+    async issueKey({ accountId, name, models, budget, limits, expiresAtSec }) {
+      checkModels(models ?? [], isModel);
+      const issued = keys.issue();
+      const answer = await writer.submit({
+        kind: "issue_key",
+        key: issued.keyId,
+        account: accountId,
+        name,
+        hash: issued.hash,
+        hint: issued.hint,
+        models,
+        budget: readBudget(budget),
+        limits,
+        expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000,
+        nowMs: clock.nowMs(),
+      });
+      if (!answer.ok) throw notFound("account", accountId);
+      return { ...(await key(issued.keyId)), key: issued.text };
+    },
+
+    async keys({ after, limit }) {
+      const rows = await readStore(
+        database
+          .selectFrom("keys")
+          .selectAll()
+          .where("seq", ">", readCursor(after) ?? 0n)
+          .orderBy("seq")
+          .limit(limit + 1)
+          .execute(),
+      );
+      return toPage(rows, limit, keyView);
+    },
+
+    async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
+      checkModels(models ?? [], isModel);
+      const answer = await writer.submit({
+        kind: "change_key",
+        key: id,
+        ...(name === undefined ? {} : { name }),
+        ...(models === undefined ? {} : { models }),
+        ...(budget === undefined ? {} : { budget: readBudget(budget) }),
+        ...(limits === undefined ? {} : { limits }),
+        ...(expiresAtSec === undefined
+          ? {}
+          : { expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000 }),
+      });
+      if (!answer.ok) throw notFound("key", id);
+      keys.forget();
+      return key(id);
+    },
+
+    async revokeKey(id) {
+      const answer = await writer.submit({ kind: "revoke_key", key: id, nowMs: clock.nowMs() });
+      if (!answer.ok) throw notFound("key", id);
+      keys.forget();
+    },
+  };
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly models: string | null;
+  readonly budget: MicroCredits | null;
+  readonly spent: MicroCredits;
+  readonly held: MicroCredits;
+  readonly requests_per_minute: bigint | null;
+  readonly tokens_per_minute: bigint | null;
+  readonly concurrency: bigint | null;
+  readonly expires_at_ms: bigint | null;
+  readonly revoked_at_ms: bigint | null;
+  readonly created_at_ms: bigint;
+}
+
+function keyView(row: KeyRow): KeyView {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    name: row.name,
+    hint: row.hint,
+    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    budget: row.budget === null ? null : creditsNumber(row.budget),
+    limits: {
+      requests_per_minute: wholeOrNull(row.requests_per_minute),
+      tokens_per_minute: wholeOrNull(row.tokens_per_minute),
+      concurrency: wholeOrNull(row.concurrency),
+    },
+    spent: creditsNumber(row.spent),
+    held: creditsNumber(row.held),
+    expires_at: row.expires_at_ms === null ? null : toSeconds(row.expires_at_ms),
+    revoked_at: row.revoked_at_ms === null ? null : toSeconds(row.revoked_at_ms),
+    created_at: toSeconds(row.created_at_ms),
+  };
+}
+
+function wholeOrNull(value: bigint | null): number | null {
+  return value === null ? null : Number(value);
+}
+
+/** A key for a model that nobody has would be one that works for nothing, and says so to nobody but its user. */
+function checkModels(models: readonly string[], isModel: (id: string) => boolean): void {
+  const at = models.findIndex((id) => !isModel(id));
+  if (at === -1) return;
+  const path = `models[${at}]`;
+  const named = quoted(models[at] ?? "");
+  throw new GatewayError("invalid_request_error", `${path} is ${named}, and there is no such model.`, {
+    param: path,
+  });
+}
+
+function readBudget(budget: number | null): MicroCredits | null {
+  if (budget === null) return null;
+  const micro = parseCredits(budget);
+  if (micro !== undefined && micro >= 0n) return micro;
+  throw new GatewayError(
+    "invalid_request_error",
+    "budget must be a number of credits from 0, no finer than 0.000001, or null for no bound.",
+    { param: "budget" },
+  );
+}

@@ -1,0 +1,11 @@
+import { GatewayError, quoted } from "../../core/errors.ts";
+
+/** A time as the admin interface shows it. */
+export function toSeconds(ms: bigint): number {
+  return Math.floor(Number(ms) / 1000);
+}
+
+/** The 404 for an id that stands for nothing. */
+export function notFound(what: "account" | "key", id: string): GatewayError {
+  return new GatewayError("not_found_error", `There is no ${what} ${quoted(id)}.`);
+}

@@ -127,7 +127,7 @@ describe("of very many items", () => {
       return reads;
     };
     const some = readsOf(1_000);
-    expect(some).toBeLessThan(5_000);
+    expect(some).toBeLessThan(3_500);
     expect(readsOf(2_000) / some).toBeLessThan(2.2);
   });
 

@@ -21,6 +21,8 @@ const router = createRouter([
   row("/api/v1/boss/:id", "admin"),
   row("/api/v1/read", "public", { readPath: (path) => (path === "/api/v1/read" ? { path } : undefined) }),
   row("/api/v1/boss/:id/mine", "key"),
+  row("/pages/:kind/:name{.+}/llms.txt", "public", { handle: () => new Response("page") }),
+  row("/pages/:kind/:name{.+}/llms.txt", "public", { method: "delete" }),
 ]);
 
 /** The path of the route that was found and its parameters, or the status of the refusal. */
@@ -70,4 +72,32 @@ test("a path is decoded once, and what is encoded in it makes no segment", async
   expect(await found("/api/v1/boss/a%252Fb")).toEqual(["/api/v1/boss/:id", { id: "a%2Fb" }]);
   expect(await found("/api/v1/boss/a%2525")).toEqual(["/api/v1/boss/:id", { id: "a%25" }]);
   expect(await found("/api/v1/boss/%E2%82%AC%20%3F")).toEqual(["/api/v1/boss/:id", { id: "€ ?" }]);
+});
+
+test("a parameter is one segment or, where its pattern says so, any number of them", async () => {
+  const path = "/pages/:kind/:name{.+}/llms.txt";
+  expect(await found("/pages/a/b/llms.txt")).toEqual([path, { kind: "a", name: "b" }]);
+  expect(await found("/pages/a/b/c%2Fd/llms.txt")).toEqual([path, { kind: "a", name: "b/c/d" }]);
+  for (const other of [
+    "/pages/a//llms.txt",
+    "/pages//b/llms.txt",
+    "/pages/a/b/llms-txt",
+    "/x/pages/a/b/llms.txt",
+  ])
+    expect(await found(other)).toBe(404);
+});
+
+test("a path tells which methods it takes, and the head of an answer has no body", async () => {
+  const dispatch = {
+    at: () => {},
+    run: async (route: Route) => route.handle({} as Parameters<Route["handle"]>[0]),
+  };
+  const answer = async (method: string): Promise<Response> =>
+    router("/pages/a/b/llms.txt", new Request("http://gateway/", { method }), dispatch);
+  expect(await answer("POST").catch((error: GatewayError) => [error.status, error.headers])).toEqual([
+    405,
+    { allow: "GET, DELETE" },
+  ]);
+  expect(await (await answer("GET")).text()).toBe("page");
+  expect(await (await answer("HEAD")).text()).toBe("");
 });

@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import { GatewayError } from "../core/errors.ts";
 import { createAddresses } from "./addresses.ts";
 import { createNotFound } from "./not-found.ts";
@@ -52,7 +51,7 @@ function createTable(routes: readonly Route[], notFound: (path: string) => Gatew
       return dispatch.run(route, params);
     }
     dispatch.at(undefined);
-    return patterns.fetch(request, { ...dispatch, path });
+    return patterns(path, request, dispatch);
   };
 }
 
@@ -65,31 +64,43 @@ function notAllowed(allow: string): GatewayError {
   return new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-interface Patterns {
-  readonly Bindings: Dispatch & { readonly path: string };
+/** The routes of one path, and how a path is known to be theirs. */
+interface Pattern {
+  readonly form: RegExp;
+  readonly routes: readonly Route[];
 }
 
-function createPatterns(routes: readonly Route[], notFound: (path: string) => GatewayError): Hono<Patterns> {
-  const router = new Hono<Patterns>({ strict: true, getPath: (_, given) => decoded(given?.env?.path ?? "") });
-  router.onError((error) => {
-    throw error;
+/** `:name` stands for one segment, `:name{.+}` for any number of them; of two patterns the first counts. */
+function createPatterns(routes: readonly Route[], notFound: (path: string) => GatewayError): Router {
+  const patterns = [...Map.groupBy(routes, ({ path }) => path)].map(([path, same]): Pattern => ({
+    form: formOf(path),
+    routes: same,
+  }));
+  return async (path, request, dispatch) => {
+    const shown = decoded(path);
+    for (const { form, routes: same } of patterns) {
+      const match = form.exec(shown);
+      if (match === null) continue;
+      const route = same.find(({ method }) => method === methodOf(request));
+      if (route === undefined) {
+        dispatch.at(same[0]);
+        throw notAllowed(same.map(({ method }) => method.toUpperCase()).join(", "));
+      }
+      const parts = Object.entries(match.groups ?? {});
+      const params = Object.fromEntries(parts.map(([name, part]) => [name, decodeURIComponent(part)]));
+      const response = await dispatch.run(route, params);
+      return request.method === "HEAD" ? new Response(null, response) : response;
+    }
+    throw notFound(path);
+  };
+}
+
+function formOf(path: string): RegExp {
+  const parts = path.split(/(:\w+(?:\{[^}]*\})?)/).map((part) => {
+    const [, name, form = "[^/]+"] = /^:(\w+)(?:\{(.+)\})?$/.exec(part) ?? [];
+    return name === undefined ? RegExp.escape(part) : `(?<${name}>${form})`;
   });
-  const paths = Map.groupBy(routes, (route) => route.path);
-  for (const route of routes)
-    router.on(route.method.toUpperCase(), route.path, (context) =>
-      context.env.run(route, context.req.param()),
-    );
-  for (const [path, same] of paths) {
-    const allow = same.map((route) => route.method.toUpperCase()).join(", ");
-    router.all(path, (context) => {
-      context.env.at(same[0]);
-      throw notAllowed(allow);
-    });
-  }
-  router.notFound((context) => {
-    throw notFound(context.env.path);
-  });
-  return router;
+  return new RegExp(`^${parts.join("")}$`);
 }
 
 /** The path as patterns see it. What would change its segments stays encoded: parameters are decoded by themselves, once. */

@@ -173,7 +173,21 @@ test("bytes after the end of the scan are not part of the text", () => {
     const scan = openScan(bytes, end);
     expect([end, skipValue(scan, skipSpace(scan, 0))]).toEqual([end, BROKEN]);
   }
-  for (const text of ["true", "null", "-1", "1.5", "1e5", '"\\n"', '"\\u00e9"', '{"a":1}'])
+  const texts = [
+    "true",
+    "null",
+    "-1",
+    "1.5",
+    "1e5",
+    '"\\n"',
+    '"\\u00e9"',
+    '{"a":1}',
+    "[]",
+    "{}",
+    "[[]]",
+    '{"a":{}}',
+  ];
+  for (const text of texts)
     for (let end = 0; end < text.length; end += 1) {
       const whole = openScan(encoder.encode(text), end);
       const isNumber = /^-?\d+(\.\d+)?$/.test(text.slice(0, end));

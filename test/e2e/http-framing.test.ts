@@ -10,7 +10,7 @@ import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 
 // What becomes of odd requests, byte by byte: what the runtime decides before the gateway sees them, and what comes of
-// bytes behind a request that is under way. docs/limits.md tells of each.
+// bytes behind a request that is under way. docs/limits/http.md tells of each.
 
 let double: UpstreamDouble;
 let gateway: TestGateway;

@@ -120,7 +120,7 @@ describe("a body that is too large", () => {
     await client.ended();
   });
 
-  // The runtime's own, as docs/limits.md has it.
+  // The runtime's own, as docs/limits/http.md has it.
   for (const [declared, status] of [
     ["9007199254740992", 413],
     ["99999999999999999999", 400],

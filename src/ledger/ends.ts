@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { insist } from "../core/insist.ts";
 import type { AnswerTo, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 
@@ -29,10 +30,8 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
 
   const later = (): Promise<void> => new Promise((resolve) => clock.setTimer(RETRY_MS, resolve));
 
-  /** Resolves once the store has taken the command, however long that takes. */
-  const insist = async (command: Settle | Void): Promise<void> => {
-    while (!(await isTaken(writer, command))) await later();
-  };
+  const insistOn = (command: Settle | Void): Promise<unknown> =>
+    insist(() => writer.submit(command), { clock, pauseMs: RETRY_MS });
 
   const giveNext = async (): Promise<void> => {
     const command = waiting.shift();
@@ -52,7 +51,7 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
       try {
         return await writer.submit(command);
       } catch (error) {
-        void later().then(() => insist(command));
+        void later().then(() => insistOn(command));
         throw error;
       }
     },
@@ -63,8 +62,8 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
         const { hold, account, key, nowMs } = command;
         // A settlement after a void charges nothing and books what was used.
         void later()
-          .then(() => insist({ kind: "void", hold, account, key, outcome: "unwritten", nowMs }))
-          .then(() => insist(command));
+          .then(() => insistOn({ kind: "void", hold, account, key, outcome: "unwritten", nowMs }))
+          .then(() => insistOn(command));
         throw error;
       }
     },
@@ -73,13 +72,4 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
       if (!busy) void giveNext();
     },
   };
-}
-
-async function isTaken(writer: Writer, command: Settle | Void): Promise<boolean> {
-  try {
-    await writer.submit(command);
-    return true;
-  } catch {
-    return false;
-  }
 }

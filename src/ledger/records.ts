@@ -2,7 +2,17 @@ import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
-import { AUDIT_MARKS, columnList, jsonList, toJson, typedList } from "./rows.ts";
+import {
+  AUDIT_MARKS,
+  columnList,
+  ISSUED_KEYS,
+  jsonList,
+  type RowOf,
+  type Rows,
+  toJson,
+  typedList,
+  typeOf,
+} from "./rows.ts";
 import type {
   AnswerTo,
   ChangeKey,
@@ -107,45 +117,37 @@ function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
 
 /** A key that was issued before is given back as it is; one of an unknown account gives no row. */
 function issueKey(build: Database, command: IssueKey): CompiledQuery {
-  const models = command.models === null ? null : JSON.stringify(command.models);
-  return build
-    .insertInto("keys")
-    .columns([
-      "id",
-      "account_id",
-      "name",
-      "hash",
-      "hint",
-      "models",
-      "budget",
-      "requests_per_minute",
-      "tokens_per_minute",
-      "concurrency",
-      "expires_at_ms",
-      "created_at_ms",
-    ])
-    .expression((account) =>
-      account
-        .selectFrom("accounts")
-        .select([
-          sql<string>`cast(${command.key} as text)`.as("key_id"),
-          "id",
-          sql<string>`cast(${command.name} as text)`.as("key_name"),
-          sql<string>`cast(${command.hash} as text)`.as("hash"),
-          sql<string>`cast(${command.hint} as text)`.as("hint"),
-          sql<string | null>`cast(${models} as text)`.as("models"),
-          sql<bigint | null>`cast(${command.budget} as bigint)`.as("budget"),
-          whole(command.limits?.requestsPerMinute).as("requests_per_minute"),
-          whole(command.limits?.tokensPerMinute).as("tokens_per_minute"),
-          whole(command.limits?.concurrency).as("concurrency"),
-          whole(command.expiresAtMs).as("expires_at_ms"),
-          sql<bigint>`cast(${BigInt(command.nowMs)} as bigint)`.as("key_created_at_ms"),
-        ])
-        .where("id", "=", command.account),
-    )
-    .onConflict((conflict) => conflict.column("id").doUpdateSet((row) => ({ id: row.ref("keys.id") })))
-    .returning("id")
-    .compile();
+  const { key, account, name, hash, hint, models, budget, limits, expiresAtMs, nowMs } = command;
+  const row: RowOf<typeof ISSUED_KEYS> = {
+    id: key,
+    account,
+    name,
+    hash,
+    hint,
+    models: models === null ? null : JSON.stringify(models),
+    budget,
+    requestsPerMinute: limits?.requestsPerMinute ?? null,
+    tokensPerMinute: limits?.tokensPerMinute ?? null,
+    concurrency: limits?.concurrency ?? null,
+    expiresAtMs,
+    createdAtMs: nowMs,
+  };
+  return sql`insert into keys (${sql.raw(columnList(ISSUED_KEYS))})
+    select ${typedValues(ISSUED_KEYS, row)} from accounts where id = ${account}
+    on conflict (id) do update set id = keys.id returning id`.compile(build);
+}
+
+/** The values of a row, each with its type: PostgreSQL would not know that of a null. */
+function typedValues<Described extends Rows>(
+  { columns }: Described,
+  row: RowOf<Described>,
+): RawBuilder<unknown> {
+  const values = row as Readonly<Record<string, unknown>>;
+  return sql.join(
+    Object.entries(columns).map(
+      ([member, column]) => sql`cast(${values[member]} as ${sql.raw(typeOf(column))})`,
+    ),
+  );
 }
 
 function changeKey(build: Database, command: ChangeKey): CompiledQuery {
@@ -198,11 +200,6 @@ function forgetTasks(engine: Engine, { beforeMs }: ForgetTasks): RawBuilder<unkn
   return sql`delete from tasks where seq in (select seq from tasks
     where ended_at_ms < ${BigInt(beforeMs)} and files_until_ms is null
     order by ended_at_ms limit ${sql.lit(MAX_FORGOTTEN)} ${unlocked})`;
-}
-
-/** A value whose type PostgreSQL would not know where it is null. */
-function whole(value: number | null | undefined): RawBuilder<bigint | null> {
-  return sql<bigint | null>`cast(${bigintOrNull(value ?? null)} as bigint)`;
 }
 
 function bigintOrNull(value: number | null): bigint | null {

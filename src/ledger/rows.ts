@@ -79,6 +79,22 @@ export const KEYS = describe("keys", "id", {
   held: bigint("held"),
 });
 
+/** A key as it is issued. */
+export const ISSUED_KEYS = describe("keys", "id", {
+  id: text("id"),
+  account: text("account_id"),
+  name: text("name"),
+  hash: text("hash"),
+  hint: text("hint"),
+  models: text("models"),
+  budget: bigint("budget"),
+  requestsPerMinute: number("requests_per_minute"),
+  tokensPerMinute: number("tokens_per_minute"),
+  concurrency: number("concurrency"),
+  expiresAtMs: number("expires_at_ms"),
+  createdAtMs: number("created_at_ms"),
+});
+
 export const PRICE_VERSIONS = describe("price_versions", "version", {
   version: text("version"),
   model: text("model"),

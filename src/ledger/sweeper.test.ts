@@ -6,7 +6,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { Command, HoldCredit } from "./commands.ts";
 import { createSweeper, type Sweeper } from "./sweeper.ts";
-import { createWriter, type Writer } from "./writer.ts";
+import { CommandRefused, createWriter, type Writer } from "./writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -130,11 +130,12 @@ describeOnEngines("a sweeper", (engine) => {
   });
 
   /** A sweeper with a lease of 600 s whose commands go nowhere, and are noted. */
-  function withoutWriter(books: TestBooks, clock: FakeClock) {
-    const state = { refusing: false };
+  function withoutWriter(books: TestBooks, clock: FakeClock, log: Log = quiet) {
+    const state = { refusing: false, refused: "" };
     const sent: Command[] = [];
     const submit = async (command: Command): Promise<unknown> => {
       if (state.refusing) throw new Error("away");
+      if ("hold" in command && command.hold === state.refused) throw new CommandRefused("it does not fit");
       sent.push(command);
       return { ok: true };
     };
@@ -143,7 +144,7 @@ describeOnEngines("a sweeper", (engine) => {
       engine: engine.name,
       writer: { submit: submit as Writer["submit"], close: async () => {} },
       clock,
-      log: quiet,
+      log,
       bootId: "mine",
       leaseMs: 600_000,
     });
@@ -164,6 +165,25 @@ describeOnEngines("a sweeper", (engine) => {
       await clock.advance(200_000);
       expect(sweeper.heardSinceMs()).toBe(startMs + 600_000);
       await sweeper.close();
+    });
+  });
+
+  test("goes past a hold that the store refuses to end, and says so", async () => {
+    await onBooks(async ({ books, clock }) => {
+      await books.apply(...["one", "bad", "two"].map((name) => lasting(books, name, { boot: "dead" })));
+      const said: unknown[] = [];
+      const log: Log = {
+        ...quiet,
+        warn: (_, fields) => said.push(fields),
+        error: (_, fields) => said.push(fields),
+      };
+      const { sweeper, state } = withoutWriter(books, clock, log);
+      state.refused = books.id("bad");
+      expect(await sweeper.sweep()).toBe(2);
+      expect(said).toEqual([
+        { error: expect.stringContaining("The store refused a command: it does not fit") },
+        { holds: 2 },
+      ]);
     });
   });
 

@@ -88,10 +88,9 @@ describe("the writer", () => {
     const { executor, turns } = createManualExecutor();
     const writer = createWriter(executor, quiet, pace);
     const { submit } = taskCommandsFor((name) => name);
-    const asking = (mib: number): Command => submit(`t${mib}`, 1n, { payload: "p".repeat(mib * MIB) });
-    const answers = [create(0), asking(20), create(1), asking(12), asking(1), asking(40), create(2)].map(
-      (command) => writer.submit(command),
-    );
+    const asking = (bytes: number): Command => submit(`t${bytes}`, 1n, { payload: "p".repeat(bytes) });
+    const commands = [create(0), asking(20 * MIB), create(1), asking(12 * MIB), asking(1), asking(40 * MIB)];
+    const answers = [...commands, create(2)].map((command) => writer.submit(command));
     for (let i = 0; i < 5; i += 1) {
       turns[i]?.answer();
       await settled();
@@ -148,6 +147,50 @@ describe("the writer", () => {
     expect(errors).toHaveLength(3);
     turns[3]?.answer();
     expect(await second).toEqual({ ok: true });
+  });
+
+  test("refuses a batch whose executor dies once more than four seconds have gone by", async () => {
+    const { executor, turns } = createManualExecutor();
+    let nowMs = 0;
+    const writer = createWriter(executor, quiet, { ...pace, steadyMs: () => nowMs });
+    const first = writer.submit(create(0)).catch((error: GatewayError): string => error.kind);
+    nowMs = 4_000;
+    turns[0]?.die();
+    await settled();
+    expect(turns).toHaveLength(2);
+    nowMs = 4_001;
+    turns[1]?.die();
+    expect<string | object>(await first).toBe("overloaded_error");
+    expect(turns).toHaveLength(2);
+  });
+
+  test("gathers for a millisecond where requests come in parallel, and writes one alone at once", async () => {
+    const { executor, turns } = createManualExecutor();
+    const gathered: number[] = [];
+    const setTimer: Clock["setTimer"] = (ms, run) => {
+      gathered.push(ms);
+      return pace.setTimer(ms, run);
+    };
+    const writer = createWriter(executor, quiet, { ...pace, setTimer });
+    const write = async (...numbers: readonly number[]): Promise<void> => {
+      const answers = numbers.map((n) => writer.submit(create(n)));
+      await settled();
+      for (let i = turns.length - 1; i < turns.length; i += 1) {
+        turns[i]?.answer();
+        await settled();
+      }
+      await Promise.all(answers);
+    };
+    await write(0);
+    await write(1);
+    expect(gathered).toEqual([]);
+    await write(2, 3, 4);
+    expect(gathered).toEqual([1]);
+    // The batch before was of several: more may come.
+    await write(5);
+    expect(gathered).toEqual([1, 1]);
+    await write(6);
+    expect(gathered).toEqual([1, 1]);
   });
 
   test("closes when what waits is written, and refuses what comes later", async () => {

@@ -5,6 +5,7 @@ import {
   AUDIT_MARKS,
   ENTRIES,
   HOLDS,
+  ISSUED_KEYS,
   KEYS,
   PRICE_VERSIONS,
   REQUESTS,
@@ -141,7 +142,17 @@ describeOnEngines("the ledger describes its rows", (engine) => {
   const described = ({ columns }: Rows): ReadonlyMap<string, string> =>
     new Map(Object.values(columns).map(({ name, kind }) => [name, kind === "text" ? "text" : "whole"]));
 
-  for (const rows of [ACCOUNTS, KEYS, PRICE_VERSIONS, HOLDS, ENTRIES, REQUESTS, TASKS, AUDIT_MARKS]) {
+  for (const rows of [
+    ACCOUNTS,
+    KEYS,
+    ISSUED_KEYS,
+    PRICE_VERSIONS,
+    HOLDS,
+    ENTRIES,
+    REQUESTS,
+    TASKS,
+    AUDIT_MARKS,
+  ]) {
     test(`as the table ${rows.table} is`, async () => {
       const real = await columnsOf(rows.table);
       for (const [name, type] of described(rows)) expect([name, real.get(name)]).toEqual([name, type]);

@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The quick tests whose imports reach a file, those first that say most about it for the least time: its own, then the
- * nearest by imports, its folder's before others. Threads and processes that a file names by path count as its imports.
+ * The quick tests whose imports reach a file, those first that say most about it for the least time: its own, then those
+ * of its area before others, the nearest by imports first. Threads and processes that a file names by path count as its
+ * imports.
  */
 export class ReachingTests {
   readonly #cost: (path: string) => number;
@@ -33,7 +34,7 @@ export class ReachingTests {
       // One for the whole gateway that has the same name, or its folder's.
       if (basename(path).startsWith(basename(own))) return 2;
       if (basename(path).startsWith(basename(dirname(file)))) return 3;
-      return distances.get(path)! + (dirname(path) === dirname(file) ? 1 : 2);
+      return distances.get(path)! + (areaOf(path) === areaOf(file) ? 1 : 100);
     };
     return [...distances.keys()]
       .filter((path) => path.endsWith(".test.ts") && !path.endsWith(".full.test.ts"))
@@ -48,6 +49,11 @@ export class ReachingTests {
         if (!distances.has(importer)) distances.set(importer, distance + 1);
     return distances;
   }
+}
+
+/** The area that a file is of: `ledger` of `src/ledger/decide/books.ts` and of `test/ledger/store-keys.test.ts`. */
+function areaOf(path: string): string | undefined {
+  return path.split("/")[1];
 }
 
 const PATH = /["'`](\.{1,2}\/[^"'`\n]+\.ts|(?:src|test|bench)\/[^"'`\n]+\.ts)["'`]/g;

@@ -3,12 +3,14 @@ import { commandsFor } from "../../../test/ledger/books.ts";
 import { RESULT, taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
 import { decide } from "./books.ts";
+import { noChanges } from "./changes.ts";
 import { type BooksState, noState, referencesOf } from "./state.ts";
 import type { MoneyCommand } from "../commands.ts";
 import type { AccountRow, HoldRow, KeyRow } from "../rows.ts";
 
 const { grant, hold, settle, voided } = commandsFor((name) => name);
-const { submit, claim, attempt, renew, finish, fail, cancel, forgetFiles } = taskCommandsFor((name) => name);
+const { submit, claim, attempt, noteRefusal, renew, release, finish, fail, cancel, forgetFiles } =
+  taskCommandsFor((name) => name);
 
 /** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
 function state(more: {
@@ -138,6 +140,27 @@ describe("what a batch changes", () => {
     { name: "of refusals", commands: [hold("x", 41n), grant("x", -41n), settle("x", 1n), voided("x")] },
     { name: "of what was done before", commands: [hold("h", 60n)] },
   ];
+  const ofTask: readonly (readonly [did: readonly MoneyCommand[], again: MoneyCommand])[] = [
+    [[], submit("x", 10n)],
+    [[], claim("x")],
+    [[attempt("x", 1)], attempt("x", 1)],
+    [[attempt("x", 1), noteRefusal("x", 1)], noteRefusal("x", 1)],
+    [[], renew("x", 60_000)],
+    [[release("x")], release("x")],
+    [[finish("x", 5n)], finish("x", 5n)],
+    [[fail("x")], fail("x")],
+    [[finish("x", 5n), forgetFiles("x")], forgetFiles("x")],
+  ];
+  for (const [did, again] of ofTask) {
+    test(`of a ${again.kind} that was done before is nothing`, () => {
+      const read = state({});
+      decide(read, [submit("x", 10n), claim("x"), ...did]);
+      const { outcomes, changes } = decide(read, [again]);
+      expect(outcomes).toMatchObject([{ answer: { ok: true } }]);
+      expect(changes).toEqual(noChanges());
+    });
+  }
+
   for (const { name, commands } of nothing) {
     test(`${name} is nothing`, () => {
       const { outcomes, changes } = decide(state({}), commands);

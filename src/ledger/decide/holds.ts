@@ -125,7 +125,7 @@ function roomOf(
 export function settle(state: BooksState, command: Settle): Decided<Settle> {
   const made = requestHoldOf(state, command);
   if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };
-  if (made.state === "settled") return { answer: { ok: true, charged: made.settled ?? 0n } };
+  if (made.state === "settled") return { answer: { ok: true, charged: made.settled as MicroCredits } };
   if (made.state === "voided") return settleLate(state, command, made);
   const { charged, effect } = chargeHold(state, made, command);
   return { answer: { ok: true, charged }, effect };

@@ -1,3 +1,4 @@
+import type { MicroCredits } from "../../core/credits.ts";
 import { isEnded } from "../../core/task.ts";
 import type { HoldRow, TaskRow } from "../rows.ts";
 import type { Decided } from "./changes.ts";
@@ -132,7 +133,7 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
 /** Whether nobody works on it, as far as can be known. One that waits has no lease. */
 function isFree(state: BooksState, task: TaskRow, { alone, boot, steadyMs }: ClaimTask): boolean {
   if (alone && task.owner !== boot) return true;
-  return (task.leaseUntilMs ?? 0) <= (state.storeMs ?? steadyMs);
+  return task.leaseUntilMs === null || task.leaseUntilMs <= (state.storeMs ?? steadyMs);
 }
 
 function leaseEnd(state: BooksState, { steadyMs, leaseMs }: ClaimTask | RenewTask): number {
@@ -168,7 +169,7 @@ function renew(state: BooksState, command: RenewTask): Decided<RenewTask> {
   // One that was given up is not taken back: another may be about to claim it.
   if (task === undefined || task.leaseUntilMs === 0) return LOST;
   const leaseUntilMs = leaseEnd(state, command);
-  if (leaseUntilMs <= (task.leaseUntilMs ?? 0)) return DONE;
+  if (leaseUntilMs <= task.leaseUntilMs) return DONE;
   return { ...DONE, effect: { task: { ...task, leaseUntilMs } } };
 }
 
@@ -181,7 +182,7 @@ function release(state: BooksState, command: ReleaseTask): Decided<ReleaseTask> 
 
 function finish(state: BooksState, command: FinishTask): Decided<FinishTask> {
   const task = atEpoch(state, command);
-  if (task?.state === "completed") return { answer: { ok: true, charged: task.charge ?? 0n } };
+  if (task?.state === "completed") return { answer: { ok: true, charged: task.charge as MicroCredits } };
   if (task?.state !== "running") return LOST;
   if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
   const { result, filesUntilMs, nowMs } = command;
@@ -250,10 +251,13 @@ function atEpoch(state: BooksState, command: OfRun): TaskRow | undefined {
   return task?.epoch === command.epoch ? task : undefined;
 }
 
+/** A task that somebody runs has a lease. */
+type RunningTask = TaskRow & { readonly leaseUntilMs: number };
+
 /** The task, if it is still the run's. */
-function runOf(state: BooksState, command: OfRun): TaskRow | undefined {
+function runOf(state: BooksState, command: OfRun): RunningTask | undefined {
   const task = atEpoch(state, command);
-  return task?.state === "running" ? task : undefined;
+  return task?.state === "running" ? (task as RunningTask) : undefined;
 }
 
 /** What pays for the task. */

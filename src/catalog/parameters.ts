@@ -1,7 +1,7 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { chatParameters } from "./parameter-tables/chat-completions.ts";
 import { fieldParameters } from "./parameter-tables/field.ts";
-import { generateContentParameters } from "./parameter-tables/generate-content.ts";
+import { CONTENT } from "./parameter-tables/generate-content.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
 import { MESSAGES } from "./parameter-tables/messages.ts";
@@ -25,7 +25,7 @@ export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINT
 const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
   compat_chat_completions: chatParameters,
   compat_messages: (model) => fieldParameters(MESSAGES, model),
-  compat_generate_content: generateContentParameters,
+  compat_generate_content: (model) => fieldParameters(CONTENT, model),
 };
 
 const MEDIA_TABLES: Readonly<Record<MediaEndpoint, MediaTable>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { CHAT_FIELDS } from "./chat-completions/fields.ts";
-import { CONFIG_FIELDS, REQUEST_FIELDS } from "./generate-content/fields.ts";
+import { CONFIG_FIELDS, REQUEST_FIELDS } from "./generate-content/schema.ts";
 import { IMAGE_FORM } from "./images/schema.ts";
 import { createMeantField, schemaRefusal, unknownField } from "./meant-field.ts";
 import { MESSAGES_FIELDS } from "./messages/schema.ts";

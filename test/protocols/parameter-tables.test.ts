@@ -9,8 +9,11 @@ import { EFFORTS, type ProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { CHAT_FIELDS } from "../../src/protocols/chat-completions/fields.ts";
 import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
-import { CONFIG_FIELDS, REQUEST_FIELDS } from "../../src/protocols/generate-content/fields.ts";
-import { GenerateContentRequestSchema } from "../../src/protocols/generate-content/schema.ts";
+import {
+  CONFIG_FIELDS,
+  GenerateContentRequestSchema,
+  REQUEST_FIELDS,
+} from "../../src/protocols/generate-content/schema.ts";
 import { MESSAGES_FIELDS, MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
 import { type LiveProviders, servedNow } from "../../src/gateway/served.ts";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";

@@ -17,26 +17,23 @@ export type FieldRule =
   | { readonly rule: "gateway" }
   | { readonly rule: "preview"; readonly preview: string; readonly needed?: string };
 
-/** What a model's page says of a field. */
-interface ToldField {
+/** A field of a language format: how it is checked, relayed and documented. */
+export type Field = FieldRule & FieldFacts;
+
+interface FieldFacts {
   /** What requests are checked by, `Type.Optional` but where it must be sent; absent where providers judge. */
   readonly schema?: TSchema;
+  /** It belongs to the input, so that a request to count it has it too. */
+  readonly counted?: true;
   /** What other interfaces call it, with spaces between. */
   readonly otherNames?: string;
   /** What it does, as a sentence without its full stop; `undefined` where a page does not tell of it. */
   readonly does?: string | ((model: ParameterFacts) => string | undefined);
   /** How a page has its schema, where that is not `pageSchema` of what is checked. */
   readonly shown?: (schema: JsonSchema, model: ParameterFacts) => JsonSchema;
+  /** The fields inside it that pages or other names tell of; of what schema they are, its own says. */
+  readonly members?: Fields;
 }
-
-/** A field of a language format: how it is checked, relayed and documented. */
-export type Field = ToldField &
-  FieldRule & {
-    /** The fields inside it that pages tell of; of what schema they are, its own says. */
-    readonly members?: Readonly<Record<string, ToldField>>;
-    /** It belongs to the input, so that a request to count it has it too. */
-    readonly counted?: true;
-  };
 
 /** The fields of a format, in the order in which pages tell of them. */
 export type Fields = Readonly<Record<string, Field>>;
@@ -69,18 +66,19 @@ export function countedOf<const Of extends Fields>(fields: Of): Counted<Of> {
 }
 
 /** Every field, each followed by those inside it, by its path and with what it is checked by. */
-export function* eachField(
-  fields: Fields,
-): Generator<{ readonly path: string; readonly field: ToldField; readonly schema: TSchema | undefined }> {
+export function* eachField(fields: Fields, within?: PlacedField): Generator<PlacedField> {
   for (const [name, field] of Object.entries(fields)) {
-    yield { path: name, field, schema: field.schema };
-    for (const [member, inner] of Object.entries(field.members ?? {}))
-      yield {
-        path: `${name}.${member}`,
-        field: inner,
-        schema: inner.schema ?? memberSchema(field.schema, member),
-      };
+    const path = within === undefined ? name : `${within.path}.${name}`;
+    const placed = { path, field, schema: field.schema ?? memberSchema(within?.schema, name) };
+    yield placed;
+    yield* eachField(field.members ?? {}, placed);
   }
+}
+
+interface PlacedField {
+  readonly path: string;
+  readonly field: Field;
+  readonly schema: TSchema | undefined;
 }
 
 /** The parameters of a model in a format, in the order of its table. */
@@ -90,7 +88,7 @@ export function fieldParameters(fields: Fields, model: ParameterFacts): readonly
 
 function parameter(
   name: string,
-  { does, shown }: ToldField,
+  { does, shown }: Field,
   model: ParameterFacts,
   checked: TSchema | undefined,
 ): readonly Parameter[] {

@@ -1,91 +1,228 @@
-import {
-  count,
-  givesImages,
-  listOf,
-  number,
-  object,
-  oneOf,
-  text,
-  type JsonSchema,
-  type Parameter,
-  type ParameterFacts,
-} from "./parameter.ts";
+import { Type } from "typebox";
+import { type Fields, schemasOf } from "./field.ts";
+import { atMost, givesImages, object, oneOf } from "./parameter.ts";
 
-/** The fields of `POST /api/v1/models/{model}:generateContent`. */
-export function generateContentParameters(model: ParameterFacts): readonly Parameter[] {
-  const config = (name: string, schema: JsonSchema, does: string): Parameter => ({
-    name: `generationConfig.${name}`,
-    schema,
-    does,
-  });
-  return [
-    {
-      name: "contents",
-      schema: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          required: ["parts"],
-          properties: { role: oneOf("user", "model"), parts: { type: "array", items: object } },
-        },
+const text = Type.String({ minLength: 1 });
+const free = Type.Object({}, { additionalProperties: true });
+
+const Blob = Type.Object({ mimeType: Type.String({ minLength: 1, maxLength: 256 }), data: text });
+const FileData = Type.Object({
+  mimeType: Type.Optional(Type.String({ maxLength: 256 })),
+  fileUri: Type.String({
+    minLength: 1,
+    maxLength: 65_536,
+    description: "https, gs:// or a file of the provider",
+  }),
+});
+
+/** One data field each; which of them is checked where parts are read. */
+export const PartFields = {
+  text: Type.Optional(Type.String()),
+  inlineData: Type.Optional(Blob),
+  fileData: Type.Optional(FileData),
+  functionCall: Type.Optional(Type.Object({ name: text, args: Type.Optional(free) })),
+  functionResponse: Type.Optional(
+    Type.Object({
+      name: text,
+      response: Type.Optional(free),
+      parts: Type.Optional(
+        Type.Array(Type.Object({ inlineData: Type.Optional(Blob), fileData: Type.Optional(FileData) })),
+      ),
+    }),
+  ),
+  executableCode: Type.Optional(free),
+  codeExecutionResult: Type.Optional(free),
+  toolCall: Type.Optional(free),
+  toolResponse: Type.Optional(free),
+  thought: Type.Optional(Type.Boolean()),
+  thoughtSignature: Type.Optional(Type.String()),
+  videoMetadata: Type.Optional(free),
+  mediaResolution: Type.Optional(Type.Union([Type.String(), free])),
+};
+
+export const PartSchema = Type.Object(PartFields, { additionalProperties: true });
+
+/** So many turns a request can have, and so many parts each of them. */
+export const MOST_ITEMS = 10_000;
+
+/** Answers to one request, and texts that may end one: https://ai.google.dev/api/generate-content#generationconfig */
+export const MOST_CANDIDATES = 8;
+export const MOST_CONTENT_STOPS = 5;
+
+/** A turn without parts is one that the model was cut off in before it said anything: recorded, and accepted. */
+const Parts = Type.Optional(Type.Array(PartSchema, { maxItems: MOST_ITEMS }));
+
+/**
+ * Source: GenerationConfig of https://ai.google.dev/api/generate-content as of @google/genai 3.1. What would choose another
+ * model (`routingConfig`) is not among them.
+ */
+export const CONTENT_CONFIG = {
+  temperature: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    does: "Randomness; lower is more repeatable",
+  },
+  topP: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    does: "Sample from the likeliest tokens of this total probability",
+  },
+  topK: {
+    schema: Type.Optional(Type.Integer({ minimum: 0 })),
+    does: "Sample from this many likeliest tokens",
+  },
+  maxOutputTokens: {
+    schema: Type.Optional(Type.Integer({ minimum: 1, description: "Thinking included" })),
+    otherNames: "max_tokens max_completion_tokens max_new_tokens max_tokens_to_sample max_length",
+    does: "The most output tokens, thoughts included; a higher number is lowered to the maximum with a warning",
+    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+  },
+  stopSequences: {
+    schema: Type.Optional(Type.Array(Type.String(), { maxItems: MOST_CONTENT_STOPS })),
+    otherNames: "stop stop_words",
+    does: "End the answer before any of these texts",
+  },
+  presencePenalty: {
+    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
+    does: "Above 0: away from words that were used",
+  },
+  frequencyPenalty: {
+    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
+    does: "Above 0: away from words by how often they were used",
+  },
+  seed: {
+    schema: Type.Optional(Type.Integer()),
+    does: "The same seed makes the same answer likelier",
+  },
+  candidateCount: {
+    schema: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CANDIDATES })),
+    otherNames: "n num_choices num_generations",
+    does: "How many answers; each is charged",
+    shown: (schema) => ({ ...schema, default: 1 }),
+  },
+  responseMimeType: {
+    schema: Type.Optional(Type.String()),
+    does: "`application/json` asks for JSON",
+  },
+  responseSchema: { schema: Type.Optional(free) },
+  responseJsonSchema: {
+    otherNames: "json_schema output_format",
+    does: "A JSON Schema that the answer keeps to",
+    shown: () => object,
+  },
+  // It can ask for images, audio and videos beside what responseModalities says.
+  responseFormat: { rule: "priced", freeValues: [null] },
+  thinkingConfig: {
+    schema: Type.Optional(
+      Type.Object({
+        includeThoughts: Type.Optional(Type.Boolean()),
+        thinkingBudget: Type.Optional(Type.Integer({ minimum: -1 })),
+        thinkingLevel: Type.Optional(Type.String()),
+      }),
+    ),
+    otherNames: "thinking reasoning",
+    does: "`thinkingLevel` and `includeThoughts`: how much it thinks, and whether it shows it",
+    members: {
+      thinkingBudget: { otherNames: "thinking_budget budget_tokens" },
+      thinkingLevel: { otherNames: "thinking_level reasoning_effort" },
+      includeThoughts: { otherNames: "include_thoughts" },
+    },
+  },
+  responseModalities: {
+    schema: Type.Optional(
+      Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { maxItems: 3, uniqueItems: true }),
+    ),
+    otherNames: "modalities",
+    does: "What the answer holds",
+    shown: (_, { outputModalities }) => {
+      const kinds = outputModalities.map((kind) => kind.toUpperCase());
+      return { type: "array", items: oneOf(...kinds), uniqueItems: true, default: kinds };
+    },
+  },
+  responseLogprobs: { schema: Type.Optional(Type.Boolean()) },
+  logprobs: { schema: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })) },
+  // What it asks for is output, and output has its bound.
+  imageConfig: {
+    schema: Type.Optional(free),
+    does: (model) =>
+      givesImages(model)
+        ? "What the images are like: `aspectRatio` such as `16:9`, `imageSize` of `1K`, `2K`, `4K`"
+        : undefined,
+    members: {
+      aspectRatio: { otherNames: "aspect_ratio" },
+      imageSize: { otherNames: "image_size" },
+    },
+  },
+  speechConfig: { schema: Type.Optional(free) },
+  mediaResolution: { schema: Type.Optional(Type.String()) },
+  audioTimestamp: {},
+  enableEnhancedCivicAnswers: {},
+  enableAffectiveDialog: {},
+  continuationToken: {},
+} satisfies Fields;
+
+/** Source: GenerateContentRequest of the same. */
+export const CONTENT = {
+  contents: {
+    schema: Type.Array(
+      Type.Object({ role: Type.Optional(Type.Enum(["user", "model", "function"])), parts: Parts }),
+      { minItems: 1, maxItems: MOST_ITEMS },
+    ),
+    counted: true,
+    otherNames: "messages prompt input history conversation",
+    does: "The conversation, oldest first: `{role, parts}`",
+    shown: () => ({
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        required: ["parts"],
+        properties: { role: oneOf("user", "model"), parts: { type: "array", items: object } },
       },
-      does: "The conversation, oldest first: `{role, parts}`",
-      required: true,
-    },
-    {
-      name: "systemInstruction",
-      schema: object,
-      does: 'The system prompt: `{"parts":[{"text":"…"}]}`',
-    },
-    { name: "generationConfig", schema: object, does: "How to answer" },
-    config("temperature", number(0, 2), "Randomness; lower is more repeatable"),
-    config("topP", number(0, 1), "Sample from the likeliest tokens of this total probability"),
-    config("topK", { type: "integer", minimum: 0 }, "Sample from this many likeliest tokens"),
-    config(
-      "maxOutputTokens",
-      count(model.maxOutput),
-      "The most output tokens, thoughts included; a higher number is lowered to the maximum with a warning",
+    }),
+  },
+  systemInstruction: {
+    schema: Type.Optional(Type.Object({ role: Type.Optional(Type.String()), parts: Parts })),
+    counted: true,
+    otherNames: "system system_prompt instructions preamble",
+    does: 'The system prompt: `{"parts":[{"text":"…"}]}`',
+  },
+  generationConfig: {
+    schema: Type.Optional(Type.Object(schemasOf(CONTENT_CONFIG), { additionalProperties: true })),
+    counted: true,
+    otherNames: "config options parameters",
+    does: "How to answer",
+    members: CONTENT_CONFIG,
+  },
+  tools: {
+    schema: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            functionDeclarations: Type.Optional(
+              Type.Array(Type.Object({ name: text }, { additionalProperties: true })),
+            ),
+          },
+          { additionalProperties: true },
+        ),
+        { maxItems: 1_024 },
+      ),
     ),
-    config("stopSequences", { ...listOf(text), maxItems: 5 }, "End the answer before any of these texts"),
-    config("presencePenalty", number(-2, 2), "Above 0: away from words that were used"),
-    config("frequencyPenalty", number(-2, 2), "Above 0: away from words by how often they were used"),
-    config("seed", { type: "integer" }, "The same seed makes the same answer likelier"),
-    config("candidateCount", { ...count(8), default: 1 }, "How many answers; each is charged"),
-    config("responseMimeType", text, "`application/json` asks for JSON"),
-    config("responseJsonSchema", object, "A JSON Schema that the answer keeps to"),
-    config(
-      "thinkingConfig",
-      object,
-      "`thinkingLevel` and `includeThoughts`: how much it thinks, and whether it shows it",
-    ),
-    config(
-      "responseModalities",
-      {
-        ...listOf(oneOf(...model.outputModalities.map((kind) => kind.toUpperCase()))),
-        uniqueItems: true,
-        default: model.outputModalities.map((kind) => kind.toUpperCase()),
-      },
-      "What the answer holds",
-    ),
-    ...(givesImages(model)
-      ? [
-          config(
-            "imageConfig",
-            object,
-            "What the images are like: `aspectRatio` such as `16:9`, `imageSize` of `1K`, `2K`, `4K`",
-          ),
-        ]
-      : []),
-    {
-      name: "tools",
-      schema: { ...listOf(object), maxItems: 1_024 },
-      does: 'Functions that the model may call: `[{"functionDeclarations":[{name, description, parametersJsonSchema}]}]`',
-    },
-    {
-      name: "toolConfig",
-      schema: object,
-      does: 'Whether it must call one: `{"functionCallingConfig":{"mode":"AUTO"}}`, or `ANY`, `NONE`',
-    },
-  ];
-}
+    counted: true,
+    otherNames: "functions function_declarations",
+    does: 'Functions that the model may call: `[{"functionDeclarations":[{name, description, parametersJsonSchema}]}]`',
+  },
+  toolConfig: {
+    schema: Type.Optional(free),
+    counted: true,
+    otherNames: "tool_choice function_call",
+    does: 'Whether it must call one: `{"functionCallingConfig":{"mode":"AUTO"}}`, or `ANY`, `NONE`',
+  },
+  safetySettings: { schema: Type.Optional(Type.Array(free)), counted: true },
+  // Its tokens are input that the body does not show; they are held for.
+  cachedContent: { schema: Type.Optional(text), counted: true },
+  labels: {},
+  store: {},
+  serviceTier: {
+    rule: "priced",
+    freeValues: [null, "standard", "unspecified", "STANDARD", "UNSPECIFIED"],
+  },
+} satisfies Fields;

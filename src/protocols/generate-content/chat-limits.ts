@@ -1,12 +1,10 @@
+import { MOST_CANDIDATES, MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { ChatLimits, Effort, Model } from "../../core/model.ts";
 import { budgetEfforts, levelsOf } from "./encode-thinking.ts";
 
-/** Texts that may end an answer. */
-export const MOST_STOPS = 5;
-
-/** Answers to one request: https://ai.google.dev/api/generate-content#generationconfig */
+/** Answers to one request. */
 export function mostCandidates({ outputModalities }: Model): number {
-  return outputModalities.includes("image") ? 1 : 8;
+  return outputModalities.includes("image") ? 1 : MOST_CANDIDATES;
 }
 
 /** See `ClientEnd`. */
@@ -22,7 +20,7 @@ export function chatLimits(model: Model): ChatLimits {
     namedTool: true,
     responseFormats: ["text", "json_object", "json_schema"],
     mostChoices: mostCandidates(model),
-    mostStops: MOST_STOPS,
+    mostStops: MOST_CONTENT_STOPS,
     translated: { into: "compat_generate_content", efforts: effortsOf(model) },
   };
 }

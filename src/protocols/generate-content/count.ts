@@ -4,9 +4,9 @@ import type { Modality } from "../../core/model.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";
 import { bodyWithin, invalid, readRequestJson } from "../request-json.ts";
 import { rewritten } from "../rewrite.ts";
-import { COUNT_FIELDS } from "./fields.ts";
 import { generateContent } from "./index.ts";
 import { type GenerateContentRequest, readChecked } from "./request.ts";
+import { COUNT_FIELDS } from "./schema.ts";
 import { fieldName } from "./spelling.ts";
 import { rewriteFields } from "./upstream-body.ts";
 

@@ -4,8 +4,8 @@ import type { Modality } from "../../core/model.ts";
 import type { PriceBucket } from "../../core/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import type { Demand, ImageInput } from "../protocol.ts";
-import { TOOLS, WHOLE_CONTEXT } from "./fields.ts";
 import { type GenerateContentBody, type Part, PART_DATA } from "./schema.ts";
+import { TOOLS, WHOLE_CONTEXT } from "./tools.ts";
 
 /** Tokens around a turn, and around the whole. */
 const PER_TURN = { expected: 2, ceiling: 12 };

@@ -1,9 +1,10 @@
+import { MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
-import { MOST_STOPS, mostCandidates } from "./chat-limits.ts";
+import { mostCandidates } from "./chat-limits.ts";
 import { thinkingConfig } from "./encode-thinking.ts";
 import type { Warn } from "./warn.ts";
 
@@ -27,9 +28,9 @@ export function encodeConfig(chat: ChatRequest, target: RelayTarget, warn: Warn)
 }
 
 function checkCounts(chat: ChatRequest, model: Model): void {
-  if (chat.stop.length > MOST_STOPS)
+  if (chat.stop.length > MOST_CONTENT_STOPS)
     throw invalid(
-      `stop has ${chat.stop.length} sequences, and ${model.id} takes at most ${MOST_STOPS}.`,
+      `stop has ${chat.stop.length} sequences, and ${model.id} takes at most ${MOST_CONTENT_STOPS}.`,
       "stop",
     );
   const most = mostCandidates(model);

@@ -1,3 +1,4 @@
+import { MOST_ITEMS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { Part, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { RelayTarget } from "../protocol.ts";
@@ -6,7 +7,6 @@ import { invalid } from "../request-json.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
 import { encodeResults, orphan } from "./encode-results.ts";
-import { MOST_ITEMS } from "./schema.ts";
 import type { Warn } from "./warn.ts";
 
 /** A turn as it is sent. */

@@ -5,14 +5,15 @@ import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import { invalid, readRequestJson, refuseTwiceWithin, type RequestJson } from "../request-json.ts";
 import { jsonBytes, readDemand } from "./demand.ts";
-import { REQUEST_FIELDS, TOOLS } from "./fields.ts";
 import {
   type GenerateContentBody,
   GenerateContentRequestSchema,
+  REQUEST_FIELDS,
   type Part,
   PART_DATA,
   PART_FIELDS,
 } from "./schema.ts";
+import { TOOLS } from "./tools.ts";
 import { fieldName, readSpelling, spelledPath } from "./spelling.ts";
 
 /** A generateContent request: its value in the reference's spelling, and its bytes with where its members stand. */

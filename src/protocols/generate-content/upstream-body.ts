@@ -4,8 +4,8 @@ import { isJsonObject } from "../../core/json-value.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid, type RequestJson } from "../request-json.ts";
 import { addWithin, checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
-import { CONFIG_FIELDS, REQUEST_FIELDS } from "./fields.ts";
 import { type GenerateContentRequest, unknownPart } from "./request.ts";
+import { CONFIG_FIELDS, REQUEST_FIELDS } from "./schema.ts";
 import { fieldName, spelledPath } from "./spelling.ts";
 
 /**

@@ -14,6 +14,7 @@ import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
 import { createEngine, type Engine } from "./tasks/engine.ts";
 import type { ProviderOf } from "./tasks/queue.ts";
+import { createRequestCache } from "./tasks/request-cache.ts";
 import { createTasks, type Tasks } from "./tasks/tasks.ts";
 
 /** Tasks, and the engine that runs them; it stands still until it is started. */
@@ -60,7 +61,8 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
   const offer = () => offers.current().offer;
   const runner = createMediaRunner({ ...parts, offer, fetch, memory, cutGrid: grids.cut });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
-  const shared = { ...parts, bootId, database, writer, cipher, endings };
+  const requests = createRequestCache(memory, parts.clock);
+  const shared = { ...parts, bootId, database, writer, cipher, endings, requests };
   const engine = createEngine({ ...shared, runner, storeEngine: books.engine, settings, providerOf });
   const tasks = createTasks({ ...shared, engine, maxPending: () => settings().pendingPerAccount });
   return { tasks, engine, startThreads: grids.startThread };

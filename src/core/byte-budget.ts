@@ -5,7 +5,12 @@
 export interface ByteBudget {
   /** An account with nothing in it, for one piece of work. */
   open(): ByteAccount;
-  /** How many are taken in all, of those that are counted. */
+  /**
+   * Holds bytes that somebody could do without, for as long as nobody needs the room: then `onRevoke` is called, for the
+   * eldest loan first. Gives what ends the loan; `undefined` where there is no room now.
+   */
+  lend(bytes: number, onRevoke: () => void): (() => void) | undefined;
+  /** How many are taken in all, of those that are counted; loans are not. */
   taken(): number;
 }
 
@@ -47,7 +52,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
   /** Those who hold something, the eldest first. */
   const holders = new Set<Account>();
   const waiting: Waiting[] = [];
-
+  const loans = createLoans(() => limit() - taken);
   const fits = ({ account, bytes }: Pick<Waiting, "account" | "bytes">): boolean => {
     const [eldest = account] = holders;
     return eldest === account || taken + bytes <= limit();
@@ -56,6 +61,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
     taken += bytes;
     account.held += bytes;
     holders.add(account);
+    loans.revoke();
   };
   const letGo = (account: Account, bytes: number): void => {
     const given = Math.min(bytes, account.held);
@@ -93,22 +99,8 @@ export function createByteBudget(limit: () => number): ByteBudget {
       grant(account, bytes);
       return;
     }
-    await inLine(account, bytes, signal);
-  };
-
-  const inLine = async (account: Account, bytes: number, signal: AbortSignal): Promise<void> => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const own: Waiting = { account, bytes, go: resolve, leave: reject };
-    const onAbort = (): void => {
-      const at = waiting.indexOf(own);
-      if (at !== -1) waiting.splice(at, 1);
-      reject(signal.reason as Error);
-      // The next may have waited for this one alone.
-      admit();
-    };
-    waiting.push(own);
-    signal.addEventListener("abort", onAbort, { once: true });
-    await promise.finally(() => signal.removeEventListener("abort", onAbort));
+    // Who leaves may be the one that the next has waited for.
+    await inLine(waiting, { account, bytes }, signal, admit);
   };
 
   const close = (account: Account): void => {
@@ -122,6 +114,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
 
   return {
     taken: () => taken,
+    lend: loans.lend,
     open() {
       const account: Account = { held: 0, uncounted: 0, isClosed: false };
       return {
@@ -129,6 +122,53 @@ export function createByteBudget(limit: () => number): ByteBudget {
         give: (bytes) => letGo(account, bytes),
         close: () => close(account),
       };
+    },
+  };
+}
+
+/** Waits as the last of a line until it may go on. Rejects with the signal's reason, then calls `onLeave`. */
+async function inLine(
+  waiting: Waiting[],
+  wanted: Pick<Waiting, "account" | "bytes">,
+  signal: AbortSignal,
+  onLeave: () => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const own: Waiting = { ...wanted, go: resolve, leave: reject };
+  const onAbort = (): void => {
+    const at = waiting.indexOf(own);
+    if (at !== -1) waiting.splice(at, 1);
+    reject(signal.reason as Error);
+    onLeave();
+  };
+  waiting.push(own);
+  signal.addEventListener("abort", onAbort, { once: true });
+  await promise.finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+/** Loans of the room that is left. */
+function createLoans(room: () => number) {
+  /** The eldest first. */
+  const loans = new Set<{ readonly bytes: number; readonly onRevoke: () => void }>();
+  let lent = 0;
+  return {
+    lend(bytes: number, onRevoke: () => void): (() => void) | undefined {
+      if (lent + bytes > room()) return undefined;
+      const loan = { bytes, onRevoke };
+      loans.add(loan);
+      lent += bytes;
+      return () => {
+        if (loans.delete(loan)) lent -= bytes;
+      };
+    },
+    /** Ends as many as have no room any more. */
+    revoke(): void {
+      for (const loan of loans) {
+        if (lent <= room()) return;
+        loans.delete(loan);
+        lent -= loan.bytes;
+        loan.onRevoke();
+      }
     },
   };
 }

@@ -25,8 +25,8 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly kind: "submit";
   readonly task: string;
   readonly taskKind: TaskKind;
-  /** The request, sealed; deleted when the task ends. */
-  readonly payload: string;
+  /** The request, sealed: the bytes of a text, in shared memory where they are many; deleted when the task ends. */
+  readonly payload: Uint8Array;
   /** JSON of what its price depends on beside counts: `{pricedAtMs, facts}`. */
   readonly terms: string;
   readonly warnings: readonly string[];

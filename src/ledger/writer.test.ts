@@ -88,7 +88,7 @@ describe("the writer", () => {
     const { executor, turns } = createManualExecutor();
     const writer = createWriter(executor, quiet, pace);
     const { submit } = taskCommandsFor((name) => name);
-    const asking = (bytes: number): Command => submit(`t${bytes}`, 1n, { payload: "p".repeat(bytes) });
+    const asking = (bytes: number): Command => submit(`t${bytes}`, 1n, { payload: new Uint8Array(bytes) });
     const commands = [create(0), asking(20 * MIB), create(1), asking(12 * MIB), asking(1), asking(40 * MIB)];
     const answers = [...commands, create(2)].map((command) => writer.submit(command));
     for (let i = 0; i < 5; i += 1) {

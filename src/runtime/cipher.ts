@@ -3,8 +3,11 @@ import { deriveSecret } from "./hash.ts";
 
 /** Keeps text at rest so that who reads the store reads nothing, and changes nothing unseen. */
 export interface Cipher {
-  /** `text`, sealed. The same text is sealed differently each time; what is sealed shows the length of the text alone. */
-  seal(text: string): Promise<string>;
+  /**
+   * `text`, sealed: the bytes of a text again, in memory that threads share. The same text is sealed differently each
+   * time; what is sealed shows the length of the text alone.
+   */
+  seal(text: string): Promise<Uint8Array>;
   /** The text that was sealed. Rejects when it was changed, cut, or sealed under another secret. */
   open(sealed: string): Promise<string>;
 }
@@ -38,9 +41,20 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
   return {
     async seal(text) {
       const nonce = new Uint8Array(random.bytes(NONCE_BYTES));
-      const encrypted = await subtle.encrypt(terms(nonce), await key, new TextEncoder().encode(text));
+      const isLong = text.length > LONG;
+      if (isLong) await othersTurn();
+      const bytes = new TextEncoder().encode(text);
+      if (isLong) await othersTurn();
+      const encrypted = await subtle.encrypt(terms(nonce), await key, bytes);
       // The nonce is a whole number of characters, so that both together are the text of both.
-      return MARK + toText(nonce) + (await inParts(new Uint8Array(encrypted), BYTES, toText)).join("");
+      const head = MARK + toText(nonce);
+      const length = head.length + Math.ceil((encrypted.byteLength * 4) / 3);
+      const sealed = Buffer.from(new SharedArrayBuffer(length));
+      let at = sealed.write(head, "latin1");
+      await inParts(new Uint8Array(encrypted), BYTES, (part) => {
+        at += sealed.write(toText(part), at, "latin1");
+      });
+      return sealed;
     },
 
     async open(sealed) {
@@ -67,6 +81,9 @@ const NOT_OPENED =
 const BYTES = 3 * 512 * 1024;
 const CHARACTERS = 4 * 512 * 1024;
 
+/** From here on encoding it, and giving it to the runtime's threads, each take some milliseconds. */
+const LONG = 8 * 1024 * 1024;
+
 /** Does `work` part by part; between two of them others get their turn. */
 async function inParts<
   Whole extends { readonly length: number; slice(start: number, end: number): Whole },
@@ -78,6 +95,11 @@ async function inParts<
     done.push(work(whole.slice(at, at + size)));
   }
   return done;
+}
+
+/** Until what waits has been read from sockets and answered: the first immediate in a row comes before that. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
 function toText(bytes: Uint8Array): string {

@@ -83,12 +83,29 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       expect((await runOf(process, video)).run).toMatchObject({ kind: "video", provider: "video" });
     });
 
-    test("whose request cannot be read any more fails", async () => {
+    test("by another process is given the request that its sealed copy says", async () => {
+      const task = await station()
+        .process()
+        .submit({ payload: { prompt: "a dog", n: 2 } });
+      const { run } = await runOf(await started(), task);
+      expect(run.payload).toEqual({ prompt: "a dog", n: 2 });
+    });
+
+    test("whose sealed copy cannot be opened goes on where this process still has the request, and fails elsewhere", async () => {
       const process = station().process();
-      const task = await process.submit();
+      const [kept, other] = [await process.submit(), await station().process().submit()];
       await station().execute("update task_payloads set sealed = 's1.AAAA'");
       await process.engine.start();
-      expect(await process.tasks.ended(task, NEVER)).toMatchObject({ failure: { type: "generation_error" } });
+      expect((await runOf(process, kept)).run.payload).toEqual({ prompt: "a cat" });
+      expect(await process.tasks.ended(other, NEVER)).toMatchObject({
+        failure: { type: "generation_error" },
+      });
+    });
+
+    test("is opened where the process had no room to keep its request", async () => {
+      const process = await started({ settings: { memoryBytes: 10 } });
+      const task = await process.submit();
+      expect((await runOf(process, task)).run.payload).toEqual({ prompt: "a cat" });
     });
   });
 

@@ -9,6 +9,7 @@ import type { Endings } from "./endings.ts";
 import type { Fence } from "./fence.ts";
 import type { Lease } from "./lease.ts";
 import type { Picked } from "./queue.ts";
+import type { RequestCache } from "./request-cache.ts";
 import type { TaskRunner } from "./runner.ts";
 import type { TaskSettings } from "./settings.ts";
 
@@ -23,6 +24,7 @@ export interface RunParts {
   readonly bootId: string;
   readonly cipher: Cipher;
   readonly endings: Endings;
+  readonly requests: RequestCache;
   readonly runner: TaskRunner;
   readonly settings: () => TaskSettings;
   /** For so long a run has its task unless it renews its lease. */

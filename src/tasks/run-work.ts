@@ -32,7 +32,7 @@ async function work(parts: RunParts, run: RunState): Promise<Settled> {
     const stored = await load(parts, run);
     run.attempts = stored.attempts;
     run.refusals = stored.refusals;
-    const payload: unknown = JSON.parse(await parts.cipher.open(stored.sealed));
+    const { payload } = parts.requests.take(run.of.task) ?? (await openSealed(parts, run));
     run.stopping.signal.throwIfAborted();
     return { outcome: await parts.runner(taskRun(parts, run, { ...stored, payload })) };
   } catch (error) {
@@ -41,39 +41,50 @@ async function work(parts: RunParts, run: RunState): Promise<Settled> {
 }
 
 interface Stored {
-  readonly sealed: string;
   readonly hold: Hold;
   readonly job: string | null;
   readonly attempts: number;
   readonly refusals: number;
 }
 
-/**
- * Reads what the work needs, however long the store is away; once the task is ours, since until then another may have
- * gone on with it. Rejects with the signal's reason once that is aborted.
- */
+/** Reads how far the task had come; once it is ours, since until then another may have gone on with it. */
 async function load({ database, clock }: RunParts, { of, stopping }: RunState): Promise<Stored> {
-  for (;;) {
-    stopping.signal.throwIfAborted();
-    const read = await Promise.all([
+  const [row, hold] = await untilRead(clock, stopping.signal, () =>
+    Promise.all([
       database
         .selectFrom("tasks")
-        .innerJoin("task_payloads", "task_payloads.task_id", "tasks.id")
-        .select(["sealed", "job", "attempts", "refusals"])
-        .where("tasks.id", "=", of.task)
+        .select(["job", "attempts", "refusals"])
+        .where("id", "=", of.task)
         .executeTakeFirst(),
       readTaskHold(database, of.task),
-    ]).catch(() => undefined);
-    if (read === undefined) {
-      await pause(clock);
-      continue;
+    ]),
+  );
+  if (row === undefined || hold === undefined) throw new Error(NOT_RUNNING);
+  const { job, attempts, refusals } = row;
+  return { job, attempts: Number(attempts), refusals: Number(refusals), hold };
+}
+
+/** The request of a task that another process has submitted, or this one before its start. */
+async function openSealed({ database, clock, cipher }: RunParts, { of, stopping }: RunState) {
+  const row = await untilRead(clock, stopping.signal, () =>
+    database.selectFrom("task_payloads").select("sealed").where("task_id", "=", of.task).executeTakeFirst(),
+  );
+  // It goes when the task ends.
+  if (row === undefined) throw new Error(NOT_RUNNING);
+  return { payload: JSON.parse(await cipher.open(row.sealed)) as unknown };
+}
+
+const NOT_RUNNING = "The task is not in the store as one that runs.";
+
+/** What `read` gives, however long the store is away. Rejects with the signal's reason once that is aborted. */
+async function untilRead<Read>(clock: Clock, signal: AbortSignal, read: () => Promise<Read>): Promise<Read> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await read();
+    } catch {
+      await new Promise<void>((resolve) => clock.setTimer(RETRY_MS, resolve));
     }
-    const [row, hold] = read;
-    // Both go when the task ends.
-    if (row === undefined || hold === undefined)
-      throw new Error("The task is not in the store as one that runs.");
-    const { sealed, job, attempts, refusals } = row;
-    return { sealed, job, attempts: Number(attempts), refusals: Number(refusals), hold };
   }
 }
 
@@ -81,7 +92,7 @@ async function load({ database, clock }: RunParts, { of, stopping }: RunState): 
 function taskRun(
   parts: RunParts,
   run: RunState,
-  { payload, hold, job, attempts, refusals }: Omit<Stored, "sealed"> & { readonly payload: unknown },
+  { payload, hold, job, attempts, refusals }: Stored & { readonly payload: unknown },
 ): TaskRun {
   const { clock, failpoint } = parts;
   const { picked, of, fence, stopping } = run;
@@ -131,8 +142,4 @@ function taskRun(
       failpoint("task.job_noted");
     },
   };
-}
-
-function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.setTimer(RETRY_MS, resolve));
 }

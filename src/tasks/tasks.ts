@@ -15,6 +15,7 @@ import type { Writer } from "../ledger/writer.ts";
 import type { Cipher } from "../runtime/cipher.ts";
 import type { Endings } from "./endings.ts";
 import type { Engine } from "./engine.ts";
+import type { RequestCache } from "./request-cache.ts";
 import { CLIENT_GONE } from "./run-end.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
@@ -69,6 +70,7 @@ export interface TasksParts {
   readonly bootId: string;
   readonly cipher: Cipher;
   readonly endings: Endings;
+  readonly requests: RequestCache;
   /** Who runs them: told of what is new, and of runs that nobody waits for any more. */
   readonly engine: Pick<Engine, "wake" | "stop">;
   /** Tasks that an account may have waiting. */
@@ -85,10 +87,9 @@ const RETRY_MS = 1_000;
 
 /** Tasks over the one writer. */
 export function createTasks(parts: TasksParts): Tasks {
-  const { writer, clock, failpoint, endings, engine } = parts;
+  const { writer, clock, failpoint, endings, requests } = parts;
   const giveUp = createGivingUp(parts);
 
-  const submitCommand = submitting(parts);
   const find: Tasks["find"] = async (kind, id, accountId) => {
     const row = await rowsOf(parts.database, kind, id, accountId).select(TASK_COLUMNS).executeTakeFirst();
     return row === undefined ? undefined : taskOf(row, clock.steadyMs());
@@ -97,29 +98,7 @@ export function createTasks(parts: TasksParts): Tasks {
   return {
     find,
 
-    async submit(submission) {
-      const command = await submitCommand(submission);
-      const { task, hold, account, key, nowMs } = command;
-      failpoint("task.before_submit");
-      const answer = await writer.submit(command).catch((error: unknown) => {
-        // Its client is told that it failed: nobody waits for it, and nobody shall pay.
-        void giveUp(async () => ({ kind: "cancel", task, hold, account, key, nowMs }));
-        throw error;
-      });
-      failpoint("task.after_submit");
-      if (!answer.ok) return answer.reason;
-      engine.wake(submission.minPendingMs);
-      const { kind, timeoutSec, warnings } = submission;
-      return pendingTask({
-        id: task,
-        kind,
-        accountId: account,
-        model: command.model,
-        timeoutSec,
-        warnings,
-        createdAtMs: nowMs,
-      });
-    },
+    submit: createSubmit(parts, giveUp),
 
     async cancel(kind, id, accountId) {
       const row = await rowsOf(parts.database, kind, id, accountId)
@@ -139,6 +118,7 @@ export function createTasks(parts: TasksParts): Tasks {
         nowMs: clock.nowMs(),
       });
       if (!answer.ok) return answer.reason;
+      requests.take(id);
       endings.ended(id);
       return "cancelled";
     },
@@ -155,6 +135,7 @@ export function createTasks(parts: TasksParts): Tasks {
 
     abandon({ kind, id, accountId }) {
       const nowMs = clock.nowMs();
+      requests.take(id);
       return giveUp(async () => {
         const row = await rowsOf(parts.database, kind, id, accountId)
           .select(["key_id", "hold_id"])
@@ -164,6 +145,42 @@ export function createTasks(parts: TasksParts): Tasks {
         return { kind: "cancel", task: id, hold, account: accountId, key, nowMs };
       });
     },
+  };
+}
+
+/** `Tasks.submit`. */
+function createSubmit(parts: TasksParts, giveUp: GiveUp): Tasks["submit"] {
+  const { writer, failpoint, engine, requests } = parts;
+  const submitCommand = submitting(parts);
+  return async (submission) => {
+    const command = await submitCommand(submission);
+    const { task, hold, account, key, model, nowMs } = command;
+    const { kind, timeoutSec, warnings } = submission;
+    // Before it is in the queue, from which it may be claimed at once. Sealed it is as long as in memory, or longer.
+    const cached = { bytes: command.payload.length, keptMs: timeoutSec * 1000 };
+    requests.keep(task, submission.payload, cached);
+    failpoint("task.before_submit");
+    const answer = await writer.submit(command).catch((error: unknown) => {
+      requests.take(task);
+      // Its client is told that it failed: nobody waits for it, and nobody shall pay.
+      void giveUp(async () => ({ kind: "cancel", task, hold, account, key, nowMs }));
+      throw error;
+    });
+    failpoint("task.after_submit");
+    if (!answer.ok) {
+      requests.take(task);
+      return answer.reason;
+    }
+    engine.wake(submission.minPendingMs);
+    return pendingTask({
+      id: task,
+      kind,
+      accountId: account,
+      model,
+      timeoutSec,
+      warnings,
+      createdAtMs: nowMs,
+    });
   };
 }
 
@@ -216,6 +233,8 @@ function rowsOf(database: Database, kind: TaskKind, id: string, accountId: strin
 /** Tells what is to be sent to cancel a task, or that there is no such task. Rejects while the store is away. */
 type Cancelling = () => Promise<CancelTask | undefined>;
 
+type GiveUp = (cancelling: Cancelling) => Promise<void>;
+
 interface Abandoned {
   readonly cancelling: Cancelling;
   readonly tried: () => void;
@@ -227,7 +246,7 @@ interface Abandoned {
  * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store
  * that was away is not met by all at once.
  */
-function createGivingUp({ database, writer, clock, endings, engine }: TasksParts) {
+function createGivingUp({ database, writer, clock, endings, engine }: TasksParts): GiveUp {
   const waiting: Abandoned[] = [];
   let busy = false;
 
@@ -269,7 +288,7 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
     abandoned.tried();
   };
 
-  return (cancelling: Cancelling): Promise<void> =>
+  return (cancelling) =>
     new Promise((tried) => {
       waiting.push({ cancelling, tried });
       if (!busy) void giveNext();

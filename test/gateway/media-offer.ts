@@ -58,12 +58,20 @@ export function bytesOf(body: object | string): Uint8Array {
 
 /** Asks for images, of the whole catalogue. */
 export function askImage(body: object | string, more: AskOptions = {}): TaskAdmission {
-  return admitImage(asked(more), readImageBody({ body: bytesOf(body) }));
+  return asStored(admitImage(asked(more), readImageBody({ body: bytesOf(body) })));
 }
 
 /** Asks for a video, of the whole catalogue. */
 export function askVideo(body: object | string, more: AskOptions = {}): TaskAdmission {
-  return admitVideo(asked(more), readVideoBody({ body: bytesOf(body) }));
+  return asStored(admitVideo(asked(more), readVideoBody({ body: bytesOf(body) })));
+}
+
+/** Throws where a run that is handed the request would see another than one that opens the sealed copy. */
+function asStored(admission: TaskAdmission): TaskAdmission {
+  const { request } = admission;
+  if (!Bun.deepEquals(request, JSON.parse(JSON.stringify(request)), true))
+    throw new Error("The request is not what its JSON says.");
+  return admission;
 }
 
 function asked(more: AskOptions): AdmissionRequest {

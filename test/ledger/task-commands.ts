@@ -50,7 +50,7 @@ export function taskCommandsFor(id: (name: string) => string): TaskCommands {
       priceVersion: "v",
       model: "m",
       priceRules: "{}",
-      payload: "sealed",
+      payload: Buffer.from("sealed"),
       terms: '{"pricedAtMs":1}',
       warnings: [],
       timeoutSec: 600,

@@ -59,7 +59,7 @@ export function newTask(
     expectedCost: plan.expectedCost,
     priceVersion: "prices",
     priceRules: "{}",
-    payload: "sealed",
+    payload: Buffer.from("sealed"),
     terms: "{}",
     warnings: [],
     timeoutSec: plan.timeoutMs / 1000,

@@ -218,7 +218,7 @@ function submissionOf(world: TaskWorld, step: Extract<TaskStep, { do: "submit" }
     expectedCost: BigInt(step.expected),
     priceVersion: "any",
     priceRules: "{}",
-    payload: "sealed",
+    payload: Buffer.from("sealed"),
     terms: "{}",
     warnings: [],
     timeoutSec: 60,

@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { createByteBudget } from "../../src/core/byte-budget.ts";
 import { type Clock, systemClock, type Timer } from "../../src/core/clock.ts";
 import type { MicroCredits } from "../../src/core/credits.ts";
 import { type Failpoint, noFailpoint } from "../../src/core/failpoint.ts";
@@ -17,6 +18,7 @@ import { createEngine, type Engine } from "../../src/tasks/engine.ts";
 import type { ProviderOf } from "../../src/tasks/queue.ts";
 import type { TaskOutcome, TaskRun, TaskRunner } from "../../src/tasks/runner.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "../../src/tasks/settings.ts";
+import { createRequestCache } from "../../src/tasks/request-cache.ts";
 import { createTasks, type Tasks, type TaskSubmission } from "../../src/tasks/tasks.ts";
 import type { TestEngine } from "../gateway/engines.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
@@ -288,6 +290,8 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   const cipher = createCipher("secret");
   const endings = createEndings({ database: store.database, clock, pollMs: 500 });
   const failpoint = options.failpoint ?? noFailpoint;
+  const memory = createByteBudget(() => options.settings?.memoryBytes ?? DEFAULT_TASK_SETTINGS.memoryBytes);
+  const cache = createRequestCache(memory, clock);
   const byHand: TaskRunner = (run) =>
     new Promise((resolve, reject) => runs.set(run.id, { run, end: resolve, break: reject }));
   const engine = createEngine({
@@ -300,6 +304,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     bootId,
     cipher,
     endings,
+    requests: cache,
     runner: options.runner ?? byHand,
     settings: () => ({ ...DEFAULT_TASK_SETTINGS, ...options.settings }),
     assets: { remove: () => Promise.resolve(), sweep: () => Promise.resolve(0), ...options.assets },
@@ -314,6 +319,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     bootId,
     cipher,
     endings,
+    requests: cache,
     engine,
     maxPending: () => options.settings?.pendingPerAccount ?? 1_000,
   });

@@ -17,7 +17,7 @@ export interface Changes {
   readonly newTasks: Map<string, TaskRow>;
   readonly changedTasks: Map<string, ChangedTask>;
   /** The sealed requests of new tasks, by task; kept until the task ends. */
-  readonly payloads: Map<string, string>;
+  readonly payloads: Map<string, Uint8Array>;
   /** Tasks whose payload is deleted. */
   readonly endedTasks: Set<string>;
 }
@@ -82,7 +82,7 @@ export interface Effect {
   readonly request?: RequestRow;
   readonly task?: TaskRow;
   /** The sealed request of a task that the command makes. */
-  readonly payload?: string;
+  readonly payload?: Uint8Array;
 }
 
 /** Takes an effect into the state, for the commands after it, and into what is to be written. Throws before it changes anything. */

@@ -86,7 +86,9 @@ function openSaving(database: SqliteDatabase): SqliteRows["save"] {
       }
     };
   });
-  const insertPayload = database.prepare("insert into task_payloads (task_id, sealed) values (?, ?)");
+  const insertPayload = database.prepare(
+    "insert into task_payloads (task_id, sealed) values (?, cast(? as text))",
+  );
   const deletePayload = database.prepare("delete from task_payloads where task_id = ?");
   return (changes) => {
     for (const write of writes) write(changes);

@@ -59,6 +59,18 @@ module.exports = {
       to: { path: "^src/(ledger|tasks|db|keys)/" },
     },
     {
+      name: "the-decision-is-pure",
+      severity: "error",
+      from: { path: "^src/ledger/decide/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: "^src/(core|ledger/decide)/|^src/ledger/[a-z-]*(commands|rows)\\.ts$" },
+    },
+    {
+      name: "stores-apart",
+      severity: "error",
+      from: { path: "^src/ledger/(sqlite|postgres)/" },
+      to: { path: "^src/ledger/(sqlite|postgres)/", pathNot: "^src/ledger/$1/" },
+    },
+    {
       name: "only-the-registry-names-vendors",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/providers/|\\.test\\.ts$" },

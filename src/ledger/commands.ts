@@ -187,7 +187,7 @@ export interface Answers extends TaskAnswers {
 /** The answer to one command. */
 export type AnswerTo<C extends Command> = Answers[C["kind"]];
 
-/** What becomes of one command of a batch: its answer, or that it failed in a way nobody expected. */
+/** The outcome of one command of a batch: its answer, or an unexpected failure. */
 export type Outcome = { readonly answer: Answers[Command["kind"]] } | Failure;
 
 /** Why a command was not done. */

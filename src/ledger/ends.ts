@@ -3,7 +3,7 @@ import { insist } from "../core/insist.ts";
 import type { AnswerTo, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 
-/** Ends of holds that are not forgotten, whatever the store does. */
+/** Ends holds, retrying while the store is away. */
 export interface Ends {
   /** Ends a hold. Rejects when the store does not take it now; it is then tried again until it does. */
   end<C extends Settle | Void>(command: C): Promise<AnswerTo<C>>;
@@ -14,8 +14,8 @@ export interface Ends {
    */
   charge(command: Settle): Promise<AnswerTo<Settle>>;
   /**
-   * Voids a hold of which nobody knows whether the store took it: it may have, and only its answer was lost. One is
-   * asked after at a time, so that a store that was away is not met by all of them at once.
+   * Voids a hold that the store may have taken, with only its answer lost. One is voided at a time, so that a store
+   * that comes back does not get all of them at once.
    */
   giveBack(command: Void): void;
 }

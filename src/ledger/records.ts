@@ -191,10 +191,10 @@ function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown
     where excluded.ledger_seq >= audit_marks.ledger_seq and excluded.request_seq >= audit_marks.request_seq`;
 }
 
-/** Tasks of one command at most, so that nobody waits long for it. */
+/** Tasks of one command at most: other commands wait for it. */
 const MAX_FORGOTTEN = 1_000;
 
-/** The oldest first. A task that somebody is about to change is left for another time: nobody is waited for. */
+/** The oldest first. A locked task is left for another time, so that the command waits for no lock. */
 function forgetTasks(engine: Engine, { beforeMs }: ForgetTasks): RawBuilder<unknown> {
   const unlocked = engine === "postgres" ? sql`for update skip locked` : sql``;
   return sql`delete from tasks where seq in (select seq from tasks

@@ -9,9 +9,9 @@ import type { FailTask } from "./task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "./reads/task-failing.ts";
 import { CommandRefused, type Writer } from "./writer.ts";
 
-/** Keeps this process known as alive, and ends what those that are not have left: holds, and tasks that they waited for. */
+/** Renews this process's lease, and ends what dead processes left: their holds, and tasks that their requests waited for. */
 export interface Sweeper {
-  /** Says that this process lives, then goes on doing so and ends what dead ones left behind: in a store of its own at once. */
+  /** Takes the lease and goes on renewing it and sweeping; in a store of its own it sweeps at once. */
   start(): Promise<void>;
   /** Ends what can be ended now; returns how many holds, those of tasks included. */
   sweep(): Promise<number>;
@@ -61,14 +61,14 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
   const sweep = async (): Promise<number> => {
     const ended =
-      // Tasks that nobody will ever ask after: their clients are gone with the process that had their requests.
+      // Their clients are gone with the process that had their requests.
       (await sweepAll(() => findAbandoned(parts))) + (await sweepAll(() => findUnawaited(parts)));
     await forgetDead(parts);
     if (ended > 0) log.warn("holds that nobody would have ended were released", { holds: ended });
     return ended;
   };
 
-  /** One that cannot be ended is in nobody's way: the others are. */
+  /** A hold that the store refuses to end does not keep the sweeper from the others. */
   const end = async (command: Void | FailTask): Promise<boolean> => {
     try {
       return (await writer.submit(command)).ok;
@@ -92,7 +92,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   const round = async (): Promise<void> => {
     try {
       await heartbeat();
-      // After an outage of the store everybody gets the time to be heard again before anybody is taken for dead.
+      // After an outage of the store every process has a whole lease to be heard again before the sweeper ends its holds.
       if (heardSinceMs !== undefined && clock.steadyMs() - heardSinceMs >= leaseMs) await sweep();
     } catch (error) {
       log.error("the store could not be swept", { error: describeError(error) });
@@ -110,7 +110,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     isAlone: () => isAlone(parts),
     async start() {
       await heartbeat();
-      // Where others share the store they are given the time to be heard again: it may have been away for all of them.
+      // Other processes of a shared store first have a lease's time to be heard again: it may have been away for all.
       if (parts.engine === "sqlite") await sweep();
       next();
     },

@@ -35,7 +35,7 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly deadlineMs: number;
   /** By the steady clock, it is not to be begun before then; absent: at once. */
   readonly readyAtMs?: number;
-  /** The request that submits it waits for its end: it is nothing to anybody once this process is dead. */
+  /** The request that submits it waits for its end: once this process is dead, the task has no client. */
   readonly awaited?: boolean;
   /** Pending tasks that the account may have, this one included. */
   readonly maxPending: number;
@@ -67,7 +67,7 @@ export interface ClaimTask extends OfTask {
   /** Tasks that this provider may run at a time, over all processes. */
   readonly providerLimit: number;
   readonly leaseMs: number;
-  /** No other process shares the store: whoever else owned the task is dead. */
+  /** No other process shares the store: another owner of the task is dead. */
   readonly alone: boolean;
   /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
   readonly steadyMs: number;

@@ -26,10 +26,10 @@ const MAX_BATCH = 256;
 /** Characters of tasks' requests in one transaction, unless one alone has more: others wait behind it for their holds. */
 const MAX_PAYLOADS = 32 * 1024 * 1024;
 
-/** A batch is sent this often before its commands are refused, */
+/** Tries of a batch before its commands are refused. */
 const MAX_ATTEMPTS = 3;
 
-/** unless so much time has gone by: whoever waits is told rather than kept. */
+/** After so long a batch is not tried again: its callers get an error instead of waiting on. */
 const GIVE_UP_MS = 4_000;
 
 /** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
@@ -101,7 +101,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   };
 }
 
-/** How many of those that wait go into the next transaction: at least one. */
+/** The number of waiting commands that go into the next transaction: at least one. */
 function batchLength(waiting: readonly Waiting[]): number {
   const most = Math.min(waiting.length, MAX_BATCH);
   let payloads = 0;

@@ -13,7 +13,7 @@ export interface AuditReport {
   readonly checks: readonly Check[];
 }
 
-/** Finds out whether the books are right, without being in the way of anybody who writes them. */
+/** Checks the books without blocking the writer. */
 export interface Audit {
   /** Checks what is new since the last audit, or everything when `full`. Calls at the same time share one run. */
   run(full: boolean): Promise<AuditReport>;
@@ -81,7 +81,7 @@ export function postgresAuditor(url: string): Auditor {
   };
 }
 
-/** Checks the books as they are at one moment, whatever is written meanwhile. */
+/** Checks one snapshot of the books. */
 export function checkSnapshot(database: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
   const transaction = database.transaction();
   const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;

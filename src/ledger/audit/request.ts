@@ -1,7 +1,7 @@
-/** What is to be looked at. */
+/** What an audit checks. */
 export interface AuditRequest {
   readonly full: boolean;
   readonly nowMs: number;
-  /** Since when somebody was there, without a break, to end what is over; absent: for ever. */
+  /** Since when a process has run without a break that ends overdue tasks; absent: for ever. */
   readonly thereSinceMs?: number;
 }

@@ -8,7 +8,7 @@ import { storeTime } from "../records.ts";
 export interface TaskFaults {
   /** Their end and that of their hold do not belong together (I4). */
   readonly charges: readonly string[];
-  /** They should have ended, or be somebody's (I5). */
+  /** They should have ended, or their owner is dead (I5). */
   readonly left: readonly string[];
   /** They stand where no way leads (I6). */
   readonly strays: readonly string[];
@@ -17,7 +17,7 @@ export interface TaskFaults {
 /** So long after its deadline, or after its owner was last heard of, a task may still be as it was: then it was forgotten. */
 const LEFT_MS = { overdue: 30_000, unowned: 60_000 } as const;
 
-/** What is looked at. */
+/** What the checks of tasks look at. */
 interface TaskChecks {
   /** The requests that are looked at: each task that has ended has one. */
   readonly requests: RawBuilder<unknown>;
@@ -101,8 +101,8 @@ async function tasksWithoutRequest(tx: Database): Promise<readonly string[]> {
 }
 
 /**
- * Who was not there to do it cannot have forgotten it: the times count from when the store and this process were back. A
- * lease of nothing was given up: when is not known, and its deadline comes all the same. Leases go by the store's clock.
+ * The times count from when the store and this process were back: before, no process could end the tasks. A lease of 0
+ * was released at an unknown time, and the deadline covers that task. Leases go by the store's clock.
  */
 async function leftTasks(
   tx: Database,

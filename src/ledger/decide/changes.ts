@@ -61,7 +61,7 @@ export function noChanges(): Changes {
 
 /** Whether there is anything to write. */
 export function hasChanges({ accounts, changedTasks }: Changes): boolean {
-  // Whatever moves credit or makes a task changes an account, be it by nothing.
+  // Every command that moves credit or makes a task changes an account, be it by 0.
   return accounts.size > 0 || changedTasks.size > 0;
 }
 
@@ -85,7 +85,7 @@ export interface Effect {
   readonly payload?: Uint8Array;
 }
 
-/** Takes an effect into the state, for the commands after it, and into what is to be written. Throws before it changes anything. */
+/** Applies an effect to the state, for the commands after it, and to the changes. Throws before it changes anything. */
 export function apply(state: BooksState, changes: Changes, effect: Effect): void {
   const account = effect.account === undefined ? undefined : moved(state, effect.account);
   const key = effect.key === undefined ? undefined : spent(state, effect.key);
@@ -159,7 +159,7 @@ function putTask(state: BooksState, changes: Changes, task: TaskRow): void {
   if (isEnded(task.state)) payloads.delete(task.id);
 }
 
-/** Puts a task into the state, and into the counts of those that wait and run, as far as anybody asks for them. */
+/** Puts a task into the state, and into the counts of pending and running tasks that the batch refers to. */
 function count({ tasks, pending, running }: BooksState, before: TaskRow | undefined, row: TaskRow): void {
   if (before?.state === "pending") add(pending, before.account, -1);
   if (row.state === "pending") add(pending, row.account, 1);

@@ -14,7 +14,7 @@ import {
 /** What a hold is made by, be it for a request or for a task. */
 type Wanted = Omit<HoldCredit, "kind">;
 
-/** How a hold ends, whatever ends it. */
+/** How a hold ends, by its request or by its task. */
 type End = Pick<Void, "outcome" | "timeline" | "nowMs">;
 
 /** What was used by then. */
@@ -37,7 +37,7 @@ export function hold(state: BooksState, command: HoldCredit): Decided<HoldCredit
   return { answer: { ok: true, ...roomOf(command, placed.amount) }, effect: placed.effect };
 }
 
-/** The account and the key of what is asked; `undefined` unless the key may be used now. */
+/** The account and the key that a command names; `undefined` unless the key may be used now. */
 export function payerOf({ accounts, keys }: BooksState, wanted: Wanted): Payer | undefined {
   const account = accounts.get(wanted.account);
   const key = keys.get(wanted.key);
@@ -100,7 +100,7 @@ function isLive(account: AccountRow, key: KeyRow, nowMs: number): boolean {
   return account.status === "active" && key.account === account.id && key.revokedAtMs === null && !expired;
 }
 
-/** The amount to hold when so much may be spent: what is asked, and room for output within half of what is there. */
+/** The amount to hold: the amount asked, and room for output within half of the spendable credit. */
 function amountOf({ amount, elastic }: Wanted, spendable: MicroCredits): MicroCredits {
   if (elastic === undefined || elastic.tokenPrice === 0n) return amount;
   const room = spendable / 2n - amount;
@@ -131,7 +131,7 @@ export function settle(state: BooksState, command: Settle): Decided<Settle> {
   return { answer: { ok: true, charged }, effect };
 }
 
-/** Charges what was used to an open hold; what nobody pays for is the operator's loss. */
+/** Charges the use to an open hold; what the account cannot pay is the operator's loss. */
 export function chargeHold(
   state: BooksState,
   made: HoldRow,
@@ -232,7 +232,7 @@ function chargeEntry(state: BooksState, made: HoldRow, end: End, charged: MicroC
   };
 }
 
-/** What nobody pays for; `operator` has no balance, so there is none after it. */
+/** The operator's loss. `operator` has no balance, so there is none after it. */
 function lossEntry(made: HoldRow, cause: string, lost: MicroCredits, end: End): EntryRow {
   return {
     cause,

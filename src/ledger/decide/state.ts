@@ -13,7 +13,7 @@ export interface BooksState {
   readonly pending: Map<string, number>;
   /** How many tasks a provider runs, by provider. */
   readonly running: Map<string, number>;
-  /** The time of the store; null where that is the time of whoever asks. */
+  /** The time of the store's server; null where the store is embedded, and the commands' times count. */
   readonly storeMs: number | null;
 }
 

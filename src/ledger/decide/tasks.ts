@@ -19,7 +19,7 @@ import type {
   TaskCommand,
 } from "../task-commands.ts";
 
-/** A command about a task that is there, by whoever is allowed to touch it. */
+/** A command about an existing task. */
 type OfTask = Exclude<TaskCommand, SubmitTask>;
 
 /** A command of a run, which only counts while that run is the task's last. */
@@ -130,7 +130,7 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   return { answer: { ok: true, epoch }, effect: { task: claimed } };
 }
 
-/** Whether nobody works on it, as far as can be known. One that waits has no lease. */
+/** Whether no live process runs the task. A pending task has no lease. */
 function isFree(state: BooksState, task: TaskRow, { alone, boot, steadyMs }: ClaimTask): boolean {
   if (alone && task.owner !== boot) return true;
   return task.leaseUntilMs === null || task.leaseUntilMs <= (state.storeMs ?? steadyMs);
@@ -166,7 +166,7 @@ function noteJob(state: BooksState, command: NoteJob): Decided<NoteJob> {
 
 function renew(state: BooksState, command: RenewTask): Decided<RenewTask> {
   const task = runOf(state, command);
-  // One that was given up is not taken back: another may be about to claim it.
+  // A released task is not taken back: another process may be about to claim it.
   if (task === undefined || task.leaseUntilMs === 0) return LOST;
   const leaseUntilMs = leaseEnd(state, command);
   if (leaseUntilMs <= task.leaseUntilMs) return DONE;
@@ -245,13 +245,13 @@ function taskOf(state: BooksState, command: SubmitTask | OfTask): TaskRow | unde
   return task;
 }
 
-/** The task, if nobody has claimed it since. */
+/** The task, unless another claim came since. */
 function atEpoch(state: BooksState, command: OfRun): TaskRow | undefined {
   const task = taskOf(state, command);
   return task?.epoch === command.epoch ? task : undefined;
 }
 
-/** A task that somebody runs has a lease. */
+/** A running task has a lease. */
 type RunningTask = TaskRow & { readonly leaseUntilMs: number };
 
 /** The task, if it is still the run's. */

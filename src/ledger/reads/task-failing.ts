@@ -3,7 +3,7 @@ import { mayBeBegun } from "../../core/task.ts";
 import type { TasksTable } from "../../db/schema.ts";
 import type { FailTask } from "../task-commands.ts";
 
-/** What is read of a task that nobody runs, to fail it. */
+/** The columns that failing a task needs, where no process runs it. */
 export const FAILING_COLUMNS = [
   "id",
   "account_id",
@@ -14,7 +14,7 @@ export const FAILING_COLUMNS = [
   "refusals",
 ] as const;
 
-/** Fails a task as it was read: it counts only while nobody has claimed it since. */
+/** Fails a task as it was read: the command is `lost` once another claim came. */
 export function failTask(
   row: Pick<Selectable<TasksTable>, (typeof FAILING_COLUMNS)[number]>,
   why: Pick<FailTask, "type" | "message" | "nowMs">,

@@ -15,7 +15,7 @@ import {
 } from "../rows.ts";
 import { type Insert, MONEY_WRITES, TASK_WRITES, type Update } from "../writes.ts";
 
-/** Rows of the books in a SQLite database, within whatever transaction is open. */
+/** Rows of the books in a SQLite database, within the open transaction. */
 export interface SqliteRows {
   /** What a batch refers to, as it stands. */
   load(references: References): BooksState;
@@ -28,7 +28,7 @@ export function openSqliteRows(database: SqliteDatabase): SqliteRows {
   return { load: openLoading(database), save: openSaving(database) };
 }
 
-/** The store is on this machine: its time is that of whoever asks. */
+/** The store is embedded: it has no time of its own. */
 function openLoading(database: SqliteDatabase): SqliteRows["load"] {
   const rowsOf = <Described extends Rows>(rows: Described) => {
     const { table, keyColumn } = rows;

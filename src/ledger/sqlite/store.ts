@@ -10,7 +10,7 @@ import { openSqliteRows } from "./rows.ts";
 /** The books in a SQLite database. */
 export interface SqliteStore {
   /**
-   * Runs the commands as one transaction and answers each. When one of them fails in a way that nobody expected, all
+   * Runs the commands as one transaction and answers each. When one of them fails unexpectedly, all
    * are run again one by one, so that it alone is answered with a failure.
    */
   apply(commands: readonly Command[]): readonly Outcome[];

@@ -150,12 +150,10 @@ const BANS: readonly Ban[] = [
       "src/protocols/exact-json.ts": "text that is to be written again with the same digits",
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
-      "src/protocols/chat-completions/stream.ts": "usage and error of a chunk that the scanner has checked",
+      "src/protocols/scan.ts": "a place of an event that the scan has checked",
       "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",
       "src/protocols/generate-content/stream-meter.ts":
         "usage and grounding of a chunk that the scanner has checked",
-      "src/protocols/messages/stream.ts":
-        "the start, usage and error of a stream that the scanner has checked",
       "src/protocols/messages/decode-events.ts": "an event that the relay has checked",
       "src/providers/sandbox/form-in-words.ts": "objects in a prompt, so many and so long at the most",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",

@@ -5,7 +5,7 @@ import { encodeError, ErrorSchema } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
 import { demandAt } from "./reasoning-on-top.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** Chat completions, as a format that is relayed. */

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { createParser } from "eventsource-parser";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),

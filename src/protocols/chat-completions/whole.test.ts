@@ -3,7 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 // Whether an answer is whole must not depend on whether it was streamed.
 

@@ -7,7 +7,7 @@ import { goldenStream, loadRecordings, recordingsAvailable } from "../../../test
 import { GatewayError } from "../../core/errors.ts";
 import { inputTokens, NO_USAGE } from "../../core/usage.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { createChunkScanner } from "./chunk-scan.ts";
+import { createEventScanner, EMPTY_LIST, LIST, type Place, textAt } from "../scan.ts";
+import { chunkShape } from "./shape.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -12,15 +13,13 @@ type Json = any;
 const encoder = new TextEncoder();
 
 function scan(text: string, padding: readonly string[] = ["pad"]) {
-  const scanner = createChunkScanner(padding);
+  const facts = chunkShape(padding);
   // The chunk stands in the middle of other bytes.
   const bytes = encoder.encode(`}"x"${text}"]}`);
   const end = bytes.length - 3;
-  scanner.scan(bytes, 4, end);
-  const { facts } = scanner;
-  const part = (from: number, to: number): string | undefined =>
-    from === -1 ? undefined : new TextDecoder().decode(bytes.subarray(from, to));
-  return { facts, part, bytes, end };
+  const valid = createEventScanner(facts).scan(bytes, 4, end);
+  const told = (at: Place): Json => (at.start === -1 ? undefined : JSON.parse(textAt(bytes, at)));
+  return { facts, told, bytes, end, valid };
 }
 
 /** The chunk's text without what the cuts take out. */
@@ -88,18 +87,21 @@ test("the facts of a chunk are those of its parsed value", () => {
   fc.assert(
     fc.property(chunkText, (sent) => {
       const found = scan(sent);
-      const { facts, part } = found;
+      const { facts, told, valid } = found;
       const value: Json = JSON.parse(sent);
-      const told = (span: string | undefined): Json => (span === undefined ? undefined : JSON.parse(span));
-      expect(facts.valid).toBe(true);
-      expect(told(part(facts.modelStart, facts.modelEnd))).toEqual(value.model);
-      expect(told(part(facts.idStart, facts.idEnd))).toEqual(value.id);
-      expect(told(part(facts.createdStart, facts.createdEnd))).toEqual(value.created);
-      expect(told(part(facts.usageStart, facts.usageEnd))).toEqual(value.usage ?? undefined);
-      expect(told(part(facts.errorStart, facts.errorEnd))).toEqual(value.error ?? undefined);
+      expect(valid).toBe(true);
+      expect(told(facts.model)).toEqual(value.model);
+      expect(told(facts.id)).toEqual(value.id);
+      expect(told(facts.created)).toEqual(value.created);
+      expect(told(facts.usage)).toEqual(value.usage ?? undefined);
+      expect(told(facts.error)).toEqual(value.error ?? undefined);
       const list: Json[] = Array.isArray(value.choices) ? value.choices : [];
-      expect([facts.hasChoices, facts.someChoice]).toEqual([Array.isArray(value.choices), list.length > 0]);
-      expect(facts.choices).toEqual(
+      const { kind } = facts.choices;
+      expect([kind === EMPTY_LIST || kind === LIST, kind === LIST]).toEqual([
+        Array.isArray(value.choices),
+        list.length > 0,
+      ]);
+      expect(facts.told.filter((_, i) => i % 3 < 2)).toEqual(
         list
           .filter(isObject)
           .flatMap((one) => [
@@ -179,31 +181,37 @@ describe("content", () => {
       [{ function_call: { name: "f" } }, true],
     ];
     for (const [delta, isCall] of calls)
-      expect<[Json, boolean]>([delta, scan(of(delta)).facts.hasToolCall]).toEqual([delta, isCall]);
+      expect<[Json, boolean]>([delta, scan(of(delta)).facts.told[2] === 1]).toEqual([delta, isCall]);
   });
 
   for (const { name, delta: sent, has, ascii, wide } of cases) {
     test(`${name}: ${has ? "something" : "nothing"} came`, () => {
       const { facts } = scan(of(sent));
-      expect([facts.hasContent, facts.ascii, facts.wide]).toEqual([has, ascii, wide]);
+      expect([facts.content.on, facts.text.ascii, facts.text.wide]).toEqual([has, ascii, wide]);
     });
   }
 });
 
 describe("no chunk", () => {
   for (const sent of ["", " ", "[]", "1", '"x"', "{", '{"a":1', '{"a":1}x', '{"a":01}', "{a:1}", "nul"]) {
-    test(JSON.stringify(sent), () => expect(scan(sent).facts.valid).toBe(false));
+    test(JSON.stringify(sent), () => expect(scan(sent).valid).toBe(false));
   }
 
   test("a scan remembers nothing of the one before", () => {
-    const scanner = createChunkScanner([]);
+    const shape = chunkShape([]);
+    const scanner = createEventScanner(shape);
     const full = encoder.encode(
       '{"model":"m","id":"i","created":1,"usage":{},"error":{},"choices":[{"delta":{"content":"a"}}]}',
     );
     scanner.scan(full, 0, full.length);
-    scanner.scan(encoder.encode("{}"), 0, 2);
-    const { cuts, valid, choices, ascii, wide, ...rest } = scanner.facts;
-    expect([valid, cuts, choices, ascii, wide]).toEqual([true, [], [], 0, 0]);
-    expect(Object.values(rest).every((fact) => fact === -1 || fact === false)).toBe(true);
+    expect(scanner.scan(encoder.encode("{}"), 0, 2)).toBe(true);
+    const { model, id, created, usage, error, choices } = shape;
+    expect([model, id, created, usage, error, choices].map(({ start }) => start)).toEqual(Array(6).fill(-1));
+    expect([shape.content.on, shape.text, shape.cuts, shape.told]).toEqual([
+      false,
+      { ascii: 0, wide: 0 },
+      [],
+      [],
+    ]);
   });
 });

@@ -1,0 +1,142 @@
+import { NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { AnswerContext, Metered } from "../protocol.ts";
+import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
+import type { StreamReader, StreamState, Verdict } from "../stream.ts";
+import type { ChunkShape } from "./shape.ts";
+import type { ChunkHead } from "./tail.ts";
+import { isPlainUsage, readUsage } from "./usage.ts";
+
+/** Usage as upstream told it last. */
+export interface ToldUsage {
+  /** As upstream wrote it. */
+  readonly text: string;
+  /** It can be shown as it is, where no count of it was bent. */
+  readonly isPlain: boolean;
+  readonly metered: Metered;
+  /** Text that had come by then. */
+  readonly counted: CountedText;
+}
+
+/** What the relay asks of the reader of a stream. */
+export interface ChunkReader extends StreamReader {
+  /** What every chunk of the stream begins with. */
+  readonly head: ChunkHead;
+  /** Whether each choice that began has ended, by index. */
+  readonly choices: ReadonlyMap<number, boolean>;
+  readonly calledTool: boolean;
+  readonly told: ToldUsage | undefined;
+}
+
+/** A reader for one stream. */
+export function openReader(shape: ChunkShape, state: StreamState, context: AnswerContext): ChunkReader {
+  const seen = { ascii: 0, wide: 0 };
+  const choices = new Map<number, boolean>();
+  let calledTool = false;
+  let told: ToldUsage | undefined;
+  let id: string | undefined;
+  let created: string | undefined;
+
+  const allBegun = (): boolean => choices.size >= context.choices;
+
+  const allFinished = (): boolean => {
+    for (const finished of choices.values()) if (!finished) return false;
+    return true;
+  };
+
+  /** Counts what a chunk gave. */
+  const noteChoices = (): void => {
+    seen.ascii += shape.text.ascii;
+    seen.wide += shape.text.wide;
+    for (let i = 0; i < shape.told.length; i += 3) {
+      const index = shape.told[i] as number;
+      const finished = shape.told[i + 1] === 1;
+      if (finished || !choices.has(index)) choices.set(index, finished);
+      if (shape.told[i + 2] === 1) calledTool = true;
+    }
+  };
+
+  const noteUsage = (bytes: Uint8Array): boolean => {
+    if (shape.usage.start === -1) return false;
+    const value = valueAt(bytes, shape.usage);
+    const metered = readUsage(value);
+    if (metered === undefined) return false;
+    const text = textAt(bytes, shape.usage);
+    told = { text, isPlain: isPlainUsage(value), metered, counted: { ...seen } };
+    return true;
+  };
+
+  /** The first that says something: Azure begins with a chunk whose id is empty and whose time is 0. */
+  const noteNames = (bytes: Uint8Array): void => {
+    id ??= textUnless(bytes, shape.id, '""');
+    created ??= textUnless(bytes, shape.created, "0");
+  };
+
+  const judge = (gaveUsage: boolean): Verdict => {
+    if (shape.choices.kind === LIST) {
+      if (shape.content.on) state.hasContent = true;
+      if (gaveUsage) state.repairs.add("usage_beside_choices");
+      return "pass";
+    }
+    if (shape.choices.kind === EMPTY_LIST) return gaveUsage ? "hold" : "pass";
+    // Clients read `choices` of every chunk: one without is made anew for the tail.
+    if (gaveUsage) state.repairs.add("usage_chunk_choices");
+    else state.failure ??= new GatewayError("upstream_error", "The provider sent a chunk without choices.");
+    return "drop";
+  };
+
+  return {
+    see({ bytes }) {
+      state.chunks += 1;
+      const isError = shape.error.start !== -1;
+      if (!isError) noteChoices();
+      const gaveUsage = noteUsage(bytes);
+      if (isError) return "drop";
+      if (id === undefined || created === undefined) noteNames(bytes);
+      const verdict = judge(gaveUsage);
+      // Clients are promised a model in every chunk.
+      if (shape.model.start === -1 && verdict !== "drop") state.repairs.add("chunk_model");
+      return verdict;
+    },
+    get isComplete() {
+      if (allBegun() && allFinished()) return true;
+      return state.isDone && state.hasContent && (allBegun() || allFinished());
+    },
+    metered: () => meteredSoFar(told, seen, context),
+    get head() {
+      return {
+        id: id ?? JSON.stringify(`chatcmpl-${context.requestId}`),
+        created: created ?? context.nowSec,
+        model: context.model,
+      };
+    },
+    choices,
+    get calledTool() {
+      return calledTool;
+    },
+    get told() {
+      return told;
+    },
+  };
+}
+
+function textUnless(bytes: Uint8Array, at: Place, nothing: string): string | undefined {
+  const text = at.start === -1 ? "null" : textAt(bytes, at);
+  return text === nothing || text === "null" ? undefined : text;
+}
+
+/**
+ * What upstream said, and our own count of text that came after it said so: usage in the middle of an answer speaks
+ * of its beginning only.
+ */
+function meteredSoFar(told: ToldUsage | undefined, seen: CountedText, context: AnswerContext): Metered {
+  if (told === undefined) {
+    const output = countedTokens(seen);
+    return { usage: { ...NO_USAGE, input: context.expectedInput, output }, flags: ["estimated"] };
+  }
+  const { metered, counted } = told;
+  const late = { ascii: seen.ascii - counted.ascii, wide: seen.wide - counted.wide };
+  const silent = outputTokens(metered.usage) === 0;
+  return withCountedOutput(metered, countedTokens(silent ? seen : late));
+}

@@ -1,0 +1,106 @@
+import { createByteBuilder } from "../../core/byte-builder.ts";
+import { joinBytes } from "../../core/bytes.ts";
+import { addComment, addSpliced, DATA, END, type EventSpan } from "../event-splice.ts";
+import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
+import { openAnswerStream, type StreamFormat, type StreamSink } from "../stream.ts";
+import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
+import { createChunkRepairs } from "./repairs.ts";
+import { type ChunkShape, chunkShape } from "./shape.ts";
+import { DONE_EVENT, errorEvent, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
+import { encodeUsage } from "./usage.ts";
+
+const encoder = new TextEncoder();
+const OPEN = 0x7b;
+
+const FORMAT: StreamFormat<ChunkShape, ChunkReader> = {
+  event: "a chunk",
+  hasDoneMark: true,
+  shape: chunkShape,
+  openReader,
+  openRelay,
+  openRepairs: createChunkRepairs,
+};
+
+/**
+ * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
+ * padding; those of a compatible one pass the named repairs. Usage chunks and `[DONE]` are held back: the tail
+ * (usage, credit, `[DONE]`) is ours.
+ */
+export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
+  return openAnswerStream(FORMAT, context, into);
+}
+
+function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContext): StreamSink {
+  const out = createByteBuilder(4096);
+  const model = encoder.encode(JSON.stringify(context.model));
+  const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
+  /** The last usage chunk, ready to be sent. */
+  let held: { readonly told: ToldUsage | undefined; readonly chunk: Uint8Array | undefined } | undefined;
+
+  const emit = (span: Readonly<EventSpan>, cuts: readonly number[]): void => {
+    out.add(DATA);
+    if (shape.model.start !== -1) addSpliced(out, span, cuts, shape.model, model);
+    else {
+      out.add(withModel);
+      const start = span.bytes.indexOf(OPEN, span.start) + 1;
+      addSpliced(out, { ...span, start }, cuts);
+    }
+    out.add(END);
+  };
+
+  /** The chunk keeps its usage. */
+  const hold = (span: Readonly<EventSpan>): void => {
+    const before = out.take();
+    const { cuts, usage } = shape;
+    const at = cuts.findIndex((to, i) => i % 2 === 1 && usage.start < to) - 1;
+    emit(span, cuts.toSpliced(at, 2));
+    held = { told: reader.told, chunk: out.take() };
+    if (before !== undefined) out.add(before);
+  };
+
+  return {
+    event(span, verdict) {
+      if (verdict === "hold") hold(span);
+      else emit(span, shape.cuts);
+    },
+    comment: (bytes, start, end) => addComment(out, bytes, start, end),
+    take: () => out.take(),
+    tail(metered, credit) {
+      const { head, told } = reader;
+      const usage = usageText(told, metered);
+      const isHeld = held !== undefined && held.told === told && usage === told?.text;
+      return joinBytes([
+        encoder.encode(missingFinish(reader)),
+        (isHeld ? held?.chunk : undefined) ?? encoder.encode(usageChunk(head, usage)),
+        encoder.encode(usageChunk(head, usage, credit) + DONE_EVENT),
+      ]);
+    },
+    failureTail(error, metered, credit) {
+      const usage = JSON.stringify(encodeUsage(metered.usage));
+      const { head, choices } = reader;
+      return encoder.encode(
+        finishChunks(head, choices, "error") +
+          usageChunk(head, usage) +
+          (credit === undefined ? "" : usageChunk(head, usage, credit)) +
+          errorEvent(error) +
+          DONE_EVENT,
+      );
+    },
+    keepAlive: KEEP_ALIVE,
+  };
+}
+
+/** Upstream's own usage text where it is whole and unclamped, else ours. */
+function usageText(told: ToldUsage | undefined, metered: Metered): string {
+  if (told?.isPlain === true && metered.flags.length === 0) return told.text;
+  return JSON.stringify(encodeUsage(metered.usage));
+}
+
+/**
+ * `[DONE]` came for choices that never got a finish reason. The mark says that they are whole, and clients need
+ * the reason, so it is added.
+ */
+function missingFinish({ head, choices, calledTool }: ChunkReader): string {
+  const open = [...choices.values()].some((finished) => !finished);
+  return open ? finishChunks(head, choices, calledTool ? "tool_calls" : "stop") : "";
+}

@@ -1,0 +1,212 @@
+import { GatewayError } from "../../core/errors.ts";
+import { keyIs } from "../../core/json-scan.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { type CountedText, countedTokens, countText, withCountedOutput } from "../counted-text.ts";
+import type { AnswerContext, Metered } from "../protocol.ts";
+import { readErrorObject } from "../refusal.ts";
+import { type Place, valueAt } from "../scan.ts";
+import type { StreamReader, StreamState, Verdict } from "../stream.ts";
+import type { EventShape } from "./shape.ts";
+import { readUsage } from "./usage.ts";
+
+const ascii = (word: string): Uint8Array => new TextEncoder().encode(`"${word}"`);
+
+/** The events that the relay knows; all others pass as they are. */
+export const KINDS = [
+  "content_block_delta",
+  "content_block_start",
+  "content_block_stop",
+  "ping",
+  "message_start",
+  "message_delta",
+  "message_stop",
+  "error",
+] as const;
+
+/** What an event is. */
+export type EventKind = (typeof KINDS)[number] | "other";
+
+const QUOTED_KINDS = KINDS.map((kind) => [kind, ascii(kind)] as const);
+/** Blocks that begin empty and are filled by what follows. */
+const EMPTY_STARTS = [ascii("text"), ascii("thinking")];
+const SEARCH_RESULT = ascii("web_search_tool_result");
+const FETCH_RESULT = ascii("web_fetch_tool_result");
+
+/** What the relay asks of the reader of a stream. */
+export interface EventKindReader extends StreamReader {
+  /** What the event is that was seen last. */
+  readonly kind: EventKind;
+}
+
+/** What a stream has told of its usage, and what we counted beside it. */
+interface Told {
+  /** Usage as upstream has told it so far: later counts replace earlier ones. */
+  usage: JsonObject;
+  readonly seen: CountedText;
+  /** Text that had come when a `message_delta` told the output; absent while only the start has. */
+  seenAtUsage?: CountedText;
+  /** Web searches whose findings have come. */
+  searches: number;
+  /** Bytes of what was found by then, whether the model has yet to read the last of it, and all that it read anew. */
+  foundBytes: number;
+  hasUnread: boolean;
+  rereads: number;
+  rereadBytes: number;
+}
+
+/** A reader for one stream. */
+export function openReader(shape: EventShape, state: StreamState, context: AnswerContext): EventKindReader {
+  let kind: EventKind = "other";
+  let began = false;
+  let hasStopped = false;
+  const told: Told = {
+    usage: {},
+    seen: { ascii: 0, wide: 0 },
+    searches: 0,
+    foundBytes: 0,
+    hasUnread: false,
+    rereads: 0,
+    rereadBytes: 0,
+  };
+
+  const fail = (message: string): Verdict => {
+    state.failure ??= new GatewayError("upstream_error", message);
+    return "drop";
+  };
+
+  const noteUsage = (bytes: Uint8Array, at: Place): void => {
+    const value = at.start === -1 ? undefined : valueAt(bytes, at);
+    if (!isJsonObject(value)) return;
+    const given = Object.entries(value).filter(([, count]) => count !== null);
+    told.usage = { ...told.usage, ...Object.fromEntries(given) };
+    if (kind === "message_delta" && typeof value.output_tokens === "number")
+      told.seenAtUsage = { ...told.seen };
+  };
+
+  const begin = (bytes: Uint8Array): Verdict => {
+    if (shape.message.start === -1) return fail("The provider began an answer without a message.");
+    if (began) return fail("The provider began an answer twice.");
+    began = true;
+    noteUsage(bytes, shape.messageUsage);
+    if (shape.messageUsage.start === -1) state.repairs.add("start_usage");
+    if (shape.messageModel.start === -1) state.repairs.add("start_model");
+    return "pass";
+  };
+
+  const give = (bytes: Uint8Array): Verdict => {
+    if (!began) return fail("The provider sent content before its message began.");
+    if (hasStopped) return fail("The provider sent content after its message had stopped.");
+    if (shape.block.start !== -1) noteBlock(shape, told, bytes);
+    told.seen.ascii += shape.text.ascii;
+    told.seen.wide += shape.text.wide;
+    if (shape.content.on) state.hasContent = true;
+    return "pass";
+  };
+
+  const judge = (bytes: Uint8Array): Verdict => {
+    switch (kind) {
+      case "ping":
+        // A credit in it is that of another gateway.
+        return shape.credit.start === -1 ? "pass" : "drop";
+      case "message_start":
+        return begin(bytes);
+      case "content_block_start":
+      case "content_block_delta":
+      case "content_block_stop":
+        return give(bytes);
+      case "message_delta":
+        noteUsage(bytes, shape.usage);
+        if (shape.stopReason.start !== -1) hasStopped = true;
+        return "hold";
+      case "message_stop":
+        state.isDone = true;
+        return "hold";
+      case "error":
+        // One that says no more is one all the same.
+        if (shape.error.start === -1 && !hasStopped) state.failure ??= readErrorObject(undefined, context);
+        return "drop";
+      case "other":
+        return shape.type.start === -1 ? fail("The provider sent an event without a type.") : "pass";
+    }
+  };
+
+  return {
+    see({ bytes }) {
+      kind = kindOf(bytes, shape);
+      if (kind !== "ping") state.chunks += 1;
+      return judge(bytes);
+    },
+    get kind() {
+      return kind;
+    },
+    get isComplete() {
+      return began && hasStopped;
+    },
+    metered: () => meteredSoFar(told, context),
+  };
+}
+
+/** An object with an error is an error, whatever it says that it is. */
+function kindOf(bytes: Uint8Array, { type, error }: EventShape): EventKind {
+  if (error.start !== -1) return "error";
+  if (type.start === -1) return "other";
+  for (const [kind, quoted] of QUOTED_KINDS) if (keyIs(bytes, type.start, type.end, quoted)) return kind;
+  return "other";
+}
+
+/** Counts what a block begins with. One that begins after something was found says that the model has read it. */
+function noteBlock(shape: EventShape, told: Told, bytes: Uint8Array): void {
+  const { block, blockType, input, content, text } = shape;
+  const isType = (word: Uint8Array): boolean =>
+    blockType.start !== -1 && keyIs(bytes, blockType.start, blockType.end, word);
+  if (blockType.start !== -1 && !EMPTY_STARTS.some(isType)) content.on = true;
+  if (input.start !== -1) countText(bytes, input.start, input.end, text);
+  const isSearch = isType(SEARCH_RESULT);
+  if (isSearch) told.searches += 1;
+  if (isSearch || isType(FETCH_RESULT)) {
+    told.foundBytes += block.end - block.start;
+    told.hasUnread = true;
+  } else if (told.hasUnread) {
+    // It has read all that was found before once more, too.
+    told.hasUnread = false;
+    told.rereads += 1;
+    told.rereadBytes += told.foundBytes;
+  }
+}
+
+/** Bytes of a search's findings behind one token of input; recorded are 2.9 to 3.3. */
+const BYTES_PER_FOUND_TOKEN = 3.2;
+
+/**
+ * What upstream said, and our own count of text that came after it said so: the start tells the input and next to
+ * nothing of the output.
+ */
+function meteredSoFar(told: Told, context: AnswerContext): Metered {
+  const { seen, seenAtUsage } = told;
+  const metered = readUsage({ output_tokens: 0, ...told.usage });
+  const counted = countedTokens(seen);
+  const missing = typeof told.usage.input_tokens !== "number";
+  if (metered === undefined || missing) {
+    const usage = { ...(metered?.usage ?? NO_USAGE), input: context.expectedInput };
+    const output = Math.max(usage.output, counted);
+    return { usage: { ...usage, output }, flags: ["estimated"] };
+  }
+  const said = outputTokens(metered.usage);
+  if (seenAtUsage === undefined) {
+    const searched = Math.max(metered.usage.webSearches ?? 0, told.searches);
+    // The start tells the first reading only; what was read after each search is billed as well.
+    const reread =
+      told.rereads * inputTokens(metered.usage) + Math.ceil(told.rereadBytes / BYTES_PER_FOUND_TOKEN);
+    const usage = {
+      ...metered.usage,
+      input: metered.usage.input + reread,
+      ...(searched === 0 ? {} : { webSearches: searched }),
+    };
+    const rest = withCountedOutput({ usage, flags: metered.flags }, Math.max(0, counted - said));
+    return rest.flags.includes("estimated") ? rest : { ...rest, flags: [...rest.flags, "estimated"] };
+  }
+  if (said === 0) return withCountedOutput(metered, counted);
+  const { ascii, wide } = seenAtUsage;
+  return withCountedOutput(metered, countedTokens({ ascii: seen.ascii - ascii, wide: seen.wide - wide }));
+}

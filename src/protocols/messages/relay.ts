@@ -1,0 +1,131 @@
+import { createByteBuilder } from "../../core/byte-builder.ts";
+import { joinBytes } from "../../core/bytes.ts";
+import { creditsText, type MicroCredits } from "../../core/credits.ts";
+import { setMembers } from "../../core/json-splice.ts";
+import { addComment, addSpliced, DATA, END, type EventSpan } from "../event-splice.ts";
+import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
+import { type Place, textAt } from "../scan.ts";
+import { openAnswerStream, type StreamFormat, type StreamSink } from "../stream.ts";
+import { errorObject } from "./error-body.ts";
+import { type EventKindReader, KINDS, openReader } from "./reader.ts";
+import { type EventShape, eventShape } from "./shape.ts";
+import { encodeUsage } from "./usage.ts";
+
+const encoder = new TextEncoder();
+const eventHead = (type: string): Uint8Array => encoder.encode(`event: ${type}\ndata: `);
+const HEADS = Object.fromEntries(KINDS.map((kind) => [kind, eventHead(kind)])) as Readonly<
+  Record<(typeof KINDS)[number], Uint8Array>
+>;
+const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
+const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
+
+const FORMAT: StreamFormat<EventShape, EventKindReader> = {
+  event: "an event",
+  hasDoneMark: true,
+  // A page or a document that the provider fetched comes in one event; beyond this it is a fault.
+  maxLineBytes: 32 * 1024 * 1024,
+  shape: eventShape,
+  openReader,
+  openRelay,
+};
+
+/**
+ * Relays a messages stream: its events keep their bytes but for `model` in `message_start`, and each has its name
+ * again. `message_delta` and `message_stop` are held back until the charge is known: the first carries `credit`, and
+ * an event `credit` stands between them.
+ */
+export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
+  return openAnswerStream(FORMAT, context, into);
+}
+
+function openRelay(shape: EventShape, reader: EventKindReader, context: AnswerContext): StreamSink {
+  const out = createByteBuilder(4096);
+  /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
+  const held: Uint8Array[] = [];
+  let lastDelta: Uint8Array | undefined;
+  let stop: Uint8Array | undefined;
+
+  const emit = (span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void => {
+    const { kind } = reader;
+    out.add(kind === "other" ? headOf(span.bytes, shape.type) : HEADS[kind]);
+    addSpliced(out, span, shape.cuts, value, text);
+    out.add(END);
+  };
+
+  /** What `write` writes, apart from all else. */
+  const apart = (write: () => void): Uint8Array => {
+    const before = out.take();
+    write();
+    const written = out.take() ?? new Uint8Array(0);
+    if (before !== undefined) out.add(before);
+    return written;
+  };
+
+  const begin = (span: Readonly<EventSpan>): void => {
+    const { message, messageUsage } = shape;
+    const usage = JSON.stringify({ input_tokens: context.expectedInput, output_tokens: 0 });
+    const changed = setMembers(span.bytes.slice(message.start, message.end), {
+      model: JSON.stringify(context.model),
+      ...(messageUsage.start === -1 ? { usage } : {}),
+    });
+    emit(span, message, changed);
+  };
+
+  const hold = (span: Readonly<EventSpan>): void => {
+    const data = apart(() => addSpliced(out, span, shape.cuts));
+    if (reader.kind === "message_stop") stop = data;
+    else {
+      held.push(apart(() => emit(span)));
+      lastDelta = data;
+    }
+  };
+
+  return {
+    event(span, verdict) {
+      if (verdict === "hold") return hold(span);
+      if (reader.kind === "message_start") return begin(span);
+      // A delta that gives no reason to stop is no end: it keeps its place.
+      if (held.length > 0 && reader.kind.startsWith("content_block"))
+        for (const early of held.splice(0)) out.add(early);
+      emit(span);
+    },
+    comment: (bytes, start, end) => addComment(out, bytes, start, end),
+    take: () => out.take(),
+    tail: (metered, credit) =>
+      joinBytes([
+        ...held.slice(0, -1),
+        deltaWithCredit(lastDelta, metered, credit),
+        creditEvent(credit),
+        HEADS.message_stop,
+        stop ?? MESSAGE_STOP,
+        END,
+      ]),
+    failureTail: (error, _metered, credit) =>
+      joinBytes([
+        ...(credit === undefined ? [] : [creditEvent(credit)]),
+        encoder.encode(
+          `event: error\ndata: ${JSON.stringify({ type: "error", error: errorObject(error) })}\n\n`,
+        ),
+      ]),
+    keepAlive: PING,
+  };
+}
+
+/** What stands before the data of an event whose type the relay does not know. */
+function headOf(bytes: Uint8Array, type: Place): Uint8Array {
+  const [, word] = /^"([a-z0-9_.-]+)"$/.exec(textAt(bytes, type)) ?? [];
+  return word === undefined ? DATA : eventHead(word);
+}
+
+/** The last `message_delta` with the charge in it, and with usage that can be where upstream's cannot. */
+function deltaWithCredit(data: Uint8Array | undefined, metered: Metered, credit: MicroCredits): Uint8Array {
+  const event = setMembers(data ?? encoder.encode('{"type":"message_delta","delta":{"stop_reason":null}}'), {
+    ...(metered.flags.length === 0 ? {} : { usage: JSON.stringify(encodeUsage(metered.usage)) }),
+    credit: creditsText(credit),
+  });
+  return joinBytes([HEADS.message_delta, event, END]);
+}
+
+function creditEvent(credit: MicroCredits): Uint8Array {
+  return encoder.encode(`event: credit\ndata: {"type":"ping","credit":${creditsText(credit)}}\n\n`);
+}

@@ -1,0 +1,203 @@
+import { GatewayError } from "../core/errors.ts";
+import type { MicroCredits } from "../core/credits.ts";
+import { createEventReader, type EventReader, isDoneMark } from "./event-reader.ts";
+import type { EventSpan } from "./event-splice.ts";
+import type { AnswerContext, Metered, RelayStream } from "./protocol.ts";
+import { readErrorObject } from "./refusal.ts";
+import { createEventScanner, type Shape, valueAt } from "./scan.ts";
+
+/** What becomes of an event: it goes on to the client, waits for the end of the answer, or goes nowhere. */
+export type Verdict = "pass" | "hold" | "drop";
+
+/** How a streamed answer stands. */
+export interface StreamState {
+  /** Events of the answer so far. */
+  chunks: number;
+  hasContent: boolean;
+  /** The end mark has come. */
+  isDone: boolean;
+  /** Upstream has ended. */
+  atEnd: boolean;
+  /** Upstream has ended by its own word, not by a connection that closed. */
+  endTold: boolean;
+  failure: GatewayError | undefined;
+  readonly repairs: Set<string>;
+}
+
+/** Judges the events of one stream, by what the scan found in them, and counts what they give. */
+export interface StreamReader {
+  see(span: Readonly<EventSpan>): Verdict;
+  /** Every choice that began has ended. */
+  readonly isComplete: boolean;
+  metered(): Metered;
+}
+
+/** Writes what a client is sent for the events of one stream. */
+export interface StreamSink {
+  /** Takes an event that the scan has just looked at, and that is not dropped. */
+  event(span: Readonly<EventSpan>, verdict: Verdict): void;
+  comment?(bytes: Uint8Array, start: number, end: number): void;
+  /** What was written since the last call, if anything. */
+  take(): Uint8Array | undefined;
+  tail(metered: Metered, credit: MicroCredits): Uint8Array;
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
+  readonly keepAlive: Uint8Array;
+}
+
+/** Mends the events of a compatible provider before they are scanned. */
+export interface EventRepairs {
+  /** The events to read for one that came: itself when nothing was wrong; `undefined` when it is no JSON object. */
+  apply(text: string): readonly string[] | undefined;
+  applied(): readonly string[];
+}
+
+/** How the streams of one format are read and relayed. */
+export interface StreamFormat<S extends Shape, R extends StreamReader> {
+  /** What the format calls an event. */
+  readonly event: "a chunk" | "an event";
+  /** Whether `[DONE]` ends an answer. Where it does not it is left out after a whole one: gateways in front send it. */
+  readonly hasDoneMark: boolean;
+  readonly maxLineBytes?: number;
+  /** `padding` are names of members that are not passed on. */
+  shape(padding: readonly string[]): S;
+  openReader(shape: S, state: StreamState, context: AnswerContext): R;
+  openRelay(shape: S, reader: R, context: AnswerContext): StreamSink;
+  openRepairs?(): EventRepairs;
+  /** The error in an event that is no JSON object, where the format has such. */
+  oddError?(text: string): unknown;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * Opens a stream of a format: its bytes are framed and scanned once, the reader judges each event, and the sink writes
+ * what the client gets. The sink is the relay's unless another is given.
+ */
+export function openAnswerStream<S extends Shape, R extends StreamReader>(
+  format: StreamFormat<S, R>,
+  context: AnswerContext,
+  into?: StreamSink,
+): RelayStream {
+  const state: StreamState = {
+    chunks: 0,
+    hasContent: false,
+    isDone: false,
+    atEnd: false,
+    endTold: false,
+    failure: undefined,
+    repairs: new Set(),
+  };
+  const shape = format.shape(context.padding);
+  const reader = format.openReader(shape, state, context);
+  const sink = into ?? format.openRelay(shape, reader, context);
+  const repairs = context.native ? undefined : format.openRepairs?.();
+  const events = openEvents(format, context, { shape, state, reader, sink, repairs });
+  return {
+    push(bytes) {
+      if (!events.push(bytes)) fail(state, "The provider sent an event that is too long.");
+      return sink.take();
+    },
+    end(told) {
+      state.atEnd = true;
+      events.end();
+      state.endTold = told;
+      return sink.take();
+    },
+    get hasContent() {
+      return state.hasContent;
+    },
+    get chunks() {
+      return state.chunks;
+    },
+    get isDone() {
+      return state.isDone;
+    },
+    get isComplete() {
+      return reader.isComplete;
+    },
+    get failure() {
+      return state.failure;
+    },
+    get repairs() {
+      return [...(repairs?.applied() ?? []), ...state.repairs];
+    },
+    metered: () => reader.metered(),
+    tail: (metered, credit) => sink.tail(metered, credit),
+    failureTail: (error, metered, credit) => sink.failureTail(error, metered, credit),
+    keepAlive: sink.keepAlive,
+  };
+}
+
+interface StreamParts {
+  readonly shape: Shape;
+  readonly state: StreamState;
+  readonly reader: StreamReader;
+  readonly sink: StreamSink;
+  readonly repairs: EventRepairs | undefined;
+}
+
+/** Cuts bytes into events, and hands each to the scanner, the reader and the sink. */
+function openEvents(
+  format: Pick<StreamFormat<never, never>, "event" | "hasDoneMark" | "maxLineBytes" | "oddError">,
+  context: AnswerContext,
+  { shape, state, reader, sink, repairs }: StreamParts,
+): EventReader {
+  const scanner = createEventScanner(shape);
+  const span: EventSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };
+
+  /** An error that comes after the answer's end takes nothing away from it. */
+  const noteError = (error: unknown): void => {
+    if (!reader.isComplete) state.failure ??= readErrorObject(error, context);
+  };
+
+  /** An event that is no JSON object. */
+  const seeOther = (bytes: Uint8Array, start: number, end: number): void => {
+    if (isDoneMark(bytes, start, end) && (format.hasDoneMark || reader.isComplete)) {
+      if (format.hasDoneMark) state.isDone = true;
+      return;
+    }
+    const error = format.oddError?.(decoder.decode(bytes.subarray(start, end)));
+    if (error !== undefined) return noteError(error);
+    // An event that the end of the stream cut is no fault of its own: whether the answer is whole decides.
+    if (!state.atEnd) fail(state, `The provider sent ${format.event} that is not JSON.`);
+  };
+
+  const see = (bytes: Uint8Array, start: number, end: number): void => {
+    if (!scanner.scan(bytes, start, end)) return seeOther(bytes, start, end);
+    span.bytes = bytes;
+    span.start = start;
+    span.end = end;
+    const verdict = reader.see(span);
+    if (shape.error.start !== -1) noteError(valueAt(bytes, shape.error));
+    else if (verdict !== "drop") sink.event(span, verdict);
+  };
+
+  const seeRepaired = ({ apply }: EventRepairs, bytes: Uint8Array, start: number, end: number): void => {
+    const text = decoder.decode(bytes.subarray(start, end));
+    const repaired = apply(text);
+    if (repaired === undefined) return seeOther(bytes, start, end);
+    for (const each of repaired) {
+      const changed = each === text ? undefined : encoder.encode(each);
+      if (changed === undefined) see(bytes, start, end);
+      else see(changed, 0, changed.length);
+    }
+  };
+
+  const hasEnded = (): boolean => state.isDone || state.failure !== undefined;
+  return createEventReader(
+    (bytes, start, end) => {
+      if (hasEnded()) return;
+      if (repairs === undefined) see(bytes, start, end);
+      else seeRepaired(repairs, bytes, start, end);
+    },
+    (bytes, start, end) => {
+      if (!hasEnded()) sink.comment?.(bytes, start, end);
+    },
+    format.maxLineBytes,
+  );
+}
+
+function fail(state: StreamState, message: string): void {
+  state.failure ??= new GatewayError("upstream_error", message);
+}

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createVideoEncoder } from "../../src/providers/sandbox/draw/h264.ts";
-import { createChance } from "../../src/providers/sandbox/chance.ts";
 import { AT_ONCE, startTaskStation, type TaskStation } from "../e2e/task-station.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { describeInChromium, inChromium } from "./chromium.ts";
@@ -123,73 +121,4 @@ describeInChromium("in Chromium", () => {
       ["image.webp", 1024, 768, true],
     ]);
   }, 180_000);
-
-  test("every sample of a video comes out as it went in, whatever its size and however much of it changes", async () => {
-    for (const [width, height] of [
-      [64, 48],
-      [70, 50],
-      [18, 34],
-    ] as const) {
-      const { config, frames, wanted } = anyVideo(width, height);
-      const script = `
-        const frames = ${JSON.stringify(frames.map(({ bytes, isKey }) => ({ bytes: bytes.toBase64(), isKey })))};
-        const seen = [];
-        let fault;
-        const decoder = new VideoDecoder({
-          async output(frame) {
-            const { width, height } = frame.visibleRect;
-            seen.push((async () => {
-              const layout = [0, 1, 2].map((plane) => ({ offset: 0, stride: plane === 0 ? width : width / 2 }));
-              layout[1].offset = width * height;
-              layout[2].offset = (width * height * 5) / 4;
-              const samples = new Uint8Array((width * height * 3) / 2);
-              await frame.copyTo(samples, { layout });
-              frame.close();
-              return [width, height, ...samples];
-            })());
-          },
-          error(error) { fault = error.message; },
-        });
-        const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-        decoder.configure({ codec: "avc1.42c01e", description: bytesOf("${config.toBase64()}") });
-        frames.forEach(({ bytes, isKey }, i) =>
-          decoder.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: i, data: bytesOf(bytes) })));
-        await decoder.flush().catch((error) => (fault ??= error.message));
-        return { fault, seen: await Promise.all(seen) };`;
-      const { fault, seen } = (await inChromium(script, {})) as Json;
-      expect(fault).toBeUndefined();
-      expect(seen).toEqual(wanted);
-    }
-  }, 180_000);
 });
-
-/** A video in which flat, shaded and noisy boxes come and go, with every sample of it as the encoder was given them. */
-function anyVideo(width: number, height: number) {
-  const chance = createChance(`${width}`);
-  const { config, planes, encode } = createVideoEncoder({ width, height }, 4);
-  const { y, cb, cr, stride } = planes;
-  const wanted: number[][] = [];
-  const frames = Array.from({ length: 40 }, (_, frame) => {
-    const [left, top] = [chance.between(0, width - 1), chance.between(0, height - 1)];
-    const kind = chance.between(0, 4);
-    // Zeros too, and ones: a run of them could be taken for the begin of a unit.
-    const sample = (row: number, column: number): number =>
-      [0, row % 64, column % 64, chance.between(0, 255), chance.between(0, 1)][kind] ?? 0;
-    for (const [plane, part] of [
-      [y, 1],
-      [cb, 2],
-      [cr, 2],
-    ] as const)
-      for (let row = top / part; row < Math.min(height, top + 30) / part && frame % 5 !== 4; row += 1)
-        for (let column = left / part; column < Math.min(width, left + 40) / part; column += 1)
-          plane[(Math.floor(row) * stride) / part + Math.floor(column)] = sample(row, column);
-    const visible = (plane: Uint8Array, part: number): number[] =>
-      Array.from({ length: (width * height) / part / part }, (_, i) => {
-        const across = width / part;
-        return plane[(Math.floor(i / across) * stride) / part + (i % across)] ?? 0;
-      });
-    wanted.push([width, height, ...visible(y, 1), ...visible(cb, 2), ...visible(cr, 2)]);
-    return { bytes: encode(frame % 9 === 0), isKey: frame % 9 === 0 };
-  });
-  return { config, frames, wanted };
-}

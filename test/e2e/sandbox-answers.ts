@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../src/core/clock.ts";
-import { createCanvas } from "../../src/providers/sandbox/draw/canvas.ts";
+
 import { encodePng } from "../../src/runtime/images/encode-png.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
@@ -23,7 +23,7 @@ export const CITY = {
 };
 
 /** A small image, in base64. */
-export const IMAGE = encodePng(createCanvas({ width: 96, height: 96 })).toBase64();
+export const IMAGE = encodePng({ width: 96, height: 96, pixels: new Uint8Array(96 * 96 * 4) }).toBase64();
 /** The smallest document, in base64. */
 export const PDF = btoa("%PDF-1.4\n%%EOF\n");
 

@@ -1,4 +1,4 @@
-import type { ImageFormat, ImageRequest, MediaInput, PixelSize, VideoRequest } from "../../core/media.ts";
+import type { ImageFormat, ImageRequest, MediaInput, PixelSize } from "../../core/media.ts";
 import type { Ask } from "./ask.ts";
 import { geminiSize } from "./media-sizes.ts";
 
@@ -20,22 +20,10 @@ export interface ImageOrder {
   readonly mask?: MediaInput;
 }
 
-/** A video to be made. */
-export interface VideoOrder {
-  readonly size: PixelSize;
-  readonly durationSec: number;
-  readonly seed: string;
-  readonly model: string;
-  readonly prompt: string;
-  readonly facts: readonly Fact[];
-  readonly references: readonly Reference[];
-}
-
 /** What was given to go by. */
 export interface Reference {
-  /** What it is: `image 1`, `first frame`. */
+  /** What it is: `image 1`, `style`. */
   readonly label: string;
-  readonly kind: "image" | "audio" | "video";
   readonly input: MediaInput;
 }
 
@@ -44,13 +32,11 @@ interface Making {
   readonly size: PixelSize;
   readonly seed: string;
   readonly model: string;
+  readonly index: number;
 }
 
 /** The `index`th image of a request. */
-export function imageOrder(
-  request: ImageRequest,
-  { size, seed, model, index }: Making & { readonly index: number },
-): ImageOrder {
+export function imageOrder(request: ImageRequest, { size, seed, model, index }: Making): ImageOrder {
   const { prompt, images, mask, outputFormat = "png", midjourney } = request;
   const style = midjourney?.sref;
   return {
@@ -61,10 +47,7 @@ export function imageOrder(
     prompt,
     facts: imageFacts(request, size),
     ...(request.n > 1 ? { ofMany: [index + 1, request.n] } : {}),
-    references: [
-      ...numbered("image", "image", images),
-      ...(style === undefined ? [] : [{ label: "style", kind: "image", input: style } as const]),
-    ],
+    references: [...numbered(images), ...(style === undefined ? [] : [{ label: "style", input: style }])],
     ...(mask === undefined ? {} : { mask }),
   };
 }
@@ -102,7 +85,7 @@ export function answerImageOrder(ask: Ask, index: number): ImageOrder {
       ["image size", imageSize],
       ["aspect ratio", aspectRatio],
     ]),
-    references: numbered("image", "image", images),
+    references: numbered(images),
   };
 }
 
@@ -121,48 +104,8 @@ function smallSize(aspectRatio: string | undefined): PixelSize {
   return { width: side(wide), height: side(high) };
 }
 
-/** The video of a request. */
-export function videoOrder(request: VideoRequest, { size, seed, model }: Making): VideoOrder {
-  const { prompt, durationSec, firstFrame, lastFrame } = request;
-  const frame = (label: string, input: MediaInput | undefined): readonly Reference[] =>
-    input === undefined ? [] : [{ label, kind: "image", input }];
-  return {
-    size,
-    durationSec,
-    seed,
-    model,
-    prompt,
-    facts: videoFacts(request, size),
-    references: [
-      ...frame("first frame", firstFrame),
-      ...frame("last frame", lastFrame),
-      ...numbered("image", "image", request.referenceImages),
-      ...numbered("video", "video", request.referenceVideos),
-      ...numbered("audio", "audio", request.referenceAudios),
-    ],
-  };
-}
-
-function videoFacts(request: VideoRequest, size: PixelSize): readonly Fact[] {
-  const { durationSec, resolution, aspectRatio, seed, shotType, negativePrompt, expandPrompt } = request;
-  return present([
-    ["size", `${size.width} × ${size.height}`],
-    ["duration", `${durationSec} s`],
-    ["resolution", resolution],
-    ["aspect ratio", aspectRatio],
-    ["seed", seed?.toString() ?? "random"],
-    ["shot type", shotType],
-    ["prompt expansion", expandPrompt === undefined ? undefined : expandPrompt ? "on" : "off"],
-    ["without", negativePrompt],
-  ]);
-}
-
-function numbered(
-  label: string,
-  kind: Reference["kind"],
-  inputs: readonly MediaInput[],
-): readonly Reference[] {
-  return inputs.map((input, i) => ({ label: `${label} ${i + 1}`, kind, input }));
+function numbered(inputs: readonly MediaInput[]): readonly Reference[] {
+  return inputs.map((input, i) => ({ label: `image ${i + 1}`, input }));
 }
 
 function present(facts: readonly (readonly [string, string | undefined])[]): readonly Fact[] {

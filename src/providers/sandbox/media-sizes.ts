@@ -53,6 +53,9 @@ const VIDEOS: Readonly<Record<VideoRequest["resolution"], readonly PixelSize[]>>
   ],
 };
 
+/** All sizes of videos. */
+export const VIDEO_SIZES: readonly PixelSize[] = Object.values(VIDEOS).flat();
+
 const SQUARE: PixelSize = { width: 1024, height: 1024 };
 
 /** How large the images of a request are. */

@@ -11,8 +11,9 @@ import { sizeOfVideo, sizeOfImage } from "./media-sizes.ts";
 import { videoUsage, imageUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
 import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
-import { videoOrder, imageOrder } from "./image-order.ts";
+import { imageOrder } from "./image-order.ts";
 import type { Studio } from "./studio.ts";
+import { makeVideo } from "./video.ts";
 
 /** By these its answers say where they come from, refusals too. */
 const HEADERS = { "x-switchyard-provider": SANDBOX } as const;
@@ -66,7 +67,7 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
       video: adapterOf(clock, async (request, call, seed) => {
         const frame = request.firstFrame === undefined ? undefined : imageSizeOf(request.firstFrame);
         const size = sizeOfVideo(request, frame);
-        const bytes = await studio.video(videoOrder(request, { size, seed, model: call.model }), call.signal);
+        const bytes = await makeVideo(size, request.durationSec, seed);
         const model = modelOf(call.model, "video");
         return {
           state: "done",

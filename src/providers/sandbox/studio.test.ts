@@ -2,9 +2,8 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { makeVideo } from "./draw/video.ts";
 import { makeImage } from "./draw/image.ts";
-import type { VideoOrder, ImageOrder } from "./image-order.ts";
+import type { ImageOrder } from "./image-order.ts";
 import { openStudio } from "./studio.ts";
 
 const IMAGE: ImageOrder = {
@@ -16,7 +15,7 @@ const IMAGE: ImageOrder = {
   facts: [["seed", "1"]],
   references: [],
 };
-const VIDEO: VideoOrder = { ...IMAGE, size: { width: 160, height: 90 }, durationSec: 5 };
+const LARGE: ImageOrder = { ...IMAGE, size: { width: 1024, height: 768 } };
 
 const signal = new AbortController().signal;
 const clock = createFakeClock();
@@ -33,11 +32,11 @@ test("what comes from the thread is what is drawn here, in the order in which it
   };
   const made = await Promise.all([
     order("image", studio.draw(IMAGE, signal)),
-    order("video", studio.video(VIDEO, signal)),
+    order("large", studio.draw(LARGE, signal)),
     order("other", studio.draw({ ...IMAGE, seed: "2" }, signal)),
   ]);
-  expect(ended).toEqual(["image", "video", "other"]);
-  const here = [await makeImage(IMAGE), await makeVideo(VIDEO), await makeImage({ ...IMAGE, seed: "2" })];
+  expect(ended).toEqual(["image", "large", "other"]);
+  const here = [await makeImage(IMAGE), await makeImage(LARGE), await makeImage({ ...IMAGE, seed: "2" })];
   made.forEach((bytes, i) => expect(bytes.toBase64()).toBe(here[i]!.toBase64()));
 });
 

@@ -1,23 +1,21 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { openThread, type Thread } from "../../runtime/worker.ts";
-import type { VideoOrder, ImageOrder } from "./image-order.ts";
-import type { StudioAnswer, StudioOrder } from "./studio-thread.ts";
+import type { ImageOrder } from "./image-order.ts";
+import type { StudioAnswer } from "./studio-thread.ts";
 
-/** Where images and videos are made, one after the other, on a thread of its own. */
+/** Where images are made, one after the other, on a thread of its own. */
 export interface Studio {
   /** From now on a thread that has started always stands by. Without it one starts with work, and ends without. */
   startThread(): void;
   /** The bytes of an image. Rejects with the signal's reason when that comes first. */
   draw(order: ImageOrder, signal: AbortSignal): Promise<Uint8Array>;
-  /** The bytes of a video. */
-  video(order: VideoOrder, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 /** A thread is kept for so long after its work: what it has loaded and compiled costs memory, and time to do again. */
 const IDLE_MS = 10_000;
 
 interface Waiting {
-  readonly order: StudioOrder;
+  readonly order: ImageOrder;
   readonly signal: AbortSignal;
   resolve(bytes: Uint8Array): void;
   reject(error: Error): void;
@@ -27,12 +25,12 @@ interface Waiting {
 export function openStudio(clock: Clock): Studio {
   const queue: Waiting[] = [];
   let current: Waiting | undefined;
-  let thread: Thread<StudioOrder> | undefined;
+  let thread: Thread<ImageOrder> | undefined;
   let idle: Timer | undefined;
   let standsBy = false;
 
-  const start = (): Thread<StudioOrder> => {
-    const opened: Thread<StudioOrder> = openThread<StudioOrder, StudioAnswer>(
+  const start = (): Thread<ImageOrder> => {
+    const opened: Thread<ImageOrder> = openThread<ImageOrder, StudioAnswer>(
       new URL("./studio-thread.ts", import.meta.url),
       null,
       {
@@ -87,25 +85,22 @@ export function openStudio(clock: Clock): Studio {
     }
   };
 
-  const enqueue = (order: StudioOrder, signal: AbortSignal): Promise<Uint8Array> =>
-    waitFor(order, signal, (waiting) => {
-      queue.push(waiting);
-      next();
-    });
-
   return {
     startThread() {
       standsBy = true;
       thread ??= start();
     },
-    draw: (order, signal) => enqueue({ kind: "image", order }, signal),
-    video: (order, signal) => enqueue({ kind: "video", order }, signal),
+    draw: (order, signal) =>
+      waitFor(order, signal, (waiting) => {
+        queue.push(waiting);
+        next();
+      }),
   };
 }
 
 /** The bytes of an order that `enqueue` is given, unless its signal comes first. */
 function waitFor(
-  order: StudioOrder,
+  order: ImageOrder,
   signal: AbortSignal,
   enqueue: (waiting: Waiting) => void,
 ): Promise<Uint8Array> {

@@ -1,4 +1,3 @@
-import { createCanvas, wordOf } from "../../../src/providers/sandbox/draw/canvas.ts";
 import { encodePng } from "../../../src/runtime/images/encode-png.ts";
 import type { Answer } from "../answer.ts";
 import { joinBytes } from "../bytes.ts";
@@ -23,21 +22,20 @@ export type FileKind =
   | "endless"
   | "redirect_to_private";
 
-/** A whole PNG, of one grey; no two of different sizes are the same. */
+/** A whole black PNG; no two of different sizes are the same. */
 export function testImage(width = 64, height = 48): Uint8Array {
-  return encodePng(createCanvas({ width, height }));
+  return encodePng({ width, height, pixels: new Uint8Array(width * height * 4) });
 }
 
 /** Four images in one: dark at the top left, then lighter row by row. */
 export function testGrid(width = 64, height = 48): Uint8Array {
-  const canvas = createCanvas({ width, height });
-  canvas.words.forEach((_, at) => {
+  const pixels = new Uint8Array(width * height * 4);
+  for (let at = 0; at < width * height; at += 1) {
     const column = at % width < width / 2 ? 0 : 1;
-    const row = at < canvas.words.length / 2 ? 0 : 1;
-    const grey = 40 + 60 * (row * 2 + column);
-    canvas.words[at] = wordOf([grey, grey, grey]);
-  });
-  return encodePng(canvas);
+    const row = at < (width * height) / 2 ? 0 : 1;
+    pixels.fill(40 + 60 * (row * 2 + column), at * 4, at * 4 + 4);
+  }
+  return encodePng({ width, height, pixels });
 }
 
 /** The least that is an MP4: a video of no frames with a track of images. It is no file to look at. */

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
 import type { ImageOrder } from "../image-order.ts";
-import { type Colour, createCanvas } from "./canvas.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
+import * as fc from "fast-check";
 import { encodeImage } from "./encode.ts";
-import { makeVideo } from "./video.ts";
+import { render, words } from "./renderer.ts";
+
 import { makeImage } from "./image.ts";
 
 const ORDER: ImageOrder = {
@@ -18,13 +19,16 @@ const ORDER: ImageOrder = {
   references: [],
 };
 
+type Colour = readonly [red: number, green: number, blue: number];
+
 const RED: Colour = [230, 10, 20];
 
 /** A file of one colour. */
 async function plain(colour: Colour, format: "png" | "jpeg" | "webp" = "png"): Promise<string> {
-  const canvas = createCanvas({ width: 300, height: 200 });
-  for (let at = 0; at < canvas.pixels.length; at += 4) canvas.pixels.set(colour, at);
-  return `data:image/${format};base64,${(await encodeImage(canvas, format)).toBase64()}`;
+  const pixels = new Uint8Array(300 * 200 * 4).fill(255);
+  for (let at = 0; at < pixels.length; at += 4) pixels.set(colour, at);
+  const file = await encodeImage({ width: 300, height: 200, pixels }, format);
+  return `data:image/${format};base64,${file.toBase64()}`;
 }
 
 const drawn = async (more: Partial<ImageOrder> = {}): Promise<Pixels> =>
@@ -81,7 +85,7 @@ describe("an image shows", () => {
   for (const format of ["png", "jpeg", "webp"] as const)
     test(`an image that was given as ${format}`, async () => {
       const input = await plain(RED, format);
-      const references = [{ label: "image 1", kind: "image", input }] as const;
+      const references = [{ label: "image 1", input }] as const;
       expect(count(await drawn(), RED)).toBe(0);
       expect(count(await drawn({ references }), RED)).toBeGreaterThan(8_000);
     });
@@ -89,28 +93,22 @@ describe("an image shows", () => {
   test("sixteen of them, each smaller", async () => {
     const colours = Array.from({ length: 16 }, (_, i): Colour => [15 * i, 255 - 15 * i, (i * 97) % 256]);
     const references = await Promise.all(
-      colours.map(
-        async (colour, i) =>
-          ({ label: `image ${i + 1}`, kind: "image", input: await plain(colour) }) as const,
-      ),
+      colours.map(async (colour, i) => ({ label: `image ${i + 1}`, input: await plain(colour) }) as const),
     );
     const image = await drawn({ references, size: { width: 1024, height: 1024 } });
     for (const colour of colours) expect(count(image, colour, 4)).toBeGreaterThan(1_000);
   });
 
   test("where an image is to be painted anew", async () => {
-    const mask = createCanvas({ width: 300, height: 200 });
-    const references = [{ label: "image 1", kind: "image", input: await plain(RED) }] as const;
-    const opaque = `data:image/png;base64,${(await encodeImage(mask, "png")).toBase64()}`;
-    const whole = count(await drawn({ references, mask: opaque }), RED);
+    const references = [{ label: "image 1", input: await plain(RED) }] as const;
+    const whole = count(await drawn({ references, mask: await plain([0, 0, 0]) }), RED);
     const half = count(await drawn({ references, mask: halfOpen() }), RED);
     expect(whole).toBeGreaterThan(8_000);
     expect(Math.abs(half / whole - 0.5)).toBeLessThan(0.02);
   });
 
   test("the address of what it would have to fetch, without what may be secret in it", async () => {
-    const at = (input: string): Promise<Pixels> =>
-      drawn({ references: [{ label: "image 1", kind: "image", input }] });
+    const at = (input: string): Promise<Pixels> => drawn({ references: [{ label: "image 1", input }] });
     const first = await at("https://images.example/a.png");
     expect(difference(await drawn(), first)).toBeDefined();
     expect(difference(first, await at("https://images.example/b.png"))).toBeDefined();
@@ -124,7 +122,7 @@ describe("an image shows", () => {
       "data:,x",
       "data:",
     ])
-      expect((await drawn({ references: [{ label: "image 1", kind: "image", input }] })).width).toBe(480);
+      expect((await drawn({ references: [{ label: "image 1", input }] })).width).toBe(480);
     const mask = "data:image/png;base64,AAAA";
     expect(difference(await drawn(), await drawn({ mask }))).toBeDefined();
   });
@@ -142,20 +140,36 @@ describe("an image shows", () => {
   });
 });
 
-test("a video is the same for the same order, and shows what was given", async () => {
-  const order = { ...ORDER, size: { width: 320, height: 180 }, durationSec: 5 };
-  const first = await makeVideo(order);
-  expect(await makeVideo(order)).toEqual(first);
-  const frame = await plain(RED);
-  const others = [
-    { prompt: "a red box" },
-    { references: [{ label: "first frame", kind: "image", input: frame }] as const },
-    { references: [{ label: "last frame", kind: "image", input: frame }] as const },
-    { references: [{ label: "audio 1", kind: "audio", input: "data:audio/mpeg;base64,AAAA" }] as const },
-    { references: [{ label: "video 1", kind: "video", input: "https://videos.example/a.mp4" }] as const },
-  ];
-  const made = await Promise.all(others.map((more) => makeVideo({ ...order, ...more })));
-  expect(new Set([first, ...made].map((video) => Bun.hash(video))).size).toBe(6);
+describe("text", () => {
+  const shown = async (text: string): Promise<unknown> => {
+    const { pixels } = await render(words(text, { fontFamily: "Roboto", fontSize: 30, color: "#fff" }), {
+      width: 60,
+      height: 60,
+    });
+    return Bun.hash(pixels);
+  };
+
+  test("has a shape of its own for every letter of the alphabets that it knows", async () => {
+    const letters =
+      "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~" +
+      "ÄÖÜäöüßéèêñçåøÅØæœŁłžőįđþð€£¥§©®«»–…БГДЖЗИЙЛПУФЦЧШЩЪЫЬЭЮЯбгджзийклпфцчшщъыьэюяΔΘΛΞΣΨΩαβγδεζηθλμξπρσςτφχψω";
+    const drawn = new Set(await Promise.all(Array.from(letters, shown)));
+    expect(drawn.size).toBe(Array.from(letters).length);
+  });
+
+  test("has a box with its number for any other character", async () => {
+    const boxes = Array.from("漢字한ا🦊→\u0007\ud800");
+    expect(new Set(await Promise.all(boxes.map(shown))).size).toBe(boxes.length);
+  });
+
+  test("of any kind is drawn", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary", maxLength: 60 }), async (prompt) => {
+        expect((await drawn({ prompt, size: { width: 200, height: 120 } })).width).toBe(200);
+      }),
+      { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 50 },
+    );
+  });
 });
 
 /** A PNG of 300 by 200 pixels whose left half is transparent. */

@@ -1,18 +1,14 @@
+import type { Node } from "@takumi-rs/wasm";
 import type { PixelSize } from "../../../core/media.ts";
-import type { Reference } from "../image-order.ts";
-import { type Canvas, type Colour, mix } from "./canvas.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
+import type { Reference } from "../image-order.ts";
 import { decodeImage } from "./decode.ts";
-import { fillPath } from "./fill.ts";
-import { widthOf } from "./font.ts";
-import type { Palette } from "./landscape.ts";
-import { type Box, type Contour, rounded, stroke } from "./path.ts";
-import { fitText, LINE, oneLine, writeText } from "./text.ts";
+import { css, type Setting } from "./landscape.ts";
+import { box, picture, words } from "./renderer.ts";
 
 /** Something that was given to go by, as it is shown: the image itself, or words about it. */
 export interface Tile {
   readonly label: string;
-  readonly kind: Reference["kind"];
   readonly shown: Pixels | string;
   /** Where the image is to be painted anew. */
   readonly mask?: Pixels;
@@ -21,54 +17,33 @@ export interface Tile {
 /** Looks at what was given. What is only an address is shown as that: nothing is fetched. */
 export async function readTiles(references: readonly Reference[], mask?: string): Promise<readonly Tile[]> {
   const tiles: Tile[] = [];
-  for (const { label, kind, input } of references)
-    tiles.push({ label, kind, shown: await look(kind, input) });
+  for (const { label, input } of references) tiles.push({ label, shown: await look(input) });
   if (mask === undefined) return tiles;
-  const shown = await look("image", mask);
+  const shown = await look(mask);
   const [first, ...others] = tiles;
   if (typeof shown === "string" || first === undefined || typeof first.shown === "string")
-    return [...tiles, { label: "mask", kind: "image", shown }];
+    return [...tiles, { label: "mask", shown }];
   return [{ ...first, label: `${first.label} with mask`, mask: shown }, ...others];
 }
 
-async function look(kind: Reference["kind"], input: string): Promise<Pixels | string> {
-  if (!/^data:/i.test(input)) return input.replace(/[?#].*$/s, "");
-  if (kind === "image") return decodeImage(input);
-  const type = /^data:([^;,]*)/i.exec(input)?.[1] ?? "";
-  const kilobytes = Math.ceil(((input.length - input.indexOf(",")) * 3) / 4 / 1_000);
-  return `${type === "" ? kind : type}, ${kilobytes} kB`;
+async function look(input: string): Promise<Pixels | string> {
+  return /^data:/i.test(input) ? decodeImage(input) : input.replace(/[?#].*$/s, "");
 }
 
-/** Where tiles are drawn, and how. */
-interface TileSetting {
-  readonly area: Box;
-  readonly unit: number;
-  readonly palette: Palette;
-}
+const PAPER = "#fcfbf8";
+const INK = "#262a36";
 
-const PAPER: Colour = [252, 251, 248];
-const INK: Colour = [38, 42, 54];
-const MASKED: Colour = [255, 45, 150];
-
-/** Draws the tiles side by side, as large as the area has room for. */
-export function drawTiles(
-  canvas: Canvas,
-  tiles: readonly Tile[],
-  { area, unit, palette }: TileSetting,
-): void {
+/** The tiles side by side, as large as the area has room for. */
+export function drawTiles(tiles: readonly Tile[], area: PixelSize, setting: Setting): Node {
   const columns = bestColumns(tiles.length, area);
-  const rows = Math.ceil(tiles.length / columns);
-  const cell = { width: area.width / columns, height: area.height / rows };
-  if (tiles.length === 0 || Math.min(cell.width, cell.height) < 24) return;
-  tiles.forEach((tile, i) => {
-    const row = Math.floor(i / columns);
-    const inRow = Math.min(columns, tiles.length - row * columns);
-    const left = area.x + (area.width - inRow * cell.width) / 2 + (i % columns) * cell.width;
-    drawTile(canvas, tile, { area: { x: left, y: area.y + row * cell.height, ...cell }, unit, palette });
-  });
+  const cell = { width: area.width / columns, height: area.height / Math.ceil(tiles.length / columns) };
+  const isRoom = Math.min(cell.width, cell.height) >= 24;
+  const cards = isRoom ? tiles.map((tile) => cardOf(tile, cell, setting)) : [];
+  const cells = cards.map((card) => box({ ...cell, alignItems: "center", justifyContent: "center" }, card));
+  return box({ ...area, flexWrap: "wrap", justifyContent: "center", alignContent: "center" }, ...cells);
 }
 
-function bestColumns(count: number, { width, height }: Box): number {
+function bestColumns(count: number, { width, height }: PixelSize): number {
   const side = (columns: number): number =>
     Math.min(width / columns, (height / Math.ceil(count / columns)) * 1.15);
   let best = 1;
@@ -76,129 +51,100 @@ function bestColumns(count: number, { width, height }: Box): number {
   return best;
 }
 
-function drawTile(
-  canvas: Canvas,
-  { label, kind, shown, mask }: Tile,
-  { area, unit, palette }: TileSetting,
-): void {
-  const gap = Math.min(area.width, area.height) * 0.04;
-  const border = Math.max(3, Math.min(area.width, area.height) * 0.028);
-  const size = Math.max(9, Math.min(unit * 1.9, area.height * 0.09));
-  const room = {
-    width: area.width - 2 * (gap + border),
-    height: area.height - 2 * (gap + border) - size * 1.5,
-  };
-  if (room.height < 12) return;
+function cardOf({ label, shown, mask }: Tile, cell: PixelSize, { unit, palette }: Setting): Node {
+  const side = Math.min(cell.width, cell.height);
+  const border = Math.max(3, side * 0.028);
+  const fontSize = Math.max(9, Math.min(unit * 1.9, cell.height * 0.09));
+  const around = 2 * (side * 0.04 + border);
   const image = typeof shown === "string" ? { width: 4, height: 3 } : shown;
-  const scale = Math.min(room.width / image.width, room.height / image.height);
-  const [width, height] = [Math.round(image.width * scale), Math.round(image.height * scale)];
-  const card: Box = {
-    x: area.x + (area.width - width) / 2 - border,
-    y: area.y + (area.height - height - size * 1.5) / 2 - border,
-    width: width + 2 * border,
-    height: height + 2 * border + size * 1.5,
-  };
-  const shade = { ...card, y: card.y + border * 0.6 };
-  fillPath(canvas, [rounded(shade, border)], { colour: palette.near, opacity: 0.35 });
-  fillPath(canvas, [rounded(card, border)], { colour: PAPER });
-  const box = { x: Math.round(card.x + border), y: Math.round(card.y + border), width, height };
-  if (typeof shown === "string") drawWords(canvas, { kind, text: shown, size }, box, palette);
-  else copyImage(canvas, shown, box, mask);
-  const type = { size, weight: 92 };
-  writeText(canvas, oneLine(label, width, type), [box.x, box.y + height + size * 1.25], {
-    ...type,
-    paint: { colour: INK },
-  });
+  const scale = Math.min(
+    (cell.width - around) / image.width,
+    (cell.height - around - fontSize * 1.5) / image.height,
+  );
+  if (image.height * scale < 12) return box({});
+  const size = { width: Math.round(image.width * scale), height: Math.round(image.height * scale) };
+  const content =
+    typeof shown === "string"
+      ? [iconAndWords(shown, fontSize, css(palette.near))]
+      : imageLayers(shown, mask, size);
+  return box(
+    {
+      flexDirection: "column",
+      padding: border,
+      borderRadius: border,
+      backgroundColor: PAPER,
+      boxShadow: `0 ${border * 0.6}px 0 ${css(palette.near, 0.35)}`,
+      color: INK,
+    },
+    box({ ...size, position: "relative", backgroundColor: css(palette.skyBottom, 0.55) }, ...content),
+    words(label, {
+      width: size.width,
+      height: fontSize * 1.5,
+      fontSize,
+      lineHeight: 1.7,
+      whiteSpace: "nowrap",
+      overflow: "hidden",
+      textOverflow: "ellipsis",
+    }),
+  );
 }
 
-/** What cannot be seen, as what it is and where: in the middle of its box. */
-function drawWords(
-  canvas: Canvas,
-  { kind, text, size }: { readonly kind: Tile["kind"]; readonly text: string; readonly size: number },
-  box: Box,
-  { skyBottom, near }: Palette,
-): void {
-  fillPath(canvas, [rounded(box, 2)], { colour: mix(skyBottom, PAPER, 0.45) });
-  const height = Math.min(box.width, box.height) * 0.3;
-  const width = height * 1.25;
-  const gap = size * 0.6;
-  const room = { width: box.width - size * 1.6, height: box.height - height - gap - size * 1.6 };
-  const words = fitText(room.height < size ? "" : text, room, {
-    from: size * 1.15,
-    to: Math.max(8, size * 0.8),
+/** What is transparent shows as squares; what is to be painted anew, through stripes. */
+function imageLayers(image: Pixels, mask: Pixels | undefined, size: PixelSize): readonly Node[] {
+  const layer = { position: "absolute", left: 0, top: 0, ...size };
+  const squares = box({
+    ...layer,
+    backgroundImage: "repeating-conic-gradient(#ccc 0 25%, #eee 0 50%)",
+    backgroundSize: "16px 16px",
   });
-  const { lines, type } = words;
-  const top = box.y + (box.height - height - gap - words.height) / 2;
-  const icon: Box = { x: box.x + (box.width - width) / 2, y: top, width, height };
-  fillPath(canvas, iconOf(kind, icon), { colour: near });
-  lines.forEach((line, i) => {
-    const left = box.x + (box.width - widthOf(line, type)) / 2;
-    const below = top + height + gap + type.size * (0.98 + i * LINE);
-    writeText(canvas, line, [left, below], { ...type, paint: { colour: INK } });
-  });
+  const layers = [squares, picture(sampled(image, size), layer)];
+  if (mask === undefined) return layers;
+  const stripes =
+    "repeating-linear-gradient(135deg, hsla(330, 100%, 59%, 0.72) 0 8px, hsla(330, 100%, 59%, 0.5) 0 16px)";
+  return [...layers, box({ ...layer, backgroundImage: stripes }), picture(sampled(image, size, mask), layer)];
 }
 
-/** A frame with hills, a triangle to play, or bars of sound. */
-function iconOf(kind: Tile["kind"], { x, y, width, height }: Box): readonly Contour[] {
-  const line = height * 0.1;
-  const at = (across: number, down: number): readonly [number, number] => [
-    x + width * across,
-    y + height * down,
-  ];
-  if (kind === "audio")
-    return [0.3, 0.8, 0.5, 1, 0.65, 0.35].flatMap((tall, i) =>
-      stroke([at(0.1 + i * 0.16, 0.5 - tall / 2.4), at(0.1 + i * 0.16, 0.5 + tall / 2.4)], line),
-    );
-  const frame = stroke([at(0, 0), at(1, 0), at(1, 1), at(0, 1), at(0, 0)], line);
-  if (kind === "video") return [...frame, [at(0.38, 0.25), at(0.7, 0.5), at(0.38, 0.75)]];
-  return [
-    ...frame,
-    ...stroke([at(0.1, 0.85), at(0.36, 0.4), at(0.55, 0.7), at(0.7, 0.5), at(0.9, 0.85)], line),
-  ];
-}
-
-/** Draws an image into a box, each pixel the mean of what falls on it; what is transparent shows as squares. */
-function copyImage(canvas: Canvas, image: Pixels, box: Box, mask: Pixels | undefined): void {
-  for (let row = 0; row < box.height; row += 1) {
-    const y = box.y + row;
-    if (y < 0 || y >= canvas.height) continue;
-    for (let column = 0; column < box.width; column += 1) {
-      const x = box.x + column;
-      if (x < 0 || x >= canvas.width) continue;
-      const part = { left: column / box.width, top: row / box.height };
-      const step = { width: 1 / box.width, height: 1 / box.height };
-      const [red, green, blue, opacity] = meanOf(image, part, step);
-      const square = ((x >> 3) + (y >> 3)) & 1 ? 204 : 238;
-      let colour = mix([square, square, square], [red, green, blue], opacity);
-      if (mask !== undefined) {
-        const open = 1 - meanOf(mask, part, step)[3];
-        const isStripe = (x + y) % 16 < 8;
-        colour = mix(colour, MASKED, open * (isStripe ? 0.72 : 0.5));
-      }
-      const at = (y * canvas.width + x) * 4;
-      canvas.pixels.set(colour, at);
+/** An image in twice as many pixels as are shown, if it has them; of it, where there is a mask, what that keeps. */
+function sampled(image: Pixels, shown: PixelSize, mask?: Pixels): Pixels {
+  const width = Math.min(image.width, shown.width * 2);
+  const height = Math.min(image.height, shown.height * 2);
+  const pixels = new Uint8Array(width * height * 4);
+  const placeIn = (from: Pixels, x: number, y: number): number =>
+    (Math.floor((y * from.height) / height) * from.width + Math.floor((x * from.width) / width)) * 4;
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) {
+      const [from, to] = [placeIn(image, x, y), (y * width + x) * 4];
+      for (let i = 0; i < 4; i += 1) pixels[to + i] = image.pixels[from + i] as number;
+      if (mask === undefined) continue;
+      const kept = mask.pixels[placeIn(mask, x, y) + 3] as number;
+      pixels[to + 3] = Math.round(((pixels[to + 3] as number) * kept) / 255);
     }
-  }
+  return { width, height, pixels };
 }
 
-/** The mean colour of a part of an image, and its opacity from 0 to 1. */
-function meanOf(
-  { width, height, pixels }: Pixels,
-  { left, top }: { readonly left: number; readonly top: number },
-  step: PixelSize,
-): readonly [number, number, number, number] {
-  const [x0, y0] = [Math.floor(left * width), Math.floor(top * height)];
-  const x1 = Math.min(width, Math.max(x0 + 1, Math.floor((left + step.width) * width)));
-  const y1 = Math.min(height, Math.max(y0 + 1, Math.floor((top + step.height) * height)));
-  let [red, green, blue, opacity] = [0, 0, 0, 0];
-  for (let y = y0; y < y1; y += 1)
-    for (let at = (y * width + x0) * 4; at < (y * width + x1) * 4; at += 4) {
-      const alpha = pixels[at + 3] as number;
-      red += (pixels[at] as number) * alpha;
-      green += (pixels[at + 1] as number) * alpha;
-      blue += (pixels[at + 2] as number) * alpha;
-      opacity += alpha;
-    }
-  const share = Math.max(1, opacity);
-  return [red / share, green / share, blue / share, opacity / (255 * Math.max(1, (x1 - x0) * (y1 - y0)))];
+/** What cannot be seen, as what it is and where. */
+function iconAndWords(text: string, fontSize: number, colour: string): Node {
+  const line = `fill="none" stroke="${colour}" stroke-width="8" stroke-linecap="round" stroke-linejoin="round"`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-6 -6 112 92"><path d="${ICON}" ${line}/></svg>`;
+  return box(
+    {
+      width: "100%",
+      height: "100%",
+      flexDirection: "column",
+      alignItems: "center",
+      justifyContent: "center",
+      gap: fontSize * 0.6,
+      overflow: "hidden",
+    },
+    picture(svg, { height: "32%", flexShrink: 0 }),
+    words(text, {
+      fontSize: fontSize * 1.15,
+      maxWidth: "90%",
+      textAlign: "center",
+      overflowWrap: "anywhere",
+    }),
+  );
 }
+
+/** A frame with hills. */
+const ICON = "M0 0H100V80H0ZM10 68L36 32L55 56L70 40L90 68";

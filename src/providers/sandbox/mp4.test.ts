@@ -37,6 +37,7 @@ test("an MP4 file has the boxes that players look for, and an index that leads t
     isKey: i !== 1,
   }));
   const file = writeMp4({
+    name: "a track",
     size: { width: 640, height: 360 },
     fps: 12,
     config: new Uint8Array([7, 8]),

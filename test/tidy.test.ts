@@ -207,7 +207,6 @@ const isClass = (node: ts.Node): node is ts.ClassLikeDeclaration =>
 /** Factories whose length is that of the functions they hold: each is a table of small ones. */
 const LONG: Readonly<Record<string, string>> = {
   openStream: "the state of one stream, shared by small functions",
-  createStreamAnswer: "the state of one streamed call, shared by small functions",
   createChunkScanner: "the state of one scan, shared by small functions",
   openAnswer: "the state of one answer, shared by small functions",
 };

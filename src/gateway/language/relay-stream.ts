@@ -4,11 +4,11 @@ import type { Handover } from "../../core/handover.ts";
 import { roomWithin } from "../../core/stall.ts";
 import { describeError } from "../../core/log.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import type { Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
+import type { Metered, RelayProtocol, RelayStream, UpstreamBody } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { createStreamWatch } from "./stream-watch.ts";
+import { createStreamWatch, type StreamWatch } from "./stream-watch.ts";
 
 /** Where a streamed answer goes. */
 export interface ByteSink {
@@ -39,7 +39,7 @@ export interface StreamParts {
  * comes first; until then a failure rejects and becomes a status of its own.
  */
 export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer> {
-  const answer = createStreamAnswer(parts);
+  const answer = new RelayedStream(parts);
   const { clock, timeouts } = parts.services;
   let timer: Timer | undefined;
   const late = new Promise<void>((resolve) => {
@@ -55,108 +55,156 @@ export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer
   return answer;
 }
 
-interface StartingAnswer extends StreamAnswer {
-  /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */
-  begin(): Promise<void>;
-  /** From now on a failure is told inside the stream; one that came just before is given back. */
-  commit(): Error | undefined;
-}
-
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-function createStreamAnswer({ services, call, protocol, record, body }: StreamParts): StartingAnswer {
-  const { clock, failpoint } = services;
-  const stream = protocol.openStream(call.context);
-  const held: Uint8Array[] = [];
-  let upstream: UpstreamAnswer | undefined;
-  let reader: Reader | undefined;
-  let beginning: Promise<void> | undefined;
-  let failure: Error | undefined;
-  let committed = false;
-  let refused = false;
-  let begun = false;
-  let ended = false;
-  const gone = Promise.withResolvers<never>();
-  gone.promise.catch(() => undefined);
-  const watch = createStreamWatch({
-    clock,
-    timeouts: services.timeouts,
-    stream,
-    hasHeaders: () => upstream !== undefined,
-    onLate: (error) => call.abort(error),
-    onStalled: () => leave(),
-  });
+/** One streamed answer from its call to its end. Whatever happens first, the hold ends once. */
+class RelayedStream implements StreamAnswer {
+  readonly #parts: StreamParts;
+  readonly #stream: RelayStream;
+  readonly #watch: StreamWatch;
+  /** What came before the answer was committed. */
+  readonly #held: Uint8Array[] = [];
+  readonly #gone = Promise.withResolvers<never>();
+  #upstream: UpstreamAnswer | undefined;
+  #reader: Reader | undefined;
+  #beginning: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #committed = false;
+  #refused = false;
+  #ended = false;
+
+  constructor(parts: StreamParts) {
+    const { services, call, protocol } = parts;
+    this.#parts = parts;
+    this.#stream = protocol.openStream(call.context);
+    this.#gone.promise.catch(() => undefined);
+    this.#watch = createStreamWatch({
+      clock: services.clock,
+      timeouts: services.timeouts,
+      stream: this.#stream,
+      hasHeaders: () => this.#upstream !== undefined,
+      onLate: (error) => call.abort(error),
+      onStalled: () => this.cancel(),
+    });
+  }
+
+  /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */
+  async begin(): Promise<void> {
+    // Once content has come, a failure is part of the stream, however the bytes were cut into reads.
+    this.#beginning = this.#start().catch(async (error: unknown) => {
+      this.#failure = this.#failureOf(error);
+      if (!this.#committed && !this.#stream.hasContent) await this.#refuse(this.#failure);
+    });
+    await this.#beginning;
+    if (this.#refused) throw this.#failure;
+  }
+
+  /** From now on a failure is told inside the stream; one that came just before is given back. */
+  commit(): Error | undefined {
+    this.#committed = true;
+    return this.#refused ? this.#failure : undefined;
+  }
+
+  async pipe(sink: ByteSink): Promise<void> {
+    this.#watch.keepAlivesTo((bytes) => {
+      sink.write(bytes);
+      void sink.flush();
+    });
+    let error: Error | undefined;
+    try {
+      await this.#relayTo(sink);
+    } catch (cause) {
+      error = this.#failureOf(cause);
+    }
+    if (this.#ended) throw new ClientGone();
+    await this.#endOf(error, (bytes) => sink.write(bytes));
+    this.#close(200);
+    // It is charged by now: who does not take the end has no whole answer, and no connection either.
+    const { clock, timeouts } = this.#parts.services;
+    await roomWithin(sink.flush(), clock, timeouts.stalledClientMs);
+  }
+
+  cancel(): void {
+    if (this.#ended) return;
+    const { call, record } = this.#parts;
+    this.#ended = true;
+    this.#gone.reject(new ClientGone());
+    call.abort(new ClientGone());
+    call
+      .settleLeft(this.#seen())
+      .catch((error: unknown) => record.note({ error: describeError(error) }))
+      .finally(() => this.#close(499));
+  }
+
+  /** What upstream has said of usage; `undefined` where it has not answered. */
+  #seen(): Metered | undefined {
+    return this.#upstream === undefined ? undefined : this.#stream.metered();
+  }
+
+  #failureOf(cause: unknown): Error {
+    const upstream = this.#upstream;
+    if (upstream === undefined || cause instanceof GatewayError) return cause as Error;
+    return upstream.failureOf(cause);
+  }
+
+  async #start(): Promise<void> {
+    const { call, body } = this.#parts;
+    this.#watch.start();
+    this.#upstream = await call.send(body, true);
+    this.#reader = this.#upstream.open();
+    let more = true;
+    while (more && !this.#stream.hasContent) more = await this.#takeOne((bytes) => this.#held.push(bytes));
+    if (!more && !this.#stream.isComplete) throw cutOff();
+  }
 
   /** Takes one read of upstream; `false` when there is no more to read. What it gave goes to `give`. */
-  const takeOne = async (give: (bytes: Uint8Array) => void): Promise<boolean> => {
-    const { done, value } = reader === undefined ? NOTHING : await reader.read();
-    if (!done) call.sawByte();
-    const out = done ? stream.end(upstream?.tellsItsEnd === true) : stream.push(value);
-    watch.touch();
+  async #takeOne(give: (bytes: Uint8Array) => void): Promise<boolean> {
+    const stream = this.#stream;
+    const { done, value } = this.#reader === undefined ? NOTHING : await this.#reader.read();
+    if (!done) this.#parts.call.sawByte();
+    const out = done ? stream.end(this.#upstream?.tellsItsEnd === true) : stream.push(value);
+    this.#watch.touch();
     if (out !== undefined) give(out);
     if (stream.failure !== undefined) throw stream.failure;
     return !done && !stream.isDone;
-  };
-
-  const start = async (): Promise<void> => {
-    watch.start();
-    upstream = await call.send(body, true);
-    reader = upstream.open();
-    let more = true;
-    while (more && !stream.hasContent) more = await takeOne((bytes) => held.push(bytes));
-    if (!more && !stream.isComplete) throw cutOff();
-  };
+  }
 
   /** Nothing was sent to the client: the failure becomes the answer's status. */
-  const refuse = async (error: Error): Promise<void> => {
-    refused = true;
-    ended = true;
-    watch.stop();
+  async #refuse(error: Error): Promise<void> {
+    const { call } = this.#parts;
+    this.#refused = true;
+    this.#ended = true;
+    this.#watch.stop();
     call.abort(error);
-    if (error instanceof ClientGone)
-      await call.settleLeft(upstream === undefined ? undefined : stream.metered());
+    if (error instanceof ClientGone) await call.settleLeft(this.#seen());
     else await call.settleBroken(undefined, error);
-  };
+  }
 
-  const close = (status: number): void => {
-    ended = true;
-    watch.stop();
-    if (stream.repairs.length > 0) record.note({ repairs: stream.repairs });
-    record.finish(status);
-  };
-
-  /** The end of a good answer. */
-  const finish = async (): Promise<Uint8Array> => {
-    if (upstream !== undefined && reader !== undefined) void readToEnd(reader, call, clock);
-    const metered = stream.metered();
-    const credit = await call.settle(metered, true);
-    failpoint("answer.before_end");
-    return stream.tail(metered, credit);
-  };
-
-  /** The end of an answer that broke: what came is charged, and the end says that it broke. */
-  const breakOff = async (error: Error): Promise<Uint8Array> => {
-    call.abort(error);
-    const metered: Metered | undefined = stream.hasContent ? stream.metered() : undefined;
-    const credit = await call.settleBroken(metered, error);
-    return stream.failureTail(toGatewayError(error), metered ?? { usage: NO_USAGE, flags: [] }, credit);
-  };
-
-  const leave = (): void => {
-    if (ended) return;
-    ended = true;
-    gone.reject(new ClientGone());
-    call.abort(new ClientGone());
-    call
-      .settleLeft(upstream === undefined ? undefined : stream.metered())
-      .catch((error: unknown) => record.note({ error: describeError(error) }))
-      .finally(() => close(499));
-  };
+  async #relayTo(sink: ByteSink): Promise<void> {
+    const { failpoint } = this.#parts.services;
+    await this.#beginning;
+    for (const bytes of this.#held.splice(0)) sink.write(bytes);
+    if (this.#failure !== undefined) throw this.#failure;
+    const write = (bytes: Uint8Array): void => sink.write(bytes);
+    let more = !this.#stream.isDone;
+    while (more && !this.#ended) {
+      const room = sink.flush();
+      if (room !== undefined) {
+        this.#watch.clientWants(false);
+        // A client that takes nothing for too long is left behind, and its connection with it.
+        await Promise.race([room, this.#gone.promise]);
+        this.#watch.clientWants(true);
+      }
+      failpoint("stream.after_chunk");
+      more = await this.#takeOne(write);
+    }
+  }
 
   /** The end of the answer once reading has stopped, for `error` or for the end mark; nothing for a client that left. */
-  const endOf = async (error: Error | undefined, give: (bytes: Uint8Array) => void): Promise<void> => {
-    if (ended) return;
-    if (error instanceof ClientGone) return leave();
+  async #endOf(error: Error | undefined, give: (bytes: Uint8Array) => void): Promise<void> {
+    const stream = this.#stream;
+    if (this.#ended) return;
+    if (error instanceof ClientGone) return this.cancel();
     if (error !== undefined && stream.failure === undefined) {
       // The last event may have come whole, and only the goodbye was lost.
       const rest = stream.end(false);
@@ -164,78 +212,42 @@ function createStreamAnswer({ services, call, protocol, record, body }: StreamPa
     }
     try {
       const whole = stream.isComplete && stream.failure === undefined;
-      give(whole ? await finish() : await breakOff(error ?? cutOff()));
+      give(whole ? await this.#finish() : await this.#breakOff(error ?? cutOff()));
     } catch (storeError) {
       // The charge is not written yet: the answer must not look finished, nor tell a credit that the ledger lacks.
-      record.note({ error: describeError(storeError) });
+      this.#parts.record.note({ error: describeError(storeError) });
       const metered = { usage: stream.metered().usage, flags: [] };
       give(stream.failureTail(toGatewayError(storeError), metered, undefined));
     }
-  };
+  }
 
-  const relayTo = async (sink: ByteSink): Promise<void> => {
-    await beginning;
-    for (const bytes of held.splice(0)) sink.write(bytes);
-    if (failure !== undefined) throw failure;
-    const write = (bytes: Uint8Array): void => sink.write(bytes);
-    let more = begun;
-    while (more && !ended) {
-      const room = sink.flush();
-      if (room !== undefined) {
-        watch.clientWants(false);
-        // A client that takes nothing for too long is left behind, and its connection with it.
-        await Promise.race([room, gone.promise]);
-        watch.clientWants(true);
-      }
-      failpoint("stream.after_chunk");
-      more = await takeOne(write);
-    }
-  };
+  /** The end of a good answer. */
+  async #finish(): Promise<Uint8Array> {
+    const { call, services } = this.#parts;
+    if (this.#reader !== undefined) void readToEnd(this.#reader, call, services.clock);
+    const metered = this.#stream.metered();
+    const credit = await call.settle(metered, true);
+    services.failpoint("answer.before_end");
+    return this.#stream.tail(metered, credit);
+  }
 
-  return {
-    begin() {
-      // Once content has come, a failure is part of the stream, however the bytes were cut into reads.
-      beginning = start()
-        .then(() => {
-          begun = !stream.isDone;
-        })
-        .catch(async (error: unknown) => {
-          failure =
-            upstream === undefined || error instanceof GatewayError
-              ? (error as Error)
-              : upstream.failureOf(error);
-          if (!committed && !stream.hasContent) await refuse(failure);
-        });
-      return beginning.then(() => {
-        if (refused) throw failure;
-      });
-    },
-    commit() {
-      committed = true;
-      return refused ? failure : undefined;
-    },
-    async pipe(sink) {
-      watch.keepAlivesTo((bytes) => {
-        sink.write(bytes);
-        void sink.flush();
-      });
-      let error: Error | undefined;
-      try {
-        await relayTo(sink);
-      } catch (cause) {
-        error =
-          cause instanceof GatewayError || upstream === undefined
-            ? (cause as Error)
-            : upstream.failureOf(cause);
-      }
-      if (ended) throw new ClientGone();
-      await endOf(error, (bytes) => sink.write(bytes));
-      close(200);
-      // It is charged by now: who does not take the end has no whole answer, and no connection either.
-      await roomWithin(sink.flush(), clock, services.timeouts.stalledClientMs);
-    },
-    cancel: leave,
-  };
+  /** The end of an answer that broke: what came is charged, and the end says that it broke. */
+  async #breakOff(error: Error): Promise<Uint8Array> {
+    const { call } = this.#parts;
+    call.abort(error);
+    const metered = this.#stream.hasContent ? this.#stream.metered() : undefined;
+    const credit = await call.settleBroken(metered, error);
+    const told = metered ?? { usage: NO_USAGE, flags: [] };
+    return this.#stream.failureTail(toGatewayError(error), told, credit);
+  }
+
+  #close(status: number): void {
+    const { repairs } = this.#stream;
+    this.#ended = true;
+    this.#watch.stop();
+    if (repairs.length > 0) this.#parts.record.note({ repairs });
+    this.#parts.record.finish(status);
+  }
 }
 
 const NOTHING = { done: true, value: undefined } as const;

@@ -47,17 +47,17 @@ export async function handleRelay(
 }
 
 /** The answer, with the request under way, and without the idle limit, until it is sent or given up. */
-function untilSent({ pipe, cancel }: StreamAnswer, { limitIdle, ...context }: RouteContext): StreamAnswer {
+function untilSent(answer: StreamAnswer, { limitIdle, ...context }: RouteContext): StreamAnswer {
   const sent = context.untilSent();
   return {
     pipe: (sink) =>
-      pipe(sink).finally(() => {
+      answer.pipe(sink).finally(() => {
         limitIdle();
         sent();
       }),
     cancel() {
       sent();
-      cancel();
+      answer.cancel();
     },
   };
 }

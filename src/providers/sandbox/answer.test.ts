@@ -160,8 +160,8 @@ describe("a signature", () => {
 
 describe("the header", () => {
   test("is read", () => {
-    expect(readOrders(undefined)).toEqual({ delayMs: 0 });
-    expect(readOrders(" fail=overloaded ; delay_ms=20;tokens=5; speed=0.5;")).toEqual({
+    expect(readOrders(undefined, "language")).toEqual({ delayMs: 0 });
+    expect(readOrders(" fail=overloaded ; delay_ms=20;tokens=5; speed=0.5;", "language")).toEqual({
       fail: "overloaded",
       delayMs: 20,
       tokens: 5,
@@ -186,7 +186,7 @@ describe("the header", () => {
     test(`${header} is a 400 that names it`, () => {
       let refusal: unknown;
       try {
-        readOrders(header);
+        readOrders(header, "language");
       } catch (error) {
         refusal = error;
       }

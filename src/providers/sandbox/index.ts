@@ -128,7 +128,7 @@ interface SandboxServer {
 async function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
   const { clock, seal, studio, format } = sandbox;
   try {
-    const orders = readOrders(request.headers[ORDERS_HEADER]);
+    const orders = readOrders(request.headers[ORDERS_HEADER], "language");
     if (orders.delayMs > 0) await wait(clock, orders.delayMs, request.signal);
     fail(orders);
     const { value: body } = readAnswerJson(request.body ?? new Uint8Array(0));

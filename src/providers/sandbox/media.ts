@@ -10,7 +10,7 @@ import { Refusal } from "./ask.ts";
 import { sizeOfVideo, sizeOfImage } from "./media-sizes.ts";
 import { videoUsage, imageUsage } from "./media-usage.ts";
 import { SANDBOX } from "./name.ts";
-import { ORDERS_HEADER, readTaskOrders, type TaskOrders } from "./orders.ts";
+import { ORDERS_HEADER, type Orders, readOrders } from "./orders.ts";
 import { imageOrder } from "./image-order.ts";
 import type { Studio } from "./studio.ts";
 import { makeVideo } from "./video.ts";
@@ -79,8 +79,10 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
   };
 }
 
+type MediaOrders = Orders<MediaRequest["kind"]>;
+
 /** Images of a partial failure are one less than were asked for, unless it is ordered how many come. */
-function deliveredOf({ fail, images }: TaskOrders, { n }: ImageRequest): number {
+function deliveredOf({ fail, images }: MediaOrders, { n }: ImageRequest): number {
   return fail === "partial" ? Math.min(n, images ?? n - 1) : n;
 }
 
@@ -125,7 +127,7 @@ async function inWords(step: () => Promise<MediaStep>): Promise<MediaStep> {
 }
 
 /** How work ends that was ordered to fail once it was done. */
-function failed(fail: TaskOrders["fail"]): MediaStep | undefined {
+function failed(fail: MediaOrders["fail"]): MediaStep | undefined {
   switch (fail) {
     case "moderation":
       return refused("moderation", "Blocked by content filtering policy: the sandbox was told to.");
@@ -157,8 +159,8 @@ function readName(name: string): Job | undefined {
   return doneAtMs === undefined || seed === undefined ? undefined : { seed, doneAtMs: Number(doneAtMs) };
 }
 
-function ordersOf({ kind }: MediaRequest, { clientHeaders }: MediaCall): TaskOrders {
-  return readTaskOrders(clientHeaders[ORDERS_HEADER], kind);
+function ordersOf({ kind }: MediaRequest, { clientHeaders }: MediaCall): MediaOrders {
+  return readOrders(clientHeaders[ORDERS_HEADER], kind);
 }
 
 function admitOrders(
@@ -174,9 +176,9 @@ function admitOrders(
   return pendingMs === undefined ? {} : { pendingMs };
 }
 
-function readAdmittedOrders(header: string | undefined, kind: MediaRequest["kind"]): TaskOrders {
+function readAdmittedOrders(header: string | undefined, kind: MediaRequest["kind"]): MediaOrders {
   try {
-    return readTaskOrders(header, kind);
+    return readOrders(header, kind);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new GatewayError("invalid_request_error", error.message, {

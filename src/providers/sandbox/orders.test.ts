@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Refusal } from "./ask.ts";
-import { readOrders, readTaskOrders } from "./orders.ts";
+import { readOrders } from "./orders.ts";
 
 function refusalOf(read: () => unknown): string {
   try {
@@ -19,9 +19,10 @@ describe("a number is taken at the ends of its range, and not beyond", () => {
   ] as const)
     test(key, () => {
       const refused = `The header x-sandbox is not valid: ${key} must be a number from ${least} to ${most}.`;
-      for (const good of [least, most]) expect(Object.values(readOrders(`${key}=${good}`))).toContain(good);
+      for (const good of [least, most])
+        expect(Object.values(readOrders(`${key}=${good}`, "language"))).toContain(good);
       for (const bad of [least === 0 ? "-1" : least / 2, most + 1, "x", ""])
-        expect(refusalOf(() => readOrders(`${key}=${bad}`))).toBe(refused);
+        expect(refusalOf(() => readOrders(`${key}=${bad}`, "language"))).toBe(refused);
     });
 
   for (const [key, most, order] of [
@@ -31,8 +32,8 @@ describe("a number is taken at the ends of its range, and not beyond", () => {
   ] as const)
     test(key, () => {
       for (const good of [0, most])
-        expect(Object.values(readTaskOrders(`${order}${key}=${good}`, "image"))).toContain(good);
-      expect(refusalOf(() => readTaskOrders(`${order}${key}=${most + 1}`, "image"))).toEndWith(
+        expect(Object.values(readOrders(`${order}${key}=${good}`, "image"))).toContain(good);
+      expect(refusalOf(() => readOrders(`${order}${key}=${most + 1}`, "image"))).toEndWith(
         `${key} must be a number from 0 to ${most}.`,
       );
     });
@@ -44,7 +45,7 @@ test("what is not known is told by its first 40 characters, without what no head
     ["x".repeat(41), "x".repeat(40)],
     ["caf\u00e9\u0007", "caf??"],
   ] as const) {
-    expect(refusalOf(() => readOrders(word))).toContain(`"${told}" is no key of it;`);
-    expect(refusalOf(() => readOrders(`fail=${word}`))).toEndWith(`, not "${told}".`);
+    expect(refusalOf(() => readOrders(word, "language"))).toContain(`"${told}" is no key of it;`);
+    expect(refusalOf(() => readOrders(`fail=${word}`, "language"))).toEndWith(`, not "${told}".`);
   }
 });

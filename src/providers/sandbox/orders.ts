@@ -4,7 +4,7 @@ import { Refusal } from "./ask.ts";
 export const ORDERS_HEADER = "x-sandbox";
 
 /** What is ordered of: text and the like, or a task. */
-export type OrderedKind = "language" | "image" | "video";
+type OrderedKind = "language" | "image" | "video";
 
 const FAILURES = {
   language: ["rate_limit", "overloaded", "moderation", "timeout", "reset_mid_stream"],
@@ -15,35 +15,16 @@ const FAILURES = {
 
 type Failure<Kind extends OrderedKind> = (typeof FAILURES)[Kind][number];
 
-/** Numbers by key: the least and the most, and of whom they can be ordered. */
-const NUMBERS: Readonly<
-  Record<string, { readonly range: readonly [number, number]; readonly of: readonly OrderedKind[] }>
-> = {
-  delay_ms: { range: [0, 600_000], of: ["language", "image", "video"] },
-  tokens: { range: [1, 100_000], of: ["language"] },
-  speed: { range: [0.1, 1_000_000], of: ["language"] },
-  pending_ms: { range: [0, 3_600_000], of: ["image", "video"] },
-  running_ms: { range: [0, 3_600_000], of: ["image", "video"] },
-  images: { range: [0, 4], of: ["image"] },
-};
-
-/** What the header orders of an answer. */
-export interface Orders {
-  readonly fail?: Failure<"language">;
-  /** Before the answer begins, in milliseconds. */
+/** What the header orders of an answer or a task. */
+export interface Orders<Kind extends OrderedKind = "language"> {
+  readonly fail?: Failure<Kind>;
+  /** Before the answer begins, or before it is said that the work has begun, in milliseconds. */
   readonly delayMs: number;
   /** How long the answer's text shall be, in tokens. */
   readonly tokens?: number;
   /** Tokens a second in a stream; absent: as fast as they are taken. */
   readonly speed?: number;
-}
-
-/** What the header orders of a task. */
-export interface TaskOrders {
-  readonly fail?: Failure<"image" | "video">;
-  /** Before it is said that the work has begun, in milliseconds. */
-  readonly delayMs: number;
-  /** How long it waits before it is begun. */
+  /** How long a task waits before it is begun. */
   readonly pendingMs?: number;
   /** How long the work takes. */
   readonly runningMs?: number;
@@ -51,74 +32,59 @@ export interface TaskOrders {
   readonly images?: number;
 }
 
-/** Reads the header of a request for text. Throws a 400 that names it for what it does not know. */
-export function readOrders(header: string | undefined): Orders {
-  const said = readItems(header, "language");
-  const tokens = readNumber(said, "tokens");
-  const speed = readNumber(said, "speed");
-  return {
-    ...readFailure(said, "language"),
-    delayMs: readNumber(said, "delay_ms") ?? 0,
-    ...(tokens === undefined ? {} : { tokens: Math.round(tokens) }),
-    ...(speed === undefined ? {} : { speed }),
-  };
+interface NumberOrder {
+  readonly name: keyof Orders;
+  readonly least: number;
+  readonly most: number;
+  readonly of: readonly OrderedKind[];
+  readonly whole: (value: number) => number;
 }
 
-/** The same for a task. */
-export function readTaskOrders(header: string | undefined, kind: "image" | "video"): TaskOrders {
-  const said = readItems(header, kind);
-  const failure = readFailure(said, kind);
-  const pendingMs = readNumber(said, "pending_ms");
-  const runningMs = readNumber(said, "running_ms");
-  const images = readNumber(said, "images");
-  if (images !== undefined && failure.fail !== "partial") throw wrong("images is said without fail=partial");
-  return {
-    ...failure,
-    delayMs: readNumber(said, "delay_ms") ?? 0,
-    ...(pendingMs === undefined ? {} : { pendingMs: Math.round(pendingMs) }),
-    ...(runningMs === undefined ? {} : { runningMs: Math.round(runningMs) }),
-    ...(images === undefined ? {} : { images: Math.floor(images) }),
-  };
-}
+const same = (value: number): number => value;
+const MEDIA = ["image", "video"] as const;
+const HOUR = 3_600_000;
 
-function readItems(header: string | undefined, kind: OrderedKind): ReadonlyMap<string, string> {
-  const known = Object.keys(NUMBERS).filter((key) => NUMBERS[key]?.of.includes(kind) === true);
+/** Numbers by key. */
+const NUMBERS: Readonly<Record<string, NumberOrder>> = {
+  delay_ms: { name: "delayMs", least: 0, most: 600_000, of: ["language", ...MEDIA], whole: same },
+  tokens: { name: "tokens", least: 1, most: 100_000, of: ["language"], whole: Math.round },
+  speed: { name: "speed", least: 0.1, most: 1_000_000, of: ["language"], whole: same },
+  pending_ms: { name: "pendingMs", least: 0, most: HOUR, of: MEDIA, whole: Math.round },
+  running_ms: { name: "runningMs", least: 0, most: HOUR, of: MEDIA, whole: Math.round },
+  images: { name: "images", least: 0, most: 4, of: ["image"], whole: Math.floor },
+};
+
+/** Reads the header of a request. Throws a 400 that names it for what it does not know. */
+export function readOrders<Kind extends OrderedKind>(header: string | undefined, kind: Kind): Orders<Kind> {
+  const known = Object.entries(NUMBERS).filter(([, { of }]) => of.includes(kind));
+  const keys = known.map(([key]) => key);
+  const ofKind = kind === "language" ? "" : ` for ${kind}s`;
   const said = new Map<string, string>();
   for (const item of (header ?? "").split(/[;,]/)) {
     if (item.trim() === "") continue;
     const [key = "", value = "", ...more] = item.split("=").map((word) => word.trim());
-    if (key !== "fail" && !known.includes(key))
-      throw wrong(`${printable(key)} is no key of it${ofKind(kind)}; it knows fail, ${known.join(", ")}`);
+    if (key !== "fail" && !keys.includes(key))
+      throw wrong(`${printable(key)} is no key of it${ofKind}; it knows fail, ${keys.join(", ")}`);
     if (said.has(key)) throw wrong(`${key} stands in it twice`);
     if (more.length > 0) throw wrong(`${key} has more than one =`);
     said.set(key, value);
   }
-  return said;
-}
-
-function readFailure<Kind extends OrderedKind>(
-  said: ReadonlyMap<string, string>,
-  kind: Kind,
-): { readonly fail?: Failure<Kind> } {
-  const fail = said.get("fail");
-  if (fail === undefined) return {};
   const failures: readonly Failure<Kind>[] = FAILURES[kind];
-  const failure = failures.find((name) => name === fail);
-  if (failure === undefined)
-    throw wrong(`fail must be one of ${failures.join(", ")}${ofKind(kind)}, not ${printable(fail)}`);
-  return { fail: failure };
+  const failure = said.get("fail");
+  const fail = failures.find((name) => name === failure);
+  if (failure !== undefined && fail === undefined)
+    throw wrong(`fail must be one of ${failures.join(", ")}${ofKind}, not ${printable(failure)}`);
+  if (said.has("images") && fail !== "partial") throw wrong("images is said without fail=partial");
+  const numbers = known.flatMap(([key, order]) => {
+    const text = said.get(key);
+    return text === undefined ? [] : [[order.name, numberIn(text, key, order)] as const];
+  });
+  return { delayMs: 0, ...(fail === undefined ? {} : { fail }), ...Object.fromEntries(numbers) };
 }
 
-function ofKind(kind: OrderedKind): string {
-  return kind === "language" ? "" : ` for ${kind}s`;
-}
-
-function readNumber(said: ReadonlyMap<string, string>, key: string): number | undefined {
-  const text = said.get(key);
-  if (text === undefined) return undefined;
-  const [least, most] = NUMBERS[key]?.range ?? [0, 0];
+function numberIn(text: string, key: string, { least, most, whole }: NumberOrder): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
+  if (value >= least && value <= most) return whole(value);
   throw wrong(`${key} must be a number from ${least} to ${most}`);
 }
 

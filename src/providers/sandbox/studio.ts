@@ -14,17 +14,10 @@ export interface Studio {
 /** A thread is kept for so long after its work: what it has loaded and compiled costs memory, and time to do again. */
 const IDLE_MS = 10_000;
 
-interface Waiting {
-  readonly order: ImageOrder;
-  readonly signal: AbortSignal;
-  resolve(bytes: Uint8Array): void;
-  reject(error: Error): void;
-}
-
 /** A studio without a thread. */
 export function openStudio(clock: Clock): Studio {
-  const queue: Waiting[] = [];
-  let current: Waiting | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let end = (_answer: StudioAnswer): void => {};
   let thread: Thread<ImageOrder> | undefined;
   let idle: Timer | undefined;
   let standsBy = false;
@@ -34,43 +27,15 @@ export function openStudio(clock: Clock): Studio {
       new URL("./studio-thread.ts", import.meta.url),
       null,
       {
-        onMessage(answer) {
-          const { resolve, reject } = current ?? {};
-          current = undefined;
-          if ("bytes" in answer) resolve?.(answer.bytes);
-          else reject?.(new Error(`The sandbox could not draw: ${answer.problem}`));
-          next();
-        },
+        onMessage: (answer) => end(answer),
         onClose(reason) {
           if (thread !== opened) return;
           thread = undefined;
-          const { reject } = current ?? {};
-          current = undefined;
-          reject?.(new Error(`The sandbox's thread ended: ${reason}`));
-          next();
+          end({ problem: `its thread ended: ${reason}` });
         },
       },
     );
     return opened;
-  };
-
-  const next = (): void => {
-    if (current !== undefined) return;
-    do current = queue.shift();
-    while (current?.signal.aborted === true);
-    idle?.cancel();
-    if (current !== undefined) give(current);
-    else idle = clock.setTimer(IDLE_MS, rest);
-  };
-
-  const give = (waiting: Waiting): void => {
-    try {
-      (thread ??= start()).post(waiting.order);
-    } catch (error) {
-      current = undefined;
-      waiting.reject(error as Error);
-      next();
-    }
   };
 
   /** The memory that the work took goes with its thread. */
@@ -85,41 +50,36 @@ export function openStudio(clock: Clock): Studio {
     }
   };
 
+  const drawNow = async (order: ImageOrder, signal: AbortSignal): Promise<Uint8Array> => {
+    signal.throwIfAborted();
+    idle?.cancel();
+    const answer = await new Promise<StudioAnswer>((resolve) => {
+      end = resolve;
+      (thread ??= start()).post(order);
+    }).finally(() => (idle = clock.setTimer(IDLE_MS, rest)));
+    if ("bytes" in answer) return answer.bytes;
+    throw new Error(`The sandbox could not draw: ${answer.problem}`);
+  };
+
   return {
     startThread() {
       standsBy = true;
       thread ??= start();
     },
-    draw: (order, signal) =>
-      waitFor(order, signal, (waiting) => {
-        queue.push(waiting);
-        next();
-      }),
+    draw(order, signal) {
+      const drawn = last.then(() => drawNow(order, signal));
+      last = drawn.catch(() => {});
+      return unlessAborted(drawn, signal);
+    },
   };
 }
 
-/** The bytes of an order that `enqueue` is given, unless its signal comes first. */
-function waitFor(
-  order: ImageOrder,
-  signal: AbortSignal,
-  enqueue: (waiting: Waiting) => void,
-): Promise<Uint8Array> {
+/** What the work comes to, unless the signal comes first. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
     const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
     signal.addEventListener("abort", leave, { once: true });
-    const done = (): void => signal.removeEventListener("abort", leave);
-    enqueue({
-      order,
-      signal,
-      resolve(bytes) {
-        done();
-        resolve(bytes);
-      },
-      reject(error) {
-        done();
-        reject(error);
-      },
-    });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
   });
 }

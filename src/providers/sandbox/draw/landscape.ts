@@ -68,7 +68,10 @@ export function landscapeSvg({ width, height }: PixelSize, palette: Palette, cha
     const level = height * (0.4 + 0.42 * depth) + (height * chance.between(-30, 30)) / 1_000;
     const colour = mix(mix(skyBottom, skyTop, 0.35), near, 0.18 + 0.82 * depth * depth);
     const fill = gradient(`hill${i}`, colour, mix(colour, near, 0.45));
-    return `${fill}<path d="${ridge({ width, height }, level, chance)}" fill="url(#hill${i})"/>`;
+    // Behind the next hill nothing is to be seen.
+    const foot =
+      depth === 1 ? height : Math.min(height, level + height * (0.42 / layers + 0.06) + span * 0.07);
+    return `${fill}<path d="${ridge({ width, height: foot }, level, span, chance)}" fill="url(#hill${i})"/>`;
   });
   const sky = `${gradient("sky", skyTop, skyBottom)}<rect width="100%" height="72%" fill="url(#sky)"/>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}">${sky}${discs.join("")}${hills.join("")}</svg>`;
@@ -79,9 +82,8 @@ function gradient(id: string, from: Hsl, to: Hsl): string {
   return `<linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${stops}</linearGradient>`;
 }
 
-/** The outline of a hill: level at each of its tops and bottoms, down to the foot of the image. */
-function ridge({ width, height }: PixelSize, level: number, chance: Chance): string {
-  const span = Math.sqrt(width * height);
+/** The outline of a hill down to `height`: level at each of its tops and bottoms. */
+function ridge({ width, height }: PixelSize, level: number, span: number, chance: Chance): string {
   let [x, y] = [-(span * chance.between(0, 20)) / 100, level];
   let path = `M${x} ${y}`;
   for (let way = chance.pick([-1, 1]); x < width; way = -way) {

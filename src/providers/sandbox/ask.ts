@@ -76,6 +76,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Refuses a request for the first of its faults, which are in its vendor's words. */
+export function refuseFirst(faults: Iterable<string>): void {
+  for (const fault of faults) throw new Refusal(400, "invalid", fault);
+}
+
 /** Refuses an input that is longer than the model's context, in the words of its vendor. */
 export function refuseTooLong(
   { totalContext }: Model,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { listOf, numberOf, objectOf, objectsOf, textsOf } from "./members.ts";
+import { fieldNames, listOf, numberOf, objectOf, objectsOf, textsOf } from "./members.ts";
 
 /** A JSON Schema as it applies in one place: no references, and nothing joined by `allOf`, `anyOf` or `oneOf`. */
 export type FlatSchema = JsonObject;
@@ -90,15 +90,8 @@ export function limitOf(value: unknown): number | undefined {
   return numberOf(value);
 }
 
-const LEAST = new Set([
-  "minimum",
-  "exclusiveMinimum",
-  "minLength",
-  "minItems",
-  "minProperties",
-  "minContains",
-]);
-const MOST = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
+const LEAST = fieldNames("minimum exclusiveMinimum minLength minItems minProperties minContains");
+const MOST = fieldNames("maximum exclusiveMaximum maxLength maxItems maxProperties");
 
 /** Members of a schema, and of those that grow when schemas are joined. */
 function sizeOf(schema: FlatSchema): number {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { objectOf, textsOf } from "./members.ts";
+import { fieldNames, objectOf, textsOf } from "./members.ts";
 
 /** More of a text is not looked through, nor more of its objects. */
 const MOST_READ = 1_000_000;
@@ -77,15 +77,7 @@ function parse(text: string): unknown {
   }
 }
 
-const TYPES: ReadonlySet<string> = new Set([
-  "object",
-  "array",
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "null",
-]);
+const TYPES = fieldNames("object array string number integer boolean null");
 
 /** The JSON Schema that an object is, or that it carries as members of `response_format` do. */
 function schemaIn(value: JsonObject): JsonObject | undefined {

@@ -1,6 +1,7 @@
 import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../../core/image-size.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
+import { fieldNames } from "./members.ts";
 import { tokensOf } from "./text-pieces.ts";
 
 /** A medium whose size is not known. */
@@ -14,22 +15,13 @@ const PER_MESSAGE = 4;
 const PER_REQUEST = 3;
 
 /** Members that hold bytes and no text. */
-const BYTES = new Set(["signature", "thoughtSignature", "thought_signature"]);
+const BYTES = fieldNames("signature thoughtSignature thought_signature");
 
 /** Members that say where a medium is. */
-const LINKS = new Set(["url", "fileUri"]);
+const LINKS = fieldNames("url fileUri");
 
 /** Members that name things and are not read by a model. */
-const NAMES = new Set([
-  "type",
-  "role",
-  "id",
-  "tool_use_id",
-  "tool_call_id",
-  "mimeType",
-  "media_type",
-  "detail",
-]);
+const NAMES = fieldNames("type role id tool_use_id tool_call_id mimeType media_type detail");
 
 /**
  * Input tokens of a request, about as a tokenizer would count them: its turns, and its tools and forms (`schemas`) as

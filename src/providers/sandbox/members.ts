@@ -33,3 +33,8 @@ export function textOf(value: unknown): string {
 export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
+
+/** Names that stand in a text with white space between them. */
+export function fieldNames(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}

@@ -13,23 +13,23 @@ export interface Ask {
   /** The last that the user said. */
   readonly userText: string;
   /** What tools have answered since; absent while none has. */
-  readonly toolResults?: readonly string[];
+  readonly toolResults?: readonly string[] | undefined;
   readonly tools: readonly AskedTool[];
   readonly toolChoice: ToolWish;
   readonly parallelCalls: boolean;
   /** The form of the answer: a JSON Schema, or any JSON object. */
-  readonly form?: JsonObject;
+  readonly form?: JsonObject | undefined;
   /** The most output of each choice, thinking included. */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   readonly stop: readonly string[];
   readonly choices: number;
   /** Whether thinking comes before the answer, and whether its text is shown. */
   readonly thinking: "none" | "hidden" | "shown";
   readonly image: "none" | "only" | "with_text";
   /** Of an image that the answer has: `16:9`, where one was asked for. */
-  readonly aspectRatio?: string;
+  readonly aspectRatio?: string | undefined;
   /** How large it is; absent: small, as it goes along in the answer. */
-  readonly imageSize?: "1K" | "2K" | "4K";
+  readonly imageSize?: "1K" | "2K" | "4K" | undefined;
   /** Images that came with what the user said last: addresses, or data URIs. */
   readonly images: readonly string[];
   readonly inputTokens: number;
@@ -47,14 +47,10 @@ export interface AskedTool {
 export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
 
 /** What is said of an image's shape, as far as it is known. */
-export function readImageShape(
-  aspectRatio: unknown,
-  imageSize: unknown,
-): Pick<Ask, "aspectRatio" | "imageSize"> {
-  const size = IMAGE_SIZES.find((known) => known === imageSize);
+export function readImageShape(ratio: unknown, size: unknown): Pick<Ask, "aspectRatio" | "imageSize"> {
   return {
-    ...(typeof aspectRatio === "string" && aspectRatio !== "" ? { aspectRatio } : {}),
-    ...(size === undefined ? {} : { imageSize: size }),
+    aspectRatio: typeof ratio === "string" && ratio !== "" ? ratio : undefined,
+    imageSize: IMAGE_SIZES.find((known) => known === size),
   };
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json-value.ts";
 import { type Ask, type AskedTool, readImageShape, refuseTooLong, type ToolWish } from "./ask.ts";
 import { checkChat } from "./chat-rules.ts";
 import type { AskContext } from "./format.ts";
-import { formAskedFor, formOfJson } from "./form-in-words.ts";
+import { formOf } from "./form-in-words.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "./members.ts";
 
@@ -12,14 +12,19 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   checkChat(body, context);
   const messages = objectsOf(body.messages);
   const inputTokens = inputTokensOf(model, messages, [body.tools, body.functions, body.response_format]);
-  refuseTooLong(model, inputTokens, chatTooLong);
+  refuseTooLong(
+    model,
+    inputTokens,
+    (tokens, most) =>
+      `This model's maximum context length is ${most} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
+  );
   const lastUser = messages.findLast(({ role }) => role === "user");
   const isResult = ({ role }: JsonObject): boolean => role === "tool" || role === "function";
   const after = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
   const choice = isLegacy(body) ? readLegacyChoice(body.function_call) : readChoice(body.tool_choice);
   const tools = readTools(body);
-  const maxTokens = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens);
-  const form = readForm(body, messages, contentText(lastUser?.content));
+  const { type, json_schema: described } = objectOf(body.response_format);
+  const rules = messages.filter(({ role }) => role === "system" || role === "developer");
   const modalities = textsOf(body.modalities);
   const { aspect_ratio: aspectRatio, image_size: imageSize } = objectOf(body.image_config);
   return {
@@ -28,12 +33,17 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     digest,
     seed: numberOf(body.seed)?.toString() ?? digest,
     userText: contentText(lastUser?.content),
-    ...(after.length === 0 ? {} : { toolResults: after.map(({ content }) => contentText(content)) }),
+    toolResults: after.length === 0 ? undefined : after.map(({ content }) => contentText(content)),
     tools: choice.among === undefined ? tools : tools.filter(({ name }) => choice.among?.has(name)),
     toolChoice: choice.wish,
     parallelCalls: body.parallel_tool_calls !== false && !isLegacy(body),
-    ...(form === undefined ? {} : { form }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    form: formOf({
+      schema: type === "json_schema" ? objectOf(objectOf(described).schema) : undefined,
+      isJson: type === "json_object",
+      texts: [lastUser, ...rules].map((message) => contentText(message?.content)),
+      hasTools: tools.length > 0,
+    }),
+    maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     stop: textsOf(body.stop),
     choices: numberOf(body.n) ?? 1,
     thinking: readThinking(body),
@@ -44,10 +54,6 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
       .filter((url) => url !== ""),
     inputTokens,
   };
-}
-
-function chatTooLong(tokens: number, most: number): string {
-  return `This model's maximum context length is ${most} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`;
 }
 
 /** Whether tools are given in the words that came before `tools`; their answers have `function_call`. */
@@ -93,15 +99,6 @@ function readThinking({ reasoning, enable_thinking: switched }: JsonObject): Ask
   const { effort, enabled, exclude } = objectOf(reasoning);
   if (effort === "none" || enabled === false) return "none";
   return exclude === true ? "hidden" : "shown";
-}
-
-function readForm(body: JsonObject, messages: readonly JsonObject[], asked: string): JsonObject | undefined {
-  const { type, json_schema: described } = objectOf(body.response_format);
-  if (type === "json_schema") return objectOf(objectOf(described).schema);
-  const rules = messages.filter(({ role }) => role === "system" || role === "developer");
-  const texts = [asked, ...rules.map(({ content }) => contentText(content))];
-  if (type === "json_object") return formOfJson(texts);
-  return readTools(body).length > 0 ? undefined : formAskedFor(texts);
 }
 
 interface ChatChoice {

@@ -8,6 +8,23 @@ const MOST_OBJECTS = 20;
 /** Of an example that is deeper than this only the upper part is followed. */
 const DEEPEST = 40;
 
+/** What is asked of an answer's form. */
+interface FormAsked {
+  readonly schema: unknown;
+  /** It shall be JSON. */
+  readonly isJson: boolean;
+  /** What was said, nearest first: where it asks for JSON by a schema, that counts too, unless there are tools. */
+  readonly texts: readonly string[];
+  readonly hasTools: boolean;
+}
+
+/** The form that an answer shall have: a schema, any JSON, or what is asked for in words. */
+export function formOf({ schema, isJson, texts, hasTools }: FormAsked): JsonObject | undefined {
+  if (schema !== undefined) return objectOf(schema);
+  if (isJson) return formOfJson(texts);
+  return hasTools ? undefined : formAskedFor(texts);
+}
+
 /**
  * The form of an answer that shall be any JSON: the schema that stands in `texts`, nearest first, or the shape of an
  * example there; `{}` where there is neither.

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import { readSpelling } from "../../protocols/generate-content/spelling.ts";
 import { type Ask, readImageShape, refuseTooLong, type ToolWish } from "./ask.ts";
-import { formAskedFor, formOfJson } from "./form-in-words.ts";
+import { formOf } from "./form-in-words.ts";
 import type { AskContext } from "./format.ts";
 import { checkGenerate } from "./generate-rules.ts";
 import { inputTokensOf } from "./input-tokens.ts";
@@ -30,15 +30,17 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       schema: declared.parametersJsonSchema ?? declared.parameters ?? {},
     }));
   const schema = config.responseJsonSchema ?? config.responseSchema;
-  const system = objectOf(body.systemInstruction);
-  const form = readForm(config, schema, [partsText(asking), partsText(system)], tools.length > 0);
   const inputTokens = inputTokensOf(
     model,
     body.systemInstruction === undefined ? contents : [body.systemInstruction, ...contents],
     [body.tools, schema],
   );
-  refuseTooLong(model, inputTokens, tooLong);
-  const maxTokens = numberOf(config.maxOutputTokens);
+  refuseTooLong(
+    model,
+    inputTokens,
+    (tokens, most) =>
+      `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`,
+  );
   const { aspectRatio, imageSize } = objectOf(config.imageConfig);
   return {
     model: model.id,
@@ -46,16 +48,20 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     digest,
     seed: numberOf(config.seed)?.toString() ?? digest,
     userText: partsText(asking),
-    ...(results.length === 0
-      ? {}
-      : {
-          toolResults: results.map((part) => JSON.stringify(objectOf(part.functionResponse).response ?? {})),
-        }),
+    toolResults:
+      results.length === 0
+        ? undefined
+        : results.map((part) => JSON.stringify(objectOf(part.functionResponse).response ?? {})),
     tools: choice.among.size === 0 ? tools : tools.filter(({ name }) => choice.among.has(name)),
     toolChoice: choice.wish,
     parallelCalls: true,
-    ...(form === undefined ? {} : { form }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    form: formOf({
+      schema,
+      isJson: config.responseMimeType === "application/json",
+      texts: [partsText(asking), partsText(objectOf(body.systemInstruction))],
+      hasTools: tools.length > 0,
+    }),
+    maxTokens: numberOf(config.maxOutputTokens),
     stop: textsOf(config.stopSequences ?? []),
     choices: numberOf(config.candidateCount) ?? 1,
     thinking: readThinking(objectOf(config.thinkingConfig)),
@@ -64,21 +70,6 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     images: partsOf(asking).flatMap(imageIn),
     inputTokens,
   };
-}
-
-function tooLong(tokens: number, most: number): string {
-  return `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`;
-}
-
-function readForm(
-  { responseMimeType }: JsonObject,
-  schema: unknown,
-  texts: readonly string[],
-  hasTools: boolean,
-): JsonObject | undefined {
-  if (schema !== undefined) return objectOf(schema);
-  if (responseMimeType === "application/json") return formOfJson(texts);
-  return hasTools ? undefined : formAskedFor(texts);
 }
 
 function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {

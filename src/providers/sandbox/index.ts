@@ -175,27 +175,21 @@ function countOf(
   return format.writeCount?.(ask.inputTokens);
 }
 
+const FAILURES: Partial<Record<NonNullable<Orders["fail"]>, ConstructorParameters<typeof Refusal>>> = {
+  overloaded: [503, "overloaded", "The sandbox was told to be overloaded."],
+  timeout: [504, "timeout", "The sandbox was told not to answer in time."],
+  moderation: [400, "moderation", "Output blocked by content filtering policy: the sandbox was told to."],
+};
+
 /** Fails as it was told to. */
 function fail({ fail: failure }: Orders): void {
-  switch (failure) {
-    case "rate_limit":
-      // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
-      throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
-        retryAfterSec: 1,
-      });
-    case "overloaded":
-      throw new Refusal(503, "overloaded", "The sandbox was told to be overloaded.");
-    case "timeout":
-      throw new Refusal(504, "timeout", "The sandbox was told not to answer in time.");
-    case "moderation":
-      throw new Refusal(
-        400,
-        "moderation",
-        "Output blocked by content filtering policy: the sandbox was told to.",
-      );
-    case "reset_mid_stream":
-    case undefined:
-  }
+  // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
+  if (failure === "rate_limit")
+    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
+      retryAfterSec: 1,
+    });
+  const refusal = failure === undefined ? undefined : FAILURES[failure];
+  if (refusal !== undefined) throw new Refusal(...refusal);
 }
 
 function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import { ONE_JSON_OBJECT } from "../../protocols/messages/encode-request.ts";
 import { type Ask, Refusal, refuseTooLong, type ToolWish } from "./ask.ts";
-import { formAskedFor, formOfJson } from "./form-in-words.ts";
+import { formOf } from "./form-in-words.ts";
 import type { AskContext } from "./format.ts";
 import { inputTokensOf } from "./input-tokens.ts";
 import { checkMessages } from "./messages-rules.ts";
@@ -33,7 +33,8 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     .map((tool) => ({ name: textOf(tool.name), schema: tool.input_schema ?? {} }));
   const { type, name, disable_parallel_tool_use: single } = objectOf(body.tool_choice);
   const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
-  const form = readForm(body, format, blockText(asking?.content), tools.length > 0);
+  const { system } = body;
+  const rules = typeof system === "string" ? [system] : objectsOf(system).map(({ text }) => textOf(text));
   const inputTokens = inputTokensOf(
     model,
     body.system === undefined ? messages : [body.system, ...messages],
@@ -45,19 +46,24 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     (tokens, most) => `prompt is too long: ${tokens} tokens > ${most} maximum`,
   );
   const { type: thinks, display } = objectOf(body.thinking);
-  const maxTokens = numberOf(body.max_tokens);
   return {
     model: model.id,
     vendor: model.vendor,
     digest,
     seed: digest,
     userText: blockText(asking?.content),
-    ...(results.length === 0 ? {} : { toolResults: results.map(({ content }) => blockText(content)) }),
+    toolResults: results.length === 0 ? undefined : results.map(({ content }) => blockText(content)),
     tools,
     toolChoice: wishOf(type, textOf(name)),
     parallelCalls: single !== true,
-    ...(form === undefined ? {} : { form }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    form: formOf({
+      schema: format.type === "json_schema" ? objectOf(format.schema) : undefined,
+      // The format has no word for any JSON; of other formats it is asked for by a sentence.
+      isJson: rules.at(-1) === ONE_JSON_OBJECT,
+      texts: [blockText(asking?.content), ...rules],
+      hasTools: tools.length > 0,
+    }),
+    maxTokens: numberOf(body.max_tokens),
     stop: textsOf(body.stop_sequences ?? []),
     choices: 1,
     images: [],
@@ -66,19 +72,6 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     image: "none",
     inputTokens,
   };
-}
-
-function readForm(
-  { system }: JsonObject,
-  { type, schema }: JsonObject,
-  asked: string,
-  hasTools: boolean,
-): JsonObject | undefined {
-  if (type === "json_schema") return objectOf(schema);
-  const rules = typeof system === "string" ? [system] : objectsOf(system).map(({ text }) => textOf(text));
-  // The format has no word for any JSON; of other formats it is asked for by a sentence.
-  if (rules.at(-1) === ONE_JSON_OBJECT) return formOfJson([asked, ...rules]);
-  return hasTools ? undefined : formAskedFor([asked, ...rules]);
 }
 
 function wishOf(type: unknown, name: string): ToolWish {

@@ -103,14 +103,16 @@ interface PlacedBlock {
 
 /** All blocks of the request's system and messages, with those that stand in results. */
 function placedBlocks({ system, messages }: JsonObject): readonly PlacedBlock[] {
-  const placed = (content: unknown, path: string): PlacedBlock[] =>
-    objectsOf(content).flatMap((block, i) => {
-      const at = `${path}.${i}`;
-      const inner = block.type === "tool_result" ? placed(block.content, `${at}.tool_result.content`) : [];
-      return [{ block, at }, ...inner];
-    });
-  const said = objectsOf(messages).flatMap(({ content }, i) => placed(content, `messages.${i}.content`));
-  return [...placed(system, "system"), ...said];
+  const found: PlacedBlock[] = [];
+  const look = (content: unknown, path: string): void => {
+    for (const [i, block] of objectsOf(content).entries()) {
+      found.push({ block, at: `${path}.${i}` });
+      if (block.type === "tool_result") look(block.content, `${path}.${i}.tool_result.content`);
+    }
+  };
+  look(system, "system");
+  for (const [i, { content }] of objectsOf(messages).entries()) look(content, `messages.${i}.content`);
+  return found;
 }
 
 function* faultsOfCalls(messages: readonly JsonObject[]): Iterable<string> {

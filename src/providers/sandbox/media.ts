@@ -1,7 +1,7 @@
 import { type Clock, wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../core/image-size.ts";
-import type { ImageRequest, MediaRequest } from "../../core/media.ts";
+import type { MediaRequest } from "../../core/media.ts";
 import type { Category, Model } from "../../core/model.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaRefusal, MediaStep } from "../media.ts";
@@ -51,7 +51,9 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
     adapters: {
       image: adapterOf(clock, async (request, call, seed) => {
         const size = sizeOfImage(request);
-        const count = deliveredOf(ordersOf(request, call), request);
+        const { fail, images } = ordersOf(request, call);
+        // Images of a partial failure are one less than were asked for, unless it is ordered how many come.
+        const count = fail === "partial" ? Math.min(request.n, images ?? request.n - 1) : request.n;
         const outputs = [];
         for (let index = 0; index < count; index += 1) {
           const order = imageOrder(request, { size, seed, index, model: call.model });
@@ -81,11 +83,6 @@ export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts
 
 type MediaOrders = Orders<MediaRequest["kind"]>;
 
-/** Images of a partial failure are one less than were asked for, unless it is ordered how many come. */
-function deliveredOf({ fail, images }: MediaOrders, { n }: ImageRequest): number {
-  return fail === "partial" ? Math.min(n, images ?? n - 1) : n;
-}
-
 function adapterOf<Request extends MediaRequest>(
   clock: Clock,
   make: (request: Request, call: MediaCall, seed: string) => Promise<MediaDone>,
@@ -97,19 +94,19 @@ function adapterOf<Request extends MediaRequest>(
         if (delayMs > 0) await wait(clock, delayMs, call.signal);
         if (fail === "overloaded" || fail === "rate_limit")
           return refused("busy", "The sandbox was told to be overloaded.");
-        const seed = contentHash(call.reference).slice(0, 16);
-        const job = nameOf({ seed, doneAtMs: clock.steadyMs() + runningMs });
+        // When it is done, and what chance is seeded with where the request has no seed.
+        const job = `sandbox.${clock.steadyMs() + runningMs}.${contentHash(call.reference).slice(0, 16)}`;
         return { state: "working", job, pollAfterMs: Math.min(POLL_MS, runningMs) };
       }),
     poll: (name, request, call) =>
       inWords(async () => {
-        const job = readName(name);
-        if (job === undefined) return { state: "unknown_job" };
-        const leftMs = job.doneAtMs - clock.steadyMs();
+        const [, doneAtMs, seed] = /^sandbox\.(\d+)\.([0-9a-f]+)$/.exec(name) ?? [];
+        if (seed === undefined) return { state: "unknown_job" };
+        const leftMs = Number(doneAtMs) - clock.steadyMs();
         const { fail } = ordersOf(request, call);
         if (leftMs > 0) return { state: "working", job: name, pollAfterMs: Math.min(POLL_MS, leftMs) };
         if (fail === "timeout") return { state: "working", job: name, pollAfterMs: POLL_MS };
-        return failed(fail) ?? make(request, call, request.seed?.toString() ?? job.seed);
+        return failed(fail) ?? make(request, call, request.seed?.toString() ?? seed);
       }),
     // It keeps nothing, so a job whose name was lost is none: the work can be begun again.
     find: async () => undefined,
@@ -128,35 +125,14 @@ async function inWords(step: () => Promise<MediaStep>): Promise<MediaStep> {
 
 /** How work ends that was ordered to fail once it was done. */
 function failed(fail: MediaOrders["fail"]): MediaStep | undefined {
-  switch (fail) {
-    case "moderation":
-      return refused("moderation", "Blocked by content filtering policy: the sandbox was told to.");
-    case "failed":
-      return refused("failed", "The sandbox was told to fail.");
-    case "vanish":
-      return { state: "unknown_job" };
-    default:
-      return undefined;
-  }
+  if (fail === "vanish") return { state: "unknown_job" };
+  if (fail === "failed") return refused("failed", "The sandbox was told to fail.");
+  if (fail !== "moderation") return undefined;
+  return refused("moderation", "Blocked by content filtering policy: the sandbox was told to.");
 }
 
 function refused(reason: MediaRefusal["reason"], message: string): MediaStep {
   return { state: "refused", refusal: { reason, message } };
-}
-
-interface Job {
-  /** What chance is seeded with where the request has no seed. */
-  readonly seed: string;
-  readonly doneAtMs: number;
-}
-
-function nameOf({ seed, doneAtMs }: Job): string {
-  return `sandbox.${doneAtMs}.${seed}`;
-}
-
-function readName(name: string): Job | undefined {
-  const [, doneAtMs, seed] = /^sandbox\.(\d+)\.([0-9a-f]+)$/.exec(name) ?? [];
-  return doneAtMs === undefined || seed === undefined ? undefined : { seed, doneAtMs: Number(doneAtMs) };
 }
 
 function ordersOf({ kind }: MediaRequest, { clientHeaders }: MediaCall): MediaOrders {
@@ -167,24 +143,14 @@ function admitOrders(
   header: string | undefined,
   kind: MediaRequest["kind"],
 ): { readonly pendingMs?: number } {
-  const { fail, pendingMs } = readAdmittedOrders(header, kind);
-  if (fail === "rate_limit")
-    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
-      retryAfterSec: 1,
-      headers: HEADERS,
-    });
-  return pendingMs === undefined ? {} : { pendingMs };
-}
-
-function readAdmittedOrders(header: string | undefined, kind: MediaRequest["kind"]): MediaOrders {
   try {
-    return readOrders(header, kind);
+    const { fail, pendingMs } = readOrders(header, kind);
+    if (fail !== "rate_limit") return pendingMs === undefined ? {} : { pendingMs };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new GatewayError("invalid_request_error", error.message, {
-      param: ORDERS_HEADER,
-      headers: HEADERS,
-      cause: error,
-    });
+    const more = { param: ORDERS_HEADER, headers: HEADERS, cause: error };
+    throw new GatewayError("invalid_request_error", error.message, more);
   }
+  const more = { retryAfterSec: 1, headers: HEADERS };
+  throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", more);
 }

@@ -4,10 +4,9 @@ import type { ImageOrder } from "../image-order.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
 import * as fc from "fast-check";
-import { encodeImage } from "./encode.ts";
 import { render, words } from "./renderer.ts";
 
-import { makeImage } from "./image.ts";
+import { encodeImage, makeImage } from "./image.ts";
 
 const ORDER: ImageOrder = {
   size: { width: 480, height: 480 },

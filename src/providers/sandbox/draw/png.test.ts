@@ -3,8 +3,8 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
-import { decodeImage } from "./decode.ts";
-import { encodeImage } from "./encode.ts";
+import { decodeImage } from "./tiles.ts";
+import { encodeImage } from "./image.ts";
 import { encodePng } from "../../../runtime/images/encode-png.ts";
 
 const RUNS = {

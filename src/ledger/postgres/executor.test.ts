@@ -291,6 +291,21 @@ describeOnOwnPostgres("the executor over PostgreSQL", () => {
     await auditBooks(admin);
   });
 
+  test("that loses every race tries three times, then answers that the failure will pass", async () => {
+    // A sequence keeps its count through a rollback.
+    await sql`create sequence tries`.execute(admin);
+    await sql`create function lose() returns trigger language plpgsql as
+      $$ begin perform nextval('tries'); raise exception 'lost' using errcode = '40001'; end $$`.execute(
+      admin,
+    );
+    await sql`create trigger lose before update on accounts for each row execute function lose()`.execute(
+      admin,
+    );
+    expect(await openExecutor().execute([grant("g", 1n)])).toEqual([{ failure: "lost", passing: true }]);
+    const { rows } = await sql<{ last_value: bigint }>`select last_value from tries`.execute(admin);
+    expect(rows).toEqual([{ last_value: 3n }]);
+  });
+
   test("and others that touch the same accounts in any order never fail a command", async () => {
     const names = Array.from({ length: 12 }, (_, i) => `a${i}`);
     // A circle is broken by the server after a second, unless it is told to look sooner.

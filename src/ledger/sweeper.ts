@@ -199,7 +199,6 @@ async function isAlone({ database, engine, clock, bootId }: SweeperParts): Promi
     .select("boot_id")
     .where("boot_id", "<>", bootId)
     .where("lease_until_ms", ">", storeTime(engine, clock.steadyMs()))
-    .limit(1)
     .executeTakeFirst();
   return other === undefined;
 }

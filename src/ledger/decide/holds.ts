@@ -52,7 +52,7 @@ type Placed =
 /** Makes a hold that is not there yet, or tells why not. */
 export function placeHold({ account, key }: Payer, wanted: Wanted, task: string | null): Placed {
   const { free, room } = roomIn(account, key);
-  const amount = amountOf(wanted, free < room ? free : room);
+  const amount = amountOf(wanted, least(free, room));
   if (amount > free) return { refusal: "insufficient_credits" };
   if (amount > room) return { refusal: "budget_exceeded" };
   const effect: Effect = {
@@ -72,7 +72,7 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
       boot: wanted.boot,
       model: wanted.model,
       amount,
-      expectedCost: wanted.expectedCost < amount ? wanted.expectedCost : amount,
+      expectedCost: least(wanted.expectedCost, amount),
       priceVersion: wanted.priceVersion,
       createdAtMs: wanted.nowMs,
       expiresAtMs: wanted.expiresAtMs,
@@ -103,12 +103,10 @@ function isLive(account: AccountRow, key: KeyRow, nowMs: number): boolean {
 /** The amount to hold: the amount asked, and room for output within half of the spendable credit. */
 function amountOf({ amount, elastic }: Wanted, spendable: MicroCredits): MicroCredits {
   if (elastic === undefined || elastic.tokenPrice === 0n) return amount;
-  const room = spendable / 2n - amount;
-  const affordable = room <= 0n ? 0n : room / elastic.tokenPrice;
-  const floor = BigInt(elastic.floorTokens);
-  const most = BigInt(elastic.maxTokens);
-  const wanted = affordable < floor ? floor : affordable;
-  return amount + (wanted > most ? most : wanted) * elastic.tokenPrice;
+  // Below 0 where the amount alone is more than half: no less than the floor is held all the same.
+  const affordable = (spendable / 2n - amount) / elastic.tokenPrice;
+  const wanted = greatest(affordable, BigInt(elastic.floorTokens));
+  return amount + least(wanted, BigInt(elastic.maxTokens)) * elastic.tokenPrice;
 }
 
 /** The amount and the output it has room for; that follows from the amount, so that a repeated command is answered alike. */
@@ -161,9 +159,7 @@ export function chargeHold(
 function chargeOf(state: BooksState, made: HoldRow, used: MicroCredits): MicroCredits {
   if (used <= made.amount) return used;
   const { free, room } = roomIn(accountOf(state, made), keyOf(state, made));
-  const more = free < room ? free : room;
-  const most = more > 0n ? made.amount + more : made.amount;
-  return used < most ? used : most;
+  return least(used, made.amount + greatest(least(free, room), 0n));
 }
 
 /** The hold was given up before: the client is charged nothing, and the books learn what was really lost. */
@@ -201,6 +197,9 @@ export function freeHold(made: HoldRow, end: End): Effect {
     request: requestOf(made, end, 0n, { usage: null, flags: null }),
   };
 }
+
+const least = (a: MicroCredits, b: MicroCredits): MicroCredits => (a < b ? a : b);
+const greatest = (a: MicroCredits, b: MicroCredits): MicroCredits => (a > b ? a : b);
 
 /** Whether the hold was ended by another than its request, with its expected cost booked as lost. */
 function isAbandoned(reason: string | null): boolean {

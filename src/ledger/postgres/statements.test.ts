@@ -5,7 +5,13 @@ import { type Database, sharedCluster } from "../../../test/postgres/cluster.ts"
 import { describeOnPostgres } from "../../../test/postgres/on-postgres.ts";
 import { type ChangedTask, noChanges } from "../decide/changes.ts";
 import { referencesOf } from "../decide/state.ts";
-import { loadStatement, lockStatement, saveStatement, type Statement } from "./statements.ts";
+import {
+  loadStatement,
+  lockProvidersStatement,
+  lockStatement,
+  saveStatement,
+  type Statement,
+} from "./statements.ts";
 
 describeOnPostgres("the statements of the books", () => {
   let database: Database;
@@ -59,6 +65,9 @@ describeOnPostgres("the statements of the books", () => {
       lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "tasks_id_key", "task_payloads_pkey"],
     },
   ];
+  test("lock no provider where no task is claimed", () =>
+    expect(lockProvidersStatement(references)).toBeUndefined());
+
   test("write nothing of a task that is not as it was read", async () => {
     const { text, values } = saveStatement({ ...noChanges(), changedTasks });
     const refusal: unknown = await client.query(text, [...values]).then(

@@ -98,6 +98,21 @@ describe("a writer over a real thread and a real file", () => {
   });
 });
 
+test("a process ends by itself once its executor is closed", async () => {
+  const script = `
+    const { createSqliteExecutor } = await import(${JSON.stringify(join(import.meta.dir, "executor.ts"))});
+    const executor = createSqliteExecutor({ databaseFile: ${JSON.stringify(file)}, failpoint: null });
+    await executor.execute([{ kind: "ping" }]);
+    executor.close();
+  `;
+  const child = Bun.spawn([process.execPath, "-e", script], {
+    stdout: "ignore",
+    stderr: "ignore",
+    timeout: 30_000,
+  });
+  expect(await child.exited).toBe(0);
+});
+
 test("a process killed before its commit leaves nothing of the batch, and the file opens again", async () => {
   const script = `
     const { createSqliteExecutor } = await import(${JSON.stringify(join(import.meta.dir, "executor.ts"))});

@@ -62,9 +62,7 @@ export function openSqliteStore(
   };
   return {
     apply(commands) {
-      const [first] = commands;
-      if (first === undefined) return [];
-      if (commands.length === 1) return [alone(first)];
+      if (commands.length === 1) return commands.map(alone);
       try {
         return transaction(commands);
       } catch (error) {

@@ -129,6 +129,19 @@ describeOnEngines("a sweeper", (engine) => {
     });
   });
 
+  test("is alone in a store of its own, and in a shared one while no other process has a lease", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      expect(await sweeper.isAlone()).toBe(true);
+      await books.run({ kind: "heartbeat", boot: "other", leaseMs: 60_000, steadyMs: Date.now() });
+      expect(await sweeper.isAlone()).toBe(engine.name === "sqlite");
+      await books.run({ kind: "leave", boot: "other" });
+      expect(await sweeper.isAlone()).toBe(true);
+      await sweeper.close();
+    });
+  });
+
   /** A sweeper with a lease of 600 s whose commands go nowhere, and are noted. */
   function withoutWriter(books: TestBooks, clock: FakeClock, log: Log = quiet) {
     const state = { refusing: false, refused: "" };

@@ -37,12 +37,14 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
     tools: choice.among === undefined ? tools : tools.filter(({ name }) => choice.among?.has(name)),
     toolChoice: choice.wish,
     parallelCalls: body.parallel_tool_calls !== false && !isLegacy(body),
-    form: formOf({
-      schema: type === "json_schema" ? objectOf(objectOf(described).schema) : undefined,
-      isJson: type === "json_object",
-      texts: [lastUser, ...rules].map((message) => contentText(message?.content)),
-      hasTools: tools.length > 0,
-    }),
+    form: formOf(
+      [lastUser, ...rules].map((message) => contentText(message?.content)),
+      {
+        schema: type === "json_schema" ? objectOf(objectOf(described).schema) : undefined,
+        isJson: type === "json_object",
+        hasTools: tools.length > 0,
+      },
+    ),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     stop: textsOf(body.stop),
     choices: numberOf(body.n) ?? 1,

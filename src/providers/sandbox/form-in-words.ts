@@ -8,21 +8,17 @@ const MOST_OBJECTS = 20;
 /** Of an example that is deeper than this only the upper part is followed. */
 const DEEPEST = 40;
 
-/** What is asked of an answer's form. */
-interface FormAsked {
-  readonly schema: unknown;
-  /** It shall be JSON. */
-  readonly isJson: boolean;
-  /** What was said, nearest first: where it asks for JSON by a schema, that counts too, unless there are tools. */
-  readonly texts: readonly string[];
-  readonly hasTools: boolean;
-}
-
-/** The form that an answer shall have: a schema, any JSON, or what is asked for in words. */
-export function formOf({ schema, isJson, texts, hasTools }: FormAsked): JsonObject | undefined {
-  if (schema !== undefined) return objectOf(schema);
-  if (isJson) return formOfJson(texts);
-  return hasTools ? undefined : formAskedFor(texts);
+/**
+ * The form that an answer shall have: a schema, any JSON, or what is asked for in words by `texts`, nearest first, unless
+ * there are tools.
+ */
+export function formOf(
+  texts: readonly string[],
+  asked: { readonly schema: unknown; readonly isJson: boolean; readonly hasTools: boolean },
+): JsonObject | undefined {
+  if (asked.schema !== undefined) return objectOf(asked.schema);
+  if (asked.isJson) return formOfJson(texts);
+  return asked.hasTools ? undefined : formAskedFor(texts);
 }
 
 /**

@@ -55,10 +55,9 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     tools: choice.among.size === 0 ? tools : tools.filter(({ name }) => choice.among.has(name)),
     toolChoice: choice.wish,
     parallelCalls: true,
-    form: formOf({
+    form: formOf([partsText(asking), partsText(objectOf(body.systemInstruction))], {
       schema,
       isJson: config.responseMimeType === "application/json",
-      texts: [partsText(asking), partsText(objectOf(body.systemInstruction))],
       hasTools: tools.length > 0,
     }),
     maxTokens: numberOf(config.maxOutputTokens),

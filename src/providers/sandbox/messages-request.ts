@@ -56,11 +56,10 @@ export function readMessagesAsk(body: JsonObject, { model, digest, seal }: AskCo
     tools,
     toolChoice: wishOf(type, textOf(name)),
     parallelCalls: single !== true,
-    form: formOf({
+    form: formOf([blockText(asking?.content), ...rules], {
       schema: format.type === "json_schema" ? objectOf(format.schema) : undefined,
       // The format has no word for any JSON; of other formats it is asked for by a sentence.
       isJson: rules.at(-1) === ONE_JSON_OBJECT,
-      texts: [blockText(asking?.content), ...rules],
       hasTools: tools.length > 0,
     }),
     maxTokens: numberOf(body.max_tokens),

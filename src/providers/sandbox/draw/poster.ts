@@ -55,12 +55,29 @@ export async function drawPoster(order: ImageOrder, tiles: readonly Tile[]): Pro
       color: WHITE,
       padding: margin,
     },
-    picture(landscape, { position: "absolute", zIndex: -1, left: 0, top: 0, ...size }),
+    picture(landscape, backgroundOf(size)),
     head.node,
     box({ ...area, margin: `${margin * 0.4}px 0 auto` }, drawTiles(tiles, area, setting)),
     panel.node,
   );
   return render(root, size);
+}
+
+/** Longer, a landscape is drawn in a quarter of the pixels and stretched: nobody sees it, and memory is saved. */
+const LARGE = 3_000;
+
+function backgroundOf({ width, height }: PixelSize): Style {
+  const times = Math.max(width, height) > LARGE ? 2 : 1;
+  return {
+    position: "absolute",
+    zIndex: -1,
+    left: 0,
+    top: 0,
+    width: width / times,
+    height: height / times,
+    transform: `scale(${times})`,
+    transformOrigin: "0 0",
+  };
 }
 
 interface Part {

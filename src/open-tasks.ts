@@ -6,21 +6,21 @@ import type { Failpoint } from "./core/failpoint.ts";
 import type { Log } from "./core/log.ts";
 import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
-import { createMediaRunner } from "./gateway/media/job.ts";
+import { createMediaJob } from "./gateway/media/job.ts";
 import { taskProvider } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
 import type { Books } from "./open-books.ts";
 import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
-import { createEngine, type Engine } from "./tasks/engine.ts";
+import { createScheduler, type Scheduler } from "./tasks/scheduler.ts";
 import type { ProviderOf } from "./tasks/queue.ts";
 import { createRequestCache } from "./tasks/request-cache.ts";
 import { createTasks, type Tasks } from "./tasks/tasks.ts";
 
-/** Tasks, and the engine that runs them; it stands still until it is started. */
+/** Tasks, and the scheduler that runs them; it stands still until it is started. */
 export interface OpenTasks {
   readonly tasks: Tasks;
-  readonly engine: Engine;
+  readonly scheduler: Scheduler;
   /** Starts the threads that are needed later. */
   startThreads(): void;
 }
@@ -59,11 +59,11 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
   const memory = createByteBudget(() => settings().memoryBytes);
   const grids = createGridCutter();
   const offer = () => offers.current().offer;
-  const runner = createMediaRunner({ ...parts, offer, fetch, memory, cutGrid: grids.cut });
+  const doJob = createMediaJob({ ...parts, offer, fetch, memory, cutGrid: grids.cut });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const requests = createRequestCache(memory, parts.clock);
   const shared = { ...parts, bootId, database, writer, cipher, endings, requests };
-  const engine = createEngine({ ...shared, runner, storeEngine: books.engine, settings, providerOf });
-  const tasks = createTasks({ ...shared, engine, maxPending: () => settings().pendingPerAccount });
-  return { tasks, engine, startThreads: grids.startThread };
+  const scheduler = createScheduler({ ...shared, doJob, storeEngine: books.engine, settings, providerOf });
+  const tasks = createTasks({ ...shared, scheduler, maxPending: () => settings().pendingPerAccount });
+  return { tasks, scheduler, startThreads: grids.startThread };
 }

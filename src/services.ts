@@ -97,7 +97,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const token = await adminTokenOf(config, books);
 
   let draining = false;
-  const { tasks, engine, startThreads } = openTasks({ ...parts, books, offers, assets, failpoint });
+  const { tasks, scheduler, startThreads } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
   const reader = createReader();
@@ -132,7 +132,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
   });
 
-  await engine.start();
+  await scheduler.start();
   return {
     app,
     admin,
@@ -144,7 +144,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     reload() {
       offers.reload();
       // Tasks may wait for what is served from now on.
-      engine.wake();
+      scheduler.wake();
     },
     startThreads: () =>
       [reader.startThreads, books.startThreads, startThreads, sandbox.startThread].forEach((start) =>
@@ -154,11 +154,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     drain: () => (draining = true),
     endCalls() {
       // Until now requests that wait for a task could still have it.
-      engine.drain();
+      scheduler.drain();
       for (const call of live) call.abort(shuttingDown());
     },
     async close() {
-      await engine.close();
+      await scheduler.close();
       reader.close();
       await books.close();
     },

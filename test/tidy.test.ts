@@ -163,7 +163,7 @@ const BANS: readonly Ban[] = [
       "src/ledger/reads/task-hold.ts": "columns that we wrote",
       "src/gateway/admin/tasks.ts": "columns that we wrote",
       "src/tasks/stored-task.ts": "columns that we wrote",
-      "src/tasks/run-work.ts": "what a task was asked, sealed by us; its runner checks it",
+      "src/tasks/claimed-task.ts": "what a task was asked, sealed by us; its job checks it",
     },
   },
   {

@@ -26,11 +26,11 @@ describeOnEngineOfSuite("what is kept no longer", (on) => {
   beforeEach(async () => {
     station = await openStation(on);
     process = station.process({
-      runner: async () => completed(),
+      doJob: async () => completed(),
       providerOf: () => ({ provider: "p", limit: 300 }),
       settings: { filesMs: DAY_MS, runningPerProcess: 300 },
     });
-    await process.engine.start();
+    await process.scheduler.start();
     clock = createFakeClock();
     [removed, logs, sent] = [[], [], []];
   });
@@ -193,7 +193,7 @@ describeOnEngineOfSuite("what is kept no longer", (on) => {
     await station.execute(`update tasks set files_until_ms = null where id = '${forgotten.id}'`);
     await process.close();
     const slow = station.process();
-    await slow.engine.start();
+    await slow.scheduler.start();
     const running = await slow.submit();
     await until(() => slow.runs.has(running.id));
     const found: [string, string, boolean][] = [];

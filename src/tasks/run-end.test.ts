@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { completed, RELEASED } from "../../test/tasks/station.ts";
-import { type RunEnd, runEnd, type Settled } from "./run-end.ts";
-import type { TaskOutcome, TaskStop } from "./runner.ts";
+import { type RunEnd, runEnd, type JobResult } from "./run-end.ts";
+import type { TaskOutcome, TaskStop } from "./job.ts";
 
 const FAILED: TaskOutcome = {
   kind: "failed",
@@ -16,7 +16,7 @@ function word(end: RunEnd): string {
 }
 
 describe("how a run ends", () => {
-  const settlings: readonly (readonly [string, Settled])[] = [
+  const results: readonly (readonly [string, JobResult])[] = [
     ["completed", { outcome: COMPLETED }],
     ["failed", { outcome: FAILED }],
     ["released", { outcome: RELEASED }],
@@ -50,11 +50,11 @@ describe("how a run ends", () => {
     lost: ["completed", "lost", "lost", "lost", "lost"],
   };
   for (const stopped of ["deadline", "client_gone", "shutdown", "lost", undefined] as const) {
-    settlings.forEach(([name, settled], i) => {
-      if (stopped === undefined && settled === "hung") return;
+    results.forEach(([name, result], i) => {
+      if (stopped === undefined && result === "hung") return;
       const want = table[stopped ?? "nothing"][i];
-      test(`stopped by ${stopped ?? "nothing"}, a runner that ${name} ends it as ${want}`, () => {
-        expect(word(runEnd(settled, { stopped, mayBeBegun: true, timeoutSec: 60 }))).toBe(want!);
+      test(`stopped by ${stopped ?? "nothing"}, a job that ${name} ends it as ${want}`, () => {
+        expect(word(runEnd(result, { stopped, mayBeBegun: true, timeoutSec: 60 }))).toBe(want!);
       });
     });
   }
@@ -75,7 +75,7 @@ describe("how a run ends", () => {
     expect(JSON.stringify(end)).not.toContain("secret");
   });
 
-  test("what the runner tells of a run that its deadline ended is kept", () => {
+  test("what the job tells of a run that its deadline ended is kept", () => {
     const { timeline } = COMPLETED as Extract<TaskOutcome, { kind: "completed" }>;
     const end = runEnd(
       { outcome: { ...FAILED, timeline } as TaskOutcome },

@@ -1,9 +1,9 @@
 import type { TaskFailure } from "../core/task.ts";
 import type { RequestTimeline } from "../ledger/commands.ts";
-import type { TaskOutcome, TaskStop } from "./runner.ts";
+import type { TaskOutcome, TaskStop } from "./job.ts";
 
-/** What became of a runner's promise. */
-export type Settled =
+/** What became of a job's promise. */
+export type JobResult =
   | { readonly outcome: TaskOutcome }
   | { readonly error: unknown }
   /** It was told to stop, and did not in time. */
@@ -35,18 +35,18 @@ export interface RunFacts {
 }
 
 /**
- * How a run ends by what its runner came to. A result counts whatever the run was told meanwhile; the store refuses
+ * How a run ends by what its job came to. A result counts whatever the run was told meanwhile; the store refuses
  * one that came after the deadline.
  */
-export function runEnd(settled: Settled, facts: RunFacts): RunEnd {
+export function runEnd(result: JobResult, facts: RunFacts): RunEnd {
   const { stopped, mayBeBegun } = facts;
-  const outcome = settled !== "hung" && "outcome" in settled ? settled.outcome : undefined;
+  const outcome = result !== "hung" && "outcome" in result ? result.outcome : undefined;
   if (outcome?.kind === "completed") return outcome;
   if (stopped === "lost") return { kind: "lost" };
   if (stopped === "deadline") return timedOut(facts, outcome);
   if (outcome?.kind === "failed") return outcome;
   if (stopped === "client_gone") return failed(CLIENT_GONE, mayBeBegun);
-  // What a runner rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
+  // What a job rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
   return failed("The generation failed.", mayBeBegun);
 }

@@ -1,129 +1,326 @@
-import { describeError } from "../core/log.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import type { Failpoint } from "../core/failpoint.ts";
+import { describeError, type Log, type LogFields } from "../core/log.ts";
 import { mayBeBegun } from "../core/task.ts";
+import type { Engine as StoreEngine } from "../db/engine.ts";
 import type { AnswerTo } from "../ledger/commands.ts";
-import type { ClaimTask } from "../ledger/task-commands.ts";
-import { CommandRefused } from "../ledger/writer.ts";
+import type { ClaimTask, TaskCommand } from "../ledger/task-commands.ts";
+import { CommandRefused, type Writer } from "../ledger/writer.ts";
 import { usageText } from "../ledger/written-text.ts";
-import { createFence } from "./fence.ts";
-import { createLease } from "./lease.ts";
+import { type ClaimedTask, type ClaimedTaskParts, readClaimed } from "./claimed-task.ts";
+import type { Endings } from "./endings.ts";
+import { createFence, type Fence } from "./fence.ts";
+import { type TaskJob, type TaskRun, TaskStop } from "./job.ts";
+import { createLease, type Lease } from "./lease.ts";
 import type { Picked } from "./queue.ts";
-import { failed, type RunEnd, type RunFailure, runEnd, timedOut } from "./run-end.ts";
-import { aboutRun, type RunParts, type RunState } from "./run-parts.ts";
-import { settle } from "./run-work.ts";
-import { TaskStop } from "./runner.ts";
+import {
+  failed,
+  type JobResult,
+  type RunEnd,
+  type RunFacts,
+  type RunFailure,
+  runEnd,
+  timedOut,
+} from "./run-end.ts";
+import type { TaskSettings } from "./settings.ts";
+
+/** What runs are made of. */
+export interface RunParts extends ClaimedTaskParts {
+  readonly storeEngine: StoreEngine;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+  readonly bootId: string;
+  readonly endings: Endings;
+  readonly doJob: TaskJob;
+  readonly settings: () => TaskSettings;
+  /** For so long a run has its task unless it renews its lease. */
+  readonly leaseMs: number;
+  /** A job that was told to stop has this long to do so. */
+  readonly graceMs: number;
+  /** Aborted when this process writes nothing any more. */
+  readonly gone: AbortSignal;
+}
 
 /** One task in the hands of this process, from its claim to its end. */
 export interface Run {
-  /** Claims the task; to be called first, and `work` only where the answer is ok. Rejects while the store is away. */
+  /** Claims the task; to be called first, and `toEnd` only where the answer is ok. Rejects while the store is away. */
   claim(): Promise<AnswerTo<ClaimTask>>;
-  /** Does the work and ends the task. Never rejects; tells how the run ended. */
-  work(): Promise<RunEnd["kind"]>;
+  /** Has the job done and ends the task. Never rejects; tells how the run ended. */
+  toEnd(): Promise<RunEnd["kind"]>;
   /** Lengthens the lease; false while the store is away. */
   renew(): Promise<boolean>;
-  /** Tells the work to stop; the first reason counts. */
+  /** Tells the job to stop; the first reason counts. */
   stop(reason: TaskStop["reason"]): void;
 }
 
 /** A run of a task that was picked. */
 export function createRun(parts: RunParts, picked: Picked): Run {
-  const { writer, clock, log, failpoint, leaseMs } = parts;
-  const { id, holdId, accountId, keyId, epoch, deadlineMs } = picked.task;
-  const stopping = new AbortController();
-  const stop = (reason: TaskStop["reason"]): void => {
-    if (!stopping.signal.aborted) stopping.abort(new TaskStop(reason));
-  };
-  const run: RunState = {
-    picked,
-    of: { task: id, hold: holdId, account: accountId, key: keyId },
-    fence: createFence({
+  return new OneRun(parts, picked);
+}
+
+class OneRun implements Run {
+  readonly #parts: RunParts;
+  readonly #picked: Picked;
+  readonly #fence: Fence;
+  readonly #lease: Lease;
+  /** Aborted with a `TaskStop`. */
+  readonly #stopping = new AbortController();
+  #epoch: number;
+  /** How often the provider was about to be sent the task, by all runs; 0 until it was read. */
+  #attempts = 0;
+  /** How often of these it did not take the task for sure. */
+  #refusals = 0;
+  /** `claiming`: nobody knows yet whose it is; `ending`: the job is done, and its end is being written. */
+  #phase: "claiming" | "working" | "ending" | "ended" = "claiming";
+
+  constructor(parts: RunParts, picked: Picked) {
+    this.#parts = parts;
+    this.#picked = picked;
+    this.#epoch = picked.task.epoch;
+    this.#fence = createFence({
       ...parts,
-      onTrouble: (error) =>
-        log.warn("the store did not take what became of a task", {
-          ...aboutRun(picked),
-          error: describeError(error),
-        }),
-    }),
-    lease: createLease(clock, () => stop("lost")),
-    stopping,
-    epoch,
-    attempts: 0,
-    refusals: 0,
-    phase: "claiming",
-  };
+      onTrouble: (error) => this.#tell("warn", "the store did not take what became of a task", error),
+    });
+    this.#lease = createLease(parts.clock, () => this.stop("lost"));
+  }
 
-  return {
-    stop,
+  stop(reason: TaskStop["reason"]): void {
+    if (!this.#stopping.signal.aborted) this.#stopping.abort(new TaskStop(reason));
+  }
 
-    async claim() {
-      const command = claimCommand(parts, picked);
-      const answer = await run.lease.extend(leaseMs, () => writer.submit(command));
-      if (answer.ok) {
-        run.epoch = answer.epoch;
-        run.phase = "working";
-        failpoint("task.claimed");
+  async claim(): Promise<AnswerTo<ClaimTask>> {
+    const { writer, leaseMs, failpoint } = this.#parts;
+    const command = claimCommand(this.#parts, this.#picked);
+    const answer = await this.#lease.extend(leaseMs, () => writer.submit(command));
+    if (answer.ok) {
+      this.#epoch = answer.epoch;
+      this.#phase = "working";
+      failpoint("task.claimed");
+    }
+    return answer;
+  }
+
+  async renew(): Promise<boolean> {
+    const { writer, clock, leaseMs } = this.#parts;
+    // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
+    if (this.#phase === "claiming" || this.#hasEnded() || this.#fence.isLost()) return true;
+    // What was stopped as lost is not kept from others; what is being written is.
+    if (this.#phase === "working" && this.#stopReason() === "lost") return true;
+    const steadyMs = clock.steadyMs();
+    try {
+      const answer = await this.#lease.extend(leaseMs, () =>
+        writer.submit({ kind: "renew", ...this.#named(), leaseMs, steadyMs }),
+      );
+      if (!answer.ok && !this.#hasEnded()) {
+        this.#fence.lose();
+        this.stop("lost");
       }
-      return answer;
-    },
+      return true;
+    } catch {
+      return false;
+    }
+  }
 
-    async renew() {
-      // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
-      if (run.phase === "claiming" || run.phase === "ended" || run.fence.isLost()) return true;
-      // What was stopped as lost is not kept from others; what is being written is.
-      if (run.phase === "working" && stopReason(run) === "lost") return true;
-      const times = { nowMs: clock.nowMs(), steadyMs: clock.steadyMs() };
-      try {
-        const answer = await run.lease.extend(leaseMs, () =>
-          writer.submit({ kind: "renew", ...run.of, epoch: run.epoch, leaseMs, ...times }),
-        );
-        if (!answer.ok && !hasEnded(run)) {
-          run.fence.lose();
-          stop("lost");
-        }
-        return true;
-      } catch {
-        return false;
-      }
-    },
+  async toEnd(): Promise<RunEnd["kind"]> {
+    const { clock, log } = this.#parts;
+    const { deadlineMs } = this.#picked.task;
+    const deadline = clock.setTimer(Math.max(0, deadlineMs - clock.steadyMs()), () => this.stop("deadline"));
+    try {
+      const result = await this.#jobResult();
+      this.#phase = "ending";
+      const stopped = this.#stopReason();
+      if (result === "hung")
+        log.error("the work on a task did not stop when it was told to", aboutRun(this.#picked));
+      else if ("error" in result && stopped === undefined)
+        this.#tell("error", "the work on a task failed", result.error);
+      return await this.#end(runEnd(result, this.#facts()));
+    } catch (error) {
+      this.#tell("error", "a task could not be ended", error);
+      return "lost";
+    } finally {
+      this.#phase = "ended";
+      deadline.cancel();
+      this.#lease.end();
+    }
+  }
 
-    async work() {
-      const deadline = clock.setTimer(Math.max(0, deadlineMs - clock.steadyMs()), () => stop("deadline"));
-      try {
-        const settled = await settle(parts, run);
-        run.phase = "ending";
-        const stopped = stopReason(run);
-        if (settled === "hung")
-          log.error("the work on a task did not stop when it was told to", aboutRun(picked));
-        else if ("error" in settled && stopped === undefined)
-          log.error("the work on a task failed", {
-            ...aboutRun(picked),
-            error: describeError(settled.error),
-          });
-        const { timeoutSec } = picked.task;
-        return await endTask(
-          parts,
-          run,
-          runEnd(settled, { stopped, mayBeBegun: mayBeBegun(run), timeoutSec }),
-        );
-      } catch (error) {
-        log.error("a task could not be ended", { ...aboutRun(picked), error: describeError(error) });
-        return "lost";
-      } finally {
-        run.phase = "ended";
-        deadline.cancel();
-        run.lease.end();
+  /** What the job comes to, or that it was told to stop and did not in time. */
+  async #jobResult(): Promise<JobResult> {
+    const { clock, graceMs } = this.#parts;
+    const { signal } = this.#stopping;
+    const { promise, resolve } = Promise.withResolvers<JobResult>();
+    let timer: Timer | undefined;
+    const losePatience = (): void => void (timer = clock.setTimer(graceMs, () => resolve("hung")));
+    if (signal.aborted) losePatience();
+    else signal.addEventListener("abort", losePatience, { once: true });
+    try {
+      return await Promise.race([this.#doJob(), promise]);
+    } finally {
+      signal.removeEventListener("abort", losePatience);
+      timer?.cancel();
+    }
+  }
+
+  async #doJob(): Promise<JobResult> {
+    const { signal } = this.#stopping;
+    try {
+      const task = await readClaimed(this.#parts, this.#picked.task.id, signal);
+      this.#attempts = task.attempts;
+      this.#refusals = task.refusals;
+      signal.throwIfAborted();
+      return { outcome: await this.#parts.doJob(this.#asSeenByJob(task)) };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  #asSeenByJob(claimed: ClaimedTask): TaskRun {
+    const { failpoint } = this.#parts;
+    const { task, provider } = this.#picked;
+    const { signal } = this.#stopping;
+    const { id, kind, accountId, requestId, model, createdAtMs, deadlineMs } = task;
+    return {
+      id,
+      kind,
+      accountId,
+      requestId,
+      model,
+      createdAtMs,
+      deadlineMs,
+      ...claimed,
+      provider,
+      signal,
+      beginAttempt: async () => {
+        signal.throwIfAborted();
+        const attempt = this.#attempts + 1;
+        await this.#note({ kind: "attempt", ...this.#named(), attempt }, () => signal.aborted);
+        this.#attempts = attempt;
+        failpoint("task.attempted");
+        // What nobody wants any more is not sent.
+        signal.throwIfAborted();
+      },
+      noteRefusal: async () => {
+        const refusals = this.#refusals + 1;
+        await this.#note({ kind: "note_refusal", ...this.#named(), refusals });
+        this.#refusals = refusals;
+      },
+      noteJob: async (job) => {
+        // Also of a run that was stopped: whoever goes on with the task goes on with this job.
+        await this.#note({ kind: "note_job", ...this.#named(), job });
+        failpoint("task.job_noted");
+      },
+    };
+  }
+
+  async #note(command: TaskCommand, until?: () => boolean): Promise<void> {
+    const answer = await this.#fence.insist(command, until);
+    if (answer?.ok === true) return;
+    if (this.#fence.isLost()) this.stop("lost");
+    throw this.#stopping.signal.reason ?? new TaskStop("lost");
+  }
+
+  /**
+   * Ends the task in the store as its run ended, and tells those who wait. An end that the store goes on refusing must
+   * not keep the task, its hold and its place: it then ends as one that went wrong.
+   */
+  async #end(end: RunEnd): Promise<RunEnd["kind"]> {
+    try {
+      switch (end.kind) {
+        case "completed":
+          return await this.#finish(end);
+        case "failed":
+          return await this.#fail(end);
+        case "released":
+          await this.#fence.insist({ kind: "release", ...this.#named() });
+          return "released";
+        case "lost":
+          return "lost";
       }
-    },
-  };
+    } catch (error) {
+      if (!(error instanceof CommandRefused) || end.kind === "released") throw error;
+      this.#tell("error", "the end of a task was refused", error);
+      return this.#fail(failed("The generation failed.", this.#facts().mayBeBegun));
+    }
+  }
+
+  async #finish(end: Extract<RunEnd, { kind: "completed" }>): Promise<RunEnd["kind"]> {
+    const { clock, failpoint, settings, endings } = this.#parts;
+    const { result, used, usage, flags, timeline } = end;
+    const steadyMs = clock.steadyMs();
+    failpoint("task.before_finish");
+    const answer = await this.#fence.insist({
+      kind: "finish",
+      ...this.#named(),
+      result: JSON.stringify(result),
+      filesUntilMs: steadyMs + settings().filesMs,
+      used,
+      usage: usageText(usage),
+      flags,
+      timeline,
+      steadyMs,
+    });
+    if (answer?.ok === false && answer.reason === "deadline")
+      return this.#fail(timedOut({ ...this.#facts(), stopped: "deadline" }));
+    if (answer?.ok !== true) return this.#lost();
+    failpoint("task.after_finish");
+    endings.ended(this.#picked.task.id);
+    return "completed";
+  }
+
+  async #fail({ failure, unfinished, timeline }: RunFailure): Promise<RunEnd["kind"]> {
+    this.#parts.failpoint("task.before_fail");
+    const answer = await this.#fence.insist({
+      kind: "fail",
+      ...this.#named(),
+      type: failure.type,
+      message: failure.message,
+      unfinished,
+      ...(timeline === undefined ? {} : { timeline }),
+    });
+    if (answer?.ok !== true) return this.#lost();
+    this.#parts.endings.ended(this.#picked.task.id);
+    return "failed";
+  }
+
+  #lost(): "lost" {
+    this.#parts.log.warn("a task was lost to another process, or had ended", aboutRun(this.#picked));
+    return "lost";
+  }
+
+  /** Names the run in its commands. */
+  #named() {
+    const { id, holdId, accountId, keyId } = this.#picked.task;
+    const nowMs = this.#parts.clock.nowMs();
+    return { task: id, hold: holdId, account: accountId, key: keyId, epoch: this.#epoch, nowMs };
+  }
+
+  #facts(): RunFacts {
+    const began = { attempts: this.#attempts, refusals: this.#refusals };
+    const { timeoutSec } = this.#picked.task;
+    return { stopped: this.#stopReason(), mayBeBegun: mayBeBegun(began), timeoutSec };
+  }
+
+  #stopReason(): TaskStop["reason"] | undefined {
+    const reason: unknown = this.#stopping.signal.reason;
+    return reason instanceof TaskStop ? reason.reason : undefined;
+  }
+
+  /** Asked anew after each wait: the answer changes meanwhile. */
+  #hasEnded(): boolean {
+    return this.#phase === "ended";
+  }
+
+  #tell(level: "warn" | "error", what: string, error: unknown): void {
+    this.#parts.log[level](what, { ...aboutRun(this.#picked), error: describeError(error) });
+  }
 }
 
-/** Asked anew after each wait: the answer changes meanwhile. */
-function hasEnded({ phase }: RunState): boolean {
-  return phase === "ended";
-}
-
-function stopReason({ stopping }: RunState): TaskStop["reason"] | undefined {
-  const reason: unknown = stopping.signal.reason;
-  return reason instanceof TaskStop ? reason.reason : undefined;
+/** What a line of the log says of a run. */
+function aboutRun({ task, provider }: Picked): LogFields {
+  const { id, requestId, accountId, model } = task;
+  return { task: id, request_id: requestId, account_id: accountId, model, provider };
 }
 
 function claimCommand(
@@ -146,95 +343,4 @@ function claimCommand(
     steadyMs: clock.steadyMs(),
     nowMs: clock.nowMs(),
   };
-}
-
-/**
- * Ends the task in the store as its run ended, and tells those who wait. An end that the store goes on refusing must not
- * keep the task, its hold and its place: it then ends as one that went wrong.
- */
-async function endTask(parts: RunParts, run: RunState, end: RunEnd): Promise<RunEnd["kind"]> {
-  try {
-    return await writeEnd(parts, run, end);
-  } catch (error) {
-    if (!(error instanceof CommandRefused) || end.kind === "released") throw error;
-    parts.log.error("the end of a task was refused", {
-      ...aboutRun(run.picked),
-      error: describeError(error),
-    });
-    return fail(parts, run, failed("The generation failed.", mayBeBegun(run)));
-  }
-}
-
-async function writeEnd(parts: RunParts, run: RunState, end: RunEnd): Promise<RunEnd["kind"]> {
-  switch (end.kind) {
-    case "completed":
-      return finish(parts, run, end);
-    case "failed":
-      return fail(parts, run, end);
-    case "released": {
-      const { fence, of, epoch } = run;
-      await fence.insist({ kind: "release", ...of, epoch, nowMs: parts.clock.nowMs() });
-      return "released";
-    }
-    case "lost":
-      return "lost";
-  }
-}
-
-async function finish(
-  parts: RunParts,
-  run: RunState,
-  { result, used, usage, flags, timeline }: Extract<RunEnd, { kind: "completed" }>,
-): Promise<RunEnd["kind"]> {
-  const { clock, failpoint, settings, endings } = parts;
-  const steadyMs = clock.steadyMs();
-  failpoint("task.before_finish");
-  const answer = await run.fence.insist({
-    kind: "finish",
-    ...run.of,
-    epoch: run.epoch,
-    result: JSON.stringify(result),
-    filesUntilMs: steadyMs + settings().filesMs,
-    used,
-    usage: usageText(usage),
-    flags,
-    timeline,
-    steadyMs,
-    nowMs: clock.nowMs(),
-  });
-  if (answer?.ok === false && answer.reason === "deadline") {
-    const { timeoutSec } = run.picked.task;
-    return fail(parts, run, timedOut({ stopped: "deadline", mayBeBegun: mayBeBegun(run), timeoutSec }));
-  }
-  if (answer?.ok !== true) return lost(parts, run);
-  failpoint("task.after_finish");
-  endings.ended(run.of.task);
-  return "completed";
-}
-
-async function fail(
-  parts: RunParts,
-  run: RunState,
-  { failure, unfinished, timeline }: RunFailure,
-): Promise<RunEnd["kind"]> {
-  const { clock, failpoint, endings } = parts;
-  failpoint("task.before_fail");
-  const answer = await run.fence.insist({
-    kind: "fail",
-    ...run.of,
-    epoch: run.epoch,
-    type: failure.type,
-    message: failure.message,
-    unfinished,
-    ...(timeline === undefined ? {} : { timeline }),
-    nowMs: clock.nowMs(),
-  });
-  if (answer?.ok !== true) return lost(parts, run);
-  endings.ended(run.of.task);
-  return "failed";
-}
-
-function lost({ log }: RunParts, { picked }: RunState): "lost" {
-  log.warn("a task was lost to another process, or had ended", aboutRun(picked));
-  return "lost";
 }

@@ -4,7 +4,7 @@ import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, messageOf, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
 import type { ProviderOf } from "./queue.ts";
-import type { TaskRunner, TaskStop } from "./runner.ts";
+import type { TaskJob, TaskStop } from "./job.ts";
 
 const NEVER = new AbortController().signal;
 const FREE = { balance: CREDIT, held: 0n };
@@ -80,7 +80,7 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
       process.refuse("cancel");
       expect(await messageOf(process.submit())).toContain("lost");
       process.loseAnswers(false);
-      process.engine.wake();
+      process.scheduler.wake();
       await until(() => process.runs.size === 1);
       process.refuse();
       const [only] = process.runs.values();
@@ -154,7 +154,7 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
       );
       expect(new Set(answers)).toEqual(new Set(["cancelled"]));
       expect(await station().account()).toEqual(FREE);
-      await process.engine.start();
+      await process.scheduler.start();
       expect(process.runs.size).toBe(0);
     });
 
@@ -181,14 +181,14 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
     test("against a claim has exactly one winner", async () => {
       const rounds = process.env.SWITCHYARD_TEST_LONG === "1" ? 500 : 6;
       const random = seededRandom(7);
-      const runner: TaskRunner = async () => completed(1n);
+      const doJob: TaskJob = async () => completed(1n);
       const settings = { runningPerProcess: 1_000 };
       const providerOf: ProviderOf = () => ({ provider: "p", limit: 1_000 });
-      const one = await started({ runner, settings, providerOf });
+      const one = await started({ doJob, settings, providerOf });
       const counts = { cancelled: 0, completed: 0 };
       const round = async (): Promise<void> => {
         const task = await one.submit({ accountId: "c", minPendingMs: random() < 0.5 ? 1 : 0 });
-        if (random() < 0.5) one.engine.wake();
+        if (random() < 0.5) one.scheduler.wake();
         for (let i = Math.floor(random() * 12); i > 0; i -= 1)
           await new Promise((resolve) => setImmediate(resolve));
         const answer = await one.tasks.cancel("image", task.id, "c");
@@ -300,7 +300,7 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
     });
 
     test("and that has ended stays as it is", async () => {
-      const process = await started({ runner: async () => completed() });
+      const process = await started({ doJob: async () => completed() });
       const task = await process.submit();
       await process.tasks.ended(task, NEVER);
       await process.tasks.abandon(task);

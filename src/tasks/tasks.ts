@@ -2,6 +2,7 @@ import type { MicroCredits } from "../core/credits.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Failpoint } from "../core/failpoint.ts";
 import { newId } from "../core/ids.ts";
+import { insist } from "../core/insist.ts";
 import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
@@ -14,7 +15,7 @@ import { createRulesText } from "../ledger/written-text.ts";
 import type { Writer } from "../ledger/writer.ts";
 import type { Cipher } from "../runtime/cipher.ts";
 import type { Endings } from "./endings.ts";
-import type { Engine } from "./engine.ts";
+import type { Scheduler } from "./scheduler.ts";
 import type { RequestCache } from "./request-cache.ts";
 import { CLIENT_GONE } from "./run-end.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
@@ -72,7 +73,7 @@ export interface TasksParts {
   readonly endings: Endings;
   readonly requests: RequestCache;
   /** Who runs them: told of what is new, and of runs that nobody waits for any more. */
-  readonly engine: Pick<Engine, "wake" | "stop">;
+  readonly scheduler: Pick<Scheduler, "wake" | "stop">;
   /** Tasks that an account may have waiting. */
   readonly maxPending: () => number;
 }
@@ -125,12 +126,12 @@ export function createTasks(parts: TasksParts): Tasks {
 
     async ended(task, signal) {
       await endings.wait(task.id, signal);
-      for (;;) {
-        const now = await find(task.kind, task.id, task.accountId).catch(() => undefined);
-        if (now !== undefined) return now;
-        signal.throwIfAborted();
-        await new Promise<void>((resolve) => clock.setTimer(RETRY_MS, resolve));
-      }
+      const read = async (): Promise<Task> => {
+        const now = await find(task.kind, task.id, task.accountId);
+        if (now === undefined) throw new Error("The task is not in the store.");
+        return now;
+      };
+      return insist(read, { clock, pauseMs: RETRY_MS, signal });
     },
 
     abandon({ kind, id, accountId }) {
@@ -150,7 +151,7 @@ export function createTasks(parts: TasksParts): Tasks {
 
 /** `Tasks.submit`. */
 function createSubmit(parts: TasksParts, giveUp: GiveUp): Tasks["submit"] {
-  const { writer, failpoint, engine, requests } = parts;
+  const { writer, failpoint, scheduler, requests } = parts;
   const submitCommand = submitting(parts);
   return async (submission) => {
     const command = await submitCommand(submission);
@@ -171,7 +172,7 @@ function createSubmit(parts: TasksParts, giveUp: GiveUp): Tasks["submit"] {
       requests.take(task);
       return answer.reason;
     }
-    engine.wake(submission.minPendingMs);
+    scheduler.wake(submission.minPendingMs);
     return pendingTask({
       id: task,
       kind,
@@ -246,7 +247,7 @@ interface Abandoned {
  * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store
  * that was away is not met by all at once.
  */
-function createGivingUp({ database, writer, clock, endings, engine }: TasksParts): GiveUp {
+function createGivingUp({ database, writer, clock, endings, scheduler }: TasksParts): GiveUp {
   const waiting: Abandoned[] = [];
   let busy = false;
 
@@ -255,7 +256,7 @@ function createGivingUp({ database, writer, clock, endings, engine }: TasksParts
     if (command === undefined) return;
     const answer = await writer.submit(command);
     if (answer.ok) endings.ended(command.task);
-    else if (answer.reason === "started" && !engine.stop(command.task, "client_gone"))
+    else if (answer.reason === "started" && !scheduler.stop(command.task, "client_gone"))
       await failElsewhere(command);
   };
 

@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, streamEvents, type TestGateway } from "../gateway/gateway.ts";
 
 // The machine's time is set forward, or back, in the midst of everything: nothing ends by it. Tasks on both stores are
-// in src/tasks/engine-deadlines.engines.test.ts.
+// in src/tasks/scheduler-deadlines.engines.test.ts.
 
 const DAY_MS = 86_400_000;
 const USAGE = { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 };

@@ -11,7 +11,7 @@ import type { PriceFacts } from "../../src/core/price.ts";
 import type { ResultFile } from "../../src/core/task.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
-import { type TaskRun, TaskStop } from "../../src/tasks/runner.ts";
+import { type TaskRun, TaskStop } from "../../src/tasks/job.ts";
 import { concat } from "../assets/media-files.ts";
 import type { LogLine } from "./gateway.ts";
 

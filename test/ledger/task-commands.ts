@@ -15,7 +15,7 @@ import type {
 /** When tasks of tests are over, unless told otherwise; their commands come long before. */
 export const DEADLINE_MS = 1_000_000;
 
-/** A result as a runner might give it. */
+/** A result as a job might give it. */
 export const RESULT = JSON.stringify({ createdSec: 1, files: [] });
 
 /** Commands on tasks of the test's own account `a` and key `k`; the task `x` has the hold `x-hold`. */

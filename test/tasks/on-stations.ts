@@ -39,7 +39,7 @@ export function describeAtStations(name: string, tests: (at: AtStation) => void)
       station: () => station,
       async started(options = {}) {
         const process = station.process(options);
-        await process.engine.start();
+        await process.scheduler.start();
         return process;
       },
       async runOf(process, { id }) {

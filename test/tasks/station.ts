@@ -14,9 +14,9 @@ import { openStore, type Store } from "../../src/ledger/store.ts";
 import { createWriter, type Writer } from "../../src/ledger/writer.ts";
 import { createCipher } from "../../src/runtime/cipher.ts";
 import { createEndings } from "../../src/tasks/endings.ts";
-import { createEngine, type Engine } from "../../src/tasks/engine.ts";
+import { createScheduler, type Scheduler } from "../../src/tasks/scheduler.ts";
 import type { ProviderOf } from "../../src/tasks/queue.ts";
-import type { TaskOutcome, TaskRun, TaskRunner } from "../../src/tasks/runner.ts";
+import type { TaskOutcome, TaskRun, TaskJob } from "../../src/tasks/job.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "../../src/tasks/settings.ts";
 import { createRequestCache } from "../../src/tasks/request-cache.ts";
 import { createTasks, type Tasks, type TaskSubmission } from "../../src/tasks/tasks.ts";
@@ -53,7 +53,7 @@ export interface Station {
 }
 
 export interface ProcessOptions {
-  readonly runner?: TaskRunner;
+  readonly doJob?: TaskJob;
   readonly settings?: Partial<TaskSettings>;
   readonly providerOf?: ProviderOf;
   readonly assets?: Partial<Assets>;
@@ -64,7 +64,7 @@ export interface ProcessOptions {
 export interface TestProcess {
   readonly bootId: string;
   readonly tasks: Tasks;
-  readonly engine: Engine;
+  readonly scheduler: Scheduler;
   readonly logs: readonly string[];
   /** Tasks that this process was given to run, by id, the last run of each. */
   readonly runs: Map<string, TestRun>;
@@ -97,7 +97,7 @@ export const CREDIT = 1_000_000n;
 export const IMAGE = { id: "m/image" } as Model;
 export const VIDEO = { id: "m/video" } as Model;
 
-/** An outcome that a test's runner may come to. */
+/** An outcome that a test's job may come to. */
 export function completed(used: MicroCredits = 5n): TaskOutcome {
   return {
     kind: "completed",
@@ -292,9 +292,9 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   const failpoint = options.failpoint ?? noFailpoint;
   const memory = createByteBudget(() => options.settings?.memoryBytes ?? DEFAULT_TASK_SETTINGS.memoryBytes);
   const cache = createRequestCache(memory, clock);
-  const byHand: TaskRunner = (run) =>
+  const byHand: TaskJob = (run) =>
     new Promise((resolve, reject) => runs.set(run.id, { run, end: resolve, break: reject }));
-  const engine = createEngine({
+  const scheduler = createScheduler({
     database: store.database,
     storeEngine: store.engine,
     writer,
@@ -305,7 +305,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     cipher,
     endings,
     requests: cache,
-    runner: options.runner ?? byHand,
+    doJob: options.doJob ?? byHand,
     settings: () => ({ ...DEFAULT_TASK_SETTINGS, ...options.settings }),
     assets: { remove: () => Promise.resolve(), sweep: () => Promise.resolve(0), ...options.assets },
     providerOf: options.providerOf ?? (() => ({ provider: "p", limit: 20 })),
@@ -320,7 +320,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
     cipher,
     endings,
     requests: cache,
-    engine,
+    scheduler,
     maxPending: () => options.settings?.pendingPerAccount ?? 1_000,
   });
   const kill = (): void => void (isAlive = false);
@@ -329,7 +329,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
   return {
     bootId,
     tasks,
-    engine,
+    scheduler,
     logs,
     runs,
     sent,
@@ -362,7 +362,7 @@ function createProcess(shared: Shared, options: ProcessOptions): TestProcess {
       if (!isAlive) return;
       isReachable = true;
       for (const { end } of runs.values()) end(RELEASED);
-      await engine.close();
+      await scheduler.close();
       kill();
     },
   };

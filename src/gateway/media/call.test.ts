@@ -7,7 +7,7 @@ import { type ByteAccount, createByteBudget } from "../../core/byte-budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Hold } from "../../core/hold.ts";
 import type { MediaCall } from "../../providers/media.ts";
-import { TaskStop } from "../../tasks/runner.ts";
+import { TaskStop } from "../../tasks/job.ts";
 import { openMediaCall } from "./call.ts";
 import { createLongTexts } from "./long-texts.ts";
 

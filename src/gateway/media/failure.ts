@@ -1,8 +1,8 @@
 import type { TaskErrorType, TaskFailure, TaskKind } from "../../core/task.ts";
 import { shownMessage } from "../../protocols/refusal.ts";
 import type { MediaDone, MediaRefusal } from "../../providers/media.ts";
-import type { TaskRun } from "../../tasks/runner.ts";
-import type { CourseEnd } from "./course.ts";
+import type { TaskRun } from "../../tasks/job.ts";
+import type { JobEnd } from "./open-job.ts";
 
 /** Whom a failure is told to, and what must not be told. */
 export interface FailureContext {
@@ -12,7 +12,7 @@ export interface FailureContext {
 }
 
 /** What the client of a task is told of work that came to nothing. A provider's own words only where the client can act on them. */
-export function failureOf(end: Exclude<CourseEnd, MediaDone>, context: FailureContext): TaskFailure {
+export function failureOf(end: Exclude<JobEnd, MediaDone>, context: FailureContext): TaskFailure {
   switch (end.state) {
     case "refused":
       return refusalFailure(end.refusal, context);

@@ -16,7 +16,7 @@ import type { MediaProvider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
 import { homeOf, jobNote } from "./job-home.ts";
 import { createGridCutter } from "../../runtime/images/grid-cutter.ts";
-import { createMediaRunner } from "./job.ts";
+import { createMediaJob } from "./job.ts";
 
 const SINGAPORE = "https://dashscope-intl.aliyuncs.com/api/v1";
 const WORKSPACE = "https://ws-1.ap-southeast-1.maas.aliyuncs.com/api/v1";
@@ -102,7 +102,7 @@ test("a video that runs when the address of its provider is changed is made to i
     return Response.json({ output });
   };
   let status = "RUNNING";
-  const runner = createMediaRunner({
+  const doJob = createMediaJob({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     assets: createTestFiles(),
     fetch: (_url, _options, take) =>
@@ -115,7 +115,7 @@ test("a video that runs when the address of its provider is changed is made to i
     log: keepingLog(),
   });
   const run = createTestRun({ clock, model, request: VIDEO });
-  const first = runner(run);
+  const first = doJob(run);
   await clock.advance(5_000);
   run.stop("shutdown");
   await clock.advance(5_000);
@@ -123,7 +123,7 @@ test("a video that runs when the address of its provider is changed is made to i
 
   baseUrl = WORKSPACE;
   status = "SUCCEEDED";
-  const second = runner(run.next());
+  const second = doJob(run.next());
   await clock.advance(20_000);
   expect((await second).kind).toBe("completed");
   expect(new Set(urls.map((url) => url.replace(/\/(services|tasks)\/.*/, "")))).toEqual(

@@ -29,9 +29,9 @@ import { GatewayError } from "../../core/errors.ts";
 import { noFailpoint } from "../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../providers/media.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import type { TaskOutcome } from "../../tasks/runner.ts";
+import type { TaskOutcome } from "../../tasks/job.ts";
 import { createGridCutter } from "../../runtime/images/grid-cutter.ts";
-import { createMediaRunner } from "./job.ts";
+import { createMediaJob } from "./job.ts";
 
 const IMAGE_MODEL = mediaModel("image", { prices: { image: 0.035 } });
 const VIDEO_MODEL = mediaModel("video", { prices: { second: 0.1 } });
@@ -84,7 +84,7 @@ function scene(
   const bounds: number[] = [];
   const request = more.request ?? IMAGE;
   const model = more.model ?? (request.kind === "image" ? IMAGE_MODEL : VIDEO_MODEL);
-  const runner = createMediaRunner({
+  const doJob = createMediaJob({
     offer: () => mediaOffer([model], [maker.provider]),
     assets: files,
     async fetch(url, { maxBytes, signal }, take) {
@@ -114,10 +114,10 @@ function scene(
     fetchedMs,
     bounds,
     memory,
-    begin: (run = first) => runner(run),
+    begin: (run = first) => doJob(run),
     async outcome(run = first) {
       let ended = false;
-      const outcome = runner(run).finally(() => (ended = true));
+      const outcome = doJob(run).finally(() => (ended = true));
       for (let i = 0; i < 5_000 && !ended; i += 1) {
         if (clock.nowMs() >= run.deadlineMs) run.stop("deadline");
         await clock.advance(i === 0 ? 0 : 500);

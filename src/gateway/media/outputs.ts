@@ -10,7 +10,7 @@ import type { ResultFile } from "../../core/task.ts";
 import type { MediaOutput } from "../../providers/media.ts";
 import type { Grid } from "../../runtime/images/cut-grid.ts";
 import type { GridCutter } from "../../runtime/images/grid-cutter.ts";
-import { type TaskRun, TaskStop } from "../../tasks/runner.ts";
+import { type TaskRun, TaskStop } from "../../tasks/job.ts";
 import type { FetchedFile, GuardedFetch } from "../fetch/guarded-fetch.ts";
 import { wholeFile } from "../fetch/whole-file.ts";
 import type { LongTexts } from "./long-texts.ts";

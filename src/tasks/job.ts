@@ -5,10 +5,10 @@ import type { Usage, UsageFlag } from "../core/usage.ts";
 import type { RequestTimeline } from "../ledger/commands.ts";
 
 /**
- * Does a task's work. The engine calls it for a task that it has claimed, and ends the task by what it resolves to;
- * one that rejects fails with `generation_error`. It must stop soon after `run.signal` is aborted.
+ * Does a task's job. A run calls it once it has claimed the task, and ends the task by what it resolves to; one that
+ * rejects fails with `generation_error`. It must stop soon after `run.signal` is aborted.
  */
-export type TaskRunner = (run: TaskRun) => Promise<TaskOutcome>;
+export type TaskJob = (run: TaskRun) => Promise<TaskOutcome>;
 
 /** One run of a task, by the process that owns it now. */
 export interface TaskRun {
@@ -22,7 +22,7 @@ export interface TaskRun {
   readonly hold: Hold;
   /** The request, as it was submitted. */
   readonly payload: unknown;
-  /** What the provider calls it, when an earlier run came so far. */
+  /** What the provider calls the job, when an earlier run came so far. */
   readonly job: string | null;
   /** How often the provider was about to be sent it, by earlier runs, */
   readonly attempts: number;
@@ -30,13 +30,13 @@ export interface TaskRun {
   readonly refusals: number;
   readonly createdAtMs: number;
   readonly deadlineMs: number;
-  /** Aborted with a `TaskStop` when the work is to stop. */
+  /** Aborted with a `TaskStop` when the job is to stop. */
   readonly signal: AbortSignal;
-  /** To be awaited before the provider is sent the task: durable when it resolves; rejects once another owns the task. */
+  /** To be awaited before an attempt, which sends the provider the task: durable when it resolves; rejects once another owns the task. */
   beginAttempt(): Promise<void>;
   /** To be awaited when the last attempt came to nothing for sure: durable when it resolves; rejects likewise. */
   noteRefusal(): Promise<void>;
-  /** To be awaited before the job is asked after: durable when it resolves; rejects once another owns the task. */
+  /** To be awaited before the job is polled: durable when it resolves; rejects once another owns the task. */
   noteJob(job: string): Promise<void>;
 }
 

@@ -41,7 +41,7 @@ describeAtStations("what the store refuses", ({ on, station, started, runOf, isE
       `update holds set state = 'voided', ended_at_ms = 1 where id = '${String(hold)}'`,
     );
     await station().pass(60_000);
-    await process.engine.start();
+    await process.scheduler.start();
     await station().passing(() => isEnded(task), 4_000);
     expect(await isEnded(broken)).toBe(false);
     expect(process.logs.join("\n")).toContain("an overdue task could not be ended");

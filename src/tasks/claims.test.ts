@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import type { Picked } from "./queue.ts";
-import { createRunning } from "./running.ts";
+import { createClaims } from "./claims.ts";
 
-type Parts = Parameters<typeof createRunning>[0];
+type Parts = Parameters<typeof createClaims>[0];
 
 test("a task that was given up unasked rests here for ten seconds, to the millisecond", async () => {
   const clock = createFakeClock();
@@ -17,15 +17,15 @@ test("a task that was given up unasked rests here for ten seconds, to the millis
     log: { info: () => {}, warn: () => {}, error: () => {} },
   } as unknown as Parts;
   const ended = Promise.withResolvers<void>();
-  const running = createRunning(parts, ended.resolve);
+  const claims = createClaims(parts, ended.resolve);
   const task = { id: "img_1", deadlineMs: clock.steadyMs() + 600_000 };
-  const taking = running.take({ task, provider: "p", providerLimit: 1 } as unknown as Picked);
-  running.stop("img_1", "shutdown");
-  await taking;
+  const claiming = claims.claim({ task, provider: "p", providerLimit: 1 } as unknown as Picked);
+  claims.stop("img_1", "shutdown");
+  await claiming;
   await ended.promise;
-  expect(running.count()).toBe(0);
+  expect(claims.count()).toBe(0);
   await clock.advance(9_999);
-  expect([...running.untakeable()]).toEqual(["img_1"]);
+  expect([...claims.unclaimable()]).toEqual(["img_1"]);
   await clock.advance(1);
-  expect([...running.untakeable()]).toEqual([]);
+  expect([...claims.unclaimable()]).toEqual([]);
 });

@@ -9,7 +9,7 @@ import {
   type TestProcess,
   until,
 } from "../../test/tasks/station.ts";
-import type { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./job.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -150,12 +150,12 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       first.kill();
       const second = station().process();
       if (on.name === "postgres") {
-        await second.engine.start();
+        await second.scheduler.start();
         await station().pass(5_000);
         expect(second.runs.size).toBe(0);
         await station().endLease(task.id);
         await station().pass(1_000);
-      } else await second.engine.start();
+      } else await second.scheduler.start();
       const next = await runOf(second, task);
       expect(next.run).toMatchObject({ job: "job-7", attempts: 1, payload: { prompt: "a cat" } });
       await next.run.beginAttempt();
@@ -182,7 +182,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const task = await slow.submit();
       const { run, end } = await runOf(slow, task);
       await run.beginAttempt();
-      slow.engine.drain();
+      slow.scheduler.drain();
       await station().endLease(task.id);
       const other = await started();
       const next = await runOf(other, task);
@@ -205,7 +205,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const slow = await started();
       const task = await slow.submit();
       const { run } = await runOf(slow, task);
-      slow.engine.drain();
+      slow.scheduler.drain();
       await station().endLease(task.id);
       const other = await started();
       await runOf(other, task);
@@ -218,7 +218,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const slow = await started();
       const task = await slow.submit();
       const { end } = await runOf(slow, task);
-      slow.engine.drain();
+      slow.scheduler.drain();
       await station().endLease(task.id);
       const other = await started();
       const next = await runOf(other, task);
@@ -237,7 +237,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       await run.beginAttempt();
       await run.noteJob("job-7");
       run.signal.addEventListener("abort", () => end(RELEASED));
-      await first.engine.close();
+      await first.scheduler.close();
       expect(reasonOf(run.signal)).toBe("shutdown");
       expect(await station().row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
       first.kill();
@@ -250,7 +250,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const task = await process.submit();
       const { run, end } = await runOf(process, task);
       run.signal.addEventListener("abort", () => end(completed()));
-      await process.engine.close();
+      await process.scheduler.close();
       expect((await station().row(task.id)).state).toBe("completed");
     });
 
@@ -259,9 +259,9 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const task = await process.submit();
       const { promise, resolve: answer } = Promise.withResolvers<void>();
       process.delayAnswers("claim", promise);
-      const starting = process.engine.start();
+      const starting = process.scheduler.start();
       await until(() => process.sent.some(({ kind }) => kind === "claim"));
-      const closing = process.engine.close();
+      const closing = process.scheduler.close();
       answer();
       await Promise.all([closing, starting]);
       expect((await station().row(task.id)).lease_until_ms).toBe(0n);
@@ -273,7 +273,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       const task = await process.submit();
       await runOf(process, task);
       let isClosed = false;
-      const closing = process.engine.close().then(() => (isClosed = true));
+      const closing = process.scheduler.close().then(() => (isClosed = true));
       await station().passing(() => isClosed, 8_000);
       await closing;
       expect(await station().row(task.id)).toMatchObject({ state: "running", lease_until_ms: 0n });
@@ -286,7 +286,7 @@ describeAtStations("a running task", ({ on, runOf, started, station }) => {
       run.signal.addEventListener("abort", () => end(RELEASED));
       process.reach(false);
       let isClosed = false;
-      void process.engine.close().then(() => (isClosed = true));
+      void process.scheduler.close().then(() => (isClosed = true));
       await station().passing(() => isClosed, 12_000);
       expect((await station().row(task.id)).state).toBe("running");
     });

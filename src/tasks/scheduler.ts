@@ -1,32 +1,32 @@
 import type { Assets } from "../assets/assets.ts";
 import { describeError } from "../core/log.ts";
-import { createOverdue } from "./overdue.ts";
 import { createQueue, type ProviderOf } from "./queue.ts";
 import { createRetention } from "./retention.ts";
 import { createRounds, oneAtATime } from "./rounds.ts";
-import type { RunParts } from "./run-parts.ts";
-import type { TaskStop } from "./runner.ts";
-import { createRunning } from "./running.ts";
+import { createClaims } from "./claims.ts";
+import type { TaskStop } from "./job.ts";
+import type { RunParts } from "./run.ts";
+import { createSweep } from "./sweep.ts";
 
-/** Runs tasks: takes them fairly, keeps them, ends them, and ends those that nobody would. */
-export interface Engine {
+/** Runs tasks: claims them fairly, keeps them, ends them, and ends those that nobody would. */
+export interface Scheduler {
   /**
-   * Takes what is there, and takes over what dead processes left behind where that is known at once; goes on so. What
+   * Claims what is there, and takes over what dead processes left behind where that is known at once; goes on so. What
    * is overdue is ended meanwhile.
    */
   start(): Promise<void>;
-  /** Something may be there to be taken, or will be when so much time has passed. */
+  /** Something may be there to be claimed, or will be when so much time has passed. */
   wake(inMs?: number): void;
   /** Stops the task where it runs in this process; tells whether it does. */
   stop(taskId: string, reason: TaskStop["reason"]): boolean;
-  /** From here on nothing is taken; what runs goes on. */
+  /** From here on nothing is claimed; what runs goes on. */
   drain(): void;
   /** Gives up what runs, for others to go on with at once; resolves when all of it is written, or cannot be in time. */
   close(): Promise<void>;
 }
 
-/** What the engine is made of. */
-export interface EngineParts extends Omit<RunParts, "graceMs" | "gone" | "leaseMs"> {
+/** What the scheduler is made of. */
+export interface SchedulerParts extends Omit<RunParts, "graceMs" | "gone" | "leaseMs"> {
   readonly assets: Pick<Assets, "remove" | "sweep">;
   readonly providerOf: ProviderOf;
 }
@@ -37,60 +37,60 @@ const LOOK_MS = { sqlite: 5_000, postgres: 1_000 } as const;
 /** A store that did not take a lease is asked again so soon. */
 const RETRY_MS = 1_000;
 
-/** Looks in a row that others were quicker in: then the next one has to wait. */
+/** Retries after losing a claim race. */
 const MAX_RACES = 5;
 
-/** The engine over the store; it stands still until it is started. */
-export function createEngine(parts: EngineParts): Engine {
+/** The scheduler over the store; it stands still until it is started. */
+export function createScheduler(parts: SchedulerParts): Scheduler {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
-  let isTaking = false;
+  let isClaiming = false;
   let closing: Promise<void> | undefined;
   const wake = (inMs = 0): void => {
-    if (!isTaking) return;
+    if (!isClaiming) return;
     if (inMs > 0) clock.setTimer(inMs, wake);
     else void looking();
   };
   // That of the start: a shorter one would run out before the round that is to renew it.
   const { leaseMs } = settings();
-  const running = createRunning({ ...parts, leaseMs }, wake);
+  const claims = createClaims({ ...parts, leaseMs }, wake);
   const queue = createQueue({ database, storeEngine, bootId, providerOf, steadyMs: () => clock.steadyMs() });
-  const overdue = createOverdue({ ...parts, running });
+  const sweep = createSweep({ ...parts, claims });
   const retention = createRetention(parts);
 
   const look = async (): Promise<void> => {
-    for (let races = 0; races < MAX_RACES && isTaking; races += 1) {
-      const room = settings().runningPerProcess - running.count();
+    for (let races = 0; races < MAX_RACES && isClaiming; races += 1) {
+      const room = settings().runningPerProcess - claims.count();
       if (room <= 0) return;
-      const orphans = await queue.orphans(room, running.untakeable());
-      const pending = await queue.pending(room - orphans.length, running.untakeable());
-      if (!isTaking) return;
-      const answers = await Promise.all([...orphans, ...pending].map(running.take));
+      const orphans = await queue.orphans(room, claims.unclaimable());
+      const pending = await queue.pending(room - orphans.length, claims.unclaimable());
+      if (!isClaiming) return;
+      const answers = await Promise.all([...orphans, ...pending].map(claims.claim));
       if (!answers.includes("taken")) return;
     }
   };
   const looking = oneAtATime(look, (error) =>
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
-  const renew = async (): Promise<number> => ((await running.renew()) ? leaseMs / 3 : RETRY_MS);
+  const renew = async (): Promise<number> => ((await claims.renew()) ? leaseMs / 3 : RETRY_MS);
   const rounds = [
     createRounds(clock, LOOK_MS[storeEngine], looking),
     createRounds(clock, leaseMs / 3, renew),
   ];
 
   const close = async (): Promise<void> => {
-    isTaking = false;
-    await running.close(looking());
-    await Promise.all([overdue, retention, ...rounds].map((each) => each.close()));
+    isClaiming = false;
+    await claims.close(looking());
+    await Promise.all([sweep, retention, ...rounds].map((each) => each.close()));
   };
 
   return {
     wake,
-    stop: running.stop,
-    drain: () => void (isTaking = false),
+    stop: claims.stop,
+    drain: () => void (isClaiming = false),
     close: () => (closing ??= close()),
     async start() {
-      overdue.start();
-      isTaking = true;
+      sweep.start();
+      isClaiming = true;
       await looking();
       for (const each of rounds) each.start();
       retention.start();

@@ -1,50 +1,49 @@
 import type { Timer } from "../core/clock.ts";
 import { describeError } from "../core/log.ts";
 import type { Picked } from "./queue.ts";
-import type { RunParts } from "./run-parts.ts";
-import { createRun, type Run } from "./run.ts";
-import type { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./job.ts";
+import { createRun, type Run, type RunParts } from "./run.ts";
 
-/** The tasks that this process has in its hands. */
-export interface Running {
+/** The tasks that this process has claimed. */
+export interface Claims {
   /** How many there are. */
   count(): number;
   has(taskId: string): boolean;
-  /** Tasks that are not to be taken now: those that run here, and those that were given up unasked a moment ago. */
-  untakeable(): ReadonlySet<string>;
+  /** Tasks that are not to be claimed now: those that run here, and those that were given up unasked a moment ago. */
+  unclaimable(): ReadonlySet<string>;
   /** Claims a task and lets it run; tells whether another was quicker. Never rejects. */
-  take(picked: Picked): Promise<"taken" | undefined>;
+  claim(picked: Picked): Promise<"taken" | undefined>;
   /** Lengthens every lease; false when the store did not take one. */
   renew(): Promise<boolean>;
   /** Tells the task to stop where it runs here; tells whether it does. */
   stop(taskId: string, reason: TaskStop["reason"]): boolean;
   /**
    * Gives all of it up, for others to go on with at once; resolves when that is written, or cannot be in time. What
-   * `taking` is claiming in this moment is given up like the rest.
+   * `claiming` is claiming in this moment is given up like the rest.
    */
-  close(taking: Promise<void>): Promise<void>;
+  close(claiming: Promise<void>): Promise<void>;
 }
 
-/** What a runner has to stop in: to tell its provider, and to be heard of. */
+/** What a job has to stop in: to tell its provider, and to be heard of. */
 const GRACE_MS = 4_000;
 
 /** What is written at the end has so long. */
 const CLOSE_MS = 8_000;
 
-/** A task that was given up unasked is not taken again by the same process before this time has passed. */
+/** A task that was given up unasked is not claimed again by the same process before this time has passed. */
 const REST_MS = 10_000;
 
 /** Nothing runs at first. `onEnd` is called when a run has ended: there is room for another. */
-export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: () => void): Running {
+export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: () => void): Claims {
   const { clock, log } = parts;
   const gone = new AbortController();
   const runParts: RunParts = { ...parts, graceMs: GRACE_MS, gone: gone.signal };
   const runs = new Map<string, Run>();
-  const working = new Set<Promise<void>>();
+  const unended = new Set<Promise<void>>();
   const resting = new Map<string, number>();
 
-  const work = async (id: string, run: Run): Promise<void> => {
-    const end = await run.work();
+  const runToEnd = async (id: string, run: Run): Promise<void> => {
+    const end = await run.toEnd();
     runs.delete(id);
     if (end === "released") resting.set(id, clock.steadyMs() + REST_MS);
     onEnd();
@@ -59,13 +58,13 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
       return runs.has(taskId);
     },
 
-    untakeable() {
+    unclaimable() {
       const nowMs = clock.steadyMs();
       for (const [id, untilMs] of resting) if (untilMs <= nowMs) resting.delete(id);
       return new Set([...runs.keys(), ...resting.keys()]);
     },
 
-    async take(picked) {
+    async claim(picked) {
       const { id } = picked.task;
       const run = createRun(runParts, picked);
       // From here on it can be told to stop.
@@ -80,9 +79,9 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
         runs.delete(id);
         return claim?.reason === "taken" ? "taken" : undefined;
       }
-      const current = work(id, run);
-      working.add(current);
-      void current.then(() => working.delete(current));
+      const running = runToEnd(id, run);
+      unended.add(running);
+      void running.then(() => unended.delete(running));
       return undefined;
     },
 
@@ -91,11 +90,11 @@ export function createRunning(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: 
       return taken.every(Boolean);
     },
 
-    async close(taking) {
+    async close(claiming) {
       for (const run of runs.values()) run.stop("shutdown");
       let timer: Timer | undefined;
       const late = new Promise<void>((resolve) => (timer = clock.setTimer(CLOSE_MS, resolve)));
-      await Promise.race([taking.then(() => Promise.all(working)), late]);
+      await Promise.race([claiming.then(() => Promise.all(unended)), late]);
       timer?.cancel();
       gone.abort();
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, VIDEO, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import type { TaskOutcome } from "./runner.ts";
+import type { TaskOutcome } from "./job.ts";
 
 const NEVER = new AbortController().signal;
 const REFUSED: TaskOutcome = {
@@ -11,7 +11,7 @@ const REFUSED: TaskOutcome = {
   unfinished: false,
 };
 
-describeAtStations("the engine", ({ runOf, started, station }) => {
+describeAtStations("the scheduler", ({ runOf, started, station }) => {
   const state = async ({ id }: Task) => (await station().row(id)).state;
 
   describe("a task that is submitted", () => {
@@ -36,7 +36,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       expect(await station().account()).toEqual({ balance: CREDIT - 5n, held: 0n });
     });
 
-    test("fails without a charge where its runner says so", async () => {
+    test("fails without a charge where its job says so", async () => {
       const process = await started();
       const task = await process.submit();
       (await runOf(process, task)).end(REFUSED);
@@ -49,7 +49,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
     });
 
-    test("fails where its runner throws, which the log tells and the client is not told", async () => {
+    test("fails where its job throws, which the log tells and the client is not told", async () => {
       const process = await started();
       const task = await process.submit();
       (await runOf(process, task)).break(new Error("the moon is full"));
@@ -79,7 +79,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       await runOf(process, await process.submit());
       expect(await state(video)).toBe("pending");
       isServed = true;
-      process.engine.wake();
+      process.scheduler.wake();
       expect((await runOf(process, video)).run).toMatchObject({ kind: "video", provider: "video" });
     });
 
@@ -95,7 +95,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
       const process = station().process();
       const [kept, other] = [await process.submit(), await station().process().submit()];
       await station().execute("update task_payloads set sealed = 's1.AAAA'");
-      await process.engine.start();
+      await process.scheduler.start();
       expect((await runOf(process, kept)).run.payload).toEqual({ prompt: "a cat" });
       expect(await process.tasks.ended(other, NEVER)).toMatchObject({
         failure: { type: "generation_error" },
@@ -151,7 +151,7 @@ describeAtStations("the engine", ({ runOf, started, station }) => {
     const process = await started();
     const task = await process.submit();
     const { end } = await runOf(process, task);
-    process.engine.drain();
+    process.scheduler.drain();
     const late = await process.submit();
     await station().pass(20_000);
     expect(await state(late)).toBe("pending");

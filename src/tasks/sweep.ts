@@ -10,10 +10,10 @@ import type { Endings } from "./endings.ts";
 import { isLeft } from "./queue-reads.ts";
 import { createRounds } from "./rounds.ts";
 import { timeoutMessage } from "./run-end.ts";
-import type { Running } from "./running.ts";
+import type { Claims } from "./claims.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */
-export interface Overdue {
+export interface Sweep {
   /** Begins at once to end what is overdue, and goes on doing so. */
   start(): void;
   /** Resolves when nothing of it is under way. */
@@ -21,7 +21,7 @@ export interface Overdue {
 }
 
 /** What it is made of. */
-export interface OverdueParts {
+export interface SweepParts {
   readonly database: Database;
   readonly storeEngine: StoreEngine;
   readonly writer: Writer;
@@ -31,7 +31,7 @@ export interface OverdueParts {
   readonly bootId: string;
   readonly endings: Endings;
   /** What runs here, and is ended by its run. */
-  readonly running: Pick<Running, "count" | "has">;
+  readonly claims: Pick<Claims, "count" | "has">;
 }
 
 /** How often it is looked for tasks whose deadline has come. */
@@ -41,7 +41,7 @@ const ROUND_MS = 2_000;
 const MAX_TASKS = 100;
 
 /** Overdue tasks are ended at the epoch that they were seen at: whoever has taken one meanwhile goes on with it. */
-export function createOverdue(parts: OverdueParts): Overdue {
+export function createSweep(parts: SweepParts): Sweep {
   const { writer, clock, log, failpoint, endings } = parts;
   let closed = false;
 
@@ -85,8 +85,8 @@ export function createOverdue(parts: OverdueParts): Overdue {
 }
 
 /** Tasks to be failed, the longest overdue first. */
-async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
-  const { database, storeEngine, bootId, clock, running } = parts;
+async function findOverdue(parts: SweepParts): Promise<readonly FailTask[]> {
+  const { database, storeEngine, bootId, clock, claims } = parts;
   const steadyMs = clock.steadyMs();
   const rows = await database
     .selectFrom("tasks")
@@ -96,10 +96,10 @@ async function findOverdue(parts: OverdueParts): Promise<readonly FailTask[]> {
     .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, steadyMs })]))
     .orderBy("deadline_ms")
     // What runs here may stand before all that nobody runs.
-    .limit(MAX_TASKS + running.count())
+    .limit(MAX_TASKS + claims.count())
     .execute();
   return rows
-    .filter(({ id }) => !running.has(id))
+    .filter(({ id }) => !claims.has(id))
     .slice(0, MAX_TASKS)
     .map((row) =>
       failTask(row, {

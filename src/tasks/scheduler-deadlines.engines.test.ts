@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, type TestProcess, until } from "../../test/tasks/station.ts";
-import type { TaskStop } from "./runner.ts";
+import type { TaskStop } from "./job.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -51,7 +51,7 @@ describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
       await Promise.all(tasks);
       await station().pass(60_000);
       const [one, other] = [station().process(), station().process()];
-      await Promise.all([one.engine.start(), other.engine.start()]);
+      await Promise.all([one.scheduler.start(), other.scheduler.start()]);
       await station().passing(async () => (await station().counts()).failed === 250, 1_000);
       expect(await station().counts()).toEqual({ failed: 250 });
       expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
@@ -70,7 +70,7 @@ describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
           if (passes === 2) throw new Error("killed");
         },
       });
-      await dying.engine.start();
+      await dying.scheduler.start();
       await station().passing(() => passes === 2, 1_500);
       expect(await station().counts()).toEqual({ failed: 100, pending: 50 });
       dying.kill();
@@ -191,7 +191,7 @@ describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
       process.reach(true);
       // Its lease is over, and its deadline: nobody else ends it in its own process.
       await station().endLease(task.id);
-      process.engine.drain();
+      process.scheduler.drain();
       await station().pass(5_000);
       process.refuse();
       await station().passing(() => isEnded(task), 3_000);

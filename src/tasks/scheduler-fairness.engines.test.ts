@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../test/gateway/engines.ts";
 import { ACCOUNTS, completed, openStation } from "../../test/tasks/station.ts";
-import type { TaskRunner } from "./runner.ts";
+import type { TaskJob } from "./job.ts";
 
 const LIMIT = 20;
 const HOG = 300;
@@ -12,7 +12,7 @@ describeOnEngineOfSuite("tasks of several accounts at several processes", (on) =
     const station = await openStation(on);
     let [atOnce, most] = [0, 0];
     const ran: string[] = [];
-    const runner: TaskRunner = async ({ accountId }) => {
+    const doJob: TaskJob = async ({ accountId }) => {
       atOnce += 1;
       most = Math.max(most, atOnce);
       // Real time, and different for each: several end while others begin.
@@ -23,7 +23,7 @@ describeOnEngineOfSuite("tasks of several accounts at several processes", (on) =
     };
     const processes = Array.from({ length: on.name === "sqlite" ? 1 : 6 }, () =>
       station.process({
-        runner,
+        doJob,
         providerOf: () => ({ provider: "p", limit: LIMIT }),
         settings: { runningPerProcess: on.name === "sqlite" ? 64 : 8 },
       }),
@@ -34,7 +34,7 @@ describeOnEngineOfSuite("tasks of several accounts at several processes", (on) =
     const [hog, ...others] = ACCOUNTS;
     await submit(hog, HOG);
     for (const account of others) await submit(account, OTHERS);
-    await Promise.all(processes.map(({ engine }) => engine.start()));
+    await Promise.all(processes.map(({ scheduler }) => scheduler.start()));
     const total = HOG + others.length * OTHERS;
     await station.passing(() => ran.length === total, 500_000_000);
     expect(most).toBeLessThanOrEqual(LIMIT);

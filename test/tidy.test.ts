@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { PLACE_NAMES } from "../src/protocols/chat-completions/place-names.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -293,6 +294,20 @@ describe("folders", () => {
       entry.isDirectory(),
     );
     expect(folders.map(({ name }) => name).filter((name) => !LAYERS.has(name))).toEqual([]);
+  });
+
+  test("of a client end write no sentence and know no name of chat completions", () => {
+    const end =
+      /^src\/protocols\/(messages|generate-content)\/(encode-.*|.*-marks|.*-ids|chat-limits|client)\.ts$/;
+    const ends = SOURCES.filter(({ path }) => end.test(path));
+    expect(ends.length).toBeGreaterThan(12);
+    const names = Object.values(PLACE_NAMES).flatMap((name) => name.match(/\w*_\w*/g) ?? []);
+    // Words of the internal form, and members that these formats have too.
+    const known = new Set("json_schema json_object tool_choice top_p cache_control max_tokens".split(" "));
+    const foreign = new RegExp(`\\b(${[...new Set(names)].filter((name) => !known.has(name)).join("|")})\\b`);
+    const told = /\binvalid\(|\bGatewayError\b|\bcreateWarnings\b/;
+    const found = ends.filter((source) => foreign.test(codeOf(source)) || told.test(codeOf(source)));
+    expect(found.map(({ path }) => path)).toEqual([]);
   });
 
   for (const [folder, files] of [

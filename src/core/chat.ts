@@ -40,9 +40,8 @@ export interface Turn {
 export type Part =
   | { readonly type: "text"; readonly text: string; readonly cache?: CacheMark; readonly signature?: string }
   | ImagePart
-  | { readonly type: "document"; readonly source: Source; readonly name?: string; readonly cache?: CacheMark }
-  | { readonly type: "audio"; readonly source: Source }
-  | { readonly type: "video"; readonly source: Source }
+  | DocumentPart
+  | (Medium & { readonly type: "audio" | "video" })
   | {
       readonly type: "thinking";
       readonly text: string;
@@ -57,12 +56,25 @@ export type Part =
 /** Families of models that sign their thinking. */
 export type Issuer = "anthropic" | "google";
 
-/** An image; `signature` is what its model wants back with it. */
-export interface ImagePart {
-  readonly type: "image";
+/** What a medium has of whatever kind. */
+interface Medium {
   readonly source: Source;
+  /** Where the caller's request has it, in the words of its format: what a sentence about it names. */
+  readonly at?: string;
+}
+
+/** An image; `signature` is what its model wants back with it. */
+export interface ImagePart extends Medium {
+  readonly type: "image";
   readonly detail?: string;
   readonly signature?: string;
+  readonly cache?: CacheMark;
+}
+
+/** A file to be read. */
+export interface DocumentPart extends Medium {
+  readonly type: "document";
+  readonly name?: string;
   readonly cache?: CacheMark;
 }
 
@@ -99,6 +111,8 @@ export interface CacheMark {
 /** A function that the model may call. */
 export interface ToolDefinition {
   readonly name: string;
+  /** Where the caller's request has the name, in the words of its format. */
+  readonly at?: string;
   readonly description?: string;
   /** JSON Schema of the input; absent: it takes none. */
   readonly parameters?: Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
+import { PLACE_NAMES } from "./chat-completions/place-names.ts";
 import { chatCompletionsServer } from "./chat-completions/server.ts";
 import { generateContentClient } from "./generate-content/client.ts";
 import { generateContent } from "./generate-content/index.ts";
@@ -40,5 +41,7 @@ export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol |
 
 /** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */
 export function translatedLimits(spoken: ProtocolId, model: Model): ChatLimits | undefined {
-  return CLIENTS[spoken]?.chatLimits(model);
+  const limits = CLIENTS[spoken]?.chatLimits(model);
+  if (limits === undefined) return undefined;
+  return { ...limits, untaken: limits.untaken.flatMap((place) => PLACE_NAMES[place].split(" or ")) };
 }

@@ -5,6 +5,7 @@ import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { ChatLimits, Model } from "../core/model.ts";
 import { parseExact } from "./exact-json.ts";
+import { type Losses, openLosses, type Place, type PlaceNames } from "./losses.ts";
 import type {
   AnswerContext,
   Demand,
@@ -18,6 +19,8 @@ import type {
 /** The end of a format that answers clients. */
 export interface ServerEnd {
   readonly protocol: RelayProtocol;
+  /** What sentences to a caller of this format name. */
+  readonly placeNames: PlaceNames;
   /** A checked request in no format. Throws a `GatewayError` for what cannot be said in any other format. */
   decodeRequest(request: RelayRequest): DecodedRequest;
   /** A whole answer as this format writes it, up to the charge. */
@@ -25,29 +28,25 @@ export interface ServerEnd {
   openEncoder(context: AnswerContext): EventEncoder;
 }
 
+/** Limits of a client end, which knows places of requests and no fields. */
+export type ClientLimits = Omit<ChatLimits, "untaken"> & { readonly untaken: readonly Place[] };
+
 /** The end of a format that calls providers. */
 export interface ClientEnd {
   readonly protocol: RelayProtocol;
-  /** What of chat completions `encodeRequest` leaves out or refuses for a model, so that it can be told beforehand. */
-  chatLimits(model: Model): ChatLimits;
+  /** What `encodeRequest` leaves out or refuses for a model, so that it can be told beforehand. */
+  chatLimits(model: Model): ClientLimits;
   /**
-   * The body as a client of this format would write it. What the model takes of it is then for the format's own
-   * `upstreamBody` to say. Throws a 400 that names the field, in the words of the server's format, for what would
-   * change the answer's meaning; what only helps is left out with a warning.
+   * The body as a client of this format would write it, without `model` and `stream`, which are put in where they
+   * belong. What the model takes of it is then for the format's own `upstreamBody` to say. Throws a refusal of `losses`
+   * for what would change the answer's meaning; what only helps is left out and noted there.
    */
-  encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRequest;
+  encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject;
   /** The members of a body that say model and mode, in the format that has them there. */
   addressIn(model: string, stream: boolean): JsonObject;
   /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
   decodeAnswer(answer: JsonObject): readonly ChatEvent[];
   openDecoder(): EventDecoder;
-}
-
-/** A request as a client of the format writes it, without `model` and `stream`, which are put in where they belong. */
-export interface EncodedRequest {
-  readonly body: JsonObject;
-  /** What the format cannot say and was left out, one sentence each that names the caller's field. */
-  readonly warnings: readonly string[];
 }
 
 /** A request in no format, as it came from its server. */
@@ -129,8 +128,9 @@ function writeRequest(
   target: RelayTarget,
 ): WrittenRequest {
   const { chat, stream, warnings } = server.decodeRequest(request);
-  const encoded = client.encodeRequest(chat, target);
-  const body = { ...encoded.body, ...client.addressIn(target.model.id, stream) };
+  const losses = openLosses(server.placeNames, target.model.id);
+  const encoded = client.encodeRequest(chat, target, losses);
+  const body = { ...encoded, ...client.addressIn(target.model.id, stream) };
   const wire = {
     body: encoder.encode(JSON.stringify(body)),
     isOwn: true,
@@ -139,7 +139,7 @@ function writeRequest(
   };
   return {
     request: client.protocol.readRequest(wire),
-    warnings: [...warnings, ...encoded.warnings],
+    warnings: [...warnings, ...losses.warnings],
   };
 }
 

@@ -1,5 +1,7 @@
 import type { ChatRequest, Turn } from "../../src/core/chat.ts";
 import type { Model } from "../../src/core/model.ts";
+import { PLACE_NAMES } from "../../src/protocols/chat-completions/place-names.ts";
+import { openLosses } from "../../src/protocols/losses.ts";
 import { generateContentClient } from "../../src/protocols/generate-content/client.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
@@ -45,9 +47,10 @@ export function sentToGemini(chat: ChatRequest, model: Model = FLASH): Sent {
     streamUsageOption: false,
   };
   const { protocol, encodeRequest, addressIn } = generateContentClient;
-  const encoded = encodeRequest(chat, target);
+  const losses = openLosses(PLACE_NAMES, model.id);
+  const encoded = encodeRequest(chat, target, losses);
   const wire = wireRequest(
-    { ...encoded.body, ...addressIn(model.id, false) },
+    { ...encoded, ...addressIn(model.id, false) },
     { address: { model: model.id, stream: false } },
   );
   const { body, warnings } = protocol.upstreamBody(protocol.readRequest(wire), target);
@@ -61,5 +64,5 @@ export function sentToGemini(chat: ChatRequest, model: Model = FLASH): Sent {
   if (refused !== undefined)
     throw new Error(`The strict double refused: ${toText(toBytes(refused.body ?? ""))}`);
   const text = new TextDecoder().decode(body);
-  return { body: JSON.parse(text), text, warnings: [...encoded.warnings, ...warnings] };
+  return { body: JSON.parse(text), text, warnings: [...losses.warnings, ...warnings] };
 }

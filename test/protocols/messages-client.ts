@@ -1,6 +1,8 @@
 import type { ChatRequest, Part, Turn } from "../../src/core/chat.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Model } from "../../src/core/model.ts";
+import { PLACE_NAMES } from "../../src/protocols/chat-completions/place-names.ts";
+import { openLosses } from "../../src/protocols/losses.ts";
 import { messagesClient } from "../../src/protocols/messages/client.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
@@ -80,7 +82,8 @@ const strict = strictMessages();
 
 /** What becomes of a request: as the client end writes it, and as it goes up; `refused` is what the strict double says of that. */
 export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget("haiku")) {
-  const { body, warnings } = messagesClient.encodeRequest(chat, target);
+  const losses = openLosses(PLACE_NAMES, target.model.id);
+  const body = messagesClient.encodeRequest(chat, target, losses);
   const written = JSON.stringify({ ...body, ...messagesClient.addressIn(target.model.id, true) });
   const { protocol } = messagesClient;
   const up = protocol.upstreamBody(protocol.readRequest(wireRequest(written)), target);
@@ -101,7 +104,7 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
     body: readBody(JSON.stringify(body)),
     text: written,
     up: readBody(text),
-    warnings: [...warnings, ...up.warnings],
+    warnings: [...losses.warnings, ...up.warnings],
     refused: refusal === undefined ? undefined : String(refusal.body),
   };
 }

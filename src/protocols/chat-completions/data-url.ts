@@ -1,4 +1,4 @@
-import { withoutPadding } from "../../core/base64.ts";
+import { standardBase64, withoutPadding } from "../../core/base64.ts";
 import { invalid } from "../request-json.ts";
 
 /** A data URL taken apart. `data` is base64 as it was sent. */
@@ -55,14 +55,7 @@ export function writeDataUrl({ mediaType, data, signature }: DataUrl): string {
 
 /** Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64. */
 function readSignature(written: string, path: string): string {
-  const bare = withoutPadding(decodePercents(written.trim().replace(/^"(.*)"$/s, "$1")))
-    .replaceAll("-", "+")
-    .replaceAll("_", "/");
-  if (!/^[A-Za-z0-9+/]+$/.test(bare) || bare.length % 4 === 1)
-    throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
-  return bare + "=".repeat((4 - (bare.length % 4)) % 4);
-}
-
-function decodePercents(text: string): string {
-  return text.replaceAll(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
+  const signature = standardBase64(written);
+  if (signature !== undefined) return signature;
+  throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
 }

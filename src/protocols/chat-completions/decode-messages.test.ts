@@ -9,7 +9,12 @@ function decode(messages: readonly unknown[]) {
   const { chat, warnings } = chatCompletionsServer.decodeRequest(
     readRequest(wireRequest({ model: "v/m", messages })),
   );
-  return { turns: chat.turns, warnings };
+  return { turns: withoutPlaces(chat.turns), warnings };
+}
+
+/** Turns without where the request has each medium. */
+function withoutPlaces(turns: readonly Turn[]): Turn[] {
+  return JSON.parse(JSON.stringify(turns, (name, value) => (name === "at" ? undefined : value)));
 }
 
 /** The field that a refusal names. */
@@ -618,4 +623,28 @@ describe("arguments of calls", () => {
       expect(refused(input).message).toContain("must be a JSON object, written as text");
     expect(decode(asking(' {"a" : 1}\n')).turns[1]?.parts).toMatchObject([{ input: ' {"a" : 1}\n' }]);
   });
+});
+
+test("a medium knows where the request has it", () => {
+  const media = [
+    { type: "image_url", image_url: { url: PNG } },
+    { type: "video_url", video_url: { url: "https://x.test/a.mp4" } },
+    { type: "audio_url", audio_url: { url: "https://x.test/a.mp3" } },
+    { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
+    { type: "file", file: { file_data: PNG } },
+    { type: "file", file: { file_data: "data:application/pdf;base64,AAAA" } },
+    { type: "file", file: { file_id: "file-1" } },
+  ];
+  const { chat } = chatCompletionsServer.decodeRequest(
+    readRequest(wireRequest({ model: "v/m", messages: [user, { role: "user", content: media }] })),
+  );
+  expect(chat.turns[1]?.parts.map((part) => "at" in part && part.at)).toEqual([
+    "messages[1].content[0].image_url.url",
+    "messages[1].content[1].video_url.url",
+    "messages[1].content[2].audio_url.url",
+    "messages[1].content[3].input_audio",
+    "messages[1].content[4].file.file_data",
+    "messages[1].content[5].file.file_data",
+    "messages[1].content[6].file.file_id",
+  ]);
 });

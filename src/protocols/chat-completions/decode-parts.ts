@@ -31,14 +31,18 @@ function decodePart(part: WirePart, path: string): Part | undefined {
       const text = (part.type === "text" ? part.text : part.refusal) ?? "";
       return text === "" ? undefined : { type: "text", text, ...marked(part) };
     }
-    case "image_url":
-      return { ...decodeImage(part.image_url, `${path}.image_url`), ...marked(part) };
+    case "image_url": {
+      const at = `${path}.image_url`;
+      return { ...decodeImage(part.image_url, at), at: `${at}.url`, ...marked(part) };
+    }
     case "video_url":
-      return { type: "video", source: linked(part.video_url?.url ?? "", `${path}.video_url.url`) };
+      return { type: "video", ...linked(part.video_url?.url ?? "", `${path}.video_url.url`) };
     case "audio_url":
-      return { type: "audio", source: linked(part.audio_url?.url ?? "", `${path}.audio_url.url`) };
-    case "input_audio":
-      return { type: "audio", source: audioSource(part.input_audio, `${path}.input_audio`) };
+      return { type: "audio", ...linked(part.audio_url?.url ?? "", `${path}.audio_url.url`) };
+    case "input_audio": {
+      const at = `${path}.input_audio`;
+      return { type: "audio", source: audioSource(part.input_audio, at), at };
+    }
     case "file":
       return decodeFile(part, `${path}.file`);
     default: {
@@ -63,10 +67,10 @@ export function decodeImage(link: WirePart["image_url"], path: string): ImagePar
   };
 }
 
-function linked(url: string, path: string): Source {
-  if (isLink(url)) return { kind: "url", url };
-  const { mediaType, data } = readDataUrl(url, path);
-  return { kind: "data", mediaType, data };
+function linked(url: string, at: string): { readonly source: Source; readonly at: string } {
+  if (isLink(url)) return { source: { kind: "url", url }, at };
+  const { mediaType, data } = readDataUrl(url, at);
+  return { source: { kind: "data", mediaType, data }, at };
 }
 
 function audioSource(audio: WirePart["input_audio"], path: string): Source {
@@ -83,19 +87,26 @@ function decodeFile(part: WirePart, path: string): Part {
   const name = filename ? { name: filename } : {};
   if (!data) {
     if (!id) throw invalid(`${path}.file_data or ${path}.file_id is required.`, path);
-    return { type: "document", source: { kind: "file", id }, ...name, ...marked(part) };
+    return {
+      type: "document",
+      source: { kind: "file", id },
+      at: `${path}.file_id`,
+      ...name,
+      ...marked(part),
+    };
   }
   const mediaType = fileType(file);
-  const source = fileSource(data, mediaType, `${path}.file_data`);
+  const at = `${path}.file_data`;
+  const source = fileSource(data, mediaType, at);
   switch (mediaType?.split("/", 1)[0]) {
     case "image":
-      return { type: "image", source, ...marked(part) };
+      return { type: "image", source, at, ...marked(part) };
     case "audio":
-      return { type: "audio", source };
+      return { type: "audio", source, at };
     case "video":
-      return { type: "video", source };
+      return { type: "video", source, at };
     default:
-      return { type: "document", source, ...name, ...marked(part) };
+      return { type: "document", source, at, ...name, ...marked(part) };
   }
 }
 

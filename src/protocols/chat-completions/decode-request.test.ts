@@ -108,8 +108,14 @@ describe("tools", () => {
     tool("a", { cache_control: { type: "ephemeral" } }),
     { function: { name: "b", description: "d", parameters: { type: "object" }, strict: true } },
   ];
-  const a = { name: "a", cache: { type: "ephemeral" } };
-  const b = { name: "b", description: "d", parameters: { type: "object" }, strict: true };
+  const a = { name: "a", at: "tools[0].function.name", cache: { type: "ephemeral" } };
+  const b = {
+    name: "b",
+    at: "tools[1].function.name",
+    description: "d",
+    parameters: { type: "object" },
+    strict: true,
+  };
 
   test("are what they were, with their marks of the cache", () => {
     expect(decode({ tools, parallel_tool_calls: false }).chat).toEqual({

@@ -23,6 +23,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly ToolDefinition
     const strict = memberOf(called, "strict");
     return {
       name: called.name,
+      at: `tools[${i}].function.name`,
       ...(typeof called.description === "string" ? { description: called.description } : {}),
       ...(isJsonObject(called.parameters) ? { parameters: called.parameters } : {}),
       ...(typeof strict === "boolean" ? { strict } : {}),

@@ -1,5 +1,6 @@
 import { MOST_CANDIDATES, MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
-import type { ChatLimits, Effort, Model } from "../../core/model.ts";
+import type { Effort, Model } from "../../core/model.ts";
+import type { ClientLimits } from "../translate.ts";
 import { budgetEfforts, levelsOf } from "./encode-thinking.ts";
 
 /** Answers to one request. */
@@ -8,13 +9,13 @@ export function mostCandidates({ outputModalities }: Model): number {
 }
 
 /** See `ClientEnd`. */
-export function chatLimits(model: Model): ChatLimits {
+export function chatLimits(model: Model): ClientLimits {
   return {
     untaken: [
-      "parallel_tool_calls",
+      "parallelToolCalls",
       "seed",
       "user",
-      ...(model.outputModalities.includes("image") ? [] : ["image_config"]),
+      ...(model.outputModalities.includes("image") ? [] : (["image"] as const)),
     ],
     toolWords: ["none", "auto", "required"],
     namedTool: true,

@@ -32,6 +32,7 @@ const SAID = `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{
 
 /** A server that writes its events as lines. */
 const SERVER: ServerEnd = {
+  placeNames: {} as ServerEnd["placeNames"],
   protocol: generateContentClient.protocol,
   decodeRequest: () => ({
     chat: chatOf([

@@ -2,62 +2,63 @@ import { MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-cont
 import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
+import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { invalid } from "../request-json.ts";
 import { mostCandidates } from "./chat-limits.ts";
 import { thinkingConfig } from "./encode-thinking.ts";
-import type { Warn } from "./warn.ts";
 
 /** `generationConfig`; without members where nothing was said. Throws a 400 for more stops or answers than there can be. */
-export function encodeConfig(chat: ChatRequest, target: RelayTarget, warn: Warn): JsonObject {
+export function encodeConfig(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
   const { model } = target;
-  checkCounts(chat, model);
+  checkCounts(chat, model, losses);
   return defined({
-    maxOutputTokens: boundOf(chat, model, warn),
+    maxOutputTokens: boundOf(chat, model, losses),
     temperature: chat.temperature,
     topP: chat.topP,
     presencePenalty: chat.presencePenalty,
     frequencyPenalty: chat.frequencyPenalty,
-    seed: seedOf(chat, warn),
+    seed: seedOf(chat, losses),
     stopSequences: chat.stop.length === 0 ? undefined : chat.stop,
     candidateCount: chat.choices === 1 ? undefined : chat.choices,
-    thinkingConfig: chat.thinking === undefined ? undefined : thinkingConfig(chat.thinking, model, warn),
-    ...output(chat, model, warn),
+    thinkingConfig: chat.thinking === undefined ? undefined : thinkingConfig(chat.thinking, model, losses),
+    ...output(chat, model, losses),
     ...format(chat),
   });
 }
 
-function checkCounts(chat: ChatRequest, model: Model): void {
-  if (chat.stop.length > MOST_CONTENT_STOPS)
-    throw invalid(
-      `stop has ${chat.stop.length} sequences, and ${model.id} takes at most ${MOST_CONTENT_STOPS}.`,
-      "stop",
-    );
+function checkCounts({ stop, choices }: ChatRequest, model: Model, losses: Losses): void {
+  if (stop.length > MOST_CONTENT_STOPS)
+    throw losses.refusal({
+      place: "stop",
+      why: "too_many_stops",
+      count: stop.length,
+      most: MOST_CONTENT_STOPS,
+    });
   const most = mostCandidates(model);
-  if (chat.choices > most)
-    throw invalid(`n is ${chat.choices}, and ${model.id} gives at most ${most} at once.`, "n");
+  if (choices > most)
+    throw losses.refusal({ place: "choices", why: "too_many_answers", count: choices, most });
 }
 
-function boundOf({ maxOutputTokens: asked }: ChatRequest, model: Model, warn: Warn): number | undefined {
+function boundOf({ maxOutputTokens: asked }: ChatRequest, model: Model, losses: Losses): number | undefined {
   if (asked === undefined || model.maxOutput === null || asked <= model.maxOutput) return asked;
-  warn(`max_tokens was lowered to ${model.maxOutput}: ${model.id} puts out no more`);
+  losses.note({ place: "maxOutputTokens", why: "lowered", most: model.maxOutput });
   return model.maxOutput;
 }
 
-function seedOf({ seed }: ChatRequest, warn: Warn): number | undefined {
+function seedOf({ seed }: ChatRequest, losses: Losses): number | undefined {
   if (seed === undefined || (seed === Math.trunc(seed) && Math.abs(seed) < 2 ** 31)) return seed;
-  warn("seed was left out: this model takes an integer of 32 bits");
+  losses.note({ place: "seed", why: "not_32_bits" });
   return undefined;
 }
 
 /** What is put out. An image model gives them unless it is told not to, and a chat is text unless it says so. */
-function output(chat: ChatRequest, model: Model, warn: Warn): JsonObject {
+function output(chat: ChatRequest, model: Model, losses: Losses): JsonObject {
   const wanted = chat.outputModalities ?? ["text"];
   const makesImages = model.outputModalities.includes("image");
   const images = wanted.includes("image");
   const config = defined({ aspectRatio: chat.image?.aspectRatio, imageSize: chat.image?.size });
   const hasConfig = Object.keys(config).length > 0;
-  if (hasConfig && !images) warn("image_config was left out: modalities do not ask for an image");
+  if (hasConfig && !images) losses.note({ place: "image", why: "no_image_asked" });
   return {
     ...(makesImages || images
       ? {

@@ -230,7 +230,7 @@ describe("tools", () => {
   test("what cannot be chosen or named is a 400 that names the caller's field", () => {
     expect(refusal({ toolChoice: { type: "required" } }).param).toBe("tool_choice");
     expect(refusal({ tools: [TOOL], toolChoice: { type: "tool", name: "g" } }).param).toBe("tool_choice");
-    expect(refusal({ tools: [TOOL, { name: "1st" }] }).param).toBe("tools[1].function.name");
+    expect(refusal({ tools: [TOOL, { name: "1st", at: "tools[1].name" }] }).param).toBe("tools[1].name");
   });
 
   test("one call at a time cannot be asked for, and is named", () => {

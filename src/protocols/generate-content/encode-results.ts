@@ -1,13 +1,10 @@
-import type { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolResultPart, Turn } from "../../core/chat.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { EmbeddedJson } from "../embedded-json.ts";
 import { parseExact } from "../exact-json.ts";
+import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { invalid } from "../request-json.ts";
-import { printable } from "../printable.ts";
 import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
-import type { Warn } from "./warn.ts";
 
 /**
  * The results of an answer's calls, in the order of the calls. A call that nobody answered is given an error, a second
@@ -18,7 +15,7 @@ export function encodeResults(
   given: readonly Part[],
   target: RelayTarget,
   json: EmbeddedJson,
-  warn: Warn,
+  losses: Losses,
 ): JsonObject[] {
   const calls = answer.parts.filter((part) => part.type === "tool_call");
   const results = byCall(given);
@@ -26,15 +23,15 @@ export function encodeResults(
     const result = results.get(id)?.next().value;
     const about = { ...(id === "" ? {} : { id }), name };
     if (result === undefined) {
-      warn(`messages have no result of a call of ${printable(name)}: the model is told that there is none`);
+      losses.note({ place: "turns", why: "no_result", name });
       return [{ functionResponse: { ...about, response: { error: "The call was given no result." } } }];
     }
-    return encodeResult(about, result, target, json);
+    return encodeResult(about, result, target, json, losses);
   });
   const called = new Set(calls.map(({ id }) => id));
   for (const [callId, left] of results) {
-    if (!called.has(callId)) throw orphan(callId);
-    if (left.next().done !== true) warn("messages have a second result of one call: it was left out");
+    if (!called.has(callId)) throw losses.refusal({ place: "callId", why: "no_call", id: callId });
+    if (left.next().done !== true) losses.note({ place: "turns", why: "second_result" });
   }
   return parts;
 }
@@ -46,14 +43,6 @@ function byCall(given: readonly Part[]): ReadonlyMap<string, ArrayIterator<ToolR
   return new Map([...lists].map(([callId, list]) => [callId, list.values()]));
 }
 
-/** The 400 for a result whose call is not in the turn before it. */
-export function orphan(callId = ""): GatewayError {
-  return invalid(
-    `messages have a result for the tool_call_id "${printable(callId)}", and no call before it has that id: send the assistant's message with it.`,
-    "tool_call_id",
-  );
-}
-
 /** Media that may stand in a result itself: https://ai.google.dev/gemini-api/docs/function-calling#multimodal */
 const WITHIN = /^(?:image\/(?:png|jpeg|webp)|application\/pdf|text\/plain)$/;
 
@@ -62,9 +51,10 @@ function encodeResult(
   result: ToolResultPart,
   target: RelayTarget,
   json: EmbeddedJson,
+  losses: Losses,
 ): JsonObject[] {
   const text = result.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  const media = result.parts.filter(isMedia).map((part) => [part, encodeMedia(part)] as const);
+  const media = result.parts.filter(isMedia).map((part) => [part, encodeMedia(part, losses)] as const);
   // Models that are told a budget are of the generation before results of more than text.
   const takesMedia = target.model.thinking?.style !== "budget";
   const isWithin = ([part, encoded]: (typeof media)[number]): boolean =>

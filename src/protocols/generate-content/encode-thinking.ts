@@ -1,7 +1,7 @@
 import type { ThinkingWish } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { EFFORTS, type Effort, type Model } from "../../core/model.ts";
-import type { Warn } from "./warn.ts";
+import type { Losses } from "../losses.ts";
 
 /** Levels of thinking that models without a word of their own about it take, from least to most. */
 const LEVELS: readonly Effort[] = ["minimal", "low", "medium", "high"];
@@ -25,19 +25,19 @@ export function levelsOf({ thinking }: Pick<Model, "thinking">): readonly Effort
 }
 
 /** `thinkingConfig` for a wish, in the number or the level that the model is told; `undefined` where nothing is said. */
-export function thinkingConfig(wish: ThinkingWish, model: Model, warn: Warn): JsonObject | undefined {
+export function thinkingConfig(wish: ThinkingWish, model: Model, losses: Losses): JsonObject | undefined {
   const off = wish.mode === "off" || wish.effort === "none";
   const amount =
-    model.thinking?.style === "budget" ? budget(wish, off, model, warn) : level(wish, off, model, warn);
+    model.thinking?.style === "budget" ? budget(wish, off, model, losses) : level(wish, off, model, losses);
   const shown = off || wish.hidden === true ? {} : { includeThoughts: true };
   const config = { ...amount, ...shown };
   return Object.keys(config).length === 0 ? undefined : config;
 }
 
-function budget(wish: ThinkingWish, off: boolean, model: Model, warn: Warn): JsonObject {
+function budget(wish: ThinkingWish, off: boolean, model: Model, losses: Losses): JsonObject {
   if (off && model.thinking?.canBeOff !== false) return { thinkingBudget: 0 };
   if (off) {
-    warn(`thinking was not switched off: ${model.id} always thinks`);
+    losses.note({ place: "thinking", why: "always_thinks" });
     return { thinkingBudget: TOKENS.minimal };
   }
   if (wish.budgetTokens !== undefined) return { thinkingBudget: wish.budgetTokens };
@@ -45,27 +45,24 @@ function budget(wish: ThinkingWish, off: boolean, model: Model, warn: Warn): Jso
   return wish.mode === "auto" ? { thinkingBudget: -1 } : {};
 }
 
-function level(wish: ThinkingWish, off: boolean, model: Model, warn: Warn): JsonObject {
+function level(wish: ThinkingWish, off: boolean, model: Model, losses: Losses): JsonObject {
   const levels = levelsOf(model);
   const [least] = levels;
   if (off) {
-    if (least === undefined) warn("thinking was not switched off: this model cannot be told to");
-    else
-      warn(
-        `thinking was not switched off: ${model.id} always thinks, and was told to at its least, ${least}`,
-      );
+    if (least === undefined) losses.note({ place: "thinking", why: "no_off" });
+    else losses.note({ place: "thinking", why: "thinks_least", effort: least });
     return least === undefined ? {} : said(least);
   }
   const wanted = wish.effort ?? wordFor(wish.budgetTokens);
   if (wanted === undefined) return {};
   const nearest = nearestOf(wanted, levels);
   if (nearest === undefined) {
-    warn("how much to think was left out: this model cannot be told that");
+    losses.note({ place: "thinking", why: "no_amount" });
     return {};
   }
-  if (wish.effort === undefined)
-    warn(`the thinking budget became the level ${nearest}: this model is told no number`);
-  else if (nearest !== wanted) warn(`the effort ${wanted} became ${nearest}: this model has no other`);
+  if (wish.effort === undefined) losses.note({ place: "thinking", why: "no_budget", effort: nearest });
+  else if (nearest !== wanted)
+    losses.note({ place: "thinking", why: "nearest_effort", effort: wanted, nearest });
   return said(nearest);
 }
 

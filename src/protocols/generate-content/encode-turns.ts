@@ -1,13 +1,12 @@
 import { MOST_ITEMS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { Part, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import type { RelayTarget } from "../protocol.ts";
 import { openEmbeddedJson } from "../embedded-json.ts";
-import { invalid } from "../request-json.ts";
+import type { Losses } from "../losses.ts";
+import type { RelayTarget } from "../protocol.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
-import { encodeResults, orphan } from "./encode-results.ts";
-import type { Warn } from "./warn.ts";
+import { encodeResults } from "./encode-results.ts";
 
 /** A turn as it is sent. */
 interface Content {
@@ -33,42 +32,42 @@ const PLACEHOLDER = "skip_thought_signature_validator";
  * on the part that it came with. Throws a 400 for a result without a call, for arguments that are no JSON object, and for
  * more turns, or parts of one, than the format has.
  */
-export function encodeTurns(turns: readonly Turn[], target: RelayTarget, warn: Warn): EncodedTurns {
+export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): EncodedTurns {
   const first = turns.findIndex(({ role }) => role !== "system");
-  if (first === -1)
-    warn("messages of the role system were sent as a user's: this model wants something to answer");
+  if (first === -1) losses.note({ place: "turns", why: "system_asks" });
   const lead = Math.max(first, 0);
-  warnOfHints(turns, warn);
+  warnOfHints(turns, losses);
   const contents: Content[] = [];
   const json = openEmbeddedJson();
   let hasAnswered = false;
   turns.slice(lead).forEach((turn, i, rest) => {
     if (turn.role === "assistant") {
       hasAnswered = true;
-      addAnswer(contents, encodeAnswer(turn, warn));
-      const responses = encodeResults(turn, resultsAfter(rest, i), target, json, warn);
+      addAnswer(contents, encodeAnswer(turn, losses));
+      const responses = encodeResults(turn, resultsAfter(rest, i), target, json, losses);
       if (responses.length > 0) contents.push({ role: "user", parts: responses });
     } else if (turn.role !== "tool") {
-      contents.push({ role: "user", parts: userParts(turn) });
+      contents.push({ role: "user", parts: userParts(turn, losses) });
     } else if (!hasAnswered) {
-      throw orphan(turn.parts.find((part) => part.type === "tool_result")?.callId);
+      const id = turn.parts.find((part) => part.type === "tool_result")?.callId ?? "";
+      throw losses.refusal({ place: "callId", why: "no_call", id });
     }
   });
-  signCalls(contents, warn);
-  if (target.model.outputModalities.includes("image")) signImages(contents, warn);
-  const system = turns.slice(0, lead).flatMap(systemParts);
-  refuseTooMany(contents, system, target.model.id);
+  signCalls(contents, losses);
+  if (target.model.outputModalities.includes("image")) signImages(contents, losses);
+  const system = turns.slice(0, lead).flatMap((turn) => systemParts(turn, losses));
+  refuseTooMany(contents, system, losses);
   return { ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }), contents };
 }
 
-/** The caller is told in the words of the format that he wrote: he sent neither contents nor parts. */
-function refuseTooMany(contents: readonly Content[], system: readonly JsonObject[], model: string): void {
-  const refuse = (what: string): never => {
-    throw invalid(`messages have ${what}, and ${model} takes at most ${MOST_ITEMS}.`, "messages");
-  };
-  if (contents.length > MOST_ITEMS) refuse(`${contents.length} turns, the results of calls among them`);
-  const long = [system, ...contents.map(({ parts }) => parts)].find(({ length }) => length > MOST_ITEMS);
-  if (long !== undefined) refuse(`${long.length} parts in one turn`);
+/** More than this format's own check takes: the caller sent neither contents nor parts. */
+function refuseTooMany(contents: readonly Content[], system: readonly JsonObject[], losses: Losses): void {
+  const most = MOST_ITEMS;
+  const count = contents.length;
+  if (count > most) throw losses.refusal({ place: "turns", why: "too_many_turns", count, most });
+  const long = [system, ...contents.map(({ parts }) => parts)].find(({ length }) => length > most);
+  if (long !== undefined)
+    throw losses.refusal({ place: "turns", why: "too_many_parts", count: long.length, most });
 }
 
 /** Results that a client sent before the next answer stand behind their calls, whatever came between. */
@@ -90,16 +89,16 @@ function addAnswer(contents: Content[], parts: JsonObject[]): void {
   else contents.push({ role: "model", parts });
 }
 
-function userParts(turn: Turn): JsonObject[] {
-  const parts = turn.parts.flatMap((part) => (isMedia(part) ? [encodeMedia(part)] : textOf(part)));
+function userParts(turn: Turn, losses: Losses): JsonObject[] {
+  const parts = turn.parts.flatMap((part) => (isMedia(part) ? [encodeMedia(part, losses)] : textOf(part)));
   // An empty message is the provider's to judge: without it the turns would mean something else.
   return parts.length === 0 ? [{ text: "" }] : parts;
 }
 
 /** What the system says at the start, which the format takes as text alone. */
-function systemParts(turn: Turn): JsonObject[] {
+function systemParts(turn: Turn, losses: Losses): JsonObject[] {
   if (turn.parts.some(({ type }) => type !== "text"))
-    throw invalid("A system message in messages may hold text only.", "messages");
+    throw losses.refusal({ place: "turns", why: "text_only" });
   return turn.parts.flatMap(textOf);
 }
 
@@ -108,7 +107,7 @@ function textOf(part: Part): JsonObject[] {
 }
 
 /** The first call of each step since a person last said something must be signed; earlier ones are not looked at. */
-function signCalls(contents: readonly Content[], warn: Warn): void {
+function signCalls(contents: readonly Content[], losses: Losses): void {
   const said = contents.findLastIndex(
     ({ role, parts }) => role === "user" && !parts.some((part) => "functionResponse" in part),
   );
@@ -116,31 +115,28 @@ function signCalls(contents: readonly Content[], warn: Warn): void {
     const first = parts.find((part) => "functionCall" in part);
     if (first === undefined || first.thoughtSignature !== undefined) continue;
     first.thoughtSignature = PLACEHOLDER;
-    warn(
-      "tool_calls[].extra_content.google.thought_signature is missing: the model goes on without what it thought",
-    );
+    losses.note({ place: "callSignature", why: "unsigned_call" });
   }
 }
 
 /** An image model wants a signature with each that it is said to have made. */
-function signImages(contents: readonly Content[], warn: Warn): void {
+function signImages(contents: readonly Content[], losses: Losses): void {
   for (const part of contents.flatMap(({ role, parts }) => (role === "model" ? parts : []))) {
     if (part.inlineData === undefined || part.thoughtSignature !== undefined) continue;
     part.thoughtSignature = PLACEHOLDER;
-    warn("image_url.url has no thought_signature: the model goes on without what it thought of the image");
+    losses.note({ place: "imageLink", why: "unsigned_image" });
   }
 }
 
-function warnOfHints(turns: readonly Turn[], warn: Warn): void {
+function warnOfHints(turns: readonly Turn[], losses: Losses): void {
   for (const part of turns.flatMap((turn) => turn.parts)) {
-    warnOfHint(part, warn);
-    if (part.type === "tool_result") for (const inner of part.parts) warnOfHint(inner, warn);
+    warnOfHint(part, losses);
+    if (part.type === "tool_result") for (const inner of part.parts) warnOfHint(inner, losses);
   }
 }
 
-function warnOfHint(part: Part, warn: Warn): void {
-  if ("cache" in part && part.cache !== undefined)
-    warn("cache_control was left out: this model's provider caches by itself");
+function warnOfHint(part: Part, losses: Losses): void {
+  if ("cache" in part && part.cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
   if (part.type === "image" && part.detail !== undefined && part.detail !== "auto")
-    warn("image_url.detail was left out: this model has no such word for one image");
+    losses.note({ place: "detail", why: "no_word" });
 }

@@ -1,23 +1,25 @@
 import type { ChatRequest } from "../../core/chat.ts";
-import { type ChatLimits, type Model, MOST_CHAT_STOPS } from "../../core/model.ts";
+import { type Model, MOST_CHAT_STOPS } from "../../core/model.ts";
+import type { Place } from "../losses.ts";
+import type { ClientLimits } from "../translate.ts";
 import { effortsOf } from "./encode-thinking.ts";
 
 /** Answers that the format gives to a request. */
 export const ONE_ANSWER = 1;
 
-/** What the format has no field for and only helps, by the caller's field: the value where one was sent. */
-export const UNTAKEN: Readonly<Record<string, (chat: ChatRequest) => unknown>> = {
-  presence_penalty: ({ presencePenalty }) => presencePenalty,
-  frequency_penalty: ({ frequencyPenalty }) => frequencyPenalty,
-  seed: ({ seed }) => seed,
-  image_config: ({ image }) => image,
-  "image_url.detail": (chat) => (usesDetail(chat) ? true : undefined),
-};
+/** What the format has no field for and only helps. */
+const UNTAKEN = ["presencePenalty", "frequencyPenalty", "seed", "image"] as const;
+
+/** What a request has of it. */
+export function untakenOf(chat: ChatRequest): readonly Place[] {
+  const said = UNTAKEN.filter((place) => chat[place] !== undefined && chat[place] !== 0);
+  return usesDetail(chat) ? [...said, "detail"] : said;
+}
 
 /** See `ClientEnd`. */
-export function chatLimits(model: Model): ChatLimits {
+export function chatLimits(model: Model): ClientLimits {
   return {
-    untaken: Object.keys(UNTAKEN),
+    untaken: UNTAKEN,
     toolWords: ["none", "auto", "required"],
     namedTool: true,
     responseFormats: ["text", "json_object", "json_schema"],

@@ -1,7 +1,6 @@
-import type { CacheMark, ImagePart, Part, Source } from "../../core/chat.ts";
-import { quoted } from "../../core/errors.ts";
+import type { CacheMark, DocumentPart, ImagePart, Source } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import { invalid } from "../request-json.ts";
+import type { Losses } from "../losses.ts";
 
 /** How the first bytes of a file begin in base64, by its media type. */
 const BEGINNINGS: readonly (readonly [beginning: RegExp, mediaType: string])[] = [
@@ -25,39 +24,30 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const TEXTS = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascript|[a-z0-9.-]+\+(json|xml)))$/;
 
-type DocumentPart = Extract<Part, { readonly type: "document" }>;
-
 /** An image as a block. Throws a 400 for one that the format does not take. */
-export function imageBlock({ source, cache }: ImagePart): JsonObject {
+export function imageBlock({ source, cache, at }: ImagePart, losses: Losses): JsonObject {
   if (source.kind !== "data") return { type: "image", source: remoteSource(source), ...cacheControl(cache) };
   const data = plainBase64(source.data);
   const mediaType = mediaTypeOf(data, source.mediaType);
-  if (!IMAGES.has(mediaType))
-    throw invalid(
-      `messages holds an image of type ${quoted(mediaType)}: send JPEG, PNG, GIF or WebP.`,
-      "messages",
-    );
+  if (!IMAGES.has(mediaType)) throw losses.refusal({ place: "turns", at, why: "image_type", mediaType });
   return { type: "image", source: { type: "base64", media_type: mediaType, data }, ...cacheControl(cache) };
 }
 
 /** A document as a block: a PDF, or a text. Throws a 400 for one that the format does not take. */
-export function documentBlock({ source, name, cache }: DocumentPart): JsonObject {
+export function documentBlock({ source, name, cache, at }: DocumentPart, losses: Losses): JsonObject {
   const title = name === undefined || name === "" ? {} : { title: name };
   const rest = { ...title, ...cacheControl(cache) };
   if (source.kind !== "data") return { type: "document", source: remoteSource(source), ...rest };
   const data = plainBase64(source.data);
   const mediaType = mediaTypeOf(data, source.mediaType);
   if (IMAGES.has(mediaType))
-    return imageBlock({ type: "image", source, ...(cache === undefined ? {} : { cache }) });
+    return imageBlock({ type: "image", source, ...(cache === undefined ? {} : { cache }) }, losses);
   if (mediaType === "application/pdf")
     return { type: "document", source: { type: "base64", media_type: mediaType, data }, ...rest };
-  if (TEXTS.test(mediaType))
-    return {
-      type: "document",
-      source: { type: "text", media_type: "text/plain", data: textOf(data) },
-      ...rest,
-    };
-  throw invalid(`messages holds a file of type ${quoted(mediaType)}: send a PDF or a text.`, "messages");
+  if (!TEXTS.test(mediaType)) throw losses.refusal({ place: "turns", at, why: "file_type", mediaType });
+  const text = textOf(data);
+  if (text === undefined) throw losses.refusal({ place: "turns", at, why: "not_utf8" });
+  return { type: "document", source: { type: "text", media_type: "text/plain", data: text }, ...rest };
 }
 
 /** A breakpoint as a member of its block. */
@@ -90,13 +80,11 @@ function plainBase64(data: string): string {
     .replaceAll("_", "/");
 }
 
-function textOf(data: string): string {
+function textOf(data: string): string | undefined {
   try {
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw Object.assign(invalid("messages holds a text file that is not UTF-8 in base64.", "messages"), {
-      cause,
-    });
+  } catch {
+    return undefined;
   }
 }

@@ -1,11 +1,9 @@
 import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
+import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { invalid } from "../request-json.ts";
-import type { EncodedRequest } from "../translate.ts";
-import { createWarnings } from "../warnings.ts";
 import { limitMarks } from "./cache-marks.ts";
-import { ONE_ANSWER, UNTAKEN } from "./chat-limits.ts";
+import { ONE_ANSWER, untakenOf } from "./chat-limits.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -22,49 +20,43 @@ export const ONE_JSON_OBJECT =
   "Answer with one valid JSON object and nothing else: no words around it and no code fence.";
 
 /** A request as a client of messages writes it; see `ClientEnd`. */
-export function encodeRequest(chat: ChatRequest, target: RelayTarget): EncodedRequest {
-  refuseUnsayable(chat, target);
-  const warnings = createWarnings();
-  const turns = encodeTurns(chat.turns, target.model.systemTurns === true, warnings);
+export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
+  refuseUnsayable(chat, losses);
+  const turns = encodeTurns(chat.turns, target.model.systemTurns === true, losses);
   const maxTokens = chat.maxOutputTokens ?? target.outputBound ?? target.model.maxOutput ?? BOUND_OF_UNKNOWN;
   const { thinking, effort } = encodeThinking(
     chat.thinking,
     { model: target.model, maxTokens, hasLostThinking: turns.hasLostThinking },
-    warnings,
+    losses,
   );
   const thinks = thinking !== undefined && thinking.type !== "disabled";
   const config = { ...(effort === undefined ? {} : { effort }), ...encodeFormat(chat) };
-  const system = [...turns.system, ...instructions(chat, warnings)];
+  const system = [...turns.system, ...instructions(chat, losses)];
   const body: JsonObject = {
     max_tokens: maxTokens,
-    ...encodeTools(chat, thinks, warnings),
+    ...encodeTools(chat, thinks, losses),
     ...(system.length === 0 ? {} : { system }),
     messages: turns.messages,
-    ...encodeSampling(chat, warnings),
+    ...encodeSampling(chat, losses),
     ...(thinking === undefined ? {} : { thinking }),
     ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
-    ...encodeUser(chat, warnings),
+    ...encodeUser(chat, losses),
   };
-  limitMarks(body, warnings);
-  return { body, warnings: [...warnings] };
+  limitMarks(body, losses);
+  return body;
 }
 
 /** What would be another answer without it. */
-function refuseUnsayable(chat: ChatRequest, { model }: RelayTarget): void {
-  if (chat.choices !== ONE_ANSWER) throw invalid(`n must be 1: ${model.id} gives one answer.`, "n");
+function refuseUnsayable(chat: ChatRequest, losses: Losses): void {
+  if (chat.choices !== ONE_ANSWER) throw losses.refusal({ place: "choices", why: "one_answer" });
   if (chat.outputModalities?.includes("image") === true)
-    throw invalid(`modalities must be text: ${model.id} puts out no images.`, "modalities");
+    throw losses.refusal({ place: "outputModalities", why: "no_images" });
 }
 
-function encodeSampling(chat: ChatRequest, warnings: Set<string>): JsonObject {
+function encodeSampling(chat: ChatRequest, losses: Losses): JsonObject {
   const stop = chat.stop.filter((sequence) => sequence.trim() !== "");
-  if (stop.length < chat.stop.length)
-    warnings.add("stop was left out where it is white space only: it is not taken");
-  for (const [name, valueIn] of Object.entries(UNTAKEN)) {
-    const value = valueIn(chat);
-    if (value !== undefined && value !== 0)
-      warnings.add(`${name} was left out: the provider does not take it`);
-  }
+  if (stop.length < chat.stop.length) losses.note({ place: "stop", why: "blank" });
+  for (const place of untakenOf(chat)) losses.note({ place, why: "untaken" });
   return {
     ...(chat.temperature === undefined ? {} : { temperature: chat.temperature }),
     ...(chat.topP === undefined ? {} : { top_p: chat.topP }),
@@ -80,17 +72,15 @@ function encodeFormat({ responseFormat }: ChatRequest): JsonObject {
 }
 
 /** The format has schemas only, so any JSON at all is asked for in words. */
-function instructions({ responseFormat }: ChatRequest, warnings: Set<string>): readonly JsonObject[] {
+function instructions({ responseFormat }: ChatRequest, losses: Losses): readonly JsonObject[] {
   if (responseFormat?.type !== "json_object") return [];
-  warnings.add(
-    "response_format json_object became an instruction: the provider binds its models by json_schema only",
-  );
+  losses.note({ place: "jsonObject", why: "instruction" });
   return [{ type: "text", text: ONE_JSON_OBJECT }];
 }
 
-function encodeUser({ user }: ChatRequest, warnings: Set<string>): JsonObject {
+function encodeUser({ user }: ChatRequest, losses: Losses): JsonObject {
   if (user === undefined || user === "") return {};
   if (user.length <= LONGEST_USER) return { metadata: { user_id: user } };
-  warnings.add(`user or safety_identifier was left out: the provider takes ${LONGEST_USER} characters`);
+  losses.note({ place: "user", why: "too_long", most: LONGEST_USER });
   return {};
 }

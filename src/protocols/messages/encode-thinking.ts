@@ -1,7 +1,7 @@
 import type { ThinkingWish } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { type Effort, EFFORTS, type Model } from "../../core/model.ts";
-import { printable } from "../printable.ts";
+import type { Losses } from "../losses.ts";
 import { budgetOf, LEAST_BUDGET } from "./thinking.ts";
 
 /** What a caller wishes of thinking, in the format's two members. */
@@ -36,24 +36,21 @@ const MOST_OF_OUTPUT = 0.8;
 export function encodeThinking(
   wish: ThinkingWish | undefined,
   target: ThinkingTarget,
-  warnings: Set<string>,
+  losses: Losses,
 ): EncodedThinking {
   if (wish === undefined) return {};
   if (wish.mode === "off" || wish.effort === "none") return { thinking: { type: "disabled" } };
   if (wish.mode === undefined && wish.budgetTokens === undefined && wish.effort === undefined) {
-    if (wish.hidden === true)
-      warnings.add("reasoning.exclude was left out: nothing else was said of reasoning");
+    if (wish.hidden === true) losses.note({ place: "hidden", why: "hidden_alone" });
     return {};
   }
-  const effort = wordFor(wish.effort, target.model, warnings);
+  const effort = wordFor(wish.effort, target.model, losses);
   const byBudget = target.model.thinking?.style === "budget";
   const encoded = byBudget ? inBudget(wish, effort, target.maxTokens) : inEffort(wish, effort, target.model);
   // A model that measures out its thinking may well have called without any.
   const mustBegin = encoded.thinking?.type === "enabled" && target.model.thinking?.style !== "adaptive";
   if (!mustBegin || !target.hasLostThinking) return encoded;
-  warnings.add(
-    "reasoning was switched off for this request: the answer that called tools came back without its reasoning_details",
-  );
+  losses.note({ place: "thinking", why: "thinking_lost" });
   return {};
 }
 
@@ -76,17 +73,17 @@ function inEffort(wish: ThinkingWish, effort: string | undefined, model: Model):
 }
 
 /** The nearest word that the format and the model have. */
-function wordFor(wanted: string | undefined, model: Model, warnings: Set<string>): string | undefined {
+function wordFor(wanted: string | undefined, model: Model, losses: Losses): string | undefined {
   if (wanted === undefined) return undefined;
   const at = EFFORTS.findIndex((word) => word === wanted);
   const words = effortsOf(model);
   const distance = (word: Effort): number => Math.abs(EFFORTS.indexOf(word) - at);
   const [first, ...others] = words;
   if (at === -1 || first === undefined) {
-    warnings.add(`the effort ${printable(wanted)} was left out: ${model.id} does not know it`);
+    losses.note({ place: "thinking", why: "unknown_effort", effort: wanted });
     return undefined;
   }
   const nearest = others.reduce((best, word) => (distance(word) < distance(best) ? word : best), first);
-  if (nearest !== wanted) warnings.add(`the effort ${wanted} became ${nearest}: ${model.id} has no other`);
+  if (nearest !== wanted) losses.note({ place: "thinking", why: "nearest_effort", effort: wanted, nearest });
   return nearest;
 }

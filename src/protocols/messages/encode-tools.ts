@@ -1,16 +1,17 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
+import type { Losses } from "../losses.ts";
 import { cacheControl } from "./encode-media.ts";
 import { strictSchema } from "./strict-schema.ts";
 
 /** `tools` and `tool_choice`, where there are tools. `thinks`: the model is asked to think, so no call can be forced. */
-export function encodeTools(chat: ChatRequest, thinks: boolean, warnings: Set<string>): JsonObject {
+export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
   if (chat.tools.length === 0) {
     if (chat.toolChoice !== undefined && chat.toolChoice.type !== "none" && chat.toolChoice.type !== "auto")
-      warnings.add("tool_choice was left out: the request has no tools");
+      losses.note({ place: "toolChoice", why: "without_tools" });
     return {};
   }
-  const choice = encodeChoice(chat, thinks, warnings);
+  const choice = encodeChoice(chat, thinks, losses);
   return {
     tools: chat.tools.map((tool) => encodeTool(tool)),
     ...(choice === undefined ? {} : { tool_choice: choice }),
@@ -28,7 +29,7 @@ function encodeTool({ name, description, parameters, strict, cache }: ToolDefini
   };
 }
 
-function encodeChoice(chat: ChatRequest, thinks: boolean, warnings: Set<string>): JsonObject | undefined {
+function encodeChoice(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject | undefined {
   const { toolChoice, parallelToolCalls } = chat;
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   if (toolChoice === undefined) return parallelToolCalls === false ? { type: "auto", ...single } : undefined;
@@ -43,7 +44,7 @@ function encodeChoice(chat: ChatRequest, thinks: boolean, warnings: Set<string>)
         return toolChoice.type === "tool"
           ? { type: "tool", name: toolChoice.name, ...single }
           : { type: "any", ...single };
-      warnings.add("tool_choice became auto: while the model thinks no call can be forced");
+      losses.note({ place: "toolChoice", why: "not_forced" });
       return { type: "auto", ...single };
     }
   }

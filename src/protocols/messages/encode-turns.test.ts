@@ -316,8 +316,8 @@ describe("media become blocks", () => {
   }
 
   const refused: readonly (readonly [string, Part, RegExp])[] = [
-    ["audio", { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AA" } }, /input_audio/],
-    ["video", { type: "video", source: { kind: "url", url: "https://x.test/a.mp4" } }, /video_url/],
+    ["audio", { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AA" } }, /audio/],
+    ["video", { type: "video", source: { kind: "url", url: "https://x.test/a.mp4" } }, /a video/],
     ["an image of another kind", data("image/bmp", "Qk0="), /"image\/bmp"/],
     ["a file of another kind", file("application/zip", "UEs="), /"application\/zip"/],
     ["a text that is none", file("text/plain", "//8="), /UTF-8/],
@@ -327,6 +327,10 @@ describe("media become blocks", () => {
       const [param, message] = refusalOf(chatOf([turn("user", part)]));
       expect(param).toBe("messages");
       expect(message).toMatch(says);
+      const at = "messages[0].content[0].file.file_data";
+      const [exact, sentence] = refusalOf(chatOf([turn("user", { ...part, at } as Part)]));
+      expect(exact).toBe(at);
+      expect(sentence).toStartWith(at);
     });
   }
 
@@ -424,7 +428,7 @@ describe("calls and results", () => {
   for (const input of ["{", '{"a":1', "[1]", "5", "5.50", '"x"']) {
     test(`the input ${input} is refused`, () => {
       const [param, message] = refusalOf(chatOf([turn("user", "a"), turn("assistant", called("c", input))]));
-      expect(param).toBe("messages");
+      expect(param).toBe("tool_calls[].function.arguments");
       expect(message).toContain('the call of "f"');
     });
   }

@@ -1,8 +1,8 @@
 import type { CacheMark, Part, ToolResultPart, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import { invalid } from "../request-json.ts";
+import { callInput } from "../call-input.ts";
+import type { Losses } from "../losses.ts";
 import { type CallIds, openCallIds } from "./call-ids.ts";
-import { callInput } from "./call-input.ts";
 import { cacheControl, documentBlock, imageBlock } from "./encode-media.ts";
 
 /** A conversation in the format's words. */
@@ -26,27 +26,21 @@ interface Writing {
   readonly ids: CallIds;
   /** Images of answers, which the format takes from the user only. */
   readonly moved: JsonObject[];
-  readonly warnings: Set<string>;
+  readonly losses: Losses;
 }
 
 const THINKING: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking"]);
-
-const UNSIGNED = "reasoning_details without a signature were left out: the provider takes none such";
 
 /**
  * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
  * place, as a message of its own where the model takes that (`systemTurns`), else as text of the user.
  */
-export function encodeTurns(
-  turns: readonly Turn[],
-  systemTurns: boolean,
-  warnings: Set<string>,
-): EncodedTurns {
+export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses: Losses): EncodedTurns {
   const leading = turns.findIndex(({ role }) => role !== "system");
-  if (leading === -1) warnings.add("messages has a system message alone: it was sent as the user's");
+  if (leading === -1) losses.note({ place: "turns", why: "system_alone" });
   // A request needs a message, so the last of nothing but system turns is the user's.
   const begin = leading === -1 ? Math.max(0, turns.length - 1) : leading;
-  const writing: Writing = { ids: openCallIds(turns), moved: [], warnings };
+  const writing: Writing = { ids: openCallIds(turns), moved: [], losses };
   const drafts = turns
     .slice(begin)
     .map((turn, i, sent) => {
@@ -54,12 +48,11 @@ export function encodeTurns(
       return draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing);
     })
     .filter(({ results, blocks }) => results.length + blocks.length > 0);
-  if (writing.moved.length > 0)
-    warnings.add("messages: the images of the last answer were left out, as no turn of the user follows");
-  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, warnings), isOneMessage);
-  if (messages.length === 0) throw invalid("messages holds nothing for the model to read.", "messages");
+  if (writing.moved.length > 0) losses.note({ place: "turns", why: "images_last" });
+  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, losses), isOneMessage);
+  if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
   return {
-    system: turns.slice(0, begin).flatMap(({ parts }) => parts.flatMap((part) => textBlock(part))),
+    system: turns.slice(0, begin).flatMap(({ parts }) => parts.flatMap((part) => textBlock(part, losses))),
     messages: messages.map((draft, i) => ({
       role: draft.role,
       content: i === messages.length - 1 ? withoutTrail(draft) : [...draft.results, ...draft.blocks],
@@ -69,16 +62,17 @@ export function encodeTurns(
 }
 
 function draftOf({ role, parts }: Turn, writing: Writing): Draft {
+  const { ids, moved, losses } = writing;
   switch (role) {
     case "system":
       return draft(
         role,
-        parts.flatMap((part) => textBlock(part)),
+        parts.flatMap((part) => textBlock(part, losses)),
       );
     case "user":
-      return draft(role, [...writing.moved.splice(0), ...parts.flatMap((part) => inputBlock(part))]);
+      return draft(role, [...moved.splice(0), ...parts.flatMap((part) => inputBlock(part, losses))]);
     case "tool":
-      return draft("user", writing.moved.splice(0), resultBlocks(parts, writing.ids));
+      return draft("user", moved.splice(0), resultBlocks(parts, ids, losses));
     case "assistant":
       return {
         ...draft(
@@ -95,19 +89,19 @@ function draft(role: Draft["role"], blocks: JsonObject[], results: JsonObject[] 
 }
 
 /** Results in the order of the calls that they answer. */
-function resultBlocks(parts: readonly Part[], ids: CallIds): JsonObject[] {
+function resultBlocks(parts: readonly Part[], ids: CallIds, losses: Losses): JsonObject[] {
   return parts
     .filter((part) => part.type === "tool_result")
     .map((part) => {
       const { id, place } = ids.answered(part.callId);
-      return { place, block: resultBlock(part, id) };
+      return { place, block: resultBlock(part, id, losses) };
     })
     .sort((a, b) => a.place - b.place)
     .map(({ block }) => block);
 }
 
-function resultBlock({ parts, isError, cache }: ToolResultPart, id: string): JsonObject {
-  const content = parts.flatMap((part) => inputBlock(part));
+function resultBlock({ parts, isError, cache }: ToolResultPart, id: string, losses: Losses): JsonObject {
+  const content = parts.flatMap((part) => inputBlock(part, losses));
   return {
     type: "tool_result",
     tool_use_id: id,
@@ -117,8 +111,8 @@ function resultBlock({ parts, isError, cache }: ToolResultPart, id: string): Jso
   };
 }
 
-function textBlock(part: Part): readonly JsonObject[] {
-  if (part.type !== "text") throw invalid("A system message in messages may hold text only.", "messages");
+function textBlock(part: Part, losses: Losses): readonly JsonObject[] {
+  if (part.type !== "text") throw losses.refusal({ place: "turns", why: "text_only" });
   return part.text === "" ? [] : [text(part.text, part.cache)];
 }
 
@@ -126,78 +120,69 @@ function text(value: string, cache: CacheMark | undefined): JsonObject {
   return { type: "text", text: value, ...cacheControl(cache) };
 }
 
-function inputBlock(part: Part): readonly JsonObject[] {
+function inputBlock(part: Part, losses: Losses): readonly JsonObject[] {
   switch (part.type) {
     case "text":
-      return textBlock(part);
+      return textBlock(part, losses);
     case "image":
-      return [imageBlock(part)];
+      return [imageBlock(part, losses)];
     case "document":
-      return [documentBlock(part)];
+      return [documentBlock(part, losses)];
     case "audio":
-      throw invalid(
-        "messages holds audio (input_audio, audio_url), which this model does not take.",
-        "messages",
-      );
+      throw losses.refusal({ place: "turns", at: part.at, why: "no_audio_in" });
     case "video":
-      throw invalid("messages holds a video (video_url), which this model does not take.", "messages");
+      throw losses.refusal({ place: "turns", at: part.at, why: "no_video_in" });
     case "thinking":
     case "redacted_thinking":
     case "tool_call":
     case "tool_result":
-      throw invalid(`messages holds a part of type ${part.type} where it cannot stand.`, "messages");
+      throw losses.refusal({ place: "turns", why: "misplaced", type: part.type });
   }
 }
 
-function answerBlock(part: Part, { ids, moved, warnings }: Writing): readonly JsonObject[] {
+function answerBlock(part: Part, { ids, moved, losses }: Writing): readonly JsonObject[] {
   switch (part.type) {
     case "text":
-      return part.text.trim() === "" ? [] : textBlock(part);
+      return part.text.trim() === "" ? [] : textBlock(part, losses);
     case "thinking": {
       const { signature = "" } = part;
       if (signature === "") {
-        warnings.add(UNSIGNED);
+        losses.note({ place: "thinkingParts", why: "unsigned_thinking" });
         return [];
       }
-      if (isForeign(part.issuer, warnings)) return [];
+      if (isForeign(part.issuer, losses)) return [];
       return [{ type: "thinking", thinking: part.text, signature }];
     }
     case "redacted_thinking":
-      return isForeign(part.issuer, warnings) ? [] : [{ type: "redacted_thinking", data: part.data }];
+      return isForeign(part.issuer, losses) ? [] : [{ type: "redacted_thinking", data: part.data }];
     case "tool_call":
-      return [
-        { type: "tool_use", id: ids.call(part.id), name: part.name, input: callInput(part.input, part.name) },
-      ];
+      return [{ type: "tool_use", id: ids.call(part.id), name: part.name, input: callInput(part, losses) }];
     case "image":
     case "document":
-      moved.push(...inputBlock(part));
+      moved.push(...inputBlock(part, losses));
       return [];
     case "audio":
     case "video":
     case "tool_result":
-      return inputBlock(part);
+      return inputBlock(part, losses);
   }
 }
 
 /** What another family of models has signed its own alone can read; the provider would refuse the request. */
-function isForeign(issuer: string | undefined, warnings: Set<string>): boolean {
+function isForeign(issuer: string | undefined, losses: Losses): boolean {
   if (issuer === undefined || issuer === "anthropic") return false;
-  warnings.add(
-    "reasoning_details was left out in part: thinking that another vendor's model has signed cannot be read by this one",
-  );
+  losses.note({ place: "thinkingParts", why: "signed_by_others" });
   return true;
 }
 
 /** System messages stand after the user and before an answer, or last; any other is the user's, in its place. */
-function placed(drafts: readonly Draft[], systemTurns: boolean, warnings: Set<string>): readonly Draft[] {
+function placed(drafts: readonly Draft[], systemTurns: boolean, losses: Losses): readonly Draft[] {
   return drafts.map((draft, i) => {
     if (draft.role !== "system") return draft;
     const next = drafts[i + 1];
     const fits = drafts[i - 1]?.role === "user" && (next === undefined || next.role === "assistant");
     if (systemTurns && fits) return draft;
-    warnings.add(
-      "messages has a system message amid the conversation: it was sent in its place as the user's",
-    );
+    losses.note({ place: "turns", why: "system_amid" });
     return { ...draft, role: "user" };
   });
 }

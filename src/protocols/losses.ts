@@ -1,0 +1,177 @@
+import type { ChatRequest } from "../core/chat.ts";
+import { type GatewayError, quoted } from "../core/errors.ts";
+import { printable } from "./printable.ts";
+import { invalid } from "./request-json.ts";
+import { createWarnings } from "./warnings.ts";
+
+/** A place in a request of no format: one of its members, or what stands within its turns, parts and tools. */
+export type Place =
+  | keyof ChatRequest
+  | "cache"
+  | "callId"
+  | "callInput"
+  | "callSignature"
+  | "detail"
+  | "fileData"
+  | "hidden"
+  | "imageLink"
+  | "jsonObject"
+  | "jsonSchema"
+  | "signature"
+  | "strict"
+  | "thinkingParts"
+  | "toolName";
+
+/** What a server's format calls each place. */
+export type PlaceNames = Readonly<Record<Place, string>>;
+
+/** What a client's format cannot say: where the request has it, and why it is left out, changed or refused. */
+export type Loss = {
+  readonly [Reason in Why]: {
+    readonly place: Place;
+    /** The one of several, as its `at` says. */
+    readonly at?: string | undefined;
+    readonly why: Reason;
+  } & Facts<Reason>;
+}[Why];
+
+type Why = keyof typeof SENTENCES;
+type Facts<Reason extends Why> =
+  Parameters<(typeof SENTENCES)[Reason]> extends readonly [unknown, infer Known] ? Known : object;
+
+/** What every sentence can name: the field at fault, others by their place, and the model. */
+interface Names {
+  readonly it: string;
+  readonly names: PlaceNames;
+  readonly model: string;
+}
+
+interface Most {
+  readonly most: number;
+}
+
+interface Counted extends Most {
+  readonly count: number;
+}
+
+/** The sentence for each reason, in the words of whichever format the caller wrote. */
+const SENTENCES = {
+  // Left out, or said otherwise.
+  untaken: ({ it }: Names) => `${it} was left out: the provider does not take it`,
+  no_field: ({ it }: Names) => `${it} was left out: this model's provider has no such field`,
+  no_switch: ({ it }: Names) => `${it} was left out: this model has no such switch`,
+  no_word: ({ it }: Names) => `${it} was left out: this model has no such word for one image`,
+  blank: ({ it }: Names) => `${it} was left out where it is white space only: it is not taken`,
+  too_long: ({ it }: Names, { most }: Most) => `${it} was left out: the provider takes ${most} characters`,
+  lowered: ({ it, model }: Names, { most }: Most) =>
+    `${it} was lowered to ${most}: ${model} puts out no more`,
+  not_32_bits: ({ it }: Names) => `${it} was left out: this model takes an integer of 32 bits`,
+  no_image_asked: ({ it, names }: Names) =>
+    `${it} was left out: ${names.outputModalities} do not ask for an image`,
+  instruction: ({ it, names }: Names) =>
+    `${it} became an instruction: the provider binds its models by ${names.jsonSchema} only`,
+  caches_itself: ({ it }: Names) => `${it} was left out: this model's provider caches by itself`,
+  too_many_marks: ({ it }: Names, { most }: Most) =>
+    `${it} was left out in all but the last ${most} places: no more are taken`,
+  without_tools: ({ it }: Names) => `${it} was left out: the request has no tools`,
+  not_forced: ({ it }: Names) => `${it} became auto: while the model thinks no call can be forced`,
+  not_single: ({ it }: Names) => `${it} was left out: this model may call more than one tool at once`,
+
+  hidden_alone: ({ it, names }: Names) => `${it} was left out: nothing else was said of ${names.thinking}`,
+  thinking_lost: ({ it, names }: Names) =>
+    `${it} was switched off for this request: the answer that called tools came back without its ${names.thinkingParts}`,
+  always_thinks: ({ model }: Names) => `thinking was not switched off: ${model} always thinks`,
+  thinks_least: ({ model }: Names, { effort }: { readonly effort: string }) =>
+    `thinking was not switched off: ${model} always thinks, and was told to at its least, ${effort}`,
+  no_off: () => "thinking was not switched off: this model cannot be told to",
+  no_amount: () => "how much to think was left out: this model cannot be told that",
+  no_budget: (_: Names, { effort }: { readonly effort: string }) =>
+    `the thinking budget became the level ${effort}: this model is told no number`,
+  unknown_effort: ({ model }: Names, { effort }: { readonly effort: string }) =>
+    `the effort ${printable(effort)} was left out: ${model} does not know it`,
+  nearest_effort: (
+    { model }: Names,
+    { effort, nearest }: { readonly effort: string; readonly nearest: string },
+  ) => `the effort ${effort} became ${nearest}: ${model} has no other`,
+
+  unsigned_thinking: ({ it }: Names) =>
+    `${it} without a signature were left out: the provider takes none such`,
+  others_thinking: ({ it }: Names) =>
+    `${it} of another vendor's model were left out: only their own model can read them`,
+  signed_by_others: ({ it }: Names) =>
+    `${it} was left out in part: thinking that another vendor's model has signed cannot be read by this one`,
+  not_base64: ({ it }: Names) =>
+    `a ${it} that is not base64 was left out: this model's provider did not make it`,
+  unsigned_call: ({ it }: Names) => `${it} is missing: the model goes on without what it thought`,
+  unsigned_image: ({ it, names }: Names) =>
+    `${it} has no ${names.signature}: the model goes on without what it thought of the image`,
+  system_alone: ({ it }: Names) => `${it} has a system message alone: it was sent as the user's`,
+  system_asks: ({ it }: Names) =>
+    `${it} of the role system were sent as a user's: this model wants something to answer`,
+  system_amid: ({ it }: Names) =>
+    `${it} has a system message amid the conversation: it was sent in its place as the user's`,
+  images_last: ({ it }: Names) =>
+    `${it}: the images of the last answer were left out, as no turn of the user follows`,
+  no_result: ({ it }: Names, { name }: { readonly name: string }) =>
+    `${it} have no result of a call of ${printable(name)}: the model is told that there is none`,
+  second_result: ({ it }: Names) => `${it} have a second result of one call: it was left out`,
+
+  // Refused.
+  one_answer: ({ it, model }: Names) => `${it} must be 1: ${model} gives one answer`,
+  too_many_answers: ({ it, model }: Names, { count, most }: Counted) =>
+    `${it} is ${count}, and ${model} gives at most ${most} at once`,
+  too_many_stops: ({ it, model }: Names, { count, most }: Counted) =>
+    `${it} has ${count} sequences, and ${model} takes at most ${most}`,
+  too_many_turns: ({ it, model }: Names, { count, most }: Counted) =>
+    `${it} have ${count} turns, the results of calls among them, and ${model} takes at most ${most}`,
+  too_many_parts: ({ it, model }: Names, { count, most }: Counted) =>
+    `${it} have ${count} parts in one turn, and ${model} takes at most ${most}`,
+  no_images: ({ it, model }: Names) => `${it} must be text: ${model} puts out no images`,
+  no_audio_in: ({ it }: Names) => `${it} holds audio, which this model does not take`,
+  no_video_in: ({ it }: Names) => `${it} holds a video, which this model does not take`,
+  image_type: ({ it }: Names, { mediaType }: { readonly mediaType: string }) =>
+    `${it} holds an image of type ${quoted(mediaType)}: send JPEG, PNG, GIF or WebP`,
+  file_type: ({ it }: Names, { mediaType }: { readonly mediaType: string }) =>
+    `${it} holds a file of type ${quoted(mediaType)}: send a PDF or a text`,
+  not_utf8: ({ it }: Names) => `${it} holds a text file that is not UTF-8 in base64`,
+  not_fetched: ({ it }: Names) =>
+    `${it} must be an https, gs or data address: this model's provider fetches no other`,
+  no_such_file: ({ it, names }: Names) =>
+    `${it} names a file that this model's provider does not have: send it as ${names.fileData}, or name it as files/<id>`,
+  misplaced: ({ it }: Names, { type }: { readonly type: string }) =>
+    `${it} holds a part of type ${type} where it cannot stand`,
+  text_only: ({ names }: Names) => `A system message in ${names.turns} may hold text only`,
+  nothing_to_read: ({ it }: Names) => `${it} holds nothing for the model to read`,
+  no_object: (_: Names, { name }: { readonly name: string }) =>
+    `The arguments of the call of ${quoted(name)} must be a JSON object, written as text`,
+  no_call: ({ it, names }: Names, { id }: { readonly id: string }) =>
+    `${names.turns} have a result for the ${it} "${printable(id)}", and no call before it has that id: send the assistant's message with it`,
+  tool_name: ({ it }: Names) => `${it} must begin with a letter or an underscore for this model`,
+  no_tools: ({ it }: Names) => `${it} asks for a call, and there are no tools`,
+  no_such_tool: ({ it }: Names, { name }: { readonly name: string }) =>
+    `${it} names ${quoted(name)}, which is none of the tools`,
+} as const;
+
+/** The losses of one request, as sentences that name the caller's own fields. */
+export interface Losses {
+  /** What is left out or said otherwise. */
+  note(loss: Loss): void;
+  /** The 400 for what would change the answer's meaning. */
+  refusal(loss: Loss): GatewayError;
+  readonly warnings: ReadonlySet<string>;
+}
+
+/** For a request to a model, whose caller calls each place by these names. */
+export function openLosses(names: PlaceNames, model: string): Losses {
+  const warnings = createWarnings();
+  const nameOf = ({ at, place }: Loss): string => at ?? names[place];
+  const sentence = (loss: Loss): string => {
+    const say = SENTENCES[loss.why] as (known: Names, facts: Loss) => string;
+    return say({ it: nameOf(loss), names, model }, loss);
+  };
+  return {
+    note: (loss) => void warnings.add(sentence(loss)),
+    refusal: (loss) => invalid(`${sentence(loss)}.`, nameOf(loss)),
+    warnings,
+  };
+}

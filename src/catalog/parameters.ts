@@ -1,5 +1,5 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
-import { chatParameters } from "./parameter-tables/chat-completions.ts";
+import { CHAT } from "./parameter-tables/chat-completions.ts";
 import { fieldParameters } from "./parameter-tables/field.ts";
 import { CONTENT } from "./parameter-tables/generate-content.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
@@ -23,7 +23,7 @@ export type Endpoint = ProtocolId | MediaEndpoint;
 export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
 
 const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
-  compat_chat_completions: chatParameters,
+  compat_chat_completions: (model) => fieldParameters(CHAT, model),
   compat_messages: (model) => fieldParameters(MESSAGES, model),
   compat_generate_content: (model) => fieldParameters(CONTENT, model),
 };

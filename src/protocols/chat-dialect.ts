@@ -5,7 +5,7 @@
  */
 export interface ChatDialect {
   /**
-   * Fields that it takes beside `BASIC_FIELDS`, of the reference or its own. Another field of the reference is left out
+   * Fields that it takes beside those that every server takes, of the reference or its own. Another field of the reference is left out
    * with a warning, or is a 400 where the answer would be another one. Absent: it takes all of the reference.
    */
   readonly takes?: readonly string[];
@@ -61,21 +61,6 @@ export interface ThinkingFields {
   /** How much, in tokens. */
   readonly budget?: "thinking_budget" | "reasoning";
 }
-
-/** Fields that every server of the format takes. */
-export const BASIC_FIELDS: readonly string[] = [
-  "model",
-  "messages",
-  "stream",
-  "temperature",
-  "top_p",
-  "max_completion_tokens",
-  "max_tokens",
-  "stop",
-  "tools",
-  "tool_choice",
-  "response_format",
-];
 
 /** A server of which nothing is known: it is sent what the caller wrote, and what is ours in the words of the reference. */
 export const OPEN_CHAT: ChatDialect = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CHAT_FIELDS } from "./chat-completions/fields.ts";
+import { CHAT_FIELDS } from "./chat-completions/schema.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "./generate-content/schema.ts";
 import { IMAGE_FORM } from "./images/schema.ts";
 import { createMeantField, schemaRefusal, unknownField } from "./meant-field.ts";

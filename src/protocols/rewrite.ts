@@ -1,4 +1,4 @@
-import { eachField, type FieldRule, type Fields } from "../catalog/parameter-tables/field.ts";
+import { eachField, fieldOf, type Fields } from "../catalog/parameter-tables/field.ts";
 import type { Member } from "../core/json-scan.ts";
 import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
 import { createMeantField, type MeantField, unknownField } from "./meant-field.ts";
@@ -21,8 +21,7 @@ interface FieldTableParts {
 }
 
 /** The fields of one format. */
-export interface FieldTable extends Omit<FieldTableParts, "otherNames" | "fields"> {
-  readonly fields: Readonly<Record<string, FieldRule>>;
+export interface FieldTable extends Omit<FieldTableParts, "otherNames"> {
   /** What is meant by a name that is no field. */
   readonly meant: MeantField;
 }
@@ -86,8 +85,7 @@ export function checkFields(
   for (const [name, at] of json.byName) {
     const known = canonical(name);
     const path = within === undefined ? name : `${within}.${name}`;
-    // Own members only: a field named after what every object inherits is a field that nobody knows.
-    const field = Object.hasOwn(fields, known) ? fields[known] : undefined;
+    const field = fieldOf(fields, known);
     if (target.model.ignoredParameters.some((ignored) => canonical(ignored) === known)) {
       rewrite.remove.add(at);
       tell(rewrite, () => `${printable(path)} was left out: ${target.model.id} does not take it`);

@@ -7,8 +7,7 @@ import { modelPage } from "../../src/catalog/llms-txt.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { EFFORTS, type ProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
-import { CHAT_FIELDS } from "../../src/protocols/chat-completions/fields.ts";
-import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
+import { CHAT_FIELDS, ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
 import {
   CONFIG_FIELDS,
   GenerateContentRequestSchema,

@@ -1,114 +1,375 @@
+import { Type } from "typebox";
 import { EFFORTS, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../core/model.ts";
-import {
-  count,
-  flag,
-  givesImages,
-  listOf,
-  named,
-  number,
-  object,
-  oneOf,
-  text,
-  type JsonSchema,
-  type Parameter,
-  type ParameterFacts,
-} from "./parameter.ts";
+import { type Fields, nullable } from "./field.ts";
+import { atMost, givesImages, oneOf, text, type JsonSchema, type ParameterFacts } from "./parameter.ts";
 
-/** The fields of `POST /api/v1/chat/completions`. */
-export function chatParameters(model: ParameterFacts): readonly Parameter[] {
-  return [
-    ...chatConversation(model),
-    ...chatSampling(model),
-    ...chatTools(model),
-    ...chatReasoning(model),
-    ...chatMedia(model),
-  ];
-}
+/** Parts of a message. What each needs besides its type is checked in `request.ts`. */
+export const PART_TYPES = [
+  "text",
+  "refusal",
+  "image_url",
+  "video_url",
+  "audio_url",
+  "input_audio",
+  "file",
+] as const;
 
-function chatConversation({ id }: ParameterFacts): readonly Parameter[] {
-  return [
-    { name: "model", schema: { type: "string", const: id }, does: "The model's id", required: true },
-    {
-      name: "messages",
-      schema: {
-        type: "array",
-        minItems: 1,
-        maxItems: 10_000,
-        items: {
-          type: "object",
-          required: ["role"],
-          properties: {
-            role: oneOf("system", "developer", "user", "assistant", "tool"),
-            content: { type: ["string", "array", "null"] },
-          },
+/** Where a medium is. */
+export const LinkSchema = Type.Object({ url: Type.String({ minLength: 1, maxLength: 64 * 1024 * 1024 }) });
+
+const Part = Type.Object({
+  type: Type.String({ description: `One of ${PART_TYPES.join(", ")}` }),
+  text: nullable(Type.String()),
+  refusal: nullable(Type.String()),
+  image_url: nullable(LinkSchema),
+  video_url: nullable(LinkSchema),
+  audio_url: nullable(LinkSchema),
+  input_audio: nullable(Type.Object({ data: Type.String({ minLength: 1 }), format: Type.String() })),
+  file: nullable(
+    Type.Object({
+      file_data: nullable(Type.String({ minLength: 1 })),
+      file_id: nullable(Type.String({ minLength: 1 })),
+      filename: nullable(Type.String()),
+    }),
+  ),
+});
+
+/** A piece of reasoning, as answers have it and as it comes back. */
+export const ReasoningDetailSchema = Type.Object({
+  type: Type.String(),
+  thinking: nullable(Type.String()),
+  signature: nullable(Type.String()),
+});
+
+const ToolCall = Type.Object({
+  id: nullable(Type.String()),
+  type: nullable(Type.String()),
+  function: nullable(Type.Object({ name: Type.String(), arguments: nullable(Type.String()) })),
+});
+
+const Message = Type.Object({
+  role: Type.Enum(["system", "developer", "user", "assistant", "tool", "function"]),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Part), Type.Null()])),
+  tool_calls: nullable(Type.Array(ToolCall)),
+  tool_call_id: nullable(Type.String({ minLength: 1 })),
+  reasoning_details: nullable(Type.Array(ReasoningDetailSchema)),
+  images: nullable(Type.Array(Type.Object({ type: Type.String(), image_url: LinkSchema }))),
+});
+
+const Tool = Type.Object({
+  type: nullable(Type.Enum(["function", "custom"])),
+  function: nullable(
+    Type.Object({
+      name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }),
+      description: nullable(Type.String()),
+      parameters: nullable(Type.Object({})),
+    }),
+  ),
+  custom: nullable(Type.Object({ name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }) })),
+});
+
+/** Source: the request of POST /v1/chat/completions as of openai-node 7.55, and the interface's own fields. */
+export const CHAT = {
+  model: {
+    schema: Type.String({
+      minLength: 1,
+      description: "Model id, <vendor>/<model-name>, or another name of the model",
+    }),
+    basic: true,
+    place: "wire",
+    otherNames: "model_id model_name engine deployment",
+    does: "The model's id",
+    shown: (_, { id }) => ({ type: "string", const: id }),
+  },
+  messages: {
+    schema: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
+    basic: true,
+    place: "turns",
+    otherNames: "prompt input contents history conversation",
+    does: "The conversation, oldest first",
+    shown: () => ({
+      type: "array",
+      minItems: 1,
+      maxItems: 10_000,
+      items: {
+        type: "object",
+        required: ["role"],
+        properties: {
+          role: oneOf("system", "developer", "user", "assistant", "tool"),
+          content: { type: ["string", "array", "null"] },
         },
       },
-      does: "The conversation, oldest first",
-      required: true,
+    }),
+  },
+  stream: {
+    schema: Type.Optional(Type.Boolean({ default: false })),
+    basic: true,
+    place: "wire",
+    does: "Answer as server-sent events",
+  },
+  stream_options: {
+    schema: Type.Optional(Type.Object({ include_usage: nullable(Type.Boolean()) })),
+    basic: true,
+    place: "wire",
+    does: "Options of the stream; usage is sent whatever they say",
+  },
+  temperature: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    basic: true,
+    place: "temperature",
+    does({ chatLimits, sampling }) {
+      const most = chatLimits?.translated?.into === "compat_messages" ? sampling?.maxTemperature : undefined;
+      return `Randomness; lower is more repeatable${most === undefined ? "" : `; above ${most} it is lowered to that, with a warning`}`;
     },
-    { name: "stream", schema: flag(false), does: "Answer as server-sent events" },
-    {
-      name: "stream_options",
-      schema: object,
-      does: "Options of the stream; usage is sent whatever they say",
+  },
+  top_p: {
+    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    basic: true,
+    place: "topP",
+    does: "Sample from the likeliest tokens of this total probability",
+  },
+  max_completion_tokens: {
+    schema: Type.Optional(Type.Integer({ minimum: 1, description: "Reasoning included" })),
+    basic: true,
+    place: "maxOutputTokens",
+    otherNames: "max_output_tokens max_new_tokens max_tokens_to_sample max_length num_predict",
+    does: "The most output tokens, reasoning included; a higher number is lowered to the maximum with a warning",
+    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+  },
+  max_tokens: {
+    schema: Type.Optional(
+      Type.Integer({ minimum: 1, description: "Deprecated alias of max_completion_tokens" }),
+    ),
+    basic: true,
+    place: "maxOutputTokens",
+    does: "Deprecated alias of `max_completion_tokens`, which wins when both are there",
+    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+  },
+  stop: {
+    schema: Type.Optional(
+      Type.Union([
+        Type.String({ minLength: 1 }),
+        Type.Array(Type.String({ minLength: 1 }), { maxItems: MOST_CHAT_STOPS }),
+        Type.Null(),
+      ]),
+    ),
+    basic: true,
+    place: "stop",
+    otherNames: "stop_sequences stop_words",
+    does: "End the answer before any of these texts",
+    shown: (_, { chatLimits }) => {
+      const one = { type: "string", minLength: 1 };
+      const maxItems = chatLimits?.mostStops ?? MOST_CHAT_STOPS;
+      return { anyOf: [one, { type: "array", items: one, maxItems }] };
     },
-  ];
-}
-
-function chatSampling({ maxOutput, chatLimits, sampling }: ParameterFacts): readonly Parameter[] {
-  const warmest = chatLimits?.translated?.into === "compat_messages" ? sampling?.maxTemperature : undefined;
-  const choices = chatLimits?.mostChoices ?? MOST_CHAT_CHOICES;
-  return [
-    {
-      name: "temperature",
-      schema: number(0, 2),
-      does: `Randomness; lower is more repeatable${warmest === undefined ? "" : `; above ${warmest} it is lowered to that, with a warning`}`,
+  },
+  presence_penalty: {
+    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
+    place: "presencePenalty",
+    does: "Above 0: away from words that were used",
+  },
+  frequency_penalty: {
+    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
+    place: "frequencyPenalty",
+    does: "Above 0: away from words by how often they were used",
+  },
+  n: {
+    schema: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHAT_CHOICES })),
+    place: "choices",
+    meaning: { asks: (value) => value !== 1 },
+    otherNames: "candidate_count num_choices num_generations",
+    does: ({ chatLimits }) =>
+      chatLimits?.mostChoices === 1 ? "How many answers; there is one" : "How many answers; each is charged",
+    shown: (schema, { chatLimits }) => ({ ...schema, ...atMost(chatLimits?.mostChoices), default: 1 }),
+  },
+  tools: {
+    schema: Type.Optional(Type.Array(Tool, { maxItems: 1_024 })),
+    basic: true,
+    place: "tools",
+    otherNames: "function_declarations",
+    does: 'Functions that the model may call: `{"type":"function","function":{name, description, parameters}}`',
+  },
+  tool_choice: {
+    schema: Type.Optional(
+      Type.Union([Type.Enum(["none", "auto", "required"]), Type.Object({ type: Type.String() })]),
+    ),
+    basic: true,
+    place: "toolChoice",
+    otherNames: "tool_config",
+    does: ({ chatLimits }) =>
+      chatLimits?.namedTool === false
+        ? "Whether it may call one; another choice is refused"
+        : 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`',
+    shown(schema, { chatLimits }) {
+      if (chatLimits === undefined) return schema;
+      const words = oneOf(...chatLimits.toolWords);
+      const [, named] = schema.anyOf as readonly JsonSchema[];
+      if (!chatLimits.namedTool) return words;
+      return { anyOf: [words, chatLimits.translated === undefined ? named : READ_TOOL_CHOICE] };
     },
-    {
-      name: "top_p",
-      schema: number(0, 1),
-      does: "Sample from the likeliest tokens of this total probability",
-    },
-    {
-      name: "max_completion_tokens",
-      schema: count(maxOutput),
-      does: "The most output tokens, reasoning included; a higher number is lowered to the maximum with a warning",
-    },
-    {
-      name: "max_tokens",
-      schema: count(maxOutput),
-      does: "Deprecated alias of `max_completion_tokens`, which wins when both are there",
-    },
-    {
-      name: "stop",
-      schema: {
-        anyOf: [
-          { type: "string", minLength: 1 },
-          {
-            type: "array",
-            items: { type: "string", minLength: 1 },
-            maxItems: chatLimits?.mostStops ?? MOST_CHAT_STOPS,
-          },
-        ],
+  },
+  parallel_tool_calls: {
+    schema: Type.Optional(Type.Boolean()),
+    place: "parallelToolCalls",
+    does: "Allow several calls in one turn",
+  },
+  response_format: {
+    schema: Type.Optional(
+      Type.Object(
+        { type: Type.Enum(["text", "json_object", "json_schema"]) },
+        { additionalProperties: true },
+      ),
+    ),
+    basic: true,
+    place: "responseFormat",
+    otherNames: "response_mime_type response_schema response_json_schema json_schema output_format",
+    does: ({ chatLimits }) =>
+      chatLimits?.responseFormats.includes("json_schema") === false
+        ? 'Ask for JSON: `{"type":"json_object"}`; there is no way to give its schema'
+        : 'Ask for JSON: `{"type":"json_schema","json_schema":{name, schema}}`',
+    shown: (schema, { chatLimits }) => ({
+      ...schema,
+      ...(chatLimits?.translated === undefined ? {} : READ_RESPONSE_FORMAT),
+    }),
+    members: {
+      type: {
+        does: "What the answer is",
+        shown: (schema, { chatLimits }) =>
+          chatLimits === undefined ? schema : oneOf(...chatLimits.responseFormats),
       },
-      does: "End the answer before any of these texts",
+      json_schema: {
+        does: ({ chatLimits }) =>
+          chatLimits?.translated === undefined
+            ? undefined
+            : "The schema of a `json_schema`, with a name: `{name, schema, description}`",
+        shown: () => ({ type: "object", required: ["schema"] }),
+      },
     },
-    { name: "presence_penalty", schema: number(-2, 2), does: "Above 0: away from words that were used" },
-    {
-      name: "frequency_penalty",
-      schema: number(-2, 2),
-      does: "Above 0: away from words by how often they were used",
+  },
+  reasoning: {
+    schema: Type.Optional(Type.Object({ effort: Type.Optional(Type.Union([Type.String(), Type.Null()])) })),
+    rule: "gateway",
+    place: "thinking",
+    does: "How much the model thinks before it answers",
+    members: {
+      effort: {
+        does(model) {
+          const efforts = effortsOf(model);
+          const words =
+            efforts === undefined || efforts.length === 0 ? "`low`, `medium`, `high`" : listed(efforts);
+          return `How much, in a word: ${words}${efforts === undefined ? " and what else it knows" : "; another becomes the nearest, with a warning"}`;
+        },
+        shown: effortSchema,
+      },
     },
-    {
-      name: "n",
-      schema: { ...count(choices), default: 1 },
-      does: choices === 1 ? "How many answers; there is one" : "How many answers; each is charged",
+  },
+  reasoning_effort: {
+    schema: nullable(Type.String()),
+    place: "thinking",
+    otherNames: "effort thinking_level",
+    does: "The same as `reasoning.effort`",
+    shown: effortSchema,
+  },
+  thinking: {
+    schema: Type.Optional(
+      Type.Object({
+        type: nullable(Type.Enum(["enabled", "disabled", "adaptive"])),
+        budget_tokens: nullable(Type.Integer({ minimum: 1 })),
+      }),
+    ),
+    rule: "gateway",
+    place: "thinking",
+    otherNames: "thinking_config thinking_budget budget_tokens",
+    does: "Extended thinking, said to the model in the words that it has",
+    members: {
+      type: {
+        does: (model) =>
+          staysOn(model)
+            ? "Whether it thinks; this model decides that by itself"
+            : "Whether it thinks; `adaptive` leaves it to the model",
+      },
+      budget_tokens: { does: "The most tokens to think with, or the effort that comes nearest" },
     },
-  ];
-}
+  },
+  modalities: {
+    schema: Type.Optional(
+      Type.Array(Type.Enum(["text", "image", "audio"]), { minItems: 1, maxItems: 3, uniqueItems: true }),
+    ),
+    place: "outputModalities",
+    otherNames: "response_modalities",
+    does: (model) =>
+      givesImages(model)
+        ? 'What the answer holds; `["text","image"]` puts images into `message.images`, and `stream` must be false then'
+        : "What the answer holds",
+    shown: (_, { outputModalities }) => ({
+      type: "array",
+      items: oneOf(...outputModalities.filter((kind) => kind !== "video" && kind !== "pdf")),
+      minItems: 1,
+      uniqueItems: true,
+      default: ["text"],
+    }),
+  },
+  image_config: {
+    schema: Type.Optional(Type.Object({})),
+    rule: "gateway",
+    place: "image",
+    does: (model) =>
+      givesImages(model)
+        ? "What the images are like"
+        : "What images are like; without effect, as this model makes none",
+    members: {
+      aspect_ratio: {
+        otherNames: "aspect_ratio",
+        does: (model) => (givesImages(model) ? "Width to height, such as `16:9`" : undefined),
+        shown: () => text,
+      },
+      image_size: {
+        otherNames: "image_size size",
+        does: (model) => (givesImages(model) ? "How large they are" : undefined),
+        shown: () => oneOf("1K", "2K", "4K"),
+      },
+    },
+  },
+  // An answer in no format has no place for the probabilities of its tokens.
+  logprobs: { meaning: { asks: (value) => value === true, asksNothing: (value) => value === false } },
+  top_logprobs: { meaning: { asksNothing: (value) => value === 0 } },
+  logit_bias: {},
+  seed: { place: "seed", otherNames: "random_seed" },
+  user: { place: "user" },
+  safety_identifier: { place: "user" },
+  prompt_cache_key: {},
+  prompt_cache_options: {},
+  prompt_cache_retention: {},
+  store: {},
+  metadata: {},
+  // Rejected prediction tokens are billed as output beyond any bound.
+  prediction: { rule: "priced", freeValues: [null] },
+  verbosity: {},
+  // Their answer would be a `tool_calls`, which who asks like this does not read.
+  functions: {
+    meaning: {
+      asks: (value) => Array.isArray(value) && value.length > 0,
+      asksNothing: (value) => Array.isArray(value) && value.length === 0,
+      instead: "use tools",
+    },
+  },
+  function_call: {
+    meaning: { asks: (value) => value !== "auto" && value !== "none", instead: "use tool_choice" },
+  },
+  // Audio is charged in its own bucket, which admission asks a price for.
+  audio: { meaning: { asks: () => true } },
+  // `on_demand` is Groq's word for its default.
+  service_tier: {
+    schema: nullable(Type.String()),
+    rule: "priced",
+    freeValues: [null, "auto", "default", "on_demand"],
+  },
+  web_search_options: { rule: "priced", freeValues: [null] },
+  moderation: { rule: "priced", freeValues: [null] },
+} satisfies Fields;
 
 /** Objects of `tool_choice` where all that they say is read here. */
-const toolChoices: JsonSchema = {
+const READ_TOOL_CHOICE: JsonSchema = {
   type: "object",
   required: ["type"],
   oneOf: [
@@ -119,119 +380,27 @@ const toolChoices: JsonSchema = {
 };
 
 /** The same for `response_format`. */
-const schemaIsGiven: JsonSchema = {
+const READ_RESPONSE_FORMAT: JsonSchema = {
   oneOf: [
     { properties: { type: { const: "json_schema" } }, required: ["json_schema"] },
     { properties: { type: oneOf("text", "json_object") } },
   ],
 };
 
-function chatTools({ chatLimits }: ParameterFacts): readonly Parameter[] {
-  const words = chatLimits?.toolWords ?? ["none", "auto", "required"];
-  const choice = oneOf(...words);
-  const formats = chatLimits?.responseFormats ?? ["text", "json_object", "json_schema"];
-  const byName = chatLimits?.namedTool !== false;
-  const isRead = chatLimits?.translated !== undefined;
-  return [
-    {
-      name: "tools",
-      schema: { ...listOf(object), maxItems: 1_024 },
-      does: 'Functions that the model may call: `{"type":"function","function":{name, description, parameters}}`',
-    },
-    {
-      name: "tool_choice",
-      schema: byName ? { anyOf: [choice, isRead ? toolChoices : named] } : choice,
-      does: byName
-        ? 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`'
-        : "Whether it may call one; another choice is refused",
-    },
-    { name: "parallel_tool_calls", schema: { type: "boolean" }, does: "Allow several calls in one turn" },
-    {
-      name: "response_format",
-      schema: { type: "object", required: ["type"], ...(isRead ? schemaIsGiven : {}) },
-      does: formats.includes("json_schema")
-        ? 'Ask for JSON: `{"type":"json_schema","json_schema":{name, schema}}`'
-        : 'Ask for JSON: `{"type":"json_object"}`; there is no way to give its schema',
-    },
-    { name: "response_format.type", schema: oneOf(...formats), does: "What the answer is" },
-    ...(isRead
-      ? [
-          {
-            name: "response_format.json_schema",
-            schema: { type: "object", required: ["schema"] },
-            does: "The schema of a `json_schema`, with a name: `{name, schema, description}`",
-          },
-        ]
-      : []),
-  ];
+function effortsOf({ thinking, chatLimits }: ParameterFacts): readonly string[] | undefined {
+  return chatLimits?.translated?.efforts ?? thinking?.efforts;
 }
 
-function chatReasoning({ thinking, chatLimits }: ParameterFacts): readonly Parameter[] {
-  const translated = chatLimits?.translated;
-  const efforts = translated?.efforts ?? thinking?.efforts;
-  // Where the word is put into another format, one that nobody knows is refused.
-  const word = translated === undefined ? text : oneOf(...EFFORTS);
-  const staysOn = translated === undefined ? thinking?.canBeOff === false : !efforts?.includes("none");
-  const words = efforts === undefined || efforts.length === 0 ? "`low`, `medium`, `high`" : listed(efforts);
-  return [
-    { name: "reasoning", schema: object, does: "How much the model thinks before it answers" },
-    {
-      name: "reasoning.effort",
-      schema: word,
-      does: `How much, in a word: ${words}${efforts === undefined ? " and what else it knows" : "; another becomes the nearest, with a warning"}`,
-    },
-    { name: "reasoning_effort", schema: word, does: "The same as `reasoning.effort`" },
-    {
-      name: "thinking",
-      schema: object,
-      does: "Extended thinking, said to the model in the words that it has",
-    },
-    {
-      name: "thinking.type",
-      schema: oneOf("enabled", "disabled", "adaptive"),
-      does: staysOn
-        ? "Whether it thinks; this model decides that by itself"
-        : "Whether it thinks; `adaptive` leaves it to the model",
-    },
-    {
-      name: "thinking.budget_tokens",
-      schema: count(),
-      does: "The most tokens to think with, or the effort that comes nearest",
-    },
-  ];
+/** Where the word is put into another format, one that nobody knows is refused. */
+function effortSchema(_: JsonSchema, { chatLimits }: ParameterFacts): JsonSchema {
+  return chatLimits?.translated === undefined ? text : oneOf(...EFFORTS);
+}
+
+function staysOn({ thinking, chatLimits }: ParameterFacts): boolean {
+  const { translated } = { ...chatLimits };
+  return translated === undefined ? thinking?.canBeOff === false : !translated.efforts.includes("none");
 }
 
 function listed(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(", ");
-}
-
-function chatMedia(model: ParameterFacts): readonly Parameter[] {
-  return [
-    {
-      name: "modalities",
-      schema: {
-        type: "array",
-        items: oneOf(...model.outputModalities.filter((kind) => kind !== "video" && kind !== "pdf")),
-        minItems: 1,
-        uniqueItems: true,
-        default: ["text"],
-      },
-      does: givesImages(model)
-        ? 'What the answer holds; `["text","image"]` puts images into `message.images`, and `stream` must be false then'
-        : "What the answer holds",
-    },
-    ...(givesImages(model)
-      ? [
-          { name: "image_config", schema: object, does: "What the images are like" },
-          { name: "image_config.aspect_ratio", schema: text, does: "Width to height, such as `16:9`" },
-          { name: "image_config.image_size", schema: oneOf("1K", "2K", "4K"), does: "How large they are" },
-        ]
-      : [
-          {
-            name: "image_config",
-            schema: object,
-            does: "What images are like; without effect, as this model makes none",
-          },
-        ]),
-  ];
 }

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "typebox";
+import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
 /**
@@ -25,6 +26,12 @@ interface FieldFacts {
   readonly schema?: TSchema;
   /** It belongs to the input, so that a request to count it has it too. */
   readonly counted?: true;
+  /** Where a request of no format has it; `wire` is what only says how it is asked. Absent: it has no place there. */
+  readonly place?: keyof ChatRequest | "wire";
+  /** Every server of the format takes it, or can go without it. */
+  readonly basic?: true;
+  /** Without it the answer would be another one: where it cannot be had it is refused, not left out. */
+  readonly meaning?: Meaning;
   /** What other interfaces call it, with spaces between. */
   readonly otherNames?: string;
   /** What it does, as a sentence without its full stop; `undefined` where a page does not tell of it. */
@@ -35,8 +42,30 @@ interface FieldFacts {
   readonly members?: Fields;
 }
 
+interface Meaning {
+  /** What a provider of the format that does not take the field cannot be asked; absent: it is left out with a warning. */
+  readonly asks?: (value: unknown) => boolean;
+  /** All that a translation can leave out; absent: what does not ask. */
+  readonly asksNothing?: (value: unknown) => boolean;
+  /** What the caller can do; absent: leave it out. */
+  readonly instead?: string;
+}
+
 /** The fields of a format, in the order in which pages tell of them. */
 export type Fields = Readonly<Record<string, Field>>;
+
+/** What is known of a field; `undefined` where it is none of these, like what every object inherits. */
+export function fieldOf(fields: Fields, name: string): Field | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+/** The fields that say what stands in one place of a request of no format. */
+export function fieldsAt(fields: Fields, place: keyof ChatRequest): readonly string[] {
+  return Object.keys(fields).filter((name) => fields[name]?.place === place);
+}
+
+/** A member that may also be null, which says the same as leaving it out. */
+export const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 /** What the fields are checked by, those that are not left out. */
 type Schemas<Of> = {

@@ -1,9 +1,6 @@
-import { Type, type TSchema } from "typebox";
-import type { Fields } from "./field.ts";
+import { Type } from "typebox";
+import { type Fields, nullable } from "./field.ts";
 import { atMost, oneOf, type ParameterFacts } from "./parameter.ts";
-
-/** A member that may also be null, which says the same as leaving it out. */
-const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 /** An image or a document: where it is, or what it is. What each kind needs is checked where blocks are read. */
 const Source = Type.Object({

@@ -28,38 +28,15 @@ export interface Parameter {
   readonly required?: true;
 }
 
-/** A number within bounds. */
-export const number = (minimum: number, maximum: number): JsonSchema => ({
-  type: "number",
-  minimum,
-  maximum,
-});
 /** The upper bound of a number, where there is one. */
 export const atMost = (maximum?: number | null): JsonSchema =>
   maximum === undefined || maximum === null ? {} : { maximum };
-/** A whole number from 1 on, to `maximum` where there is one. */
-export const count = (maximum?: number | null): JsonSchema => ({
-  type: "integer",
-  minimum: 1,
-  ...atMost(maximum),
-});
 /** One of these words. */
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
 /** An object of any members. */
 export const object: JsonSchema = { type: "object" };
-/** An object that names its type. */
-export const named: JsonSchema = {
-  type: "object",
-  required: ["type"],
-  properties: { type: { type: "string" } },
-};
-/** A list of such values. */
-export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 /** Any text. */
 export const text: JsonSchema = { type: "string" };
-/** A boolean that is `otherwise` when it is left out. */
-export const flag = (otherwise: boolean): JsonSchema => ({ type: "boolean", default: otherwise });
-
 /** Whether the model's answers can hold images. */
 export function givesImages({ outputModalities }: ParameterFacts): boolean {
   return outputModalities.includes("image");

@@ -1,3 +1,5 @@
+import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
+import { type Field, fieldOf } from "../../catalog/parameter-tables/field.ts";
 import type {
   ChatRequest as Chat,
   ResponseFormat,
@@ -14,51 +16,11 @@ import type { DecodedRequest } from "../translate.ts";
 import { createWarnings } from "../warnings.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
-import { CHAT_FIELDS, INSTEAD } from "./fields.ts";
 import type { ChatRequest } from "./request.ts";
-import type { ChatRequestBody } from "./schema.ts";
+import { CHAT_FIELDS, type ChatRequestBody } from "./schema.ts";
 import { readWish } from "./thinking.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** Fields that have a place in a request of no format, or nothing to say there. */
-const READ: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "stream",
-  "stream_options",
-  "temperature",
-  "top_p",
-  "max_completion_tokens",
-  "max_tokens",
-  "stop",
-  "presence_penalty",
-  "frequency_penalty",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "reasoning",
-  "reasoning_effort",
-  "thinking",
-  "modalities",
-  "image_config",
-  "response_format",
-  "n",
-  "seed",
-  "user",
-  "safety_identifier",
-]);
-
-/** Fields without which the answer would be another one, by what they say when they ask for nothing. */
-const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
-  audio: () => false,
-  // An answer in no format has no place for the probabilities of its tokens.
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  // Their answer would be a `tool_calls`, which who asks like this does not read.
-  functions: (value) => Array.isArray(value) && value.length === 0,
-  function_call: (value) => value === "auto" || value === "none",
-};
 
 /**
  * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
@@ -104,22 +66,23 @@ function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[
 /** Goes over the fields that have no place: those that cost or change the answer are refused. */
 function leaveRest(fields: Fields, warn: (sentence: string) => void): void {
   for (const [name, value] of Object.entries(fields)) {
-    if (READ.has(name)) continue;
-    const field = Object.hasOwn(CHAT_FIELDS.fields, name) ? CHAT_FIELDS.fields[name] : undefined;
-    const silent = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
-    if (silent !== undefined) {
-      if (!silent(value)) {
-        throw invalid(
-          `${name} cannot be had from this model's provider: ${INSTEAD[name] ?? "leave it out"}.`,
-          name,
-        );
-      }
-    } else if (field?.rule === "priced") {
-      if (!field.freeValues.includes(value))
-        throw invalid(`${name} cannot be had from this model's provider: leave it out.`, name);
-    } else if (field === undefined) warn(unknownField(name, CHAT_FIELDS.format, CHAT_FIELDS.meant(name)));
-    else if (value !== false) warn(`${name} was left out: this model's provider has no such field`);
+    const field = fieldOf(CHAT, name);
+    if (field === undefined) warn(unknownField(name, CHAT_FIELDS.format, CHAT_FIELDS.meant(name)));
+    else if (field.place !== undefined || asksNothing(field, value)) continue;
+    else if (field.meaning === undefined && field.rule !== "priced")
+      warn(`${name} was left out: this model's provider has no such field`);
+    else {
+      const instead = field.meaning?.instead ?? "leave it out";
+      throw invalid(`${name} cannot be had from this model's provider: ${instead}.`, name);
+    }
   }
+}
+
+function asksNothing(field: Field, value: unknown): boolean {
+  const { meaning } = field;
+  if (field.rule === "priced") return field.freeValues.includes(value);
+  if (meaning === undefined) return value === false;
+  return meaning.asksNothing?.(value) ?? meaning.asks?.(value) === false;
 }
 
 /** The tools that may be called and how. A choice that allows some of them leaves the others out. */

@@ -1,3 +1,4 @@
+import { PART_TYPES } from "../../catalog/parameter-tables/chat-completions.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
@@ -12,8 +13,7 @@ import {
   withoutNulls,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
-import { CHAT_FIELDS } from "./fields.ts";
-import { type ChatMessage, type ChatRequestBody, ChatRequestSchema, PART_TYPES } from "./schema.ts";
+import { CHAT_FIELDS, type ChatMessage, type ChatRequestBody, ChatRequestSchema } from "./schema.ts";
 
 /** A chat completions request: its value, and its bytes with where its members stand in them. */
 export interface ChatRequest extends RelayRequest {

@@ -1,3 +1,5 @@
+import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
+import { fieldsAt } from "../../catalog/parameter-tables/field.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
@@ -21,7 +23,7 @@ export interface SaidThinking {
 }
 
 /** The interface's fields about thinking. */
-export const THINKING_FIELDS = ["reasoning", "reasoning_effort", "thinking"] as const;
+export const THINKING_FIELDS = fieldsAt(CHAT, "thinking");
 
 /** Reads the three fields together, the reference's own word first. `undefined`: nothing was said. */
 export function readWish(body: Readonly<Record<string, unknown>>): ThinkingWish | undefined {

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
 import type { Model } from "../../core/model.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { CHAT_FIELDS } from "./fields.ts";
+import { CHAT_FIELDS } from "./schema.ts";
 import { readRequest } from "./request.ts";
 import { upstreamBody } from "./upstream-body.ts";
 

@@ -1,13 +1,16 @@
+import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
+import { fieldOf } from "../../catalog/parameter-tables/field.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
 import { spliceObject } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { BASIC_FIELDS, type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
+import { type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { indexMembers, invalid } from "../request-json.ts";
 import { checkFields, type FieldTable, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
-import { CHAT_FIELDS, INSTEAD } from "./fields.ts";
 import { type ChatRequest, unknownPart } from "./request.ts";
+import { CHAT_FIELDS } from "./schema.ts";
+import { takesField, toolWords } from "./server-limits.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
 import { rewriteMessages } from "./upstream-messages.ts";
 
@@ -117,15 +120,6 @@ function says(written: unknown, wanted: unknown): boolean {
   );
 }
 
-/** Fields whose absence gives another answer: 400 when they ask for more than the least. */
-const MEANING: Readonly<Record<string, (value: unknown) => boolean>> = {
-  n: (value) => value !== 1,
-  logprobs: (value) => value === true,
-  audio: () => true,
-  functions: (value) => Array.isArray(value) && value.length > 0,
-  function_call: (value) => value !== "auto" && value !== "none",
-};
-
 /** Leaves out the fields of the reference that this provider does not take, or has under another name. */
 function leaveUntaken(
   request: ChatRequest,
@@ -150,25 +144,25 @@ function leaveUntaken(
     } else if (!takes(chat, name, value)) {
       rest.delete(name);
       rewrite.remove.add(at);
-      const changes = Object.hasOwn(MEANING, name) ? MEANING[name]?.(value) === true : false;
-      if (changes && value !== null)
-        throw invalid(
-          `${name} cannot be had from the provider of ${target.model.id}: ${INSTEAD[name] ?? "leave it out"}.`,
-          name,
-        );
-      if (value !== null && !(name in MEANING))
+      if (value === null) continue;
+      const meaning = fieldOf(CHAT, name)?.meaning;
+      if (meaning?.asks === undefined)
         rewrite.warnings.push(`${name} was left out: the provider of ${target.model.id} does not take it`);
+      else if (meaning.asks(value)) {
+        const instead = meaning.instead ?? "leave it out";
+        throw invalid(`${name} cannot be had from the provider of ${target.model.id}: ${instead}.`, name);
+      }
     }
   }
 }
 
 function takes(chat: ChatDialect, name: string, value: unknown): boolean {
-  const field = Object.hasOwn(CHAT_FIELDS.fields, name) ? CHAT_FIELDS.fields[name] : undefined;
+  const field = fieldOf(CHAT, name);
   if (name === "n" && !chat.manyChoices && value !== 1 && value !== null) return false;
   if (chat.takes === undefined || field === undefined) return true;
   // What costs extra is no hint: it is refused, whoever takes it.
   if (field.rule === "priced" && !field.freeValues.includes(value)) return true;
-  return name === "stream_options" || BASIC_FIELDS.includes(name) || chat.takes.includes(name);
+  return takesField(chat, name);
 }
 
 const tables = new WeakMap<ChatDialect, FieldTable>();
@@ -196,7 +190,7 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
   }
   const choice = body.tool_choice;
   if (choice === undefined || choice === "auto" || chat.toolChoice === "full") return;
-  if (typeof choice !== "string" || (choice === "required" && chat.toolChoice !== "words")) {
+  if (typeof choice !== "string" || !toolWords(chat).includes(choice)) {
     const words = chat.toolChoice === "words" ? "auto, none or required" : "auto or none";
     throw invalid(`tool_choice must be ${words}: this model's provider has no other.`, "tool_choice");
   }

@@ -1,0 +1,46 @@
+import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
+import { fieldOf, fieldsAt } from "../../catalog/parameter-tables/field.ts";
+import { type ChatLimits, type Model, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../core/model.ts";
+import type { ChatDialect } from "../chat-dialect.ts";
+
+/** Whether a server takes a field of the format. A field of our own it takes only where it names it. */
+export function takesField({ takes }: ChatDialect, name: string): boolean {
+  const field = fieldOf(CHAT, name);
+  if (takes?.includes(name) === true) return true;
+  return field?.rule !== "gateway" && (takes === undefined || field?.basic === true);
+}
+
+/** The words of `tool_choice` that a server can do. */
+export function toolWords({ toolChoice }: ChatDialect): readonly string[] {
+  const canForce = toolChoice === "full" || toolChoice === "words";
+  return ["none", "auto", ...(canForce ? ["required"] : [])];
+}
+
+/** What of chat completions a server takes of what is asked of a model. */
+export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
+  const { jsonObject, jsonSchema, manyChoices } = chat;
+  const thinking = fieldsAt(CHAT, "thinking");
+  return {
+    untaken: Object.keys(CHAT).filter((name) =>
+      // More than one answer is refused, not left out, so that it stays a parameter.
+      thinking.includes(name) ? !canBeTold(chat, model) : name !== "n" && !takesField(chat, name),
+    ),
+    toolWords: toolWords(chat),
+    namedTool: chat.toolChoice === "full",
+    responseFormats: ["text", ...(jsonObject ? ["json_object"] : []), ...(jsonSchema ? ["json_schema"] : [])],
+    mostChoices: manyChoices && takesField(chat, "n") ? MOST_CHAT_CHOICES : 1,
+    mostStops: MOST_CHAT_STOPS,
+  };
+}
+
+/** Whether a server can be told of thinking at all, in words that the model has. */
+function canBeTold(
+  { thinking: { effort, toggle, budget } }: ChatDialect,
+  { thinking: model }: Pick<Model, "thinking">,
+): boolean {
+  return (
+    budget !== undefined ||
+    (effort !== undefined && model?.efforts?.length !== 0) ||
+    (toggle !== undefined && model?.canBeOff !== false)
+  );
+}

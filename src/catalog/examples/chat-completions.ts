@@ -1,37 +1,39 @@
-import { curl, type Example, type ExampleFacts, RED_SQUARE } from "./example.ts";
+import {
+  curl,
+  type Example,
+  type ExampleFacts,
+  languageExamples,
+  type Pair,
+  type Program,
+} from "./example.ts";
 
 const CLIENT = `import OpenAI from "openai";
 
 const client = new OpenAI({ baseURL: \`\${process.env.BASE_URL}/api/v1\`, apiKey: process.env.API_KEY });`;
 
-/** Examples of chat completions, by curl and by the SDK \`openai\`. */
+/** Examples of chat completions, by curl and by the SDK `openai`. */
 export function chatExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    ...plainExamples(model),
-    ...streamExamples(model),
-    toolExample(model),
-    ...(model.inputModalities.includes("image") ? [imageInExample(model)] : []),
-    ...(model.outputModalities.includes("image") ? [imageOutExample(model)] : []),
-  ];
+  return languageExamples(model, {
+    client: CLIENT,
+    answer: answer(model),
+    stream: stream(model),
+    tool: tool(model),
+    imageIn: imageIn(model),
+    imageOut: imageOut(model),
+  });
 }
 
-function plainExamples({ id }: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "An answer, by curl",
-      language: "sh",
+function answer({ id }: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl("/api/v1/chat/completions", {
         model: id,
         messages: [{ role: "user", content: "Say hello." }],
       }),
       prints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":N}',
     },
-    {
-      title: "An answer, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const completion = await client.chat.completions.create({
+    sdk: {
+      code: `const completion = await client.chat.completions.create({
   model: "${id}",
   messages: [{ role: "user", content: "Say hello." }],
 });
@@ -39,14 +41,12 @@ console.log(completion.choices[0].message.content);
 console.log("credit:", completion.credit);`,
       prints: "…\ncredit: N",
     },
-  ];
+  };
 }
 
-function streamExamples({ id }: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "A stream, by curl",
-      language: "sh",
+function stream({ id }: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl(
         "/api/v1/chat/completions",
         { model: id, messages: [{ role: "user", content: "Say hello." }], stream: true },
@@ -60,12 +60,8 @@ data: {…"choices":[]…"usage":{…}…"credit":N}
 
 data: [DONE]`,
     },
-    {
-      title: "A stream, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const stream = await client.chat.completions.create({
+    sdk: {
+      code: `const stream = await client.chat.completions.create({
   model: "${id}",
   messages: [{ role: "user", content: "Say hello." }],
   stream: true,
@@ -78,16 +74,11 @@ for await (const chunk of stream) {
 console.log("\\ncredit:", credit);`,
       prints: "…\ncredit: N",
     },
-  ];
+  };
 }
 
-function toolExample({ id }: ExampleFacts): Example {
-  return {
-    title: "A tool, called and answered, by the SDK",
-    language: "js",
-    code: `${CLIENT}
-
-const tools = [
+function tool({ id }: ExampleFacts): string {
+  return `const tools = [
   {
     type: "function",
     function: {
@@ -115,19 +106,11 @@ for (;;) {
     console.log("called:", call.function.name, city);
     messages.push({ role: "tool", tool_call_id: call.id, content: JSON.stringify({ celsius: 3 }) });
   }
-}`,
-    prints: "called: temperature_in …\n…",
-  };
+}`;
 }
 
-function imageInExample({ id }: ExampleFacts): Example {
-  return {
-    title: "An image in, by the SDK",
-    language: "js",
-    code: `${CLIENT}
-
-const png = "${RED_SQUARE}";
-const completion = await client.chat.completions.create({
+function imageIn({ id }: ExampleFacts): string {
+  return `const completion = await client.chat.completions.create({
   model: "${id}",
   messages: [
     {
@@ -139,19 +122,12 @@ const completion = await client.chat.completions.create({
     },
   ],
 });
-console.log(completion.choices[0].message.content);`,
-    prints: "…",
-  };
+console.log(completion.choices[0].message.content);`;
 }
 
-function imageOutExample({ id }: ExampleFacts): Example {
+function imageOut({ id }: ExampleFacts): Program {
   return {
-    title: "An image out, and then changed, by the SDK",
-    language: "js",
-    code: `import { writeFileSync } from "node:fs";
-${CLIENT}
-
-const messages = [{ role: "user", content: "Draw a lighthouse by day." }];
+    code: `const messages = [{ role: "user", content: "Draw a lighthouse by day." }];
 const draw = async (file) => {
   const completion = await client.chat.completions.create({
     model: "${id}",

@@ -24,6 +24,58 @@ export const RED_SQUARE =
 export const RED_IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAgAAAAIAAQMAAADOtka5AAAAA1BMVEXIKChQLvxyAAAANklEQVR42u3BAQEAAACCIP+vbkhAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB8G4IAAAFjdVCkAAAAAElFTkSuQmCC";
 
+/** A program and what it prints. */
+export type Program = Pick<Example, "code" | "prints">;
+
+/** What the examples of a format of language models are made of; what they have in common `languageExamples` says. */
+interface FormatExamples {
+  /** What each program by the SDK begins with. */
+  readonly client: string;
+  readonly answer: Pair;
+  readonly stream: Pair;
+  /** What the example of a tool shows beside it. */
+  readonly toolShows?: string;
+  /** It calls `temperature_in` as often as the model wants, and says each time which city it is called for. */
+  readonly tool: string;
+  /** It asks which colour the red square `png` has, and prints the answer. */
+  readonly imageIn: string;
+  /** It draws two images into files; absent where the format's answers hold none. */
+  readonly imageOut?: Program;
+}
+
+/** The same by both means. */
+export interface Pair {
+  readonly curl: Program;
+  readonly sdk: Program;
+}
+
+/** The examples of a model in one format. */
+export function languageExamples(
+  { inputModalities, outputModalities }: ExampleFacts,
+  { client, answer, stream, toolShows = "", tool, imageIn, imageOut }: FormatExamples,
+): readonly Example[] {
+  const bySdk = (title: string, { code, prints }: Program, before = ""): Example => ({
+    title: `${title}, by the SDK`,
+    language: "js",
+    code: `${before}${client}\n\n${code}`,
+    prints,
+  });
+  const byBoth = (title: string, { curl: script, sdk }: Pair): readonly Example[] => [
+    { title: `${title}, by curl`, language: "sh", ...script },
+    bySdk(title, sdk),
+  ];
+  const shown = `const png = "${RED_SQUARE}";\n${imageIn}`;
+  return [
+    ...byBoth("An answer", answer),
+    ...byBoth("A stream", stream),
+    bySdk(`A tool, called and answered${toolShows}`, { code: tool, prints: "called: temperature_in …\n…" }),
+    ...(inputModalities.includes("image") ? [bySdk("An image in", { code: shown, prints: "…" })] : []),
+    ...(imageOut !== undefined && outputModalities.includes("image")
+      ? [bySdk("An image out, and then changed", imageOut, 'import { writeFileSync } from "node:fs";\n')]
+      : []),
+  ];
+}
+
 /** A script that asks for a task, waits for its end, and prints it. */
 export function pollScript(path: string, body: Readonly<Record<string, unknown>>): string {
   return `${submission(path, body)}

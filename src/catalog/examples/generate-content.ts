@@ -1,4 +1,11 @@
-import { curl, type Example, type ExampleFacts, RED_SQUARE } from "./example.ts";
+import {
+  curl,
+  type Example,
+  type ExampleFacts,
+  languageExamples,
+  type Pair,
+  type Program,
+} from "./example.ts";
 
 const CLIENT = `import { GoogleGenAI } from "@google/genai";
 
@@ -9,58 +16,47 @@ const client = new GoogleGenAI({
 
 const SAY_HELLO = [{ role: "user", parts: [{ text: "Say hello." }] }];
 
-/** Examples of generateContent, by curl and by the SDK \`@google/genai\`. */
+/** Examples of generateContent, by curl and by the SDK `@google/genai`. */
 export function generateContentExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    ...plainExamples(model),
-    ...streamExamples(model),
-    toolExample(model),
-    ...(model.inputModalities.includes("image") ? [imageInExample(model)] : []),
-    ...(model.outputModalities.includes("image") ? [imageOutExample(model)] : []),
-  ];
+  return languageExamples(model, {
+    client: CLIENT,
+    answer: answer(model),
+    stream: stream(model),
+    tool: tool(model),
+    imageIn: imageIn(model),
+    imageOut: imageOut(model),
+  });
 }
 
 function path({ id }: ExampleFacts, verb: string): string {
   return `/api/v1/models/${encodeURIComponent(id)}:${verb}`;
 }
 
-function plainExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "An answer, by curl",
-      language: "sh",
+function answer(model: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
       prints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
     },
-    {
-      title: "An answer, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
+    sdk: {
+      code: `const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
 console.log(response.text);
 console.log("tokens:", response.usageMetadata.totalTokenCount);`,
       prints: "…\ntokens: N",
     },
-  ];
+  };
 }
 
-function streamExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "A stream, by curl",
-      language: "sh",
+function stream(model: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
       prints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
 
 data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
     },
-    {
-      title: "A stream, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
+    sdk: {
+      code: `const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
 let usage;
 for await (const chunk of stream) {
   process.stdout.write(chunk.text ?? "");
@@ -69,16 +65,11 @@ for await (const chunk of stream) {
 console.log("\\ntokens:", usage.totalTokenCount);`,
       prints: "…\ntokens: N",
     },
-  ];
+  };
 }
 
-function toolExample(model: ExampleFacts): Example {
-  return {
-    title: "A tool, called and answered, by the SDK",
-    language: "js",
-    code: `${CLIENT}
-
-const tools = [
+function tool(model: ExampleFacts): string {
+  return `const tools = [
   {
     functionDeclarations: [
       {
@@ -108,19 +99,11 @@ for (;;) {
     return { functionResponse: { id, name, response: { celsius: 3 } } };
   });
   contents.push({ role: "user", parts });
-}`,
-    prints: "called: temperature_in …\n…",
-  };
+}`;
 }
 
-function imageInExample(model: ExampleFacts): Example {
-  return {
-    title: "An image in, by the SDK",
-    language: "js",
-    code: `${CLIENT}
-
-const png = "${RED_SQUARE}";
-const response = await client.models.generateContent({
+function imageIn(model: ExampleFacts): string {
+  return `const response = await client.models.generateContent({
   model: "${model.id}",
   contents: [
     {
@@ -129,19 +112,12 @@ const response = await client.models.generateContent({
     },
   ],
 });
-console.log(response.text);`,
-    prints: "…",
-  };
+console.log(response.text);`;
 }
 
-function imageOutExample(model: ExampleFacts): Example {
+function imageOut(model: ExampleFacts): Program {
   return {
-    title: "An image out, and then changed, by the SDK",
-    language: "js",
-    code: `import { writeFileSync } from "node:fs";
-${CLIENT}
-
-const contents = [{ role: "user", parts: [{ text: "Draw a lighthouse by day." }] }];
+    code: `const contents = [{ role: "user", parts: [{ text: "Draw a lighthouse by day." }] }];
 const draw = async (file) => {
   const response = await client.models.generateContent({
     model: "${model.id}",

@@ -1,4 +1,4 @@
-import { curl, type Example, type ExampleFacts, RED_SQUARE } from "./example.ts";
+import { curl, type Example, type ExampleFacts, languageExamples, type Pair } from "./example.ts";
 
 const CLIENT = `import Anthropic from "@anthropic-ai/sdk";
 
@@ -6,14 +6,16 @@ const client = new Anthropic({ baseURL: \`\${process.env.BASE_URL}/api\`, apiKey
 
 const SAY_HELLO = [{ role: "user", content: "Say hello." }];
 
-/** Examples of messages, by curl and by the SDK \`@anthropic-ai/sdk\`. */
+/** Examples of messages, by curl and by the SDK `@anthropic-ai/sdk`. */
 export function messagesExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    ...plainExamples(model),
-    ...streamExamples(model),
-    toolExample(model),
-    ...(model.inputModalities.includes("image") ? [imageInExample(model)] : []),
-  ];
+  return languageExamples(model, {
+    client: CLIENT,
+    answer: answer(model),
+    stream: stream(model),
+    toolShows: thinks(model) === "" ? "" : ", with thinking",
+    tool: tool(model),
+    imageIn: imageIn(model),
+  });
 }
 
 /** Enough for the examples, and within what the model gives. */
@@ -27,20 +29,14 @@ function thinks({ thinking }: ExampleFacts): string {
   return thinking?.style === "budget" ? '\n    thinking: { type: "enabled", budget_tokens: 1024 },' : "";
 }
 
-function plainExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "An answer, by curl",
-      language: "sh",
+function answer(model: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl("/api/v1/messages", { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO }),
       prints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":N}',
     },
-    {
-      title: "An answer, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const message = await client.messages.create({
+    sdk: {
+      code: `const message = await client.messages.create({
   model: "${model.id}",
   max_tokens: ${maxTokens(model)},
   messages: [{ role: "user", content: "Say hello." }],
@@ -49,14 +45,12 @@ for (const block of message.content) if (block.type === "text") console.log(bloc
 console.log("credit:", message.credit);`,
       prints: "…\ncredit: N",
     },
-  ];
+  };
 }
 
-function streamExamples(model: ExampleFacts): readonly Example[] {
-  return [
-    {
-      title: "A stream, by curl",
-      language: "sh",
+function stream(model: ExampleFacts): Pair {
+  return {
+    curl: {
       code: curl(
         "/api/v1/messages",
         { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO, stream: true },
@@ -74,12 +68,8 @@ data: {"type":"ping","credit":N}
 event: message_stop
 data: {"type":"message_stop"}`,
     },
-    {
-      title: "A stream, by the SDK",
-      language: "js",
-      code: `${CLIENT}
-
-const stream = await client.messages.create({
+    sdk: {
+      code: `const stream = await client.messages.create({
   model: "${model.id}",
   max_tokens: ${maxTokens(model)},
   messages: [{ role: "user", content: "Say hello." }],
@@ -92,16 +82,11 @@ for await (const event of stream) {
 }`,
       prints: "…\ncredit: N",
     },
-  ];
+  };
 }
 
-function toolExample(model: ExampleFacts): Example {
-  return {
-    title: `A tool, called and answered${thinks(model) === "" ? "" : ", with thinking"}, by the SDK`,
-    language: "js",
-    code: `${CLIENT}
-
-const tools = [
+function tool(model: ExampleFacts): string {
+  return `const tools = [
   {
     name: "temperature_in",
     description: "The temperature in a city now, in degrees Celsius",
@@ -128,19 +113,11 @@ for (;;) {
     results.push({ type: "tool_result", tool_use_id: block.id, content: JSON.stringify({ celsius: 3 }) });
   }
   messages.push({ role: "user", content: results });
-}`,
-    prints: "called: temperature_in …\n…",
-  };
+}`;
 }
 
-function imageInExample(model: ExampleFacts): Example {
-  return {
-    title: "An image in, by the SDK",
-    language: "js",
-    code: `${CLIENT}
-
-const png = "${RED_SQUARE}";
-const message = await client.messages.create({
+function imageIn(model: ExampleFacts): string {
+  return `const message = await client.messages.create({
   model: "${model.id}",
   max_tokens: ${maxTokens(model)},
   messages: [
@@ -153,7 +130,5 @@ const message = await client.messages.create({
     },
   ],
 });
-for (const block of message.content) if (block.type === "text") console.log(block.text);`,
-    prints: "…",
-  };
+for (const block of message.content) if (block.type === "text") console.log(block.text);`;
 }

@@ -25,43 +25,36 @@ export function chatExamples(model: ExampleFacts): readonly Example[] {
 
 function answer({ id }: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl("/api/v1/chat/completions", {
-        model: id,
-        messages: [{ role: "user", content: "Say hello." }],
-      }),
-      prints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":N}',
-    },
-    sdk: {
-      code: `const completion = await client.chat.completions.create({
+    curl: curl("/api/v1/chat/completions", {
+      model: id,
+      messages: [{ role: "user", content: "Say hello." }],
+    }),
+    curlPrints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":N}',
+    code: `const completion = await client.chat.completions.create({
   model: "${id}",
   messages: [{ role: "user", content: "Say hello." }],
 });
 console.log(completion.choices[0].message.content);
 console.log("credit:", completion.credit);`,
-      prints: "…\ncredit: N",
-    },
+    prints: "…\ncredit: N",
   };
 }
 
 function stream({ id }: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl(
-        "/api/v1/chat/completions",
-        { model: id, messages: [{ role: "user", content: "Say hello." }], stream: true },
-        true,
-      ),
-      prints: `data: {…"choices":[{…"delta":{…"content":"…"}…}]…}
+    curl: curl(
+      "/api/v1/chat/completions",
+      { model: id, messages: [{ role: "user", content: "Say hello." }], stream: true },
+      true,
+    ),
+    curlPrints: `data: {…"choices":[{…"delta":{…"content":"…"}…}]…}
 …
 data: {…"choices":[]…"usage":{…}…}
 
 data: {…"choices":[]…"usage":{…}…"credit":N}
 
 data: [DONE]`,
-    },
-    sdk: {
-      code: `const stream = await client.chat.completions.create({
+    code: `const stream = await client.chat.completions.create({
   model: "${id}",
   messages: [{ role: "user", content: "Say hello." }],
   stream: true,
@@ -72,8 +65,7 @@ for await (const chunk of stream) {
   credit = chunk.credit ?? credit;
 }
 console.log("\\ncredit:", credit);`,
-      prints: "…\ncredit: N",
-    },
+    prints: "…\ncredit: N",
   };
 }
 

@@ -43,10 +43,10 @@ interface FormatExamples {
   readonly imageOut?: Program;
 }
 
-/** The same by both means. */
-export interface Pair {
-  readonly curl: Program;
-  readonly sdk: Program;
+/** The same by curl, and by the SDK. */
+export interface Pair extends Program {
+  readonly curl: string;
+  readonly curlPrints: string;
 }
 
 /** The examples of a model in one format. */
@@ -60,9 +60,9 @@ export function languageExamples(
     code: `${before}${client}\n\n${code}`,
     prints,
   });
-  const byBoth = (title: string, { curl: script, sdk }: Pair): readonly Example[] => [
-    { title: `${title}, by curl`, language: "sh", ...script },
-    bySdk(title, sdk),
+  const byBoth = (title: string, pair: Pair): readonly Example[] => [
+    { title: `${title}, by curl`, language: "sh", code: pair.curl, prints: pair.curlPrints },
+    bySdk(title, pair),
   ];
   const shown = `const png = "${RED_SQUARE}";\n${imageIn}`;
   return [

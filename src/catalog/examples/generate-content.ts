@@ -34,37 +34,29 @@ function path({ id }: ExampleFacts, verb: string): string {
 
 function answer(model: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
-      prints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
-    },
-    sdk: {
-      code: `const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
+    curl: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
+    curlPrints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
+    code: `const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
 console.log(response.text);
 console.log("tokens:", response.usageMetadata.totalTokenCount);`,
-      prints: "…\ntokens: N",
-    },
+    prints: "…\ntokens: N",
   };
 }
 
 function stream(model: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
-      prints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
+    curl: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
+    curlPrints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
 
 data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
-    },
-    sdk: {
-      code: `const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
+    code: `const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
 let usage;
 for await (const chunk of stream) {
   process.stdout.write(chunk.text ?? "");
   usage = chunk.usageMetadata ?? usage;
 }
 console.log("\\ntokens:", usage.totalTokenCount);`,
-      prints: "…\ntokens: N",
-    },
+    prints: "…\ntokens: N",
   };
 }
 

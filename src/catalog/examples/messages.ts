@@ -31,32 +31,27 @@ function thinks({ thinking }: ExampleFacts): string {
 
 function answer(model: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl("/api/v1/messages", { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO }),
-      prints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":N}',
-    },
-    sdk: {
-      code: `const message = await client.messages.create({
+    curl: curl("/api/v1/messages", { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO }),
+    curlPrints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":N}',
+    code: `const message = await client.messages.create({
   model: "${model.id}",
   max_tokens: ${maxTokens(model)},
   messages: [{ role: "user", content: "Say hello." }],
 });
 for (const block of message.content) if (block.type === "text") console.log(block.text);
 console.log("credit:", message.credit);`,
-      prints: "…\ncredit: N",
-    },
+    prints: "…\ncredit: N",
   };
 }
 
 function stream(model: ExampleFacts): Pair {
   return {
-    curl: {
-      code: curl(
-        "/api/v1/messages",
-        { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO, stream: true },
-        true,
-      ),
-      prints: `event: message_start
+    curl: curl(
+      "/api/v1/messages",
+      { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO, stream: true },
+      true,
+    ),
+    curlPrints: `event: message_start
 data: {…}
 …
 event: message_delta
@@ -67,9 +62,7 @@ data: {"type":"ping","credit":N}
 
 event: message_stop
 data: {"type":"message_stop"}`,
-    },
-    sdk: {
-      code: `const stream = await client.messages.create({
+    code: `const stream = await client.messages.create({
   model: "${model.id}",
   max_tokens: ${maxTokens(model)},
   messages: [{ role: "user", content: "Say hello." }],
@@ -80,8 +73,7 @@ for await (const event of stream) {
     process.stdout.write(event.delta.text);
   if (event.type === "message_delta") console.log("\\ncredit:", event.credit);
 }`,
-      prints: "…\ncredit: N",
-    },
+    prints: "…\ncredit: N",
   };
 }
 

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { EFFORTS, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../core/model.ts";
 import { type Fields, nullable } from "./field.ts";
 import { atMost, givesImages, oneOf, text, type JsonSchema, type ParameterFacts } from "./parameter.ts";
+import { boundedByModel, cooledTo, SHARED } from "./shared-fields.ts";
 
 /** Parts of a message. What each needs besides its type is checked in `request.ts`. */
 export const PART_TYPES = [
@@ -71,17 +72,12 @@ const Tool = Type.Object({
 /** Source: the request of POST /v1/chat/completions as of openai-node 7.55, and the interface's own fields. */
 export const CHAT = {
   model: {
-    schema: Type.String({
-      minLength: 1,
-      description: "Model id, <vendor>/<model-name>, or another name of the model",
-    }),
+    ...SHARED.model,
     basic: true,
-    place: "wire",
     otherNames: "model_id model_name engine deployment",
-    does: "The model's id",
-    shown: (_, { id }) => ({ type: "string", const: id }),
   },
   messages: {
+    required: true,
     schema: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
     basic: true,
     place: "turns",
@@ -101,58 +97,41 @@ export const CHAT = {
       },
     }),
   },
-  stream: {
-    schema: Type.Optional(Type.Boolean({ default: false })),
-    basic: true,
-    place: "wire",
-    does: "Answer as server-sent events",
-  },
+  stream: { ...SHARED.stream, basic: true },
   stream_options: {
-    schema: Type.Optional(Type.Object({ include_usage: nullable(Type.Boolean()) })),
+    schema: Type.Object({ include_usage: nullable(Type.Boolean()) }),
     basic: true,
     place: "wire",
     does: "Options of the stream; usage is sent whatever they say",
   },
   temperature: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    ...SHARED.temperature,
     basic: true,
-    place: "temperature",
-    does({ chatLimits, sampling }) {
-      const most = chatLimits?.translated?.into === "compat_messages" ? sampling?.maxTemperature : undefined;
-      return `Randomness; lower is more repeatable${most === undefined ? "" : `; above ${most} it is lowered to that, with a warning`}`;
-    },
+    does: ({ chatLimits, sampling }) =>
+      cooledTo(chatLimits?.translated?.into === "compat_messages" ? sampling?.maxTemperature : undefined),
   },
-  top_p: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    basic: true,
-    place: "topP",
-    does: "Sample from the likeliest tokens of this total probability",
-  },
+  top_p: { ...SHARED.topP, basic: true },
   max_completion_tokens: {
-    schema: Type.Optional(Type.Integer({ minimum: 1, description: "Reasoning included" })),
+    schema: Type.Integer({ minimum: 1, description: "Reasoning included" }),
     basic: true,
     place: "maxOutputTokens",
     otherNames: "max_output_tokens max_new_tokens max_tokens_to_sample max_length num_predict",
     does: "The most output tokens, reasoning included; a higher number is lowered to the maximum with a warning",
-    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+    shown: boundedByModel,
   },
   max_tokens: {
-    schema: Type.Optional(
-      Type.Integer({ minimum: 1, description: "Deprecated alias of max_completion_tokens" }),
-    ),
+    schema: Type.Integer({ minimum: 1, description: "Deprecated alias of max_completion_tokens" }),
     basic: true,
     place: "maxOutputTokens",
     does: "Deprecated alias of `max_completion_tokens`, which wins when both are there",
-    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+    shown: boundedByModel,
   },
   stop: {
-    schema: Type.Optional(
-      Type.Union([
-        Type.String({ minLength: 1 }),
-        Type.Array(Type.String({ minLength: 1 }), { maxItems: MOST_CHAT_STOPS }),
-        Type.Null(),
-      ]),
-    ),
+    schema: Type.Union([
+      Type.String({ minLength: 1 }),
+      Type.Array(Type.String({ minLength: 1 }), { maxItems: MOST_CHAT_STOPS }),
+      Type.Null(),
+    ]),
     basic: true,
     place: "stop",
     otherNames: "stop_sequences stop_words",
@@ -163,18 +142,10 @@ export const CHAT = {
       return { anyOf: [one, { type: "array", items: one, maxItems }] };
     },
   },
-  presence_penalty: {
-    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
-    place: "presencePenalty",
-    does: "Above 0: away from words that were used",
-  },
-  frequency_penalty: {
-    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
-    place: "frequencyPenalty",
-    does: "Above 0: away from words by how often they were used",
-  },
+  presence_penalty: SHARED.presencePenalty,
+  frequency_penalty: SHARED.frequencyPenalty,
   n: {
-    schema: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHAT_CHOICES })),
+    schema: Type.Integer({ minimum: 1, maximum: MOST_CHAT_CHOICES }),
     place: "choices",
     meaning: { asks: (value) => value !== 1 },
     otherNames: "candidate_count num_choices num_generations",
@@ -183,16 +154,14 @@ export const CHAT = {
     shown: (schema, { chatLimits }) => ({ ...schema, ...atMost(chatLimits?.mostChoices), default: 1 }),
   },
   tools: {
-    schema: Type.Optional(Type.Array(Tool, { maxItems: 1_024 })),
+    schema: Type.Array(Tool, { maxItems: 1_024 }),
     basic: true,
     place: "tools",
     otherNames: "function_declarations",
     does: 'Functions that the model may call: `{"type":"function","function":{name, description, parameters}}`',
   },
   tool_choice: {
-    schema: Type.Optional(
-      Type.Union([Type.Enum(["none", "auto", "required"]), Type.Object({ type: Type.String() })]),
-    ),
+    schema: Type.Union([Type.Enum(["none", "auto", "required"]), Type.Object({ type: Type.String() })]),
     basic: true,
     place: "toolChoice",
     otherNames: "tool_config",
@@ -209,16 +178,14 @@ export const CHAT = {
     },
   },
   parallel_tool_calls: {
-    schema: Type.Optional(Type.Boolean()),
+    schema: Type.Boolean(),
     place: "parallelToolCalls",
     does: "Allow several calls in one turn",
   },
   response_format: {
-    schema: Type.Optional(
-      Type.Object(
-        { type: Type.Enum(["text", "json_object", "json_schema"]) },
-        { additionalProperties: true },
-      ),
+    schema: Type.Object(
+      { type: Type.Enum(["text", "json_object", "json_schema"]) },
+      { additionalProperties: true },
     ),
     basic: true,
     place: "responseFormat",
@@ -247,7 +214,7 @@ export const CHAT = {
     },
   },
   reasoning: {
-    schema: Type.Optional(Type.Object({ effort: Type.Optional(Type.Union([Type.String(), Type.Null()])) })),
+    schema: Type.Object({ effort: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
     rule: "gateway",
     place: "thinking",
     does: "How much the model thinks before it answers",
@@ -264,19 +231,17 @@ export const CHAT = {
     },
   },
   reasoning_effort: {
-    schema: nullable(Type.String()),
+    schema: Type.Union([Type.String(), Type.Null()]),
     place: "thinking",
     otherNames: "effort thinking_level",
     does: "The same as `reasoning.effort`",
     shown: effortSchema,
   },
   thinking: {
-    schema: Type.Optional(
-      Type.Object({
-        type: nullable(Type.Enum(["enabled", "disabled", "adaptive"])),
-        budget_tokens: nullable(Type.Integer({ minimum: 1 })),
-      }),
-    ),
+    schema: Type.Object({
+      type: nullable(Type.Enum(["enabled", "disabled", "adaptive"])),
+      budget_tokens: nullable(Type.Integer({ minimum: 1 })),
+    }),
     rule: "gateway",
     place: "thinking",
     otherNames: "thinking_config thinking_budget budget_tokens",
@@ -292,9 +257,11 @@ export const CHAT = {
     },
   },
   modalities: {
-    schema: Type.Optional(
-      Type.Array(Type.Enum(["text", "image", "audio"]), { minItems: 1, maxItems: 3, uniqueItems: true }),
-    ),
+    schema: Type.Array(Type.Enum(["text", "image", "audio"]), {
+      minItems: 1,
+      maxItems: 3,
+      uniqueItems: true,
+    }),
     place: "outputModalities",
     otherNames: "response_modalities",
     does: (model) =>
@@ -310,7 +277,7 @@ export const CHAT = {
     }),
   },
   image_config: {
-    schema: Type.Optional(Type.Object({})),
+    schema: Type.Object({}),
     rule: "gateway",
     place: "image",
     does: (model) =>
@@ -360,7 +327,7 @@ export const CHAT = {
   audio: { meaning: { asks: () => true } },
   // `on_demand` is Groq's word for its default.
   service_tier: {
-    schema: nullable(Type.String()),
+    schema: Type.Union([Type.String(), Type.Null()]),
     rule: "priced",
     freeValues: [null, "auto", "default", "on_demand"],
   },

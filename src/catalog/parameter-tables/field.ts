@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "typebox";
+import { type TSchema, type TSchemaOptions, Type } from "typebox";
 import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
@@ -22,8 +22,10 @@ export type FieldRule =
 export type Field = FieldRule & FieldFacts;
 
 interface FieldFacts {
-  /** What requests are checked by, `Type.Optional` but where it must be sent; absent where providers judge. */
+  /** What requests are checked by; absent where providers judge. */
   readonly schema?: TSchema;
+  /** It must be sent. */
+  readonly required?: true;
   /** It belongs to the input, so that a request to count it has it too. */
   readonly counted?: true;
   /** Where a request of no format has it; `wire` is what only says how it is asked. Absent: it has no place there. */
@@ -67,21 +69,23 @@ export function fieldsAt(fields: Fields, place: keyof ChatRequest): readonly str
 /** A member that may also be null, which says the same as leaving it out. */
 export const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** What the fields are checked by, those that are not left out. */
+/** What the fields are checked by, those that are not left to providers. */
 type Schemas<Of> = {
   [Name in keyof Of as Of[Name] extends { readonly schema: TSchema } ? Name : never]: Of[Name] extends {
     readonly schema: infer Schema extends TSchema;
   }
-    ? Schema
+    ? Of[Name] extends { readonly required: true }
+      ? Schema
+      : Type.TOptional<Schema>
     : never;
 };
 
-/** The schemas of those fields that have one. */
-export function schemasOf<const Of extends Fields>(fields: Of): Schemas<Of> {
-  const checked = Object.entries(fields).flatMap(([name, { schema }]) =>
-    schema === undefined ? [] : [[name, schema] as const],
+/** An object of these fields; others are looked up in the table of their format. */
+export function objectOf<const Of extends Fields>(fields: Of, options: TSchemaOptions = {}) {
+  const checked = Object.entries(fields).flatMap(([name, { schema, required }]) =>
+    schema === undefined ? [] : [[name, required ? schema : Type.Optional(schema)] as const],
   );
-  return Object.fromEntries(checked) as Schemas<Of>;
+  return Type.Object(Object.fromEntries(checked) as Schemas<Of>, { ...options, additionalProperties: true });
 }
 
 /** The fields that a request to count has. */
@@ -117,20 +121,19 @@ export function fieldParameters(fields: Fields, model: ParameterFacts): readonly
 
 function parameter(
   name: string,
-  { does, shown }: Field,
+  { does, shown, required }: Field,
   model: ParameterFacts,
   checked: TSchema | undefined,
 ): readonly Parameter[] {
   const told = typeof does === "function" ? does(model) : does;
   if (told === undefined) return [];
   const schema = pageSchema({ ...checked });
-  const isRequired = checked !== undefined && !name.includes(".") && !Type.IsOptional(checked);
   return [
     {
       name,
       schema: shown === undefined ? schema : shown(schema, model),
       does: told,
-      ...(isRequired ? { required: true } : {}),
+      ...(required === undefined ? {} : { required }),
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
-import { type Fields, schemasOf } from "./field.ts";
-import { atMost, givesImages, object, oneOf } from "./parameter.ts";
+import { type Fields, objectOf } from "./field.ts";
+import { givesImages, object, oneOf } from "./parameter.ts";
+import { boundedByModel, SHARED } from "./shared-fields.ts";
 
 const text = Type.String({ minLength: 1 });
 const free = Type.Object({}, { additionalProperties: true });
@@ -57,52 +58,31 @@ const Parts = Type.Optional(Type.Array(PartSchema, { maxItems: MOST_ITEMS }));
  * model (`routingConfig`) is not among them.
  */
 export const CONTENT_CONFIG = {
-  temperature: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-    does: "Randomness; lower is more repeatable",
-  },
-  topP: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    does: "Sample from the likeliest tokens of this total probability",
-  },
-  topK: {
-    schema: Type.Optional(Type.Integer({ minimum: 0 })),
-    does: "Sample from this many likeliest tokens",
-  },
+  temperature: SHARED.temperature,
+  topP: SHARED.topP,
+  topK: SHARED.topK,
   maxOutputTokens: {
-    schema: Type.Optional(Type.Integer({ minimum: 1, description: "Thinking included" })),
+    schema: Type.Integer({ minimum: 1, description: "Thinking included" }),
     otherNames: "max_tokens max_completion_tokens max_new_tokens max_tokens_to_sample max_length",
     does: "The most output tokens, thoughts included; a higher number is lowered to the maximum with a warning",
-    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+    shown: boundedByModel,
   },
   stopSequences: {
-    schema: Type.Optional(Type.Array(Type.String(), { maxItems: MOST_CONTENT_STOPS })),
+    schema: Type.Array(Type.String(), { maxItems: MOST_CONTENT_STOPS }),
     otherNames: "stop stop_words",
     does: "End the answer before any of these texts",
   },
-  presencePenalty: {
-    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
-    does: "Above 0: away from words that were used",
-  },
-  frequencyPenalty: {
-    schema: Type.Optional(Type.Number({ minimum: -2, maximum: 2 })),
-    does: "Above 0: away from words by how often they were used",
-  },
-  seed: {
-    schema: Type.Optional(Type.Integer()),
-    does: "The same seed makes the same answer likelier",
-  },
+  presencePenalty: SHARED.presencePenalty,
+  frequencyPenalty: SHARED.frequencyPenalty,
+  seed: { schema: Type.Integer(), does: "The same seed makes the same answer likelier" },
   candidateCount: {
-    schema: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CANDIDATES })),
+    schema: Type.Integer({ minimum: 1, maximum: MOST_CANDIDATES }),
     otherNames: "n num_choices num_generations",
     does: "How many answers; each is charged",
     shown: (schema) => ({ ...schema, default: 1 }),
   },
-  responseMimeType: {
-    schema: Type.Optional(Type.String()),
-    does: "`application/json` asks for JSON",
-  },
-  responseSchema: { schema: Type.Optional(free) },
+  responseMimeType: { schema: Type.String(), does: "`application/json` asks for JSON" },
+  responseSchema: { schema: free },
   responseJsonSchema: {
     otherNames: "json_schema output_format",
     does: "A JSON Schema that the answer keeps to",
@@ -111,13 +91,11 @@ export const CONTENT_CONFIG = {
   // It can ask for images, audio and videos beside what responseModalities says.
   responseFormat: { rule: "priced", freeValues: [null] },
   thinkingConfig: {
-    schema: Type.Optional(
-      Type.Object({
-        includeThoughts: Type.Optional(Type.Boolean()),
-        thinkingBudget: Type.Optional(Type.Integer({ minimum: -1 })),
-        thinkingLevel: Type.Optional(Type.String()),
-      }),
-    ),
+    schema: Type.Object({
+      includeThoughts: Type.Optional(Type.Boolean()),
+      thinkingBudget: Type.Optional(Type.Integer({ minimum: -1 })),
+      thinkingLevel: Type.Optional(Type.String()),
+    }),
     otherNames: "thinking reasoning",
     does: "`thinkingLevel` and `includeThoughts`: how much it thinks, and whether it shows it",
     members: {
@@ -127,9 +105,7 @@ export const CONTENT_CONFIG = {
     },
   },
   responseModalities: {
-    schema: Type.Optional(
-      Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { maxItems: 3, uniqueItems: true }),
-    ),
+    schema: Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { maxItems: 3, uniqueItems: true }),
     otherNames: "modalities",
     does: "What the answer holds",
     shown: (_, { outputModalities }) => {
@@ -137,22 +113,19 @@ export const CONTENT_CONFIG = {
       return { type: "array", items: oneOf(...kinds), uniqueItems: true, default: kinds };
     },
   },
-  responseLogprobs: { schema: Type.Optional(Type.Boolean()) },
-  logprobs: { schema: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })) },
+  responseLogprobs: { schema: Type.Boolean() },
+  logprobs: { schema: Type.Integer({ minimum: 0, maximum: 20 }) },
   // What it asks for is output, and output has its bound.
   imageConfig: {
-    schema: Type.Optional(free),
+    schema: free,
     does: (model) =>
       givesImages(model)
         ? "What the images are like: `aspectRatio` such as `16:9`, `imageSize` of `1K`, `2K`, `4K`"
         : undefined,
-    members: {
-      aspectRatio: { otherNames: "aspect_ratio" },
-      imageSize: { otherNames: "image_size" },
-    },
+    members: { aspectRatio: { otherNames: "aspect_ratio" }, imageSize: { otherNames: "image_size" } },
   },
-  speechConfig: { schema: Type.Optional(free) },
-  mediaResolution: { schema: Type.Optional(Type.String()) },
+  speechConfig: { schema: free },
+  mediaResolution: { schema: Type.String() },
   audioTimestamp: {},
   enableEnhancedCivicAnswers: {},
   enableAffectiveDialog: {},
@@ -162,6 +135,7 @@ export const CONTENT_CONFIG = {
 /** Source: GenerateContentRequest of the same. */
 export const CONTENT = {
   contents: {
+    required: true,
     schema: Type.Array(
       Type.Object({ role: Type.Optional(Type.Enum(["user", "model", "function"])), parts: Parts }),
       { minItems: 1, maxItems: MOST_ITEMS },
@@ -180,49 +154,44 @@ export const CONTENT = {
     }),
   },
   systemInstruction: {
-    schema: Type.Optional(Type.Object({ role: Type.Optional(Type.String()), parts: Parts })),
+    schema: Type.Object({ role: Type.Optional(Type.String()), parts: Parts }),
     counted: true,
     otherNames: "system system_prompt instructions preamble",
     does: 'The system prompt: `{"parts":[{"text":"…"}]}`',
   },
   generationConfig: {
-    schema: Type.Optional(Type.Object(schemasOf(CONTENT_CONFIG), { additionalProperties: true })),
+    schema: objectOf(CONTENT_CONFIG),
     counted: true,
     otherNames: "config options parameters",
     does: "How to answer",
     members: CONTENT_CONFIG,
   },
   tools: {
-    schema: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            functionDeclarations: Type.Optional(
-              Type.Array(Type.Object({ name: text }, { additionalProperties: true })),
-            ),
-          },
-          { additionalProperties: true },
-        ),
-        { maxItems: 1_024 },
+    schema: Type.Array(
+      Type.Object(
+        {
+          functionDeclarations: Type.Optional(
+            Type.Array(Type.Object({ name: text }, { additionalProperties: true })),
+          ),
+        },
+        { additionalProperties: true },
       ),
+      { maxItems: 1_024 },
     ),
     counted: true,
     otherNames: "functions function_declarations",
     does: 'Functions that the model may call: `[{"functionDeclarations":[{name, description, parametersJsonSchema}]}]`',
   },
   toolConfig: {
-    schema: Type.Optional(free),
+    schema: free,
     counted: true,
     otherNames: "tool_choice function_call",
     does: 'Whether it must call one: `{"functionCallingConfig":{"mode":"AUTO"}}`, or `ANY`, `NONE`',
   },
-  safetySettings: { schema: Type.Optional(Type.Array(free)), counted: true },
+  safetySettings: { schema: Type.Array(free), counted: true },
   // Its tokens are input that the body does not show; they are held for.
-  cachedContent: { schema: Type.Optional(text), counted: true },
+  cachedContent: { schema: text, counted: true },
   labels: {},
   store: {},
-  serviceTier: {
-    rule: "priced",
-    freeValues: [null, "standard", "unspecified", "STANDARD", "UNSPECIFIED"],
-  },
+  serviceTier: { rule: "priced", freeValues: [null, "standard", "unspecified", "STANDARD", "UNSPECIFIED"] },
 } satisfies Fields;

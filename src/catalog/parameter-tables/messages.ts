@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { type Fields, nullable } from "./field.ts";
-import { atMost, oneOf, type ParameterFacts } from "./parameter.ts";
+import { oneOf, type ParameterFacts } from "./parameter.ts";
+import { boundedByModel, cooledTo, SHARED } from "./shared-fields.ts";
 
 /** An image or a document: where it is, or what it is. What each kind needs is checked where blocks are read. */
 const Source = Type.Object({
@@ -52,23 +53,20 @@ export const ToolSchema = Type.Object({
 /** Source: `MessageCreateParamsBase` of @anthropic-ai/sdk 1.12, of its client and of its beta client. */
 export const MESSAGES = {
   model: {
-    schema: Type.String({
-      minLength: 1,
-      description: "Model id, <vendor>/<model-name>, or another name of the model",
-    }),
+    ...SHARED.model,
     counted: true,
     otherNames: "model_id model_name",
-    does: "The model's id",
-    shown: (_, { id }) => ({ type: "string", const: id }),
   },
   max_tokens: {
+    required: true,
     schema: Type.Integer({ minimum: 0, description: "The most output, thinking included" }),
     otherNames:
       "max_completion_tokens max_output_tokens max_tokens_to_sample max_new_tokens max_length num_predict",
     does: "The most output tokens, thinking included; a higher number is lowered to the maximum with a warning",
-    shown: (schema, { maxOutput }) => ({ ...schema, ...atMost(maxOutput) }),
+    shown: boundedByModel,
   },
   messages: {
+    required: true,
     schema: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),
     counted: true,
     otherNames: "prompt input contents history conversation",
@@ -84,61 +82,44 @@ export const MESSAGES = {
     }),
   },
   system: {
-    schema: Type.Optional(Type.Union([Type.String(), Type.Array(BlockSchema)])),
+    schema: Type.Union([Type.String(), Type.Array(BlockSchema)]),
     counted: true,
     otherNames: "system_prompt system_instruction instructions preamble",
     does: "The system prompt, as text or as text blocks",
   },
-  stream: {
-    schema: Type.Optional(Type.Boolean({ default: false })),
-    does: "Answer as server-sent events",
-  },
-  temperature: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-    does: ({ sampling }) =>
-      `Randomness; lower is more repeatable${sampling?.maxTemperature === undefined ? "" : `; above ${sampling.maxTemperature} it is lowered to that, with a warning`}`,
-  },
-  top_p: {
-    schema: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    does: "Sample from the likeliest tokens of this total probability",
-  },
-  top_k: {
-    schema: Type.Optional(Type.Integer({ minimum: 0 })),
-    does: "Sample from this many likeliest tokens",
-  },
+  stream: SHARED.stream,
+  temperature: { ...SHARED.temperature, does: ({ sampling }) => cooledTo(sampling?.maxTemperature) },
+  top_p: SHARED.topP,
+  top_k: SHARED.topK,
   stop_sequences: {
-    schema: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 })),
+    schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 }),
     otherNames: "stop stop_words",
     does: "End the answer before any of these texts",
   },
   // What a tool costs depends on its type, which `tools.ts` of the format looks at.
   tools: {
-    schema: Type.Optional(Type.Array(ToolSchema, { maxItems: 1_024 })),
+    schema: Type.Array(ToolSchema, { maxItems: 1_024 }),
     counted: true,
     otherNames: "functions function_declarations",
     does: "Functions that the model may call: `{name, description, input_schema}`",
   },
   tool_choice: {
-    schema: Type.Optional(
-      Type.Object({
-        type: Type.Enum(["auto", "any", "tool", "none"]),
-        name: nullable(Type.String({ minLength: 1 })),
-        disable_parallel_tool_use: nullable(Type.Boolean()),
-      }),
-    ),
+    schema: Type.Object({
+      type: Type.Enum(["auto", "any", "tool", "none"]),
+      name: nullable(Type.String({ minLength: 1 })),
+      disable_parallel_tool_use: nullable(Type.Boolean()),
+    }),
     counted: true,
     otherNames: "function_call tool_config",
     does: '`{"type":"auto"}`, `{"type":"any"}`, `{"type":"none"}`, or `{"type":"tool","name":"…"}`',
     members: { disable_parallel_tool_use: { otherNames: "parallel_tool_calls" } },
   },
   thinking: {
-    schema: Type.Optional(
-      Type.Object({
-        type: Type.Enum(["enabled", "disabled", "adaptive", "between_tools"]),
-        budget_tokens: nullable(Type.Integer({ minimum: 0 })),
-        display: nullable(Type.Enum(["summarized", "omitted"])),
-      }),
-    ),
+    schema: Type.Object({
+      type: Type.Enum(["enabled", "disabled", "adaptive", "between_tools"]),
+      budget_tokens: nullable(Type.Integer({ minimum: 0 })),
+      display: nullable(Type.Enum(["summarized", "omitted"])),
+    }),
     counted: true,
     otherNames: "reasoning thinking_config",
     does: "Extended thinking",
@@ -154,12 +135,10 @@ export const MESSAGES = {
     },
   },
   output_config: {
-    schema: Type.Optional(
-      Type.Object({
-        effort: nullable(Type.Enum(["low", "medium", "high", "xhigh", "max"])),
-        format: nullable(Type.Object({ type: Type.String() })),
-      }),
-    ),
+    schema: Type.Object({
+      effort: nullable(Type.Enum(["low", "medium", "high", "xhigh", "max"])),
+      format: nullable(Type.Object({ type: Type.String() })),
+    }),
     counted: true,
     does: "How to answer; `format` asks for JSON of a schema",
     members: {
@@ -174,20 +153,16 @@ export const MESSAGES = {
     },
   },
   metadata: {
-    schema: Type.Optional(Type.Object({ user_id: nullable(Type.String()) })),
+    schema: Type.Object({ user_id: nullable(Type.String()) }),
     members: { user_id: { otherNames: "user user_id safety_identifier" } },
   },
   cache_control: { counted: true },
-  service_tier: {
-    schema: Type.Optional(Type.String()),
-    rule: "priced",
-    freeValues: [null, "auto", "standard_only"],
-  },
+  service_tier: { schema: Type.String(), rule: "priced", freeValues: [null, "auto", "standard_only"] },
   // What it changes is the price of an answer.
   speed: { rule: "priced", freeValues: [null, "standard"] },
   inference_geo: { rule: "priced", freeValues: [null, "global"] },
   context_management: {
-    schema: Type.Optional(Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) })),
+    schema: Type.Object({ edits: nullable(Type.Array(Type.Object({ type: Type.String() }))) }),
     counted: true,
     rule: "preview",
     preview: "context-management",

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { CHAT, LinkSchema, ReasoningDetailSchema } from "../../catalog/parameter-tables/chat-completions.ts";
-import { schemasOf } from "../../catalog/parameter-tables/field.ts";
+import { objectOf } from "../../catalog/parameter-tables/field.ts";
 import { createFieldTable } from "../rewrite.ts";
 
 /** The fields of a request, and what is done with them. */
@@ -14,10 +14,7 @@ export const CHAT_FIELDS = createFieldTable({
 });
 
 /** Body of `POST /api/v1/chat/completions`; a field that is null counts as left out. */
-export const ChatRequestSchema = Type.Object(schemasOf(CHAT), {
-  title: "ChatCompletionRequest",
-  additionalProperties: true,
-});
+export const ChatRequestSchema = objectOf(CHAT, { title: "ChatCompletionRequest" });
 
 export type ChatRequestBody = Static<typeof ChatRequestSchema>;
 export type ChatMessage = ChatRequestBody["messages"][number];

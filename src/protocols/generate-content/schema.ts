@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { countedOf, schemasOf } from "../../catalog/parameter-tables/field.ts";
+import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
 import {
   CONTENT,
   CONTENT_CONFIG,
@@ -66,10 +66,7 @@ export const COUNT_FIELDS = createFieldTable({
 });
 
 /** Body of `POST /api/v1/models/{model}:generateContent`. */
-export const GenerateContentRequestSchema = Type.Object(schemasOf(CONTENT), {
-  title: "GenerateContentRequest",
-  additionalProperties: true,
-});
+export const GenerateContentRequestSchema = objectOf(CONTENT, { title: "GenerateContentRequest" });
 
 export type GenerateContentBody = Static<typeof GenerateContentRequestSchema>;
 export type Part = Static<typeof PartSchema>;

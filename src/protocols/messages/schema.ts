@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { countedOf, schemasOf } from "../../catalog/parameter-tables/field.ts";
+import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
 import { type BlockSchema, MESSAGES, type ToolSchema } from "../../catalog/parameter-tables/messages.ts";
 import { createFieldTable } from "../rewrite.ts";
 
@@ -14,16 +14,10 @@ export const MESSAGES_FIELDS = createFieldTable({
 export const COUNT_FIELDS = createFieldTable({ format: "counting tokens", fields: countedOf(MESSAGES) });
 
 /** Body of `POST /api/v1/messages`; a field that is null counts as left out. */
-export const MessagesRequestSchema = Type.Object(schemasOf(MESSAGES), {
-  title: "MessagesRequest",
-  additionalProperties: true,
-});
+export const MessagesRequestSchema = objectOf(MESSAGES, { title: "MessagesRequest" });
 
 /** Body of `POST /api/v1/messages/count_tokens`. Other fields of a request are not looked at. */
-export const CountRequestSchema = Type.Object(schemasOf(countedOf(MESSAGES)), {
-  title: "CountTokensRequest",
-  additionalProperties: true,
-});
+export const CountRequestSchema = objectOf(countedOf(MESSAGES), { title: "CountTokensRequest" });
 
 export type MessagesRequestBody = Static<typeof MessagesRequestSchema>;
 /** What a request and a count of it have in common. */

@@ -1,6 +1,6 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { CHAT } from "./parameter-tables/chat-completions.ts";
-import { fieldParameters } from "./parameter-tables/field.ts";
+import { fieldParameters, type Fields } from "./parameter-tables/field.ts";
 import { CONTENT } from "./parameter-tables/generate-content.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
@@ -22,10 +22,10 @@ export type Endpoint = ProtocolId | MediaEndpoint;
 /** The endpoint of a kind of work. */
 export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
 
-const TABLES: Readonly<Record<ProtocolId, (model: ParameterFacts) => readonly Parameter[]>> = {
-  compat_chat_completions: (model) => fieldParameters(CHAT, model),
-  compat_messages: (model) => fieldParameters(MESSAGES, model),
-  compat_generate_content: (model) => fieldParameters(CONTENT, model),
+const TABLES: Readonly<Record<ProtocolId, Fields>> = {
+  compat_chat_completions: CHAT,
+  compat_messages: MESSAGES,
+  compat_generate_content: CONTENT,
 };
 
 const MEDIA_TABLES: Readonly<Record<MediaEndpoint, MediaTable>> = {
@@ -43,18 +43,13 @@ export function endpointsOf({
 
 /** The parameters of a model at an endpoint, in the order in which they are told, those it does not take among them. */
 export function parametersOf(model: ParameterFacts, endpoint: Endpoint): readonly Parameter[] {
-  return isProtocol(endpoint) ? TABLES[endpoint](model) : mediaParameters(MEDIA_TABLES[endpoint], model);
+  return isProtocol(endpoint)
+    ? fieldParameters(TABLES[endpoint], model)
+    : mediaParameters(MEDIA_TABLES[endpoint], model);
 }
 
 function isProtocol(endpoint: Endpoint): endpoint is ProtocolId {
   return PROTOCOLS.some((protocol) => protocol === endpoint);
-}
-
-/** The parameters of chat completions, without those inside others. */
-export function chatParameterNames(model: ParameterFacts): readonly string[] {
-  return parametersOf(model, "compat_chat_completions")
-    .map(({ name }) => name)
-    .filter((name) => !name.includes("."));
 }
 
 /**

@@ -2,29 +2,27 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { TSchema } from "typebox";
 import { loadModelFiles, servedIn } from "../../src/catalog/catalog.ts";
-import { chatParameterNames, isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
+import { CHAT } from "../../src/catalog/parameter-tables/chat-completions.ts";
+import { eachField, type Fields } from "../../src/catalog/parameter-tables/field.ts";
+import { CONTENT } from "../../src/catalog/parameter-tables/generate-content.ts";
+import { MESSAGES } from "../../src/catalog/parameter-tables/messages.ts";
+import { isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
 import { modelPage } from "../../src/catalog/llms-txt.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { EFFORTS, type ProtocolId } from "../../src/core/model.ts";
+import { EFFORTS, type Model, type ProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
-import { CHAT_FIELDS, ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
-import {
-  CONFIG_FIELDS,
-  GenerateContentRequestSchema,
-  REQUEST_FIELDS,
-} from "../../src/protocols/generate-content/schema.ts";
-import { MESSAGES_FIELDS, MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
-import { type LiveProviders, servedNow } from "../../src/gateway/served.ts";
-import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
+import { servedNow } from "../../src/gateway/served.ts";
+import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
+import { GenerateContentRequestSchema } from "../../src/protocols/generate-content/schema.ts";
 import { servedBy } from "../../src/protocols/index.ts";
+import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
-import type { Provider } from "../../src/providers/provider.ts";
+import type { ProtocolDefinition, Provider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { wireRequest } from "./wire-request.ts";
-import type { FieldTable } from "../../src/protocols/rewrite.ts";
 
-// What is documented of language models is what is checked: the tables of the catalogue against the schemas of requests,
-// in both ways. Of images and videos see media-parameters.test.ts.
+// What is documented of language models is what is checked, where a table shows a field otherwise than it is checked, and
+// what providers are sent. Of images and videos see media-parameters.test.ts.
 
 const models = loadModelFiles(join(import.meta.dirname, "../../models")).filter(
   ({ category }) => category === "language",
@@ -52,36 +50,29 @@ for (const [protocol, rows] of Object.entries(ROWS) as [ProtocolId, string][]) {
 const CHECKED: readonly {
   readonly protocol: ProtocolId;
   readonly schema: TSchema;
-  readonly fields: FieldTable;
+  readonly fields: Fields;
   /** A request that is good, without what a case adds. */
   readonly good: Readonly<Record<string, unknown>>;
 }[] = [
   {
     protocol: "compat_chat_completions",
     schema: ChatRequestSchema,
-    fields: CHAT_FIELDS,
+    fields: CHAT,
     good: { model: model.id, messages: [{ role: "user", content: "x" }] },
   },
   {
     protocol: "compat_messages",
     schema: MessagesRequestSchema,
-    fields: MESSAGES_FIELDS,
+    fields: MESSAGES,
     good: { model: model.id, max_tokens: 1, messages: [{ role: "user", content: "x" }] },
   },
   {
     protocol: "compat_generate_content",
     schema: GenerateContentRequestSchema,
-    fields: REQUEST_FIELDS,
+    fields: CONTENT,
     good: { contents: [{ role: "user", parts: [{ text: "x" }] }] },
   },
 ];
-
-/** Free-form in the interface, so that they are not checked: what is documented is what providers take. */
-const FREE: ReadonlySet<string> = new Set([
-  "image_config.aspect_ratio",
-  "image_config.image_size",
-  "generationConfig.responseJsonSchema",
-]);
 
 /** Values at and beyond every bound, and of every wrong type. */
 const NUMBERS = [-3, -2, -1, 0, 0.5, 1, 1.5, 2, 2.1, 128, 129, 1_000];
@@ -135,15 +126,16 @@ for (const { protocol, schema, fields, good } of CHECKED) {
       return { ...good, [field]: member === undefined ? value : { ...outer, [member]: value } };
     };
     test.each(names)("%s: what is documented as good is accepted", (name) => {
-      const [field = "", member = ""] = name.split(".");
-      const known = field === "generationConfig" && member !== "" ? CONFIG_FIELDS : fields;
-      expect(Object.hasOwn(known.fields, known === fields ? field : member)).toBe(true);
       const values = tried.filter((value) => documented.accepts(withField(name, value)));
       expect(values.length, "no value was documented as good").toBeGreaterThan(0);
       const refused = values.filter((value) => !checked.accepts(withField(name, value)));
       expect(refused).toEqual([]);
     });
-    test.each(names.filter((name) => !FREE.has(name)))("%s: what is documented as bad is refused", (name) => {
+    // What providers judge is not checked: what is documented is what they take.
+    const free = new Set(
+      [...eachField(fields)].flatMap(({ path, schema: own }) => (own === undefined ? [path] : [])),
+    );
+    test.each(names.filter((name) => !free.has(name)))("%s: what is documented as bad is refused", (name) => {
       const values = tried.filter((value) => !documented.accepts(withField(name, value)));
       const accepted = values.filter((value) => checked.accepts(withField(name, value)));
       expect(accepted).toEqual([]);
@@ -151,109 +143,24 @@ for (const { protocol, schema, fields, good } of CHECKED) {
   });
 }
 
-/** How every vendor of language models is spoken to. */
-const LANGUAGE = PROVIDERS.flatMap(({ id, protocols }) =>
-  protocols.map(({ id: protocol, dialect }) => ({ id, protocol, dialect })),
-);
-
-const liveAt = (id: string, provider: Provider): LiveProviders => ({
-  providers: new Map([[id, provider]]),
-  mediaProviders: new Map(),
-});
-
-/** Every chat completions server that a model can be reached at. */
+/** Every server that a model can be asked at in chat completions, in the format that its provider speaks. */
 const REACHED = models.flatMap((each) =>
   each.routes.flatMap(({ provider, upstreamId }) =>
-    LANGUAGE.filter(({ id, protocol }) => id === provider && protocol === "compat_chat_completions").map(
-      ({ id, dialect }) => ({ name: `${each.id} at ${id}`, each, id, upstreamId, dialect }),
+    PROVIDERS.filter(({ id }) => id === provider).flatMap(({ id, protocols }) =>
+      protocols.map((spoken) => ({ name: `${each.id} at ${id}`, each, id, upstreamId, spoken })),
     ),
   ),
 );
+
+const TRANSLATED = REACHED.filter(({ spoken }) => spoken.id !== "compat_chat_completions");
+
+/** The model as it is served at one server alone. */
+function servedAt({ each, id, spoken }: { each: Model; id: string; spoken: ProtocolDefinition }): Model {
+  const provider = { id, protocols: [spoken] } as unknown as Provider;
+  return servedNow(each, { providers: new Map([[id, provider]]), mediaProviders: new Map() });
+}
 
 const checkedChat = compileSchema(ChatRequestSchema);
-
-/** A value of each parameter that says something, so that leaving it out is worth a warning. */
-const VALUE_OF: Readonly<Record<string, unknown>> = {
-  temperature: 0.5,
-  top_p: 0.5,
-  stop: "x",
-  presence_penalty: 1,
-  frequency_penalty: 1,
-  parallel_tool_calls: true,
-  modalities: ["text"],
-  image_config: { image_size: "1K" },
-  reasoning: { effort: "low" },
-  reasoning_effort: "low",
-  thinking: { type: "enabled" },
-};
-
-/** What goes up under its own name wherever it is taken. */
-const KEPT: Readonly<Record<string, unknown>> = {
-  temperature: 0.5,
-  top_p: 0.5,
-  stop: "x",
-  presence_penalty: 1,
-  frequency_penalty: 1,
-  parallel_tool_calls: true,
-  tool_choice: "auto",
-};
-
-describe("what a server is documented to take is what it is sent", () => {
-  test.each(REACHED)("$name", ({ each, id, upstreamId, dialect }) => {
-    const protocols = [{ id: "compat_chat_completions", dialect }];
-    const provider = { id, protocols } as unknown as Provider;
-    const served = servedNow(each, liveAt(id, provider));
-    const documented = compileSchema(served.parameterSchema as TSchema);
-    const target: RelayTarget = {
-      model: served,
-      upstreamId,
-      unknownFields: dialect.unknownFields,
-      native: dialect.kind === "native",
-      streamUsageOption: dialect.streamUsageOption,
-      ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
-    };
-    const tools = [{ type: "function", function: { name: "f" } }];
-    const good = { model: each.id, messages: [{ role: "user", content: "x" }], tools };
-    const sent = (name: string, value: unknown) => {
-      const request = chatCompletions.readRequest(wireRequest({ ...good, [name]: value }));
-      const { body, warnings } = chatCompletions.upstreamBody(request, target);
-      return { body: JSON.parse(new TextDecoder().decode(body)) as object, warnings: warnings.join("\n") };
-    };
-    for (const name of chatParameterNames(served)) {
-      if (name in good || name.startsWith("max_")) continue;
-      for (const value of VALUES.filter((one) => checkedChat.accepts({ ...good, [name]: one }))) {
-        // That the answer of a model can be no image is decided before, by its modalities.
-        if (name === "modalities" && JSON.stringify(value) !== '["text"]') continue;
-        const told = `${name}: ${JSON.stringify(value)}`;
-        if (!documented.accepts({ ...good, [name]: value }))
-          expect(() => sent(name, value), told).toThrow(name);
-        else if (isIgnored(served, "compat_chat_completions", name) && VALUE_OF[name] !== undefined) {
-          const { body, warnings } = sent(name, VALUE_OF[name]);
-          expect(body, told).not.toHaveProperty([name]);
-          expect(warnings, told).toMatch(/left out|not switched/);
-        } else expect(() => sent(name, value), told).not.toThrow();
-      }
-      if (name in KEPT && !isIgnored(served, "compat_chat_completions", name))
-        expect(sent(name, KEPT[name]).body, name).toHaveProperty([name], KEPT[name]);
-    }
-  });
-});
-
-/** Every provider of another format that a model is asked at in chat completions. */
-const TRANSLATED = models.flatMap((each) =>
-  each.routes.flatMap(({ provider, upstreamId }) =>
-    LANGUAGE.filter(({ id, protocol }) => id === provider && protocol !== "compat_chat_completions").map(
-      ({ id, protocol, dialect }) => ({
-        name: `${each.id} at ${id}`,
-        each,
-        id,
-        protocol,
-        upstreamId,
-        dialect,
-      }),
-    ),
-  ),
-);
 
 const SCHEMA = { type: "json_schema", json_schema: { name: "n", schema: { type: "object" } } };
 const NAMED = { type: "function", function: { name: "f" } };
@@ -283,38 +190,51 @@ const MORE_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   modalities: [["text", "image"]],
 };
 
+/** What goes up under its own name wherever the format is spoken and it is taken. */
+const KEPT: Readonly<Record<string, unknown>> = {
+  temperature: 0.5,
+  top_p: 0.5,
+  stop: "x",
+  presence_penalty: 1,
+  frequency_penalty: 1,
+  parallel_tool_calls: false,
+  tool_choice: "required",
+};
+
 /** Values that change what is sent, wherever the parameter is taken. */
 const SAYING: Readonly<Record<string, unknown>> = {
-  ...VALUE_OF,
-  parallel_tool_calls: false,
+  ...KEPT,
   modalities: ["text", "image"],
-  image_config: undefined,
-  tool_choice: "required",
+  image_config: { image_size: "1K" },
+  reasoning: { effort: "low" },
+  reasoning_effort: "low",
+  thinking: { type: "enabled" },
   response_format: SCHEMA,
   max_completion_tokens: 5,
   max_tokens: 5,
 };
 
-describe("what a translation is documented to take is what the provider is sent", () => {
+describe("what a model is documented to take is what its provider is sent", () => {
   test("every Claude and every Gemini is asked by translation", () => {
     const ids = TRANSLATED.map(({ each }) => each.id);
     expect(ids).toEqual(models.map(({ id }) => id).filter((id) => /^(anthropic|google)\//.test(id)));
     expect(ids.length).toBe(5);
   });
 
-  test.each(TRANSLATED)("$name", ({ each, id, protocol, upstreamId, dialect }) => {
-    const served = servedNow(
-      each,
-      liveAt(id, { id, protocols: [{ id: protocol, dialect }] } as unknown as Provider),
-    );
-    const way = servedBy("compat_chat_completions", protocol)!;
+  test.each(REACHED)("$name", (reached) => {
+    const { each, upstreamId, spoken } = reached;
+    const served = servedAt(reached);
+    const way = servedBy("compat_chat_completions", spoken.id)!;
+    const isTranslated = spoken.id !== "compat_chat_completions";
     const documented = compileSchema(served.parameterSchema as TSchema);
+    const { kind, unknownFields, streamUsageOption, chat } = spoken.dialect;
     const target: RelayTarget = {
       model: served,
       upstreamId,
-      unknownFields: dialect.unknownFields,
-      native: true,
-      streamUsageOption: false,
+      unknownFields,
+      native: kind === "native",
+      streamUsageOption,
+      ...(chat === undefined ? {} : { chat }),
     };
     const tools = [{ type: "function", function: { name: "f" } }];
     const good = { model: each.id, messages: [{ role: "user", content: "x" }], tools };
@@ -331,41 +251,36 @@ describe("what a translation is documented to take is what the provider is sent"
       }
       return undefined;
     };
-    const plain = sent({}).body;
-    const isIgnoredHere = (name: string): boolean => isIgnored(served, "compat_chat_completions", name);
-    for (const name of chatParameterNames(served)) {
-      if (name in good) continue;
+    const givesImages = served.outputModalities.includes("image");
+    for (const { name } of parametersOf(served, "compat_chat_completions")) {
+      if (name in good || name.includes(".")) continue;
       for (const value of [...VALUES, ...(MORE_VALUES[name] ?? [])]) {
         const more = { [name]: value };
         if (!checkedChat.accepts({ ...good, ...more })) continue;
         const told = `${name}: ${JSON.stringify(value)}`;
         // That a model puts out no images is decided before, by its modalities.
-        const isDecided = name === "modalities" && !served.outputModalities.includes("image");
+        const isDecided = name === "modalities" && (!isTranslated || !givesImages);
         // More output than the model has is lowered, as the documentation says.
         const isLowered = name.startsWith("max_");
         if (documented.accepts({ ...good, ...more })) expect(refusedField(more), told).toBeUndefined();
         else if (!isDecided && !isLowered) expect(refusedField(more)?.split(/[.[]/)[0], told).toBe(name);
       }
-      const saying = name === "image_config" ? { image_size: "1K" } : SAYING[name];
-      if (saying === undefined || (name === "modalities" && !served.outputModalities.includes("image")))
-        continue;
+      const value = SAYING[name];
+      if (value === undefined || !documented.accepts({ ...good, [name]: value })) continue;
+      const isIgnoredHere = isIgnored(served, "compat_chat_completions", name);
       // Of an image nothing is said where none is asked for.
-      const around = name === "image_config" && !isIgnoredHere(name) ? { modalities: ["image"] } : {};
-      const { body, warnings } = sent({ ...around, [name]: saying });
-      const bare = name === "image_config" ? sent(around).body : plain;
-      if (isIgnoredHere(name)) {
-        expect(body, name).toEqual(bare);
-        expect(warnings, name).toContain(`${name} was left out`);
-      } else expect(body, name).not.toEqual(bare);
+      const around = name === "image_config" && !isIgnoredHere ? { modalities: ["image"] } : {};
+      const { body, warnings } = sent({ ...around, [name]: value });
+      if (isIgnoredHere) {
+        expect(body, name).toEqual(sent(around).body);
+        expect(warnings, name).toMatch(/left out|not switched/);
+      } else if (isTranslated) expect(body, name).not.toEqual(sent(around).body);
+      else if (name in KEPT) expect(body, name).toHaveProperty([name], value);
     }
   });
 
-  const page = (id: string): string => {
-    const { each, ...at } = TRANSLATED.find((one) => one.each.id === id)!;
-    const protocols = [{ id: at.protocol, dialect: at.dialect }];
-    const provider = { id: at.id, protocols } as unknown as Provider;
-    return modelPage(servedNow(each, liveAt(at.id, provider)), "https://gateway.example");
-  };
+  const page = (id: string): string =>
+    modelPage(servedAt(TRANSLATED.find((one) => one.each.id === id)!), "https://gateway.example");
   const cases: readonly (readonly [string, readonly string[]])[] = [
     [
       "anthropic/claude-opus-5.5",

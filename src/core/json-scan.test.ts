@@ -135,6 +135,7 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
     "\u000b1",
     '{"a"}',
     '{"a":}',
+    '{x":1}',
     '{"a":1 "b":2}',
     "[1 2]",
     '{"":0}',

@@ -76,3 +76,14 @@ test("a limit that changes holds from the next request on", () => {
   limit = 200;
   expect(memory.open("b").take(100)).toBe(true);
 });
+
+test("an owner is forgotten with the last that it holds", () => {
+  const memory = createRequestMemory(() => 1_000);
+  const [one, two, other] = [memory.open("a"), memory.open("a"), memory.open("b")];
+  for (const share of [one, two, other]) share.take(10);
+  const owners = [one, two, other].map((share) => {
+    share.hold(0);
+    return memory.owners();
+  });
+  expect(owners).toEqual([2, 1, 0]);
+});

@@ -7,6 +7,8 @@ export interface RequestMemory {
   open(owner: string): MemoryShare;
   /** How much all shares hold. */
   taken(): number;
+  /** How many owners hold anything: no more than these are remembered. */
+  owners(): number;
 }
 
 /** What JSON takes of memory while it is read, checked and written anew, for each of its bytes. */
@@ -43,6 +45,7 @@ export function createRequestMemory(limit: () => number): RequestMemory {
 
   return {
     taken: () => taken,
+    owners: () => byOwner.size,
     open(owner) {
       let held = 0;
       const hasRoomFor = (bytes: number): boolean => {

@@ -44,6 +44,7 @@ describe("every language model's page is whole", () => {
           expect(row.split(" | ").length, `${name} of ${protocol}`).toBe(5);
           expect(row.includes("Ignored by this model")).toBe(isIgnored(model, protocol, name));
           if (required === true) expect(row).toContain("| required |");
+          if (name === "model") expect(row).toContain(`| string | \`${model.id}\` | required |`);
         }
       }
     });

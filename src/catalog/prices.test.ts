@@ -268,3 +268,10 @@ describe("a price begins at one moment, wherever the gateway runs", () => {
       expect(() => from(text)).toThrow("prices.input[0].when.from is no date or time"));
   }
 });
+
+test("a condition is a word or several, none of them empty or twice", () => {
+  const accepts = (quality: unknown): boolean =>
+    schema.accepts({ image: [{ when: { quality }, price: 1 }, { price: 2 }] });
+  for (const good of ["h", ["h"], ["h", "high"]]) expect([good, accepts(good)]).toEqual([good, true]);
+  for (const bad of ["", [], [""], ["h", "h"], 1]) expect([bad, accepts(bad)]).toEqual([bad, false]);
+});

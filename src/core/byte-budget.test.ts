@@ -162,6 +162,26 @@ test("work that holds little is not counted and waits for nobody; once it holds 
   expect(budget.taken()).toBe(0);
   await small.take(UNCOUNTED_BYTES, signal);
   expect(budget.taken()).toBe(0);
+  small.give(UNCOUNTED_BYTES);
+  await small.take(UNCOUNTED_BYTES, signal);
+  expect(budget.taken()).toBe(0);
+});
+
+test("a wait that is over leaves nothing behind on its signal", async () => {
+  const budget = budgetOf(10);
+  const [large, small] = [budget.open(), budget.open()];
+  await large.take(10 * UNIT, signal);
+  let heard: readonly string[] = [];
+  const until = Object.assign(new AbortController().signal, {
+    addEventListener: (type: string) => void (heard = [...heard, type]),
+    removeEventListener: (type: string) => void (heard = heard.filter((each) => each !== type)),
+  });
+  const through = small.take(UNIT, until);
+  await settle();
+  expect(heard).toEqual(["abort"]);
+  large.close();
+  await through;
+  expect(heard).toEqual([]);
 });
 
 test("work that ends while it waits is told so, and holds nothing afterwards", async () => {

@@ -142,7 +142,7 @@ async function inLine(
     onLeave();
   };
   waiting.push(own);
-  signal.addEventListener("abort", onAbort, { once: true });
+  signal.addEventListener("abort", onAbort);
   await promise.finally(() => signal.removeEventListener("abort", onAbort));
 }
 

@@ -142,6 +142,16 @@ describe("the size of an image is read from its head", () => {
     expect(imageSizeOf(uri(bytes).replace("data:", "DATA:").replace(";base64", ";BASE64"))).toBeDefined();
   });
 
+  test("the content of a data URI begins within its first 65,536 characters", () => {
+    const withHeader = (length: number): string => {
+      const [head, tail] = ["data:image/png;x=", ";base64,"];
+      const content = Buffer.from(png(3, 2)).toString("base64");
+      return `${head}${"a".repeat(length - head.length - tail.length)}${tail}${content}`;
+    };
+    expect(imageSizeOf(withHeader(65_536))).toEqual({ width: 3, height: 2 });
+    expect(imageSizeOf(withHeader(65_537))).toBeUndefined();
+  });
+
   test("fill bytes before a JPEG's marker are stepped over", () => {
     for (const fill of [1, 2, 3]) {
       const bytes = [0xff, 0xd8, ...Array.from({ length: fill }, () => 0xff), ...jpeg(7, 5).slice(2)];

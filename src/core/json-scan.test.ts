@@ -110,6 +110,8 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
     "+1",
     "NaN",
     "Infinity",
+    '"\\b\\f\\n\\r\\t\\/\\\\\\""',
+    ...["g", "v", "0", "a", "U0041"].map((letter) => `"\\${letter}"`),
     "nul",
     "nulll",
     "tru",

@@ -259,7 +259,6 @@ function skipString(scan: JsonScan, at: number): number {
 /** Offset of the last byte of the escape that begins at `at`. */
 function skipEscape(scan: JsonScan, at: number): number {
   const { bytes, end } = scan;
-  if (at + 1 >= end) return malformed(scan);
   switch (bytes[at + 1]) {
     case 0x22:
     case 0x5c:

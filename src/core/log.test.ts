@@ -53,3 +53,8 @@ describe("an error is told with its causes, in one line, redacted", () => {
     ]).toEqual(["text", "number", "", "object"]);
   });
 });
+
+test("a text is cut to 300 characters where nothing else is said", () => {
+  expect(redact("x y ".repeat(100))).toBe("x y ".repeat(75));
+  expect(redact("x y ".repeat(100), 8)).toBe("x y x y ");
+});

@@ -57,6 +57,11 @@ describe("a fault names the field and says what it must be", () => {
     expect(checker.accepts({ name: "a", kind: "b", count: 9, either: null, set: ["x", "y"] })).toBe(true);
   });
 
+  test("a schema of no object takes its values too", () => {
+    const words = compileSchema(Type.String());
+    expect([words.accepts("right"), words.accepts(1)]).toEqual([true, false]);
+  });
+
   test("a value of which nothing is found to be wrong is told to be, as a whole", () => {
     expect(compileSchema(Type.String()).faultOf("right")).toEqual({ path: "", problem: "is not valid" });
   });

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRandom } from "../core/random.ts";
@@ -35,4 +35,13 @@ test("a secret that is shorter than 32 characters is refused", () => {
     if (isTaken) expect(open).not.toThrow();
     else expect(open).toThrow("is empty or too short");
   }
+});
+
+test("a secret that others could read is made its owner's alone", () => {
+  const path = join(folder, "open/home");
+  openHome(path, systemRandom).close();
+  const pepper = join(path, "pepper");
+  chmodSync(pepper, 0o644);
+  openHome(path, systemRandom).close();
+  expect(statSync(pepper).mode & 0o777).toBe(0o600);
 });

@@ -65,3 +65,12 @@ describe("every path parameter is described", () => {
     });
   }
 });
+
+test("a model tells by an address where its page is, and by a date when it was made", () => {
+  const { schema } =
+    description.paths["/api/v1/models/{model}"].get.responses[200].content["application/json"];
+  expect([schema.properties.documentation_url.format, schema.properties.created_at.format]).toEqual([
+    "uri",
+    "date-time",
+  ]);
+});

@@ -152,9 +152,6 @@ const BANS: readonly Ban[] = [
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/scan.ts": "a place of an event that the scan has checked",
-      "src/protocols/generate-content/stream.ts": "an error in a chunk that the scanner has checked",
-      "src/protocols/generate-content/stream-meter.ts":
-        "usage and grounding of a chunk that the scanner has checked",
       "src/protocols/messages/decode-events.ts": "an event that the relay has checked",
       "src/providers/sandbox/form-in-words.ts": "objects in a prompt, so many and so long at the most",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
@@ -215,8 +212,6 @@ const isOwnState = (node: ts.ClassLikeDeclaration): boolean =>
 
 /** Factories whose length is that of the functions they hold: each is a table of small ones. */
 const LONG: Readonly<Record<string, string>> = {
-  openStream: "the state of one stream, shared by small functions",
-  createChunkScanner: "the state of one scan, shared by small functions",
   openAnswer: "the state of one answer, shared by small functions",
 };
 

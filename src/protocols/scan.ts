@@ -15,23 +15,25 @@ import { type CountedText, countText } from "./counted-text.ts";
 
 /** Kinds of JSON values, to be joined with `|`. A number of one or two digits says next to nothing: it is `DIGITS`. */
 export const STRING = 1;
-export const EMPTY_STRING = 2;
+const EMPTY_STRING = 2;
 export const OBJECT = 4;
-export const EMPTY_OBJECT = 8;
+const EMPTY_OBJECT = 8;
 export const LIST = 16;
 export const EMPTY_LIST = 32;
-export const NULL = 64;
+const NULL = 64;
 export const TRUE = 128;
-export const FALSE = 256;
-export const NUMBER = 512;
-export const DIGITS = 1024;
+const FALSE = 256;
+const NUMBER = 512;
+const DIGITS = 1024;
 
+/** Any string. */
+export const STRINGS = STRING | EMPTY_STRING;
 /** Any object. */
 export const OBJECTS = OBJECT | EMPTY_OBJECT;
 /** Any value that says something. */
 export const FILLED = STRING | OBJECT | LIST | TRUE | FALSE | NUMBER;
 /** Any value but null. */
-export const GIVEN = FILLED | EMPTY_STRING | EMPTY_OBJECT | EMPTY_LIST | DIGITS;
+export const GIVEN = FILLED | STRINGS | OBJECTS | EMPTY_LIST | DIGITS;
 const ANY = GIVEN | NULL;
 
 /** Something that several places of an event can say. */
@@ -75,8 +77,8 @@ export interface Shape {
   readonly error: Place;
   /** Members that are not passed on, as pairs of `from` and `to`. */
   readonly cuts: number[];
-  /** What the places fill beside `cuts`: emptied before each event. */
-  readonly lists: readonly unknown[][];
+  /** Takes back, before each event, the marks, counts and lists that its places have filled. */
+  clear(): void;
 }
 
 /** A place to look at. */
@@ -96,10 +98,9 @@ export interface EventScanner {
 }
 
 /** A scanner that fills the places of `shape`, and the marks, counts and lists that they share. */
-export function createEventScanner({ root, cuts, lists }: Shape): EventScanner {
+export function createEventScanner(shape: Shape): EventScanner {
+  const { root } = shape;
   const places = placesIn(root);
-  const marks = distinct(places.map(({ look }) => look.marks));
-  const counts = distinct(places.map(({ look }) => look.counts));
   const event: ScannedEvent = { scan: openScan(new Uint8Array(0)) };
   const walkRoot = valueWalk(event, root);
   return {
@@ -107,10 +108,7 @@ export function createEventScanner({ root, cuts, lists }: Shape): EventScanner {
       const scan = openScan(bytes, end);
       event.scan = scan;
       forgetAll(places);
-      for (const mark of marks) mark.on = false;
-      for (const count of counts) count.ascii = count.wide = 0;
-      for (const list of lists) if (list.length > 0) list.length = 0;
-      if (cuts.length > 0) cuts.length = 0;
+      shape.clear();
       const objectStart = skipSpace(scan, start);
       if (objectStart >= end || bytes[objectStart] !== OPEN) return false;
       const after = walkRoot(objectStart, 0);
@@ -274,14 +272,10 @@ function forgetAll(places: readonly Place[]): void {
   }
 }
 
-function distinct<T>(values: readonly (T | undefined)[]): readonly T[] {
-  return [...new Set(values.filter((value) => value !== undefined))];
-}
-
 const decoder = new TextDecoder();
 
 /** The JSON text of a place that was found. */
-export function textAt(bytes: Uint8Array, { start, end }: Place): string {
+export function textAt(bytes: Uint8Array, { start, end }: Pick<Place, "start" | "end">): string {
   return decoder.decode(bytes.subarray(start, end));
 }
 
@@ -291,6 +285,6 @@ export function integerAt(bytes: Uint8Array, { start, end }: Place): number {
 }
 
 /** The value of a place that was found. */
-export function valueAt(bytes: Uint8Array, at: Place): unknown {
+export function valueAt(bytes: Uint8Array, at: Pick<Place, "start" | "end">): unknown {
   return JSON.parse(textAt(bytes, at));
 }

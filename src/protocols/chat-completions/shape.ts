@@ -84,6 +84,11 @@ export function chunkShape(padding: readonly string[]): ChunkShape {
     text,
     told,
     cuts,
-    lists: [told],
+    clear() {
+      content.on = false;
+      text.ascii = text.wide = 0;
+      if (told.length > 0) told.length = 0;
+      if (cuts.length > 0) cuts.length = 0;
+    },
   };
 }

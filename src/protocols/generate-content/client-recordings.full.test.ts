@@ -12,7 +12,7 @@ import type { ChatEvent, Part } from "../../core/chat.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;

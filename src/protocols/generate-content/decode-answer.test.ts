@@ -5,7 +5,7 @@ import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 const CONTEXT: AnswerContext = {
   model: "google/gemini-3.8-flash",

@@ -4,7 +4,7 @@ import { readAnswer } from "./answer.ts";
 import { encodeError, ErrorSchema } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
 import { type GenerateContentRequest, readRequest } from "./request.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** Gemini's generateContent, as a format that is relayed. */

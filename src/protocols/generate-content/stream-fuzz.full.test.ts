@@ -3,7 +3,7 @@ import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { sse } from "../../../test/upstream/sse-bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 // Streams made up at random, of everything that a chunk may have or lack, and what holds for all of them.
 

@@ -12,7 +12,7 @@ import {
 import { sse } from "../../../test/upstream/sse-bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
-import { openStream } from "./stream.ts";
+import { openStream } from "./relay.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;

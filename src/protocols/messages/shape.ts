@@ -83,6 +83,10 @@ export function eventShape(padding: readonly string[]): EventShape {
     content,
     text,
     cuts,
-    lists: [],
+    clear() {
+      content.on = false;
+      text.ascii = text.wide = 0;
+      if (cuts.length > 0) cuts.length = 0;
+    },
   };
 }

@@ -1,0 +1,151 @@
+import { createByteBuilder } from "../../core/byte-builder.ts";
+import { joinBytes } from "../../core/bytes.ts";
+import { creditsText } from "../../core/credits.ts";
+import { applyEdits, setMembers } from "../../core/json-splice.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { addSpliced, DATA, END, type EventSpan } from "../event-splice.ts";
+import { parseExact } from "../exact-json.ts";
+import type { AnswerContext, RelayStream } from "../protocol.ts";
+import { openAnswerStream, type StreamFormat, type StreamSink } from "../stream.ts";
+import { encodeError } from "./error-body.ts";
+import { type ChunkReader, openReader } from "./reader.ts";
+import { type ChunkShape, chunkShape } from "./shape.ts";
+import { encodeUsage } from "./usage.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const EMPTY_CANDIDATE = '{"content":{"role":"model","parts":[{"text":""}]},"index":0}';
+const KEEP_ALIVE = encoder.encode(`data: {"candidates":[${EMPTY_CANDIDATE}]}\n\n`);
+
+const FORMAT: StreamFormat<ChunkShape, ChunkReader> = {
+  event: "a chunk",
+  hasDoneMark: false,
+  // An image comes in one line; one longer than this is a fault of the provider.
+  maxLineBytes: 32 * 1024 * 1024,
+  shape: chunkShape,
+  openReader,
+  openRelay,
+  oddError: errorInList,
+};
+
+/**
+ * Relays a generateContent stream as events of data alone: no names, no comments, no end mark. Chunks keep their
+ * bytes; what lacks a part is given an empty one, because clients forget the whole turn otherwise. The chunk that
+ * ends the last candidate is held back: it is the end of the answer, and carries the last usage and the credit.
+ */
+export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
+  return openAnswerStream(FORMAT, context, into);
+}
+
+/** The chunk that ends the answer. */
+interface HeldChunk {
+  readonly chunk: Uint8Array;
+  readonly hasContent: boolean;
+  /** The candidates in it. */
+  readonly indexes: ReadonlySet<number>;
+}
+
+function openRelay(shape: ChunkShape, reader: ChunkReader): StreamSink {
+  const out = createByteBuilder(4096);
+  let held: HeldChunk | undefined;
+
+  const send = (chunk: Uint8Array): void => {
+    out.add(DATA);
+    out.add(chunk);
+    out.add(END);
+  };
+
+  /** The chunk as clients need it. */
+  const edited = ({ bytes, start, end }: Readonly<EventSpan>): Uint8Array => {
+    const edits = [...shape.edits];
+    for (let i = 0; i < shape.cuts.length; i += 2)
+      edits.push({ start: shape.cuts[i] as number, end: shape.cuts[i + 1] as number, text: "" });
+    const within = edits
+      .sort((a, b) => a.start - b.start)
+      .map((edit) => ({ start: edit.start - start, end: edit.end - start, text: edit.text }));
+    return applyEdits(bytes.slice(start, end), within);
+  };
+
+  const emit = (span: Readonly<EventSpan>): void => {
+    if (shape.edits.length > 0) return send(edited(span));
+    out.add(DATA);
+    addSpliced(out, span, shape.cuts);
+    out.add(END);
+  };
+
+  const hold = (span: Readonly<EventSpan>): void => {
+    if (held !== undefined) send(held.chunk);
+    const indexes = new Set(shape.told.filter((_, i) => i % 2 === 0));
+    held = { chunk: edited(span), hasContent: shape.content.on, indexes };
+  };
+
+  /**
+   * More of a candidate comes after its end: what the held chunk says goes out before it, and its finish reasons stay
+   * to the end.
+   */
+  const giveHeld = ({ chunk, indexes }: HeldChunk): void => {
+    if (!shape.told.some((index, i) => i % 2 === 0 && indexes.has(index))) return;
+    send(withoutReasons(chunk));
+    held = { chunk: reasonsOf(chunk), hasContent: false, indexes };
+  };
+
+  return {
+    event(span, verdict) {
+      if (shape.content.on && held?.hasContent === true) giveHeld(held);
+      if (verdict === "hold") hold(span);
+      else if (shape.told.length === 0)
+        send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
+      else if (reader.endsAgain) send(withoutReasons(edited(span)));
+      else emit(span);
+    },
+    take: () => out.take(),
+    tail(metered, credit) {
+      const last = held?.chunk ?? encoder.encode(`{"candidates":[${EMPTY_CANDIDATE}]}`);
+      const told = reader.usageText;
+      // A usage without counts is the provider's word on a blocked prompt.
+      const isCounted = metered.flags.includes("estimated") && !reader.blocked;
+      const usage =
+        told === undefined || isCounted || metered.flags.includes("clamped")
+          ? JSON.stringify(encodeUsage(metered.usage))
+          : told;
+      // Usage that the chunk has already stays where it is.
+      return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
+    },
+    failureTail(error, _metered, credit) {
+      const rest = held?.hasContent === true ? [DATA, withoutReasons(held.chunk), END] : [];
+      const charge = credit === undefined ? "" : `,"credit":${creditsText(credit)}`;
+      const text = JSON.stringify(encodeError(error)).slice(0, -1);
+      return joinBytes([...rest, encoder.encode(`data: ${text}${charge}}\n\n`)]);
+    },
+    keepAlive: KEEP_ALIVE,
+  };
+}
+
+/** The error of a list of one, as some servers of this vendor send it. */
+function errorInList(text: string): unknown {
+  const value = text.trimStart().startsWith("[") ? parseExact(text) : undefined;
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  return isJsonObject(first) ? first.error : undefined;
+}
+
+/** The chunk without its finish reasons. */
+function withoutReasons(chunk: Uint8Array): Uint8Array {
+  return withCandidates(chunk, ({ finishReason: _reason, ...rest }) => rest);
+}
+
+/** The chunk with its finish reasons, and without all else that its candidates say. */
+function reasonsOf(chunk: Uint8Array): Uint8Array {
+  return withCandidates(chunk, ({ finishReason, finishMessage, index }) => ({
+    content: { role: "model", parts: [{ text: "" }] },
+    finishReason,
+    finishMessage,
+    index,
+  }));
+}
+
+function withCandidates(chunk: Uint8Array, change: (candidate: JsonObject) => JsonObject): Uint8Array {
+  const value = parseExact(decoder.decode(chunk));
+  const candidates = isJsonObject(value) && Array.isArray(value.candidates) ? value.candidates : [];
+  const changed = candidates.map((each: unknown) => (isJsonObject(each) ? change(each) : each));
+  return setMembers(chunk, { candidates: JSON.stringify(changed) });
+}

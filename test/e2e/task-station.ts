@@ -47,11 +47,14 @@ export interface TaskStation {
   ): Promise<{ readonly accountId: string; readonly headers: HeaderRecord }>;
 }
 
-/** Moves time on, a second at a time, for as long as sockets and threads need to keep up, until `isOver`. */
+/**
+ * Moves time on, a second at a time, for as long as sockets and threads need to keep up, until `isOver`. The last seconds
+ * are the longest: a thread that draws its first image has to load first.
+ */
 export async function passTime(clock: FakeClock, seconds: number, isOver: () => boolean): Promise<number> {
   for (let passed = 0; passed < seconds; passed += 1) {
     if (isOver()) return passed;
-    await Bun.sleep(10);
+    await Bun.sleep(Math.max(10, 150 - (seconds - passed)));
     await clock.advance(1_000);
   }
   throw new Error(`It is not over after ${seconds} seconds.`);

@@ -12,7 +12,7 @@ import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
  * - `preview`: a field that its provider takes only from those who ask for this preview. `needed` is the 400 of one
  *   without which the answer would be another one; others are left out.
  */
-export type FieldRule =
+type FieldRule =
   | { readonly rule?: "free" }
   | { readonly rule: "priced"; readonly freeValues: readonly unknown[] }
   | { readonly rule: "gateway" }
@@ -71,14 +71,14 @@ export const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Uni
 
 /** What the fields are checked by, those that are not left to providers. */
 type Schemas<Of> = {
-  [Name in keyof Of as Of[Name] extends { readonly schema: TSchema } ? Name : never]: Of[Name] extends {
-    readonly schema: infer Schema extends TSchema;
-  }
-    ? Of[Name] extends { readonly required: true }
-      ? Schema
-      : Type.TOptional<Schema>
-    : never;
+  [Name in keyof Of as Of[Name] extends { readonly schema: TSchema } ? Name : never]: SchemaOf<Of[Name]>;
 };
+
+type SchemaOf<One> = One extends { readonly schema: infer Schema extends TSchema }
+  ? One extends { readonly required: true }
+    ? Schema
+    : Type.TOptional<Schema>
+  : never;
 
 /** An object of these fields; others are looked up in the table of their format. */
 export function objectOf<const Of extends Fields>(fields: Of, options: TSchemaOptions = {}) {

@@ -24,7 +24,7 @@ export interface ChatRequest extends RelayRequest {
 /** Levels that are read: of `messages` message, content, part, and what the part holds; of `tools` a tool and its function. */
 const READ_LEVELS = { messages: 4, stream_options: 0, tools: 2 };
 
-const REQUIRED: ReadonlySet<string> = new Set(["model", "messages"]);
+const REQUIRED: ReadonlySet<string> = new Set(ChatRequestSchema.required);
 
 const checker = compileSchema(ChatRequestSchema);
 

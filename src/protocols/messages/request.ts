@@ -46,7 +46,7 @@ const READ_LEVELS = {
   context_management: 2,
 };
 
-const REQUIRED: ReadonlySet<string> = new Set(["model", "messages", "max_tokens"]);
+const REQUIRED: ReadonlySet<string> = new Set(MessagesRequestSchema.required);
 
 const requestChecker = compileSchema(MessagesRequestSchema);
 const countChecker = compileSchema(CountRequestSchema);

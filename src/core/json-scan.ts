@@ -223,11 +223,6 @@ export function readMembers(scan: JsonScan): Member[] | undefined {
   return undefined;
 }
 
-/** The members of the object that begins at `at` inside a larger text; `undefined` when there is none. */
-export function readMembersAt(scan: JsonScan, at: number): Member[] | undefined {
-  return membersAt(scan, at)?.members;
-}
-
 function membersAt(
   scan: JsonScan,
   at: number,

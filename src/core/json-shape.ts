@@ -8,65 +8,102 @@ export interface ShapeBounds {
   readonly values: number;
 }
 
-/** The structure of a JSON text. */
+/** The structure of a text that is a JSON object. */
 export interface JsonShape {
-  /** The members of the object that is the whole text, in order. */
+  /** The members of the object, in order. */
   readonly members: readonly Member[];
-  /** Members of all objects, repeated keys included. */
+  /** Members of this and all objects within, repeated keys included. */
   readonly memberCount: number;
 }
 
 /**
- * Reads the structure of a text whose syntax `JSON.parse` checks: this loop skips strings without looking at them, so
- * its result means nothing for text that is not JSON. Returns `undefined` beyond the bounds.
+ * Reads the structure of a text whose syntax `JSON.parse` checks: strings are skipped without looking at them, so the
+ * result means nothing for text that is not JSON. Returns `undefined` for another value, and beyond the bounds.
  */
 export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | undefined {
-  const { length } = bytes;
+  const walk = { bytes, bounds, values: 0, members: 0 };
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] !== OPEN_OBJECT) return undefined;
   const members: Member[] = [];
-  let depth = 0;
-  let values = 0;
-  let memberCount = 0;
-  let stringStart = 0;
-  let stringEnd = 0;
-  // Of the member of the whole object that the loop is in.
-  let keyStart = 0;
-  let keyEnd = 0;
-  let valueStart = 0;
-  let at = 0;
-  while (at < length) {
+  walkParts(walk, start, (keyStart, keyEnd, valueStart, valueEnd) => {
+    members.push({ keyStart, keyEnd, valueStart, valueEnd });
+  });
+  return walk.values > bounds.values ? undefined : { members, memberCount: walk.members };
+}
+
+/** Told of a member; of an item of a list `keyStart` and `keyEnd` are the same. */
+type VisitPart = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
+
+/** Calls `visit` for each member or item of the object or list that begins at `at`, inside text that is JSON. */
+export function eachPart(bytes: Uint8Array, at: number, visit: VisitPart): void {
+  walkParts({ bytes, bounds: UNBOUNDED, values: 0, members: 0 }, at, visit);
+}
+
+const UNBOUNDED: ShapeBounds = { depth: Infinity, values: Infinity };
+
+/** A walk over a text, and what it has counted. Beyond its bounds it counts no further, and `values` is beyond them. */
+interface Walk {
+  readonly bytes: Uint8Array;
+  readonly bounds: ShapeBounds;
+  values: number;
+  members: number;
+}
+
+function walkParts(walk: Walk, start: number, visit: VisitPart): void {
+  const { bytes, bounds } = walk;
+  const isObject = bytes[start] === OPEN_OBJECT;
+  walk.values += 1;
+  let at = skipSpace(bytes, start + 1);
+  while (at < bytes.length && !endsScalar(bytes[at] as number) && walk.values <= bounds.values) {
+    const keyStart = at;
+    let keyEnd = at;
+    if (isObject) {
+      walk.members += 1;
+      keyEnd = skipString(bytes, at);
+      // Over the colon, which white space may surround.
+      at = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    }
+    const valueEnd = skipValue(walk, at);
+    visit(keyStart, keyEnd, at, valueEnd);
+    at = skipSpace(bytes, valueEnd);
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** Offset after the value that begins at `start`, one level within the walk's own object or list. */
+function skipValue(walk: Walk, start: number): number {
+  const { bytes } = walk;
+  const { depth: mostDepth, values: mostValues } = walk.bounds;
+  // Counted in locals: this loop sees every byte of a request that is not within a string.
+  let { values, members } = walk;
+  let depth = 1;
+  let at = start;
+  do {
     switch (bytes[at]) {
       case QUOTE:
-        stringStart = at;
-        stringEnd = skipString(bytes, at);
         values += 1;
-        at = stringEnd;
+        at = skipString(bytes, at);
         break;
       case COLON:
         // The string before it was a key, and is no value.
         values -= 1;
-        memberCount += 1;
-        at += 1;
-        if (depth > 1) break;
-        keyStart = stringStart;
-        keyEnd = stringEnd;
-        valueStart = at;
-        break;
-      case COMMA:
-        if (values > bounds.values) return undefined;
-        if (depth === 1) members.push({ keyStart, keyEnd, ...trimmed(bytes, valueStart, at) });
+        members += 1;
         at += 1;
         break;
       case OPEN_OBJECT:
       case OPEN_ARRAY:
-        values += 1;
         depth += 1;
-        if (depth > bounds.depth) return undefined;
+        values += 1;
         at += 1;
+        if (depth > mostDepth || values > mostValues) return beyond(walk);
         break;
       case CLOSE_OBJECT:
       case CLOSE_ARRAY:
-        if (depth === 1 && keyEnd > 0) members.push({ keyStart, keyEnd, ...trimmed(bytes, valueStart, at) });
         depth -= 1;
+        at += 1;
+        break;
+      case COMMA:
+        if (values > mostValues) return beyond(walk);
         at += 1;
         break;
       case SPACE:
@@ -79,8 +116,15 @@ export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | u
         values += 1;
         at = skipScalar(bytes, at);
     }
-  }
-  return values > bounds.values ? undefined : { members, memberCount };
+  } while (depth > 1 && at < bytes.length);
+  walk.values = values;
+  walk.members = members;
+  return at;
+}
+
+function beyond(walk: Walk): number {
+  walk.values = Infinity;
+  return walk.bytes.length;
 }
 
 /** How many members the objects of a parsed value have. Fewer than in its text: a key stands twice there. */
@@ -99,17 +143,9 @@ export function countMembers(value: unknown): number {
   return count;
 }
 
-/** A value between white space. */
-function trimmed(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): { readonly valueStart: number; readonly valueEnd: number } {
-  let valueStart = start;
-  let valueEnd = end;
-  while ((bytes[valueStart] as number) <= SPACE) valueStart += 1;
-  while ((bytes[valueEnd - 1] as number) <= SPACE) valueEnd -= 1;
-  return { valueStart, valueEnd };
+function skipSpace(bytes: Uint8Array, at: number): number {
+  while ((bytes[at] as number) <= SPACE) at += 1;
+  return at;
 }
 
 /** Up to here a loop finds the end of a string faster than a native call. */

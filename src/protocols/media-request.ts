@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { Checker } from "../core/schema.ts";
 import { type MeantField, schemaRefusal, unknownField } from "./meant-field.ts";
 import { printable } from "./printable.ts";
-import { invalid, type RequestJson, withoutNulls } from "./request-json.ts";
+import { invalid, memberNamed, type RequestJson, withoutNulls } from "./request-json.ts";
 
 /** A body whose fields are of the interface, and what of it was left out. */
 export interface MediaBody<Fields> {
@@ -120,10 +120,12 @@ function refuseStreams({ stream = false, partial_images = 0 }: JsonObject, makes
 }
 
 /** The bytes of a member, as far as a number needs them. */
-function rawText({ bytes, byName }: RequestJson, name: string): string {
-  const at = byName.get(name);
+function rawText(json: RequestJson, name: string): string {
+  const at = memberNamed(json, name);
   if (at === undefined) return "";
-  return new TextDecoder().decode(bytes.subarray(at.valueStart, Math.min(at.valueEnd, at.valueStart + 32)));
+  return new TextDecoder().decode(
+    json.bytes.subarray(at.valueStart, Math.min(at.valueEnd, at.valueStart + 32)),
+  );
 }
 
 /** Text that no store keeps as it is: a NUL, or half of a surrogate pair. */

@@ -1,22 +1,14 @@
 import { GatewayError, quoted } from "../core/errors.ts";
-import {
-  eachMember,
-  findDuplicateKey,
-  type Member,
-  memberName,
-  openScan,
-  readMembers,
-} from "../core/json-scan.ts";
+import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json-scan.ts";
 import { countMembers, readShape, type ShapeBounds } from "../core/json-shape.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { WireRequest } from "./protocol.ts";
 
-/** A body that is a JSON object: its value, its bytes, and where its members stand in them. */
+/** A body that is a JSON object: its value, its bytes, and where its own members stand in them. */
 export interface RequestJson {
   readonly value: JsonObject;
   readonly bytes: Uint8Array;
   readonly members: readonly Member[];
-  readonly byName: ReadonlyMap<string, Member>;
   /** A key stands twice in one of its objects, whichever that is. */
   readonly repeatsKey: boolean;
 }
@@ -45,18 +37,21 @@ export function readRequestJson({ body: bytes, asked, isOwn = false }: BodyOfReq
   const value = shape === undefined ? undefined : parse(bytes);
   if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes, bounds);
   const { members } = shape;
-  const byName = indexMembers(bytes, members);
+  const repeatsKey = countMembers(value) < shape.memberCount;
+  if (repeatsKey) refuseTwice(bytes, members);
   asked?.(value.model);
-  return { value, bytes, members, byName, repeatsKey: countMembers(value) < shape.memberCount };
+  return { value, bytes, members, repeatsKey };
 }
 
-/** The object that is the value of the member `at` under `name`, as a body of its own. */
-export function bodyWithin({ value, bytes, repeatsKey }: RequestJson, name: string, at: Member): RequestJson {
-  const own = bytes.subarray(at.valueStart, at.valueEnd);
-  const members = readMembers(openScan(own, own.length));
-  const inner = value[name];
-  if (members === undefined || !isJsonObject(inner)) throw new Error("The member is no object.");
-  return { value: inner, bytes: own, members, byName: indexMembers(own, members), repeatsKey };
+/** The object that is the value of the member `name`, as a body of its own. */
+export function bodyWithin(json: RequestJson, name: string): RequestJson {
+  const at = memberNamed(json, name);
+  const value = json.value[name];
+  if (at === undefined || !isJsonObject(value)) throw new Error("The member is no object.");
+  const bytes = json.bytes.subarray(at.valueStart, at.valueEnd);
+  const { members = [] } = readShape(bytes, BOUNDS) ?? {};
+  if (json.repeatsKey) refuseTwice(bytes, members);
+  return { ...json, value, bytes, members };
 }
 
 /** A 400 that names a field. */
@@ -65,37 +60,28 @@ export function invalid(message: string, param?: string): GatewayError {
 }
 
 /**
- * Members by name. A name that stands twice is refused: two readers of the same bytes could see two different
- * requests, and we charge by what we read.
+ * Refuses a name that stands twice: two readers of the same bytes could see two different requests, and we charge by
+ * what we read.
  */
-export function indexMembers(bytes: Uint8Array, members: readonly Member[]): ReadonlyMap<string, Member> {
-  const byName = new Map<string, Member>();
-  for (const member of members) {
-    const name = memberName(bytes, member.keyStart, member.keyEnd);
-    if (byName.has(name))
+function refuseTwice(bytes: Uint8Array, members: readonly Member[]): void {
+  const names = new Set<string>();
+  for (const { keyStart, keyEnd } of members) {
+    const name = memberName(bytes, keyStart, keyEnd);
+    if (names.has(name))
       throw invalid(`${quoted(name)} stands twice in the body: send it once.`, name.slice(0, 64));
-    byName.set(name, member);
+    names.add(name);
   }
-  return byName;
 }
 
-/** The members of an object inside the body that begins at `start`, at offsets of the body's bytes. */
-export function membersAt(
-  { bytes }: RequestJson,
-  start: number,
-  end: number,
-): { readonly members: readonly Member[]; readonly byName: ReadonlyMap<string, Member> } {
-  const members: Member[] = [];
-  eachMember(openScan(bytes, end), start, (keyStart, keyEnd, valueStart, valueEnd) => {
-    members.push({ keyStart, keyEnd, valueStart, valueEnd });
-  });
-  return { members, byName: indexMembers(bytes, members) };
+/** The body's member of this name. */
+export function memberNamed({ bytes, members }: RequestJson, name: string): Member | undefined {
+  return members.find(({ keyStart, keyEnd }) => memberName(bytes, keyStart, keyEnd) === name);
 }
 
 /** Refuses a key that stands twice in an object of the member `name`, looking `levels` deep: the input is charged by what is read there. */
 export function refuseTwiceWithin(json: RequestJson, name: string, levels: number): void {
-  const at = json.byName.get(name);
-  if (at === undefined || !json.repeatsKey) return;
+  const at = json.repeatsKey ? memberNamed(json, name) : undefined;
+  if (at === undefined) return;
   const twice = findDuplicateKey(openScan(json.bytes, at.valueEnd), at.valueStart, levels);
   if (twice === undefined) return;
   throw invalid(`${quoted(twice)} stands twice in one object of ${name}: send it once.`, name);
@@ -109,8 +95,8 @@ export function withoutNulls(value: JsonObject, required: ReadonlySet<string>): 
 }
 
 /** Bytes of a member's value; 0 when it is not there. */
-export function spanLength({ byName }: RequestJson, name: string): number {
-  const member = byName.get(name);
+export function spanLength(json: RequestJson, name: string): number {
+  const member = memberNamed(json, name);
   return member === undefined ? 0 : member.valueEnd - member.valueStart;
 }
 
@@ -126,7 +112,11 @@ function parse(bytes: Uint8Array): unknown {
 /** Why a body cannot be read, by the scanner that validates. */
 function unreadable(bytes: Uint8Array, { depth, values }: ShapeBounds): GatewayError {
   const scan = openScan(bytes, bytes.length, depth, values);
-  if (readMembers(scan) !== undefined) return invalid("The body is not valid UTF-8.");
+  const members = readMembers(scan);
+  if (members !== undefined) {
+    refuseTwice(bytes, members);
+    return invalid("The body is not valid UTF-8.");
+  }
   switch (scan.failure) {
     case "depth":
       return invalid(`The body nests deeper than ${BOUNDS.depth} levels.`);

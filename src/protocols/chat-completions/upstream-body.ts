@@ -1,18 +1,17 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
 import type { GatewayError } from "../../core/errors.ts";
-import { openScan, readMembers, type Member } from "../../core/json-scan.ts";
-import { spliceObject } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { type Changes, openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { indexMembers, invalid } from "../request-json.ts";
-import { checkFields, type FieldTable, ignores, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { invalid } from "../request-json.ts";
+import { checkFields, type FieldTable, ignores } from "../rewrite.ts";
 import { type ChatRequest, unknownPart } from "./request.ts";
 import { CHAT_FIELDS } from "./schema.ts";
 import { takesField, toolWords } from "./server-limits.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
-import { rewriteMessages } from "./upstream-messages.ts";
+import { changeMessages } from "./upstream-messages.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
@@ -22,38 +21,28 @@ import { rewriteMessages } from "./upstream-messages.ts";
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
   const chat = target.chat ?? OPEN_CHAT;
-  const rewrite = openRewrite();
-  rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
-  const rest = new Map(request.json.byName);
-  const thinks = askToThink(request, target, chat, rewrite, rest);
-  leaveUntaken(request, target, chat, rewrite, rest);
-  checkFields({ ...request.json, byName: rest }, target, tableFor(chat), rewrite, (name, at) => {
-    rewrite.remove.add(at);
-    rewrite.warnings.push(`${name} was left out: this model's provider has no such field`);
+  const changes = openChanges();
+  changes.set(["model"], target.upstreamId);
+  const rest: Rest = new Map(Object.entries(request.json.value));
+  const thinks = askToThink(request, target, chat, changes, rest);
+  leaveUntaken(request, target, chat, changes, rest);
+  checkFields(rest, target, tableFor(chat), changes, (name) => {
+    changes.remove([name]);
+    changes.warn(`${name} was left out: this model's provider has no such field`);
   });
   checkParts(request, target, chat);
   checkCacheMarks(request);
-  checkTools(request, chat, rewrite);
+  checkTools(request, chat, changes);
   checkResponseFormat(request, chat);
-  rewriteMessages(request, target, chat, thinks, rewrite);
-  boundOutput(request, target, rewrite);
-  askForUsage(request, target, rewrite);
-  askForText(request, target, chat, rewrite);
-  return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
+  changeMessages(request, target, chat, thinks, changes);
+  boundOutput(request, target, changes);
+  askForUsage(request, target, changes);
+  askForText(request, target, chat, changes);
+  return { body: changes.splice(request.json), warnings: changes.warnings };
 }
 
-function member(request: ChatRequest, name: string): Member {
-  const found = request.json.byName.get(name);
-  if (found === undefined) throw new Error(`The request has no ${name}.`);
-  return found;
-}
-
-function valueOf(request: ChatRequest, name: string): unknown {
-  return (request.body as Readonly<Record<string, unknown>>)[name];
-}
-
-/** The members of a body that are not dealt with yet. */
-type Rest = Map<string, Member>;
+/** The fields of a body that are not dealt with yet. */
+type Rest = Map<string, unknown>;
 
 /**
  * Says what the caller wants of thinking in the target's own fields; those that say it already keep their bytes.
@@ -63,7 +52,7 @@ function askToThink(
   request: ChatRequest,
   target: RelayTarget,
   chat: ChatDialect,
-  rewrite: Rewrite,
+  changes: Changes,
   rest: Rest,
 ): boolean {
   const wish = readWish(request.body);
@@ -74,28 +63,21 @@ function askToThink(
   const fields: Record<string, unknown> = { ...said.fields };
   const { reasoning, reasoning_effort: effort } = request.body;
   if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
-    rewrite.warnings.push("reasoning was left out: reasoning_effort says otherwise");
+    changes.warn("reasoning was left out: reasoning_effort says otherwise");
   const extra = chat.thinking.toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
   if (Object.keys(extra).length > 0 && target.model.thinking?.canBeOff !== false)
     fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
   const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
   if (streamedOnly && chat.thinking.toggle === "enable_thinking") {
     if (wish !== undefined && wish.on !== false)
-      rewrite.warnings.push(`thinking was switched off: ${target.model.id} thinks in streams only`);
+      changes.warn(`thinking was switched off: ${target.model.id} thinks in streams only`);
     fields.enable_thinking = false;
     delete fields.thinking_budget;
-  } else rewrite.warnings.push(...said.warnings);
-  for (const name of [...THINKING_FIELDS, ...Object.keys(fields)]) {
-    const at = rest.get(name);
-    rest.delete(name);
-    if (at === undefined) continue;
-    if (!Object.hasOwn(fields, name)) rewrite.remove.add(at);
-    else if (!says(request.json.value[name], fields[name]))
-      rewrite.replace.set(at, JSON.stringify(fields[name]));
-    delete fields[name];
-  }
+  } else for (const warning of said.warnings) changes.warn(warning);
+  for (const name of THINKING_FIELDS) if (!Object.hasOwn(fields, name)) changes.remove([name]);
   for (const [name, value] of Object.entries(fields))
-    rewrite.append.push(`"${name}":${JSON.stringify(value)}`);
+    if (!says(request.json.value[name], value)) changes.set([name], value);
+  for (const name of [...THINKING_FIELDS, ...Object.keys(fields)]) rest.delete(name);
   return wish?.on !== false && !streamedOnly;
 }
 
@@ -125,29 +107,28 @@ function leaveUntaken(
   request: ChatRequest,
   target: RelayTarget,
   chat: ChatDialect,
-  rewrite: Rewrite,
+  changes: Changes,
   rest: Rest,
 ): void {
   if (target.unknownFields === "pass") return;
   const calls = request.body.tools?.length ?? 0;
-  for (const [name, at] of rest) {
-    const value = request.json.value[name];
+  for (const [name, value] of rest) {
     const renamed = Object.hasOwn(chat.renames, name) ? chat.renames[name] : undefined;
     if (name === "parallel_tool_calls" && calls === 0) {
       // It says nothing then, and vendors refuse it.
       rest.delete(name);
-      rewrite.remove.add(at);
+      changes.remove([name]);
     } else if (renamed !== undefined && !ignores(target, name)) {
       rest.delete(name);
-      if (rest.has(renamed)) rewrite.remove.add(at);
-      else rewrite.rename.set(at, `"${renamed}"`);
+      if (rest.has(renamed)) changes.remove([name]);
+      else changes.rename([name], renamed);
     } else if (!takes(chat, name, value)) {
       rest.delete(name);
-      rewrite.remove.add(at);
+      changes.remove([name]);
       if (value === null) continue;
       const meaning = fieldOf(CHAT, name)?.meaning;
       if (meaning?.asks === undefined)
-        rewrite.warnings.push(`${name} was left out: the provider of ${target.model.id} does not take it`);
+        changes.warn(`${name} was left out: the provider of ${target.model.id} does not take it`);
       else if (meaning.asks(value)) {
         const instead = meaning.instead ?? "leave it out";
         throw invalid(`${name} cannot be had from the provider of ${target.model.id}: ${instead}.`, name);
@@ -182,7 +163,7 @@ function tableFor(chat: ChatDialect): FieldTable {
 }
 
 /** A choice of tools, and tools, that the vendor cannot do. */
-function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rewrite): void {
+function checkTools({ body }: ChatRequest, chat: ChatDialect, changes: Changes): void {
   const custom = chat.customTools ? -1 : (body.tools ?? []).findIndex((tool) => tool.type === "custom");
   if (custom !== -1) {
     const path = `tools[${custom}].type`;
@@ -196,10 +177,7 @@ function checkTools({ body, json }: ChatRequest, chat: ChatDialect, rewrite: Rew
   }
   if (choice !== "none" || chat.toolChoice !== "auto") return;
   // A model without tools calls none.
-  for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) {
-    const at = json.byName.get(name);
-    if (at !== undefined) rewrite.remove.add(at);
-  }
+  for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) changes.remove([name]);
 }
 
 function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
@@ -240,67 +218,36 @@ function checkCacheMarks({ body }: ChatRequest): void {
   body.tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
 }
 
-function boundOutput(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
+function boundOutput({ body }: ChatRequest, target: RelayTarget, changes: Changes): void {
   const field = target.model.maxTokensField;
-  const name = MAX_FIELDS.find((candidate) => valueOf(request, candidate) !== undefined);
-  const others = MAX_FIELDS.filter((candidate) => candidate !== name).map((other) =>
-    request.json.byName.get(other),
-  );
-  if (name === undefined) {
-    if (target.outputBound === undefined) return;
-    removeAll(others, rewrite);
-    rewrite.append.push(`"${field}":${target.outputBound}`);
-    return;
-  }
+  const name = MAX_FIELDS.find((candidate) => body[candidate] !== undefined);
+  if (name === undefined && target.outputBound === undefined) return;
   // One bound goes up: the alias, and one that was null, would stand beside it under the same name.
-  removeAll(others, rewrite);
-  const asked = member(request, name);
-  if (name !== field) rewrite.rename.set(asked, `"${field}"`);
+  for (const other of MAX_FIELDS) if (other !== (name ?? field)) changes.remove([other]);
+  if (name === undefined) return changes.set([field], target.outputBound);
+  if (name !== field) changes.rename([name], field);
   const most = target.model.maxOutput;
-  if (most !== null && (valueOf(request, name) as number) > most) {
-    rewrite.replace.set(asked, String(most));
-    rewrite.warnings.push(`${name} was lowered to ${most}: ${target.model.id} puts out no more`);
-  }
+  if (most === null || (body[name] ?? 0) <= most) return;
+  changes.set([name], most);
+  changes.warn(`${name} was lowered to ${most}: ${target.model.id} puts out no more`);
 }
 
 /** The first that is set counts. */
 const MAX_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
-function removeAll(members: readonly (Member | undefined)[], rewrite: Rewrite): void {
-  for (const at of members) if (at !== undefined) rewrite.remove.add(at);
-}
-
 /** Without a word of it the answer is text; models that put out images give those too, at their own price. */
-function askForText(request: ChatRequest, target: RelayTarget, chat: ChatDialect, rewrite: Rewrite): void {
-  if (request.body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
+function askForText({ body }: ChatRequest, target: RelayTarget, chat: ChatDialect, changes: Changes): void {
+  if (body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
   if (target.unknownFields === "remove" && !takes(chat, "modalities", null)) return;
-  const nulled = request.json.byName.get("modalities");
-  if (nulled === undefined) rewrite.append.push('"modalities":["text"]');
-  else rewrite.replace.set(nulled, '["text"]');
+  changes.set(["modalities"], ["text"]);
 }
 
 /** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */
-function askForUsage(request: ChatRequest, target: RelayTarget, rewrite: Rewrite): void {
-  const options = request.json.byName.get("stream_options");
+function askForUsage({ body, stream }: ChatRequest, target: RelayTarget, changes: Changes): void {
   // Without a stream it says nothing, and vendors refuse it.
-  const untaken = !target.streamUsageOption || !request.stream;
-  if (untaken && target.unknownFields === "remove" && options !== undefined) rewrite.remove.add(options);
-  if (!request.stream || !target.streamUsageOption) return;
-  if (options === undefined) {
-    rewrite.append.push('"stream_options":{"include_usage":true}');
-    return;
-  }
-  if (request.body.stream_options === undefined) {
-    rewrite.replace.set(options, '{"include_usage":true}');
-    return;
-  }
-  const bytes = request.json.bytes.subarray(options.valueStart, options.valueEnd);
-  const members = readMembers(openScan(bytes)) ?? [];
-  const byName = indexMembers(bytes, members);
-  if (request.body.stream_options?.include_usage === true) return;
-  const include = byName.get("include_usage");
-  const changes =
-    include === undefined ? { append: ['"include_usage":true'] } : { replace: new Map([[include, "true"]]) };
-  const spliced = spliceObject(bytes, members, changes);
-  rewrite.replace.set(options, new TextDecoder().decode(spliced));
+  const isTaken = target.streamUsageOption && stream;
+  if (!isTaken && target.unknownFields === "remove") changes.remove(["stream_options"]);
+  if (!isTaken || body.stream_options?.include_usage === true) return;
+  if (body.stream_options === undefined) changes.set(["stream_options"], { include_usage: true });
+  else changes.set(["stream_options", "include_usage"], true);
 }

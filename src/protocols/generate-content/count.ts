@@ -3,12 +3,11 @@ import { isJsonObject } from "../../core/json-value.ts";
 import type { Modality } from "../../core/model.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";
 import { bodyWithin, invalid, readRequestJson } from "../request-json.ts";
-import { rewritten } from "../rewrite.ts";
 import { generateContent } from "./index.ts";
 import { type GenerateContentRequest, readChecked } from "./request.ts";
 import { COUNT_FIELDS } from "./schema.ts";
 import { fieldName } from "./spelling.ts";
-import { rewriteFields } from "./upstream-body.ts";
+import { changeFields } from "./upstream-body.ts";
 
 /** A request to count, and whether it came within `generateContentRequest`. */
 interface CountRequest extends GenerateContentRequest {
@@ -29,13 +28,12 @@ export const generateContentCounter: TokenCounter = {
 function readRequest({ body, address }: WireRequest): CountRequest {
   if (address === undefined) throw new Error("The route did not say which model it is about.");
   const json = readRequestJson({ body });
-  const given = [...json.byName].filter(([name]) => json.value[name] !== null);
-  const whole = given.find(([name]) => fieldName(name) === "generateContentRequest");
+  const given = Object.keys(json.value).filter((name) => json.value[name] !== null);
+  const whole = given.find((name) => fieldName(name) === "generateContentRequest");
   if (whole === undefined) return { ...readChecked(json, address), wrapped: false };
-  const [name, at] = whole;
-  if (given.length > 1) throw invalid(`${name} holds the whole request: all else goes within it.`, name);
-  if (!isJsonObject(json.value[name])) throw invalid(`${name} must be an object.`, name);
-  return { ...readChecked(bodyWithin(json, name, at), address), wrapped: true };
+  if (given.length > 1) throw invalid(`${whole} holds the whole request: all else goes within it.`, whole);
+  if (!isJsonObject(json.value[whole])) throw invalid(`${whole} must be an object.`, whole);
+  return { ...readChecked(bodyWithin(json, whole), address), wrapped: true };
 }
 
 /**
@@ -44,16 +42,13 @@ function readRequest({ body, address }: WireRequest): CountRequest {
  */
 function upstreamBody(request: CountRequest, target: RelayTarget): UpstreamBody {
   const { json, wrapped } = request;
-  const rewrite = rewriteFields(request, target, COUNT_FIELDS);
-  const { warnings } = rewrite;
-  const kept = [...json.byName].filter(([, at]) => !rewrite.remove.has(at));
-  if (!wrapped && kept.every(([name]) => fieldName(name) === "contents"))
-    return { body: rewritten(json, rewrite), warnings };
-  const model = JSON.stringify(`models/${target.upstreamId}`);
-  const at = json.byName.get("model");
-  if (at === undefined) rewrite.append.push(`"model":${model}`);
-  else rewrite.replace.set(at, model);
-  return { body: joinBytes([OPEN, rewritten(json, rewrite), CLOSE]), warnings };
+  const changes = changeFields(request, target, COUNT_FIELDS);
+  const { warnings } = changes;
+  const kept = Object.keys(json.value).filter((name) => !changes.removes([name]));
+  if (!wrapped && kept.every((name) => fieldName(name) === "contents"))
+    return { body: changes.splice(json), warnings };
+  changes.set(["model"], `models/${target.upstreamId}`);
+  return { body: joinBytes([OPEN, changes.splice(json), CLOSE]), warnings };
 }
 
 const OPEN = new TextEncoder().encode('{"generateContentRequest":');

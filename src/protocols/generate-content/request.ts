@@ -68,7 +68,7 @@ function refuseTwice(json: RequestJson, body: GenerateContentBody): void {
   const deep = body.contents.some(({ parts = [] }) =>
     parts.some(({ functionResponse }) => functionResponse?.parts !== undefined),
   );
-  for (const name of json.byName.keys()) {
+  for (const name of json.repeatsKey ? Object.keys(json.value) : []) {
     const field = fieldName(name);
     if (field === "contents") refuseTwiceWithin(json, name, deep ? RESPONSE_LEVELS : PART_LEVELS);
     if (field === "systemInstruction") refuseTwiceWithin(json, name, PART_LEVELS);

@@ -1,9 +1,8 @@
-import { type Member, openScan, readMembersAt } from "../../core/json-scan.ts";
-import { objectEdits } from "../../core/json-splice.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { type Changes, openChanges } from "../changes.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { indexMembers, invalid, type RequestJson } from "../request-json.ts";
-import { addWithin, checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { invalid } from "../request-json.ts";
+import { checkFields, type FieldTable } from "../rewrite.ts";
 import { type GenerateContentRequest, unknownPart } from "./request.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "./schema.ts";
 import { fieldName, spelledPath } from "./spelling.ts";
@@ -14,74 +13,54 @@ import { fieldName, spelledPath } from "./spelling.ts";
  * stand in the path. Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: GenerateContentRequest, target: RelayTarget): UpstreamBody {
-  const rewrite = rewriteFields(request, target, REQUEST_FIELDS);
-  return { body: rewritten(request.json, rewrite), warnings: rewrite.warnings };
+  const changes = changeFields(request, target, REQUEST_FIELDS);
+  return { body: changes.splice(request.json), warnings: changes.warnings };
 }
 
 /** The changes to a request whose fields are those of `fields`. */
-export function rewriteFields(
+export function changeFields(
   request: GenerateContentRequest,
   target: RelayTarget,
   fields: FieldTable,
-): Rewrite {
-  const rewrite = openRewrite();
-  checkFields(request.json, target, fields, rewrite);
+): Changes {
+  const changes = openChanges();
+  const { value } = request.json;
+  checkFields(Object.entries(value), target, fields, changes);
   if (target.unknownFields === "remove") refuseUnknownPart(request);
-  const config = find(request.json, "generationConfig");
-  if (config !== undefined && isJsonObject(request.json.value[config.name])) {
-    changeConfig(request, target, config, rewrite);
-  } else if (target.outputBound !== undefined) {
-    const bound = `{"maxOutputTokens":${target.outputBound}}`;
-    if (config === undefined) rewrite.append.push(`"generationConfig":${bound}`);
-    else rewrite.replace.set(config.at, bound);
-  }
-  return rewrite;
+  const name = spelled(value, "generationConfig");
+  const config = value[name];
+  if (isJsonObject(config)) changeConfig(request, target, { name, config }, changes);
+  else if (target.outputBound !== undefined) changes.set([name], { maxOutputTokens: target.outputBound });
+  return changes;
 }
 
-interface Field {
-  /** As the client spelled it. */
-  readonly name: string;
-  readonly at: Member;
-}
-
-function find(json: Pick<RequestJson, "byName">, field: string): Field | undefined {
-  for (const [name, at] of json.byName) if (fieldName(name) === field) return { name, at };
-  return undefined;
+/** The field as the client spelled it. */
+function spelled(fields: JsonObject, field: string): string {
+  return Object.keys(fields).find((name) => fieldName(name) === field) ?? field;
 }
 
 function refuseUnknownPart(request: GenerateContentRequest): void {
   const path = unknownPart(request.body);
   if (path === undefined) return;
-  const spelled = spelledPath(path, request.json.value).slice(0, 120);
-  throw invalid(`${spelled} is not a field of a part that is known here.`, spelled);
+  const at = spelledPath(path, request.json.value).slice(0, 120);
+  throw invalid(`${at} is not a field of a part that is known here.`, at);
 }
 
 /** What changes inside `generationConfig`; its other members keep their bytes. */
 function changeConfig(
-  { json, body }: GenerateContentRequest,
+  { body }: GenerateContentRequest,
   target: RelayTarget,
-  { name, at }: Field,
-  rewrite: Rewrite,
+  { name, config }: { readonly name: string; readonly config: JsonObject },
+  changes: Changes,
 ): void {
-  const value = json.value[name];
-  const members = readMembersAt(openScan(json.bytes, at.valueEnd), at.valueStart);
-  if (members === undefined || !isJsonObject(value)) throw new Error("generationConfig was checked before.");
-  const byName = indexMembers(json.bytes, members);
-  const inner: Rewrite = { ...openRewrite(), warnings: rewrite.warnings };
-  checkFields({ ...json, value, members, byName }, target, { ...CONFIG_FIELDS, within: name }, inner);
-  const bound = find({ byName }, "maxOutputTokens");
+  checkFields(Object.entries(config), target, { ...CONFIG_FIELDS, within: name }, changes);
+  const bound = spelled(config, "maxOutputTokens");
   const asked = body.generationConfig?.maxOutputTokens;
   const most = target.model.maxOutput;
-  if (asked !== undefined && bound !== undefined) {
-    if (most !== null && asked > most) {
-      inner.replace.set(bound.at, String(most));
-      inner.warnings.push(
-        `${name}.${bound.name} was lowered to ${most}: ${target.model.id} puts out no more`,
-      );
-    }
-  } else if (target.outputBound !== undefined) {
-    if (bound !== undefined) inner.replace.set(bound.at, String(target.outputBound));
-    else inner.append.push(`"maxOutputTokens":${target.outputBound}`);
+  if (asked === undefined) {
+    if (target.outputBound !== undefined) changes.set([name, bound], target.outputBound);
+  } else if (most !== null && asked > most) {
+    changes.set([name, bound], most);
+    changes.warn(`${name}.${bound} was lowered to ${most}: ${target.model.id} puts out no more`);
   }
-  addWithin(rewrite, objectEdits(json.bytes, members, inner, at.valueStart));
 }

@@ -1,13 +1,12 @@
-import { eachItem, type Member, openScan } from "../../core/json-scan.ts";
-import { objectEdits } from "../../core/json-splice.ts";
+import { type Changes, openChanges } from "../changes.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { invalid, membersAt } from "../request-json.ts";
-import { checkFields, type FieldTable, openRewrite, type Rewrite, rewritten } from "../rewrite.ts";
+import { invalid } from "../request-json.ts";
+import { checkFields, type FieldTable } from "../rewrite.ts";
 import { betaName, relayedBetas } from "./betas.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
-import { rewriteSampling } from "./sampling.ts";
+import { changeSampling } from "./sampling.ts";
 import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
-import { rewriteThinking } from "./thinking.ts";
+import { changeThinking } from "./thinking.ts";
 import { boundsOf, toolKind } from "./tools.ts";
 
 /**
@@ -18,18 +17,18 @@ import { boundsOf, toolKind } from "./tools.ts";
  * preview that was not asked for where the answer would be another one.
  */
 export function upstreamBody(request: MessagesRequest, target: RelayTarget): UpstreamBody {
-  return rewriteBody(request, target, MESSAGES_FIELDS, (rewrite) => {
-    const maxTokens = boundOutput(request, target, rewrite);
-    const thinks = rewriteThinking(request, target.model, maxTokens, rewrite);
-    rewriteSampling(request, target.model, thinks, rewrite);
-    boundUses(request, rewrite);
+  return rewriteBody(request, target, MESSAGES_FIELDS, (changes) => {
+    const maxTokens = boundOutput(request, target, changes);
+    const thinks = changeThinking(request, target.model, maxTokens, changes);
+    changeSampling(request, target.model, thinks, changes);
+    boundUses(request, changes);
   });
 }
 
 /** The same for a request to count: what is said of an answer is left out, nothing is bounded. */
 export function countBody(request: CountRequest, target: RelayTarget): UpstreamBody {
-  return rewriteBody(request, target, COUNT_FIELDS, (rewrite) => {
-    rewriteThinking(request, target.model, Infinity, rewrite);
+  return rewriteBody(request, target, COUNT_FIELDS, (changes) => {
+    changeThinking(request, target.model, Infinity, changes);
   });
 }
 
@@ -37,27 +36,21 @@ function rewriteBody(
   request: CountRequest,
   target: RelayTarget,
   fields: FieldTable,
-  more: (rewrite: Rewrite) => void,
+  more: (changes: Changes) => void,
 ): UpstreamBody {
-  const rewrite = openRewrite();
+  const changes = openChanges();
   const { relayed, warnings } = relayedBetas(request.betas);
-  rewrite.warnings.push(...warnings);
-  rewrite.replace.set(member(request, "model"), JSON.stringify(target.upstreamId));
-  checkFields(request.json, target, fields, rewrite, (name, at) =>
-    judgePreview(request, relayed, name, at, rewrite),
+  for (const warning of warnings) changes.warn(warning);
+  changes.set(["model"], target.upstreamId);
+  checkFields(Object.entries(request.json.value), target, fields, changes, (name) =>
+    judgePreview(request, relayed, name, changes),
   );
-  more(rewrite);
+  more(changes);
   return {
-    body: rewritten(request.json, rewrite),
+    body: changes.splice(request.json),
     ...(relayed.length === 0 ? {} : { headers: { "anthropic-beta": relayed.join(",") } }),
-    warnings: rewrite.warnings,
+    warnings: changes.warnings,
   };
-}
-
-function member(request: CountRequest, name: string): Member {
-  const found = request.json.byName.get(name);
-  if (found === undefined) throw new Error(`The request has no ${name}.`);
-  return found;
 }
 
 /** A field of a preview goes up with its preview only: without it the provider refuses the whole request. */
@@ -65,8 +58,7 @@ function judgePreview(
   request: CountRequest,
   relayed: readonly string[],
   name: string,
-  at: Member,
-  rewrite: Rewrite,
+  changes: Changes,
 ): void {
   const field = MESSAGES_FIELDS.fields[name];
   if (field?.rule !== "preview") return;
@@ -76,46 +68,30 @@ function judgePreview(
   const other = edits.find(({ type }) => !type.startsWith("clear_"));
   if (asked && other === undefined) return;
   if (field.needed !== undefined && request.json.value[name] !== null) throw invalid(field.needed, name);
-  rewrite.remove.add(at);
-  rewrite.warnings.push(
+  changes.remove([name]);
+  changes.warn(
     asked
       ? `${name} was left out: of its edits only those that clear are relayed`
       : `${name} was left out: it needs the preview ${field.preview}, which was not asked for or is not relayed`,
   );
 }
 
-function boundOutput(request: MessagesRequest, { model }: RelayTarget, rewrite: Rewrite): number {
+function boundOutput(request: MessagesRequest, { model }: RelayTarget, changes: Changes): number {
   const asked = request.body.max_tokens;
   if (model.maxOutput === null || asked <= model.maxOutput) return asked;
-  rewrite.replace.set(member(request, "max_tokens"), String(model.maxOutput));
-  rewrite.warnings.push(`max_tokens was lowered to ${model.maxOutput}: ${model.id} puts out no more`);
+  changes.set(["max_tokens"], model.maxOutput);
+  changes.warn(`max_tokens was lowered to ${model.maxOutput}: ${model.id} puts out no more`);
   return model.maxOutput;
 }
 
 /** Without a bound of its own a tool that searches or reads could do so more often than was held for. */
-function boundUses(request: MessagesRequest, rewrite: Rewrite): void {
-  const { json, body } = request;
-  const at = json.byName.get("tools");
-  if (at === undefined || body.tools === undefined || rewrite.remove.has(at)) return;
-  const { tools } = body;
-  let i = -1;
-  eachItem(openScan(json.bytes, at.valueEnd), at.valueStart, (valueStart, valueEnd) => {
-    i += 1;
-    const tool = tools[i];
-    if (tool === undefined) return;
-    const missing = Object.entries(boundsOf(toolKind(tool, i))).filter(
-      ([name]) => typeof (tool as Readonly<Record<string, unknown>>)[name] !== "number",
-    );
-    if (missing.length === 0) return;
-    const members = membersAt(json, valueStart, valueEnd);
-    const replace = new Map<Member, string>();
-    const append: string[] = [];
-    for (const [name, bound] of missing) {
-      const nulled = members.byName.get(name);
-      if (nulled === undefined) append.push(`"${name}":${bound}`);
-      else replace.set(nulled, String(bound));
-      rewrite.warnings.push(`tools[${i}].${name} was set to ${bound}: it had no bound`);
+function boundUses({ body: { tools } }: MessagesRequest, changes: Changes): void {
+  if (tools === undefined || changes.removes(["tools"])) return;
+  tools.forEach((tool, i) => {
+    for (const [name, bound] of Object.entries(boundsOf(toolKind(tool, i)))) {
+      if (typeof (tool as Readonly<Record<string, unknown>>)[name] === "number") continue;
+      changes.set(["tools", i, name], bound);
+      changes.warn(`tools[${i}].${name} was set to ${bound}: it had no bound`);
     }
-    rewrite.within.push(...objectEdits(json.bytes, members.members, { append, replace }, valueStart));
   });
 }

@@ -1,0 +1,153 @@
+import { type Member, memberName } from "../core/json-scan.ts";
+import { eachPart } from "../core/json-shape.ts";
+import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
+import type { RequestJson } from "./request-json.ts";
+import { MOST_WARNINGS } from "./warnings.ts";
+
+/** Where a value stands in a request: names of members and places in lists, from the outside in. */
+export type Path = readonly (string | number)[];
+
+/** What happens to the value at one path, and to those within it. */
+interface Change {
+  /** The JSON that takes the value's place. */
+  text?: string;
+  isRemoved?: boolean;
+  /** The name that the member has from now on. */
+  name?: string;
+  /** The value is a text that begins with the one, and shall begin with the other. */
+  start?: { readonly before: string; readonly after: string };
+  readonly within: Map<string | number, Change>;
+}
+
+/**
+ * What a target needs changed in a request, by path, and the sentences for its caller. Paths are those of the request
+ * as it came; what was removed stays removed.
+ */
+export interface Changes {
+  /** Gives a value; a member that is not there is added to its object, which must be. */
+  set(path: Path, value: unknown): void;
+  /** Removes a member, if it is there. */
+  remove(path: Path): void;
+  removes(path: Path): boolean;
+  rename(path: Path, name: string): void;
+  /** Changes how a long text begins; the rest of it keeps its bytes. */
+  setStart(path: Path, before: string, after: string): void;
+  /** Keeps as many sentences as a caller is told. */
+  warn(sentence: string | (() => string)): void;
+  readonly warnings: readonly string[];
+  /** The request's bytes with the changes made; every other byte stays. */
+  splice(json: RequestJson): Uint8Array;
+}
+
+/** Changes of nothing yet. */
+export function openChanges(): Changes {
+  const root: Change = { within: new Map() };
+  const warnings: string[] = [];
+  const at = (path: Path): Change => {
+    let change = root;
+    for (const step of path) {
+      const next: Change = change.within.get(step) ?? { within: new Map() };
+      change.within.set(step, next);
+      change = next;
+    }
+    return change;
+  };
+  return {
+    set: (path, value) => void (at(path).text = JSON.stringify(value)),
+    remove: (path) => void (at(path).isRemoved = true),
+    removes(path) {
+      let change: Change | undefined = root;
+      for (const step of path) change = change?.within.get(step);
+      return change?.isRemoved === true;
+    },
+    rename: (path, name) => void (at(path).name = name),
+    setStart: (path, before, after) => void (at(path).start = { before, after }),
+    warn(sentence) {
+      if (warnings.length < MOST_WARNINGS)
+        warnings.push(typeof sentence === "string" ? sentence : sentence());
+    },
+    warnings,
+    splice({ bytes, members }) {
+      const edits = memberEdits(bytes, 0, members, root.within);
+      return applyEdits(
+        bytes,
+        edits.toSorted((a, b) => a.start - b.start),
+      );
+    },
+  };
+}
+
+/** Edits of the object that begins at `start`. */
+function memberEdits(
+  bytes: Uint8Array,
+  start: number,
+  members: readonly Member[],
+  within: Change["within"],
+): Edit[] {
+  const remove = new Set<Member>();
+  const replace = new Map<Member, string>();
+  const rename = new Map<Member, string>();
+  const nested: Edit[] = [];
+  const missing = new Map(within);
+  for (const member of members) {
+    const name = memberName(bytes, member.keyStart, member.keyEnd);
+    const change = within.get(name);
+    if (change === undefined) continue;
+    missing.delete(name);
+    if (change.isRemoved === true) {
+      remove.add(member);
+      continue;
+    }
+    if (change.name !== undefined) rename.set(member, JSON.stringify(change.name));
+    if (change.text === undefined) for (const edit of valueEdits(bytes, member, change)) nested.push(edit);
+    else replace.set(member, change.text);
+  }
+  const append = [...missing].flatMap(([name, { text, isRemoved }]) =>
+    text === undefined || isRemoved === true ? [] : [`${JSON.stringify(name)}:${text}`],
+  );
+  for (const edit of objectEdits(bytes, members, { remove, replace, rename, append }, start))
+    nested.push(edit);
+  return nested;
+}
+
+/** Edits of a value that stays: of what stands in it, or of how it begins. */
+function valueEdits(bytes: Uint8Array, at: Member, { start, within }: Change): Edit[] {
+  if (start !== undefined) return [startEdit(bytes, at, start)];
+  if (within.size === 0) return [];
+  const parts: Member[] = [];
+  eachPart(bytes, at.valueStart, (keyStart, keyEnd, valueStart, valueEnd) => {
+    parts.push({ keyStart, keyEnd, valueStart, valueEnd });
+  });
+  return bytes[at.valueStart] === OPEN_LIST
+    ? parts.flatMap((item, i) => itemEdits(bytes, item, within.get(i)))
+    : memberEdits(bytes, at.valueStart, parts, within);
+}
+
+function itemEdits(bytes: Uint8Array, item: Member, change: Change | undefined): Edit[] {
+  if (change === undefined) return [];
+  const { valueStart: start, valueEnd: end } = item;
+  return change.text === undefined ? valueEdits(bytes, item, change) : [{ start, end, text: change.text }];
+}
+
+function startEdit(
+  bytes: Uint8Array,
+  { valueStart, valueEnd }: Member,
+  { before, after }: NonNullable<Change["start"]>,
+): Edit {
+  const text = openText(after);
+  const end = valueStart + encoder.encode(openText(before)).length;
+  if (decoder.decode(bytes.subarray(valueStart, end)) === openText(before))
+    return { start: valueStart, end, text };
+  // Written with other escapes, which are those of names.
+  const written = memberName(bytes, valueStart, valueEnd);
+  return { start: valueStart, end: valueEnd, text: JSON.stringify(after + written.slice(before.length)) };
+}
+
+/** A JSON text without the quote that ends it. */
+function openText(text: string): string {
+  return JSON.stringify(text).slice(0, -1);
+}
+
+const OPEN_LIST = 0x5b;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();

@@ -1,11 +1,8 @@
 import type { Assets } from "../assets/assets.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Failpoint } from "../core/failpoint.ts";
-import { describeError, type Log } from "../core/log.ts";
+import { describeError } from "../core/log.ts";
 import type { Database } from "../db/schema.ts";
-import type { Writer } from "../ledger/writer.ts";
 import { createRounds } from "./rounds.ts";
-import type { TaskSettings } from "./settings.ts";
+import type { RunParts } from "./run.ts";
 import { storedFileNames } from "./stored-task.ts";
 
 /** Lets go of files and tasks whose time is over, and of files that nobody knows of. */
@@ -16,13 +13,10 @@ export interface Retention {
 }
 
 /** What it is made of. */
-export interface RetentionParts {
-  readonly database: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly failpoint: Failpoint;
-  readonly settings: () => TaskSettings;
+export interface RetentionParts extends Pick<
+  RunParts,
+  "database" | "writer" | "clock" | "log" | "failpoint" | "settings"
+> {
   readonly assets: Pick<Assets, "remove" | "sweep">;
 }
 

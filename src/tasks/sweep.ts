@@ -1,15 +1,11 @@
-import type { Clock } from "../core/clock.ts";
-import type { Failpoint } from "../core/failpoint.ts";
-import { describeError, type Log } from "../core/log.ts";
-import type { Engine as StoreEngine } from "../db/engine.ts";
-import type { Database } from "../db/schema.ts";
+import { describeError } from "../core/log.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
-import { CommandRefused, type Writer } from "../ledger/writer.ts";
-import type { Endings } from "./endings.ts";
+import { CommandRefused } from "../ledger/writer.ts";
 import { isLeft } from "./queue-reads.ts";
 import { createRounds } from "./rounds.ts";
 import { timeoutMessage } from "./run-end.ts";
+import type { RunParts } from "./run.ts";
 import type { Claims } from "./claims.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */
@@ -21,15 +17,10 @@ export interface Sweep {
 }
 
 /** What it is made of. */
-export interface SweepParts {
-  readonly database: Database;
-  readonly storeEngine: StoreEngine;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly failpoint: Failpoint;
-  readonly bootId: string;
-  readonly endings: Endings;
+export interface SweepParts extends Pick<
+  RunParts,
+  "database" | "storeEngine" | "writer" | "clock" | "log" | "failpoint" | "bootId" | "endings"
+> {
   /** What runs here, and is ended by its run. */
   readonly claims: Pick<Claims, "count" | "has">;
 }

@@ -1,6 +1,4 @@
 import type { MicroCredits } from "../core/credits.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Failpoint } from "../core/failpoint.ts";
 import { newId } from "../core/ids.ts";
 import { insist } from "../core/insist.ts";
 import type { Model } from "../core/model.ts";
@@ -12,12 +10,9 @@ import type { HoldRefusal } from "../ledger/commands.ts";
 import type { CancelTask, SubmitTask } from "../ledger/task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { createRulesText } from "../ledger/written-text.ts";
-import type { Writer } from "../ledger/writer.ts";
-import type { Cipher } from "../runtime/cipher.ts";
-import type { Endings } from "./endings.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { RequestCache } from "./request-cache.ts";
 import { CLIENT_GONE } from "./run-end.ts";
+import type { RunParts } from "./run.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */
@@ -61,17 +56,11 @@ export interface TaskSubmission {
 }
 
 /** What tasks are made of. */
-export interface TasksParts {
-  readonly database: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
+export interface TasksParts extends Pick<
+  RunParts,
+  "database" | "writer" | "clock" | "failpoint" | "bootId" | "cipher" | "endings" | "requests"
+> {
   readonly random: Random;
-  readonly failpoint: Failpoint;
-  /** Names this run of the process. */
-  readonly bootId: string;
-  readonly cipher: Cipher;
-  readonly endings: Endings;
-  readonly requests: RequestCache;
   /** Who runs them: told of what is new, and of runs that nobody waits for any more. */
   readonly scheduler: Pick<Scheduler, "wake" | "stop">;
   /** Tasks that an account may have waiting. */

@@ -68,31 +68,14 @@ async function followJob(job: Job): Promise<JobEnd> {
 /** Takes the outputs over and says what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
   const { parts, run, payload, provider, memory, texts } = job;
-  const { clock, random, failpoint, assets, fetch, cutGrid } = parts;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
   // The provider has done its part: on shutdown or disconnect, finish storing the result.
   const signal = lateSignal(job, ["shutdown", "client_gone"]);
   const { request, base64 } = payload;
   const asked = request.kind === "image" ? request.n : 1;
-  const files = await keepOutputs(
-    {
-      run,
-      asked,
-      signal,
-      assets,
-      fetch,
-      texts,
-      memory,
-      cutGrid,
-      ownHosts,
-      clock,
-      random,
-      failpoint,
-      onTrouble,
-    },
-    outputs,
-  );
+  const outputParts = { ...parts, run, asked, signal, texts, memory, ownHosts, onTrouble };
+  const files = await keepOutputs(outputParts, outputs);
   if (files.length === 0) {
     // The provider has worked, and counts it.
     job.progress.mayBeAtWork = true;
@@ -111,7 +94,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   return {
     kind: "completed",
     result: {
-      createdSec: Math.floor(clock.nowMs() / 1_000),
+      createdSec: Math.floor(parts.clock.nowMs() / 1_000),
       files,
       ...(charge.told === undefined ? {} : { usage: charge.told }),
       ...(base64 === true ? { base64 } : {}),

@@ -1,40 +1,35 @@
-import type { Assets, FileSource } from "../../assets/assets.ts";
+import type { FileSource } from "../../assets/assets.ts";
 import { MAX_FILE_BYTES } from "../../assets/content.ts";
 import type { ByteAccount } from "../../core/byte-budget.ts";
 import { joinBytes } from "../../core/bytes.ts";
-import { type Clock, wait } from "../../core/clock.ts";
+import { wait } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { Failpoint } from "../../core/failpoint.ts";
-import type { Random } from "../../core/random.ts";
 import type { ResultFile } from "../../core/task.ts";
 import type { MediaOutput } from "../../providers/media.ts";
 import type { Grid } from "../../runtime/images/cut-grid.ts";
-import type { GridCutter } from "../../runtime/images/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../../tasks/job.ts";
-import type { FetchedFile, GuardedFetch } from "../fetch/guarded-fetch.ts";
+import type { FetchedFile } from "../fetch/guarded-fetch.ts";
 import { wholeFile } from "../fetch/whole-file.ts";
 import type { LongTexts } from "./long-texts.ts";
+import type { MediaJobParts } from "./open-job.ts";
 import { grown, jittered } from "./waits.ts";
 
 /** What the outputs of one run are taken over with. */
-export interface OutputParts {
+export interface OutputParts extends Pick<
+  MediaJobParts,
+  "assets" | "fetch" | "cutGrid" | "clock" | "random" | "failpoint"
+> {
   readonly run: Pick<TaskRun, "id" | "kind">;
   /** Outputs that were asked for: the client gets, and pays for, no more of them. */
   readonly asked: number;
   /** Ends the taking over, for a reason of the run. */
   readonly signal: AbortSignal;
-  readonly assets: Pick<Assets, "store">;
-  readonly fetch: GuardedFetch;
   /** Where the base64 of the provider's answers is. */
   readonly texts: Pick<LongTexts, "decode">;
   /** What must be whole in memory is held on this account. */
   readonly memory: ByteAccount;
-  readonly cutGrid: GridCutter["cut"];
   /** Hosts of the provider itself, which need not be public where the provider is not. */
   readonly ownHosts: readonly string[];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly failpoint: Failpoint;
   /** Told why a try came to nothing; the output is dropped where it was the last. */
   readonly onTrouble: (what: string, error?: unknown) => void;
 }

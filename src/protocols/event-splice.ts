@@ -1,12 +1,6 @@
 import type { ByteBuilder } from "../core/byte-builder.ts";
+import type { EventSpan } from "./protocol.ts";
 import type { Place } from "./scan.ts";
-
-/** An event's data, where it stands in the bytes that came. Good during one call only. */
-export interface EventSpan {
-  bytes: Uint8Array;
-  start: number;
-  end: number;
-}
 
 const encoder = new TextEncoder();
 const COLON = encoder.encode(":");

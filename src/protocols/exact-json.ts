@@ -18,6 +18,11 @@ export function parseExact(text: string): unknown {
   }
 }
 
+/** The value of `text`, of which `value` was parsed plainly, with the digits that its numbers came with. */
+export function exactValue(text: string, value: unknown): unknown {
+  return NOT_PLAIN.test(text) ? parseExact(text) : value;
+}
+
 function keepDigits(_key: string, value: unknown, from?: ParsedFrom): unknown {
   if (typeof value !== "number" || from?.source === undefined || String(value) === from.source) return value;
   return rawJson(from.source);

@@ -28,8 +28,8 @@ export interface RelayProtocol {
   upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
   /** Reads a whole answer. Throws `upstream_error` when it is none. */
   readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswer;
-  /** A stage for a streamed answer. */
-  openStream(context: AnswerContext): RelayStream;
+  /** A stage for a streamed answer, which goes to the format's own clients unless a sink says otherwise. */
+  openStream(context: AnswerContext, into?: StreamSink): RelayStream;
   /** The error a client is given for a refusal of the provider. */
   readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError;
   /** The body of an error answer, as the clients of this format read it. */
@@ -168,6 +168,8 @@ export interface RelayAnswer {
   readonly repairs: readonly string[];
   /** The answer's bytes with the charge in them. */
   encode(credit: MicroCredits): Uint8Array;
+  /** What it says, its repairs made; each number keeps its digits when it is written again. */
+  said(): JsonObject;
 }
 
 /** A push-style stage for one streamed answer. It does no I/O and holds at most one unfinished event. */
@@ -194,6 +196,29 @@ export interface RelayStream {
   /** The end of an answer that broke: never looks complete. Without `credit` its charge is not known yet. */
   failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
   /** Bytes that say nothing, to keep the connection open. */
+  readonly keepAlive: Uint8Array;
+}
+
+/** What becomes of an event: it goes on to the client, waits for the end of the answer, or goes nowhere. */
+export type Verdict = "pass" | "hold" | "drop";
+
+/** An event's data, where it stands in the bytes that came. Good during one call only. */
+export interface EventSpan {
+  bytes: Uint8Array;
+  start: number;
+  end: number;
+}
+
+/** Writes what a client is sent for the events of one stream. */
+export interface StreamSink {
+  /** Takes an event that was just scanned and judged, and that is not dropped. */
+  event(span: Readonly<EventSpan>, verdict: Verdict): void;
+  comment?(bytes: Uint8Array, start: number, end: number): void;
+  /** What was written since the last call, if anything. */
+  take(): Uint8Array | undefined;
+  /** The end of a good answer, and of one that broke, as in `RelayStream`. */
+  readonly tail: RelayStream["tail"];
+  readonly failureTail: RelayStream["failureTail"];
   readonly keepAlive: Uint8Array;
 }
 

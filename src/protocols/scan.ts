@@ -44,25 +44,25 @@ export interface Mark {
 /** What to look for at one place of an event. */
 export interface Look {
   /** Kinds of values that are noted; any by default. */
-  readonly of?: number;
+  readonly of?: number | undefined;
   /** Switched on by a value that is noted. */
-  readonly marks?: Mark;
+  readonly marks?: Mark | undefined;
   /** Given the text of a string that is noted. */
-  readonly counts?: CountedText;
+  readonly counts?: CountedText | undefined;
   /** Given the span that takes the member out of its object, as a pair of `from` and `to`. */
-  readonly cuts?: number[];
+  readonly cuts?: number[] | undefined;
   /** Members to look for inside an object, by name, and what to look for in all others. */
-  readonly members?: Readonly<Record<string, Place>>;
-  readonly others?: Place;
+  readonly members?: Readonly<Record<string, Place>> | undefined;
+  readonly others?: Place | undefined;
   /** What to look for in each item of a list. What an item says is good until the next item. */
-  readonly items?: Place;
+  readonly items?: Place | undefined;
   /** Called after each object that is an item. */
-  readonly ended?: (bytes: Uint8Array) => void;
+  readonly ended?: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /** One place of an event, and what stands there: the last value of a noted kind. Without one `start` is -1. */
 export interface Place {
-  readonly look: Look;
+  readonly look: Look & { readonly of: number };
   kind: number;
   start: number;
   end: number;
@@ -82,7 +82,10 @@ export interface Shape {
 }
 
 /** A place to look at. */
-export function place(look: Look = {}): Place {
+export function place(given: Look = {}): Place {
+  // Every place has the same members: the walk is quick only as long as all are of one form.
+  const { of = ANY, marks, counts, cuts, members, others, items, ended } = given;
+  const look = { of, marks, counts, cuts, members, others, items, ended };
   return { look, kind: 0, start: -1, end: -1, size: 0 };
 }
 
@@ -144,7 +147,7 @@ function valueWalk(event: ScannedEvent, at: Place): ItemWalk {
 function note(scan: JsonScan, at: Place, start: number, end: number): void {
   const { look } = at;
   const kind = kindOf(scan, start, end);
-  if ((kind & (look.of ?? ANY)) === 0) return;
+  if ((kind & look.of) === 0) return;
   at.kind = kind;
   at.start = start;
   at.end = end;

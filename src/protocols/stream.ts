@@ -1,13 +1,8 @@
 import { GatewayError } from "../core/errors.ts";
-import type { MicroCredits } from "../core/credits.ts";
 import { createEventReader, type EventReader, isDoneMark } from "./event-reader.ts";
-import type { EventSpan } from "./event-splice.ts";
-import type { AnswerContext, Metered, RelayStream } from "./protocol.ts";
+import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink, Verdict } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
 import { createEventScanner, type Shape, valueAt } from "./scan.ts";
-
-/** What becomes of an event: it goes on to the client, waits for the end of the answer, or goes nowhere. */
-export type Verdict = "pass" | "hold" | "drop";
 
 /** How a streamed answer stands. */
 export interface StreamState {
@@ -30,18 +25,6 @@ export interface StreamReader {
   /** Every choice that began has ended. */
   readonly isComplete: boolean;
   metered(): Metered;
-}
-
-/** Writes what a client is sent for the events of one stream. */
-export interface StreamSink {
-  /** Takes an event that the scan has just looked at, and that is not dropped. */
-  event(span: Readonly<EventSpan>, verdict: Verdict): void;
-  comment?(bytes: Uint8Array, start: number, end: number): void;
-  /** What was written since the last call, if anything. */
-  take(): Uint8Array | undefined;
-  tail(metered: Metered, credit: MicroCredits): Uint8Array;
-  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
-  readonly keepAlive: Uint8Array;
 }
 
 /** Mends the events of a compatible provider before they are scanned. */

@@ -1,10 +1,8 @@
-import { joinBytes } from "../core/bytes.ts";
 import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import type { JsonObject } from "../core/json-value.ts";
 import type { ChatLimits, Model } from "../core/model.ts";
-import { parseExact } from "./exact-json.ts";
 import { type Losses, openLosses, type Place, type PlaceNames } from "./losses.ts";
 import type {
   AnswerContext,
@@ -12,8 +10,8 @@ import type {
   Metered,
   RelayProtocol,
   RelayRequest,
-  RelayStream,
   RelayTarget,
+  StreamSink,
 } from "./protocol.ts";
 
 /** The end of a format that answers clients. */
@@ -46,7 +44,8 @@ export interface ClientEnd {
   addressIn(model: string, stream: boolean): JsonObject;
   /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
   decodeAnswer(answer: JsonObject): readonly ChatEvent[];
-  openDecoder(): EventDecoder;
+  /** A decoder that hands what it reads to `say`. */
+  openDecoder(say: (event: ChatEvent) => void): EventDecoder;
 }
 
 /** A request in no format, as it came from its server. */
@@ -57,19 +56,22 @@ export interface DecodedRequest {
   readonly warnings: readonly string[];
 }
 
-/** Events in, a stream's bytes out. */
+/** Events in, a stream's text out. */
 export interface EventEncoder {
-  push(event: ChatEvent): Uint8Array | undefined;
+  push(event: ChatEvent): string;
   /** The end of a good answer, after its `finish`. */
-  tail(metered: Metered, credit: MicroCredits): Uint8Array;
+  tail(metered: Metered, credit: MicroCredits): string;
   /** The end of an answer that broke. */
-  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): string;
   readonly keepAlive: Uint8Array;
 }
 
-/** A relayed stream of the format in, events out. It sees whole, repaired, named events: the relay has read them first. */
+/** A provider's events in, as JSON text. They are whole, repaired, and judged to be good by the format's own reader. */
 export interface EventDecoder {
-  push(bytes: Uint8Array): readonly ChatEvent[];
+  /** `held`: what the event ends is not to be told before `end`. */
+  read(data: string, held: boolean): void;
+  /** The answer is whole, and charged. */
+  end(): void;
 }
 
 /**
@@ -99,18 +101,12 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       return { ...sent, warnings: [...warnings, ...sent.warnings] };
     },
     readAnswer(body, context) {
-      const relayed = client.protocol.readAnswer(body, context);
-      // The relay has checked the answer and repaired it; the credit in it is not shown to anybody.
-      const answer = parseExact(decoder.decode(relayed.encode(0n)));
-      if (!isJsonObject(answer)) throw new Error("The relay has checked the answer.");
-      const events = client.decodeAnswer(answer);
-      return {
-        metered: relayed.metered,
-        repairs: relayed.repairs,
-        encode: (credit) => withCredit(server.encodeAnswer(events, relayed.metered, context), credit),
-      };
+      const { metered, repairs, said } = client.protocol.readAnswer(body, context);
+      const answer = server.encodeAnswer(client.decodeAnswer(said()), metered, context);
+      return { metered, repairs, said: () => answer, encode: (credit) => withCredit(answer, credit) };
     },
-    openStream: (context) => translateStream(server.openEncoder(context), client, context),
+    openStream: (context) =>
+      client.protocol.openStream(context, translatingSink(server.openEncoder(context), client)),
     readRefusal: client.protocol.readRefusal,
   };
 }
@@ -156,42 +152,29 @@ function demandAt(asked: Demand, sent: Demand): Demand {
   };
 }
 
-function translateStream(to: EventEncoder, client: ClientEnd, context: AnswerContext): RelayStream {
-  const from = client.protocol.openStream(context);
-  const decoder = client.openDecoder();
-  const translated = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
-    if (bytes === undefined) return undefined;
-    const pieces = decoder.push(bytes).flatMap((event) => to.push(event) ?? []);
-    return pieces.length === 0 ? undefined : joinBytes(pieces);
+/** Writes a provider's events as those of the server's format. */
+function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
+  let text = "";
+  const from = client.openDecoder((event) => {
+    text += to.push(event);
+  });
+  const take = (): Uint8Array | undefined => {
+    if (text === "") return undefined;
+    const bytes = encoder.encode(text);
+    text = "";
+    return bytes;
   };
   return {
-    push: (bytes) => translated(from.push(bytes)),
-    end: (told) => translated(from.end(told)),
-    get hasContent() {
-      return from.hasContent;
+    event({ bytes, start, end }, verdict) {
+      from.read(decoder.decode(bytes.subarray(start, end)), verdict === "hold");
     },
-    get chunks() {
-      return from.chunks;
-    },
-    get isDone() {
-      return from.isDone;
-    },
-    get isComplete() {
-      return from.isComplete;
-    },
-    get failure() {
-      return from.failure;
-    },
-    get repairs() {
-      return from.repairs;
-    },
-    metered: () => from.metered(),
+    take,
     tail(metered, credit) {
-      // The relay keeps the end of the answer until its charge is known.
-      const last = translated(from.tail(metered, credit));
-      return joinBytes([...(last === undefined ? [] : [last]), to.tail(metered, credit)]);
+      from.end();
+      text += to.tail(metered, credit);
+      return take() ?? new Uint8Array(0);
     },
-    failureTail: (error, metered, credit) => to.failureTail(error, metered, credit),
+    failureTail: (error, metered, credit) => encoder.encode(to.failureTail(error, metered, credit)),
     keepAlive: to.keepAlive,
   };
 }

@@ -88,7 +88,7 @@ export function encodeStream(
     end === "good"
       ? encoder.tail(METERED, 1_500_000n)
       : encoder.failureTail(BROKEN, METERED, end === "broken" ? 1_500_000n : undefined);
-  return [...pieces, tail].map((piece) => new TextDecoder().decode(piece)).join("");
+  return [...pieces, tail].join("");
 }
 
 export function dataOf(stream: string): Json[] {

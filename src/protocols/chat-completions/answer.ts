@@ -1,48 +1,34 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
 import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
-import { errorWithin, readErrorObject } from "../refusal.ts";
-import { repairAnswer, type RepairName } from "./repairs.ts";
+import { repairAnswer } from "./repairs.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
-/**
- * Reads a whole answer: its bytes stay, but for `model`, padding, `credit` at the end, and `usage` where the
- * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
- */
+/** Reads a whole answer, and mends that of a compatible provider. */
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
-  const { bytes: body, value } = readAnswerJson(received);
-  const error = errorWithin(value);
-  if (error !== undefined) throw readErrorObject(error, context);
-  if (!hasChoices(value, context.native))
-    throw new GatewayError("upstream_error", "The provider's answer has no choices.");
-  if (!isWhole(value.choices as readonly JsonObject[]))
-    throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
-  const repairs: readonly RepairName[] = context.native ? [] : repairAnswer(value);
-  const bytes = repairs.length === 0 ? body : new TextEncoder().encode(JSON.stringify(value));
-  const members = answerMembers(bytes);
-  const told = readUsage(value.usage);
-  const counted = (): Metered => countAnswer(value, context);
-  const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
-  const keepUsage = metered.flags.length === 0 && isPlainUsage(value.usage);
-  return {
-    metered,
-    repairs,
-    encode: (credit) =>
-      putIntoAnswer(bytes, members, {
-        model: context.model,
-        remove: context.padding,
-        set: [
-          ...(keepUsage ? [] : [["usage", JSON.stringify(encodeUsage(metered.usage))] as const]),
-          ["credit", creditsText(credit)],
-        ],
-      }),
-  };
+  return readWholeAnswer(FORMAT, received, context);
 }
+
+const FORMAT: AnswerFormat = {
+  usageMember: "usage",
+  hasModel: true,
+  read(value, context) {
+    if (!hasChoices(value, context.native))
+      throw new GatewayError("upstream_error", "The provider's answer has no choices.");
+    if (!isWhole(value.choices as readonly JsonObject[]))
+      throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
+    const repairs = context.native ? [] : repairAnswer(value);
+    const told = readUsage(value.usage);
+    const counted = (): Metered => countAnswer(value, context);
+    const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
+    const keepsUsage = metered.flags.length === 0 && isPlainUsage(value.usage);
+    return { metered, repairs, usage: keepsUsage ? undefined : encodeUsage(metered.usage) };
+  },
+};
 
 /** Whether there are choices that say something; a compatible vendor may leave out the message of a filtered one. */
 function hasChoices(value: JsonObject, native: boolean): boolean {

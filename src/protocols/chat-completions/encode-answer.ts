@@ -14,14 +14,16 @@ export function encodeAnswer(
   metered: Metered,
   context: AnswerContext,
 ): JsonObject {
-  const writer = openDeltaWriter();
+  const deltas: ChoiceDelta[] = [];
+  const writer = openDeltaWriter((delta) => void deltas.push(delta));
+  for (const event of events) writer.push(event);
   const start = events.find((event) => event.type === "start");
   return {
     id: answerId(start?.id, context),
     object: "chat.completion",
     created: context.nowSec,
     model: context.model,
-    choices: foldDeltas(events.flatMap((event) => writer.push(event))),
+    choices: foldDeltas(deltas),
     usage: encodeUsage(metered.usage),
   };
 }

@@ -12,9 +12,9 @@ export interface ChoiceDelta {
 
 /** Turns what a running answer says into deltas of chat completions. */
 export interface DeltaWriter {
-  push(event: ChatEvent): readonly ChoiceDelta[];
-  /** What was held back when the answer broke: nothing that would make it look whole. */
-  flush(): readonly ChoiceDelta[];
+  push(event: ChatEvent): void;
+  /** Writes what was held back when the answer broke: nothing that would make it look whole. */
+  flush(): void;
   /** Whether each choice that has begun has ended, by index. */
   readonly choices: ReadonlyMap<number, boolean>;
   /** Whether there are choices and all of them ended in an error. */
@@ -63,16 +63,16 @@ interface ChoiceState {
 }
 
 /**
- * A writer for one answer. Lists that clients do not join over chunks (images, annotations, `reasoning_details`) come
+ * A writer for one answer that hands its deltas to `write`. Lists that clients do not join over chunks (images, annotations, `reasoning_details`) come
  * once and whole, before the finish; `id`, `type` and `name` of a call stand in its first fragment only, and with them
  * its signature where it comes soon enough: some clients look for it nowhere else.
  */
-export function openDeltaWriter(): DeltaWriter {
+export function openDeltaWriter(write: (delta: ChoiceDelta) => void): DeltaWriter {
   const states = new Map<number, ChoiceState>();
   const choices = new Map<number, boolean>();
 
   /** The state of a choice; one that begins here says its role first. */
-  const stateOf = (choice: number, out: ChoiceDelta[]): ChoiceState => {
+  const stateOf = (choice: number): ChoiceState => {
     const known = states.get(choice);
     if (known !== undefined) return known;
     const state: ChoiceState = {
@@ -91,20 +91,16 @@ export function openDeltaWriter(): DeltaWriter {
     };
     states.set(choice, state);
     choices.set(choice, false);
-    out.push({ choice, delta: { role: "assistant", content: "" }, finish: null });
+    write({ choice, delta: { role: "assistant", content: "" }, finish: null });
     return state;
   };
 
   return {
     push(event) {
-      const out: ChoiceDelta[] = [];
-      if (event.type === "start") {
-        stateOf(0, out);
-        return out;
-      }
+      if (event.type === "start") return void stateOf(0);
       const { choice } = event;
-      const state = stateOf(choice, out);
-      const say = (delta: JsonObject): void => void out.push({ choice, delta, finish: null });
+      const state = stateOf(choice);
+      const say = (delta: JsonObject): void => write({ choice, delta, finish: null });
       switch (event.type) {
         case "part_start":
           startPart(state, event.part);
@@ -126,17 +122,14 @@ export function openDeltaWriter(): DeltaWriter {
           sayCollected(state, say);
           state.failed = event.reason === "error";
           choices.set(choice, true);
-          out.push({ choice, delta: {}, finish: finishOf(state, event.reason) });
+          write({ choice, delta: {}, finish: finishOf(state, event.reason) });
       }
-      return out;
     },
     flush() {
-      const out: ChoiceDelta[] = [];
       for (const [choice, state] of states) {
-        const say = (delta: JsonObject): void => void out.push({ choice, delta, finish: null });
+        const say = (delta: JsonObject): void => write({ choice, delta, finish: null });
         if (state.part !== undefined && state.call !== undefined) beginCall(state.call, state.part, say);
       }
-      return out;
     },
     choices,
     get failed() {

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import type { EventEncoder } from "../translate.ts";
-import { type ChoiceDelta, openDeltaWriter } from "./encode-deltas.ts";
+import { openDeltaWriter } from "./encode-deltas.ts";
 import {
   type ChunkHead,
   DONE_EVENT,
@@ -13,8 +13,6 @@ import {
 } from "./tail.ts";
 import { encodeUsage } from "./usage.ts";
 
-const encoder = new TextEncoder();
-
 /** The id that an answer is known by here, from its provider's where there is one. */
 export function answerId(providerId: string | undefined, { requestId }: AnswerContext): string {
   return `chatcmpl-${providerId === undefined || providerId === "" ? requestId : providerId}`;
@@ -25,42 +23,48 @@ export function answerId(providerId: string | undefined, { requestId }: AnswerCo
  * role in the first of each choice, one finish for each, then usage, usage with credit, and the end mark.
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
-  const writer = openDeltaWriter();
   let head = headOf(undefined, context);
+  let chunkStart = "";
+  let text = "";
+  const writer = openDeltaWriter(({ choice, delta, finish }) => {
+    const choices = [{ index: choice, delta, finish_reason: finish }];
+    text += `${chunkStart}${JSON.stringify(choices)}}\n\n`;
+  });
 
-  const chunks = (deltas: readonly ChoiceDelta[]): string =>
-    deltas
-      .map(({ choice, delta, finish }) => {
-        const choices = [{ index: choice, delta, finish_reason: finish }];
-        return `data: ${openChunk(head)},"choices":${JSON.stringify(choices)}}\n\n`;
-      })
-      .join("");
+  const begin = (id: string | undefined): void => {
+    head = headOf(id, context);
+    chunkStart = `data: ${openChunk(head)},"choices":`;
+  };
 
+  const take = (): string => {
+    const taken = text;
+    text = "";
+    return taken;
+  };
+
+  begin(undefined);
   return {
     push(event) {
-      if (event.type === "start") head = headOf(event.id, context);
-      const text = chunks(writer.push(event));
-      return text === "" ? undefined : encoder.encode(text);
+      if (event.type === "start") begin(event.id);
+      writer.push(event);
+      return take();
     },
     tail(metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
-      return encoder.encode(
-        usageChunk(head, usage) +
-          usageChunk(head, usage, credit) +
-          // No client takes a finish reason alone for a failure.
-          (writer.failed ? errorEvent(brokenOff()) : "") +
-          DONE_EVENT,
-      );
+      // No client takes a finish reason alone for a failure.
+      const broken = writer.failed ? errorEvent(brokenOff()) : "";
+      return usageChunk(head, usage) + usageChunk(head, usage, credit) + broken + DONE_EVENT;
     },
     failureTail(error, metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
-      return encoder.encode(
-        chunks(writer.flush()) +
-          finishChunks(head, writer.choices, "error") +
-          usageChunk(head, usage) +
-          (credit === undefined ? "" : usageChunk(head, usage, credit)) +
-          errorEvent(error) +
-          DONE_EVENT,
+      writer.flush();
+      return (
+        take() +
+        finishChunks(head, writer.choices, "error") +
+        usageChunk(head, usage) +
+        (credit === undefined ? "" : usageChunk(head, usage, credit)) +
+        errorEvent(error) +
+        DONE_EVENT
       );
     },
     keepAlive: KEEP_ALIVE,

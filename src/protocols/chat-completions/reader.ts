@@ -1,9 +1,9 @@
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { AnswerContext, Metered } from "../protocol.ts";
+import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState, Verdict } from "../stream.ts";
+import type { StreamReader, StreamState } from "../stream.ts";
 import type { ChunkShape } from "./shape.ts";
 import type { ChunkHead } from "./tail.ts";
 import { isPlainUsage, readUsage } from "./usage.ts";

@@ -1,8 +1,8 @@
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { joinBytes } from "../../core/bytes.ts";
-import { addComment, addSpliced, DATA, END, type EventSpan } from "../event-splice.ts";
-import type { AnswerContext, Metered, RelayStream } from "../protocol.ts";
-import { openAnswerStream, type StreamFormat, type StreamSink } from "../stream.ts";
+import { addComment, addSpliced, DATA, END } from "../event-splice.ts";
+import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
+import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { type ChunkShape, chunkShape } from "./shape.ts";

@@ -1,54 +1,41 @@
-import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
-import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
 import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
-import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
 
-/**
- * Reads a whole answer: its bytes stay, but for `credit` at the end, and `usageMetadata` where the provider's is
- * missing or cannot be. A blocked prompt is an answer. Throws `upstream_error` for a 200 that is none.
- */
+/** Reads a whole answer. A blocked prompt is one. */
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
-  const { bytes, value } = readAnswerJson(received);
-  const error = errorWithin(value);
-  if (error !== undefined) throw readErrorObject(error, context);
-  const candidates = candidatesOf(value);
-  const blocked = isBlocked(value);
-  if (candidates.length === 0 && !blocked)
-    throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
-  if (!blocked && candidates.every(saysNothing))
-    throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
-  const members = answerMembers(bytes);
-  const searches = candidates.reduce(
-    (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
-    0,
-  );
-  const told = readUsage(value.usageMetadata, searches);
-  const metered = meteredAnswer(told, blocked, () => countAnswer(candidates, searches, context));
-  // Counts that are absent are none: a usage that has no other is the provider's word on a blocked prompt.
-  const keeps =
-    told === undefined
-      ? blocked && isJsonObject(value.usageMetadata)
-      : metered === told && !told.flags.includes("clamped");
-  const usage = keeps ? undefined : encodeUsage(metered.usage);
-  return {
-    metered,
-    repairs: [],
-    encode: (credit) =>
-      putIntoAnswer(bytes, members, {
-        remove: context.padding,
-        set: [
-          ...(usage === undefined ? [] : [["usageMetadata", JSON.stringify(usage)] as const]),
-          ["credit", creditsText(credit)],
-        ],
-      }),
-  };
+  return readWholeAnswer(FORMAT, received, context);
 }
+
+const FORMAT: AnswerFormat = {
+  usageMember: "usageMetadata",
+  hasModel: false,
+  read(value, context) {
+    const candidates = candidatesOf(value);
+    const blocked = isBlocked(value);
+    if (candidates.length === 0 && !blocked)
+      throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
+    if (!blocked && candidates.every(saysNothing))
+      throw new GatewayError("upstream_error", "The provider's answer is empty, and has no finish reason.");
+    const searches = candidates.reduce(
+      (sum, { groundingMetadata }) => sum + searchesOf(groundingMetadata).length,
+      0,
+    );
+    const told = readUsage(value.usageMetadata, searches);
+    const metered = meteredAnswer(told, blocked, () => countAnswer(candidates, searches, context));
+    // Counts that are absent are none: a usage that has no other is the provider's word on a blocked prompt.
+    const keeps =
+      told === undefined
+        ? blocked && isJsonObject(value.usageMetadata)
+        : metered === told && !told.flags.includes("clamped");
+    return { metered, usage: keeps ? undefined : encodeUsage(metered.usage) };
+  },
+};
 
 /** A prompt that was blocked, and nobody said what it cost: nothing is charged for what nobody counted. */
 export const NOTHING_TOLD: Metered = { usage: NO_USAGE, flags: ["estimated"] };

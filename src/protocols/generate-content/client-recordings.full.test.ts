@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type FoldedChoice, foldEvents } from "../../../test/protocols/folded-events.ts";
 import { chatOf, FLASH, IMAGE, sentToGemini } from "../../../test/protocols/gemini-sent.ts";
+import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import {
   loadRecordings,
@@ -11,8 +12,8 @@ import {
 import type { ChatEvent, Part } from "../../core/chat.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
-import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { openStream } from "./relay.ts";
+import { generateContentClient } from "./client.ts";
+import { decodeAnswer } from "./decode-answer.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
@@ -54,24 +55,10 @@ function read(text: string): Json {
   }
 }
 
-/** The chunks through the relay and the decoder; `undefined` where the relay finds that the recording is cut. */
-function streamed(chunks: readonly Json[], size = () => 1 << 30): readonly ChatEvent[] | undefined {
-  const relay = openStream(CONTEXT);
+/** The events of the chunks; `undefined` where the reader finds that the recording is cut. */
+function streamed(chunks: readonly Json[], size?: () => number): readonly ChatEvent[] | undefined {
   const from = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
-  const pieces = [relay.push(encoder.encode(from)), relay.end(false)];
-  if (relay.failure !== undefined || !relay.isComplete) return undefined;
-  pieces.push(relay.tail(relay.metered(), 7n));
-  const bytes = encoder.encode(
-    pieces.map((piece) => (piece === undefined ? "" : decoder.decode(piece))).join(""),
-  );
-  const to = openDecoder();
-  const events: ChatEvent[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const next = Math.min(bytes.length, at + size());
-    events.push(...to.push(bytes.slice(at, next)));
-    at = next;
-  }
-  return events;
+  return streamedEvents(generateContentClient, encoder.encode(from), CONTEXT, size);
 }
 
 /** The same answer as if it had come whole, through the relay and the decoder. */

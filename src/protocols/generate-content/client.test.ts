@@ -51,9 +51,9 @@ const SERVER: ServerEnd = {
   }),
   encodeAnswer: (events) => ({ events }),
   openEncoder: () => ({
-    push: (event) => encoder.encode(`${JSON.stringify(event)}\n`),
-    tail: () => encoder.encode("end\n"),
-    failureTail: () => encoder.encode("failed\n"),
+    push: (event) => `${JSON.stringify(event)}\n`,
+    tail: () => "end\n",
+    failureTail: () => "failed\n",
     keepAlive: encoder.encode("\n"),
   }),
 };

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { type FoldedChoice, foldEvents } from "../../../test/protocols/folded-events.ts";
+import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { openStream } from "./relay.ts";
+import { generateContentClient } from "./client.ts";
 
 const CONTEXT: AnswerContext = {
   model: "google/gemini-3.8-flash",
@@ -19,29 +20,23 @@ const CONTEXT: AnswerContext = {
 };
 const encoder = new TextEncoder();
 
-/** The events of a stream, through the relay as in the gateway, in pieces of `size` bytes. */
+/** The events that chunks stand for, before the end of their answer. */
+function decoded(chunks: readonly string[]): readonly ChatEvent[] {
+  const events: ChatEvent[] = [];
+  const decoder = openDecoder((event) => void events.push(event));
+  for (const chunk of chunks) decoder.read(chunk, false);
+  return events;
+}
+
+/** The events of a stream, read as in the gateway, in pieces of `size` bytes. */
 function streamed(
   chunks: readonly object[],
   size: () => number = () => 1 << 30,
   choices = 1,
 ): readonly ChatEvent[] {
-  const relay = openStream({ ...CONTEXT, choices });
   const from = encoder.encode(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(""));
-  const out = [relay.push(from), relay.end(false)];
-  expect([relay.failure, relay.isComplete]).toEqual([undefined, true]);
-  out.push(relay.tail(relay.metered(), 7n));
-  const bytes = encoder.encode(
-    out.map((piece) => (piece === undefined ? "" : new TextDecoder().decode(piece))).join(""),
-  );
-  const decoder = openDecoder();
-  const events: ChatEvent[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const next = Math.min(bytes.length, at + size());
-    const piece = bytes.slice(at, next);
-    events.push(...decoder.push(piece));
-    piece.fill(0x78);
-    at = next;
-  }
+  const events = streamedEvents(generateContentClient, from, { ...CONTEXT, choices }, size);
+  if (events === undefined) throw new Error("The stream is not whole.");
   return events;
 }
 
@@ -178,7 +173,7 @@ test("calls without an id are given one: the same for the same answer, another f
 test("numbers of arguments keep their digits", () => {
   const chunk =
     '{"candidates":[{"content":{"parts":[{"functionCall":{"id":"c","name":"f","args":{"id":12345678901234567890,"x":1.0}}}]},"finishReason":"STOP"}],"credit":1}';
-  const [, , delta] = openDecoder().push(encoder.encode(`data: ${chunk}\n\n`));
+  const [, , delta] = decoded([chunk]);
   expect(delta).toMatchObject({ type: "delta", text: '{"id":12345678901234567890,"x":1.0}' });
 });
 
@@ -331,11 +326,10 @@ test("any cut of the bytes gives the same events", () => {
   }
 });
 
-test("each piece of text is told when it comes, and the end with the credit alone", () => {
-  const decoder = openDecoder();
-  const push = (chunk: object) =>
-    decoder.push(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`)).map(({ type }) => type);
-  expect(push({ candidates: [candidate([{ text: "a" }])] })).toEqual(["start", "part_start", "delta"]);
-  expect(push({ candidates: [candidate([{ text: "b" }], { finishReason: "STOP" })] })).toEqual(["delta"]);
-  expect(push({ candidates: [candidate([{ text: "" }])], credit: 1 })).toEqual(["part_end", "finish"]);
+test("each piece of text is told when it comes, and the end at the end alone", () => {
+  const types = decoded([
+    JSON.stringify({ candidates: [candidate([{ text: "a" }])] }),
+    JSON.stringify({ candidates: [candidate([{ text: "b" }], { finishReason: "STOP" })] }),
+  ]).map(({ type }) => type);
+  expect(types).toEqual(["start", "part_start", "delta", "delta"]);
 });

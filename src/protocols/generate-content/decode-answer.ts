@@ -1,16 +1,10 @@
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { createEventReader } from "../event-reader.ts";
 import { parseExact } from "../exact-json.ts";
 import type { EventDecoder } from "../translate.ts";
 import { isBlocked } from "./answer.ts";
 import { type Blocked, type CandidateDecoder, createCandidateDecoder } from "./decode-candidate.ts";
-
-/** As long as the relay lets an event be. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
-
-const decoder = new TextDecoder();
 
 /**
  * A whole answer as events, by the way that a streamed one takes. Throws `content_moderation` for a prompt that was
@@ -33,32 +27,16 @@ export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
   return events;
 }
 
-/**
- * A decoder of a relayed stream. The chunk with the credit is its last: with it every choice is told to be finished, and
- * none is before.
- */
-export function openDecoder(): EventDecoder {
-  let events: ChatEvent[] = [];
-  const chunks = createChunkDecoder((event) => void events.push(event));
-  const reader = createEventReader(
-    (bytes, start, end) => {
-      const chunk = parseExact(decoder.decode(bytes.subarray(start, end)));
-      // The relay has checked each chunk; an error is told by the relay, not by the stream.
-      if (!isJsonObject(chunk) || isJsonObject(chunk.error)) return;
-      chunks.read(chunk);
-      if (chunk.credit !== undefined) chunks.end();
-    },
-    () => {},
-    MAX_LINE_BYTES,
-  );
+/** A decoder of a stream. No choice is told to be finished before all are. */
+export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
+  const chunks = createChunkDecoder(say);
   return {
-    push(bytes) {
-      if (!reader.push(bytes))
-        throw new GatewayError("upstream_error", "The provider sent an event that is too long.");
-      const told = events;
-      events = [];
-      return told;
+    read(data) {
+      // Only what a tool is called with is written again, and must keep its digits.
+      const chunk = data.includes("functionCall") ? parseExact(data) : JSON.parse(data);
+      if (isJsonObject(chunk)) chunks.read(chunk);
     },
+    end: () => chunks.end(),
   };
 }
 

@@ -1,8 +1,8 @@
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { countedTokens, IMAGE_TOKENS } from "../counted-text.ts";
-import type { AnswerContext, Metered } from "../protocol.ts";
+import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { textAt, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState, Verdict } from "../stream.ts";
+import type { StreamReader, StreamState } from "../stream.ts";
 import { NOTHING_TOLD } from "./answer.ts";
 import { type ChunkShape, isReason } from "./shape.ts";
 import { readUsage, searchesOf } from "./usage.ts";

@@ -18,12 +18,8 @@ import {
   TRUE,
 } from "../scan.ts";
 
-/** What is looked for in a chunk. */
-export interface ChunkShape extends Shape {
-  /** `usageMetadata` that is an object. */
-  readonly usage: Place;
-  /** Why the prompt was blocked. */
-  readonly blockReason: Place;
+/** What the places of a chunk fill together. */
+interface ChunkFacts {
   /** A member stands at the top that says more than who answered and what it cost. */
   readonly more: Mark;
   /** Something of the answer itself came: text, thinking, a call, an image. */
@@ -31,15 +27,23 @@ export interface ChunkShape extends Shape {
   /** A candidate says something beside its content: citations, grounding. */
   readonly notes: Mark;
   /** The candidates, as pairs of index and whether it has a finish reason (1) or not (0). */
-  readonly told: readonly number[];
+  readonly told: number[];
   /** Where `groundingMetadata` stands, as triples of the candidate's index, `from` and `to`. */
-  readonly grounding: readonly number[];
+  readonly grounding: number[];
   readonly text: CountedText;
   readonly thoughts: CountedText;
   /** Where images stand. */
-  readonly images: readonly number[];
+  readonly images: number[];
   /** What gives every candidate a content with a role and at least one part. */
-  readonly edits: readonly Edit[];
+  readonly edits: Edit[];
+}
+
+/** What is looked for in a chunk. */
+export interface ChunkShape extends Shape, Readonly<ChunkFacts> {
+  /** `usageMetadata` that is an object. */
+  readonly usage: Place;
+  /** Why the prompt was blocked. */
+  readonly blockReason: Place;
 }
 
 const EMPTY_PART = '{"text":""}';
@@ -47,23 +51,26 @@ const EMPTY_CONTENT = `{"role":"model","parts":[${EMPTY_PART}]}`;
 
 /** The places to look at in the chunks of one stream. `padding` are names of members that are not passed on. */
 export function chunkShape(padding: readonly string[]): ChunkShape {
-  const [more, content, notes] = [{ on: false }, { on: false }, { on: false }];
-  const text = { ascii: 0, wide: 0 };
-  const thoughts = { ascii: 0, wide: 0 };
   const cuts: number[] = [];
-  const told: number[] = [];
-  const grounding: number[] = [];
-  const images: number[] = [];
-  const edits: Edit[] = [];
-  const lists = [cuts, told, grounding, images, edits];
-  const parts = partsPlace({ content, text, thoughts, images, edits });
-  const candidates = candidatesPlace(parts, { notes, told, grounding, edits });
+  const facts: ChunkFacts = {
+    more: { on: false },
+    content: { on: false },
+    notes: { on: false },
+    told: [],
+    grounding: [],
+    text: { ascii: 0, wide: 0 },
+    thoughts: { ascii: 0, wide: 0 },
+    images: [],
+    edits: [],
+  };
+  const { more, content, notes, text, thoughts } = facts;
+  const lists = [cuts, facts.told, facts.grounding, facts.images, facts.edits];
   const blockReason = place();
   const usage = place({ of: OBJECTS });
   const error = place({ of: GIVEN });
   const members = {
     ...cutPlaces(["credit", ...padding], cuts),
-    candidates,
+    candidates: candidatesPlace(facts),
     usageMetadata: usage,
     error,
     promptFeedback: place({ marks: more, members: { blockReason } }),
@@ -73,19 +80,11 @@ export function chunkShape(padding: readonly string[]): ChunkShape {
     createTime: place(),
   };
   return {
+    ...facts,
     root: place({ members, others: place({ marks: more }) }),
     error,
     usage,
     blockReason,
-    more,
-    content,
-    notes,
-    told,
-    grounding,
-    text,
-    thoughts,
-    images,
-    edits,
     cuts,
     clear() {
       more.on = content.on = notes.on = false;
@@ -95,20 +94,38 @@ export function chunkShape(padding: readonly string[]): ChunkShape {
   };
 }
 
+function candidatesPlace(facts: ChunkFacts): Place {
+  const { notes, told } = facts;
+  const role = place({ of: STRINGS });
+  const parts = partsPlace(facts);
+  const content = place({ members: { role, parts } });
+  const [finish, index] = [place(), place()];
+  const grounding = place({ of: GIVEN, marks: notes });
+  const candidate = place({
+    members: {
+      content,
+      finishReason: finish,
+      finishMessage: place(),
+      index,
+      groundingMetadata: grounding,
+    },
+    others: place({ of: GIVEN, marks: notes }),
+    ended(bytes) {
+      if (content.kind !== OBJECT || role.start === -1 || parts.kind !== LIST)
+        facts.edits.push(...contentEdits({ candidate, content, role, parts }));
+      const at = told.length / 2;
+      // An index of 0 may be left out; in a list where all are, the place says which it is.
+      const isNext = index.start === -1 && at > 0 && told[2 * at - 2] === at - 1;
+      const number = isNext ? at : integerAt(bytes, index);
+      told.push(number, isReason(bytes, finish) ? 1 : 0);
+      if (grounding.start !== -1) facts.grounding.push(number, grounding.start, grounding.end);
+    },
+  });
+  return place({ items: candidate });
+}
+
 /** The parts of a content. Whether a part is thinking may stand behind its text, so it is counted at its end. */
-function partsPlace({
-  content,
-  text,
-  thoughts,
-  images,
-  edits,
-}: {
-  readonly content: Mark;
-  readonly text: CountedText;
-  readonly thoughts: CountedText;
-  readonly images: number[];
-  readonly edits: Edit[];
-}): Place {
+function partsPlace({ content, text, thoughts, images, edits }: ChunkFacts): Place {
   const said = place({ of: FILLED, marks: content });
   const thought = place({ of: TRUE });
   const signature = place({ of: GIVEN, marks: content });
@@ -130,46 +147,6 @@ function partsPlace({
     },
   });
   return place({ items: part });
-}
-
-function candidatesPlace(
-  parts: Place,
-  {
-    notes,
-    told,
-    grounding,
-    edits,
-  }: {
-    readonly notes: Mark;
-    readonly told: number[];
-    readonly grounding: number[];
-    readonly edits: Edit[];
-  },
-): Place {
-  const role = place({ of: STRINGS });
-  const content = place({ members: { role, parts } });
-  const [finish, index] = [place(), place()];
-  const ground = place({ of: GIVEN, marks: notes });
-  const candidate = place({
-    members: {
-      content,
-      finishReason: finish,
-      finishMessage: place(),
-      index,
-      groundingMetadata: ground,
-    },
-    others: place({ of: GIVEN, marks: notes }),
-    ended(bytes) {
-      edits.push(...contentEdits({ candidate, content, role, parts }));
-      const at = told.length / 2;
-      // An index of 0 may be left out; in a list where all are, the place says which it is.
-      const isNext = index.start === -1 && at > 0 && told[2 * at - 2] === at - 1;
-      const number = isNext ? at : integerAt(bytes, index);
-      told.push(number, isReason(bytes, finish) ? 1 : 0);
-      if (ground.start !== -1) grounding.push(number, ground.start, ground.end);
-    },
-  });
-  return place({ items: candidate });
 }
 
 /** Gives a content what clients need of it: a role, and one part at least. They forget the whole turn otherwise. */

@@ -1,42 +1,28 @@
-import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
-import { answerMembers, putIntoAnswer, readAnswerJson } from "../answer-json.ts";
+import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
 import { withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
-import { errorWithin, readErrorObject } from "../refusal.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
 
-/**
- * Reads a whole answer: its bytes stay, but for `model`, padding, `credit` at the end, and `usage` where the
- * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no message.
- */
+/** Reads a whole answer. */
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
-  const { bytes, value } = readAnswerJson(received);
-  const error = errorWithin(value);
-  if (error !== undefined) throw readErrorObject(error, context);
-  if (!isMessage(value)) throw new GatewayError("upstream_error", "The provider's answer is no message.");
-  const members = answerMembers(bytes);
-  const told = readUsage(value.usage);
-  const counted = (): Metered => countAnswer(value.content, context);
-  const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
-  const keepUsage = metered.flags.length === 0;
-  return {
-    metered,
-    repairs: [],
-    encode: (credit) =>
-      putIntoAnswer(bytes, members, {
-        model: context.model,
-        remove: context.padding,
-        set: [
-          ...(keepUsage ? [] : [["usage", JSON.stringify(encodeUsage(metered.usage))] as const]),
-          ["credit", creditsText(credit)],
-        ],
-      }),
-  };
+  return readWholeAnswer(FORMAT, received, context);
 }
+
+const FORMAT: AnswerFormat = {
+  usageMember: "usage",
+  hasModel: true,
+  read(value, context) {
+    if (!isMessage(value)) throw new GatewayError("upstream_error", "The provider's answer is no message.");
+    const told = readUsage(value.usage);
+    const counted = (): Metered => countAnswer(value.content, context);
+    const metered = told === undefined ? counted() : withUntoldOutput(told, counted);
+    return { metered, usage: metered.flags.length === 0 ? undefined : encodeUsage(metered.usage) };
+  },
+};
 
 function isMessage(value: JsonObject): value is JsonObject & { readonly content: readonly unknown[] } {
   return (value.type === undefined || value.type === "message") && Array.isArray(value.content);

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { foldEvents } from "../../../test/protocols/folded-events.ts";
+import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { messagesEvents } from "../../../test/replay/messages/events.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import type { ChatEvent } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { AnswerContext } from "../protocol.ts";
+import { messagesClient } from "./client.ts";
 import { decodeAnswer, openDecoder } from "./decode-events.ts";
-import { messages } from "./index.ts";
 
 /** The one choice that a message is, put together. */
 function onlyChoice(events: readonly ChatEvent[]) {
@@ -20,9 +21,12 @@ function onlyChoice(events: readonly ChatEvent[]) {
 
 const RUNS = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 100 };
 const encoder = new TextEncoder();
-const bytesOf = (events: readonly object[]): Uint8Array =>
-  encoder.encode(events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join(""));
-const decode = (events: readonly object[]): readonly ChatEvent[] => openDecoder().push(bytesOf(events));
+const decode = (events: readonly object[]): readonly ChatEvent[] => {
+  const told: ChatEvent[] = [];
+  const decoder = openDecoder((event) => void told.push(event));
+  for (const event of events) decoder.read(JSON.stringify(event), false);
+  return told;
+};
 const begin = (index: number, content_block: object) => ({
   type: "content_block_start",
   index,
@@ -261,13 +265,6 @@ const CONTEXT: AnswerContext = {
   expectedInput: 1,
 };
 
-/** The bytes that the relay makes of a recorded stream. */
-function relayed(recorded: Uint8Array): Uint8Array {
-  const stream = messages.openStream(CONTEXT);
-  const pieces = [stream.push(recorded), stream.end(false), stream.tail(stream.metered(), 5n)];
-  return Buffer.concat(pieces.filter((piece) => piece !== undefined));
-}
-
 /** The message that a stream was made from, put together event by event as a client does. */
 function messageOf(text: string): JsonObject {
   const content: JsonObject[] = [];
@@ -333,35 +330,25 @@ describe.skipIf(!isAvailable)("recorded answers", () => {
   test(`a recorded stream says what the whole answer would (${streams.length})`, () => {
     expect(streams.length).toBeGreaterThan(50);
     for (const { path, text } of streams) {
-      const streamed = openDecoder().push(relayed(encoder.encode(text)));
+      const streamed = streamedEvents(messagesClient, encoder.encode(text), CONTEXT) ?? [];
       expect({ path, ...meaning(streamed) }).toEqual({ path, ...meaning(decodeAnswer(messageOf(text))) });
       expect(onlyChoice(streamed).finish).toBeDefined();
     }
   });
 
   test("any cut of the bytes gives the same events", () => {
-    const bytes = streams.map(({ text }) => relayed(encoder.encode(text)));
-    const long = bytes.filter(({ length }) => length < 40_000);
+    const long = streams.map(({ text }) => encoder.encode(text)).filter(({ length }) => length < 40_000);
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: long.length - 1 }),
-        fc.array(fc.nat(40_000), { maxLength: 30 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 3_000 })),
         fc.boolean(),
-        (which, cuts, bytewise) => {
+        (which, sizes, bytewise) => {
           const whole = long[which] ?? new Uint8Array(0);
-          const offsets = [
-            0,
-            ...cuts.filter((cut) => cut < whole.length).sort((a, b) => a - b),
-            whole.length,
-          ];
-          const decoder = openDecoder();
-          const events: ChatEvent[] = [];
-          const push = (from: number, to: number): void => {
-            events.push(...decoder.push(whole.slice(from, to)));
-          };
-          if (bytewise && whole.length < 8_000) for (let i = 0; i < whole.length; i += 1) push(i, i + 1);
-          else offsets.slice(1).forEach((to, i) => push(offsets[i] ?? 0, to));
-          expect(events).toEqual([...openDecoder().push(whole)]);
+          const size = (): number => (bytewise && whole.length < 8_000 ? 1 : sizes.next().value);
+          expect(streamedEvents(messagesClient, whole, CONTEXT, size)).toEqual(
+            streamedEvents(messagesClient, whole, CONTEXT),
+          );
         },
       ),
       RUNS,

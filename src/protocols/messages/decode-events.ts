@@ -1,11 +1,6 @@
 import type { ChatEvent, Citation, FinishReason } from "../../core/chat.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { createEventReader } from "../event-reader.ts";
 import type { EventDecoder } from "../translate.ts";
-
-/** The relay puts a few bytes to the lines that it lets through. */
-const MAX_LINE_BYTES = 2 * 1024 * 1024;
 
 const FINISH: ReadonlyMap<unknown, FinishReason> = new Map([
   ["end_turn", "stop"],
@@ -18,42 +13,33 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map([
   ["pause_turn", "error"],
 ]);
 
-/** A relayed stream as events. */
-export function openDecoder(): EventDecoder {
-  const answer = openAnswer();
-  let events: ChatEvent[] = [];
-  const decoder = new TextDecoder();
-  const reader = createEventReader(
-    (bytes, start, end) => {
-      const event: unknown = JSON.parse(decoder.decode(bytes.subarray(start, end)));
-      if (isJsonObject(event)) events.push(...answer.read(event));
-    },
-    () => {},
-    MAX_LINE_BYTES,
-  );
+/** A decoder of a stream. The reason to stop is told at the end, whatever comes after it. */
+export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
+  const answer = openAnswer(say);
+  const held: JsonObject[] = [];
   return {
-    push(bytes) {
-      if (!reader.push(bytes))
-        throw new GatewayError("upstream_error", "The provider sent an event that is too long.");
-      const told = events;
-      events = [];
-      return told;
+    read(data, isHeld) {
+      const event: unknown = JSON.parse(data);
+      if (!isJsonObject(event)) return;
+      if (isHeld) held.push(event);
+      else answer.read(event);
     },
+    end: () => held.forEach((event) => answer.read(event)),
   };
 }
 
 /** A whole answer as the events that its stream would have been. */
 export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
+  const events: ChatEvent[] = [];
   const blocks: readonly unknown[] = Array.isArray(answer.content) ? answer.content : [];
-  const stream: readonly JsonObject[] = [
-    { type: "message_start", message: answer },
-    ...blocks.flatMap((block, index) => [
-      { type: "content_block_start", index, content_block: block },
-      { type: "content_block_stop", index },
-    ]),
-  ];
-  const { read, finish } = openAnswer();
-  return [...stream.flatMap((event) => read(event)), ...finish(answer)];
+  const { read, finish } = openAnswer((event) => void events.push(event));
+  read({ type: "message_start", message: answer });
+  for (const [index, block] of blocks.entries()) {
+    read({ type: "content_block_start", index, content_block: block });
+    read({ type: "content_block_stop", index });
+  }
+  finish(answer);
+  return events;
 }
 
 /** The block that is open: what its end needs. */
@@ -73,14 +59,14 @@ interface OpenBlock {
 }
 
 interface Answer {
-  /** The events that one of the provider's stands for. */
-  read(event: JsonObject): readonly ChatEvent[];
-  /** The end of an answer, by the object that says why it stopped. */
-  finish(told: JsonObject): readonly ChatEvent[];
+  /** Tells the events that one of the provider's stands for. */
+  read(event: JsonObject): void;
+  /** Tells the end of an answer, by the object that says why it stopped. */
+  finish(told: JsonObject): void;
 }
 
 /** Reads one answer, streamed or whole: a whole one is blocks that begin with all they have. */
-function openAnswer(): Answer {
+function openAnswer(say: (event: ChatEvent) => void): Answer {
   let parts = 0;
   let characters = 0;
   let isFinished = false;
@@ -89,17 +75,17 @@ function openAnswer(): Answer {
   /** Events of blocks that began before the open one has ended, by the provider's index: parts never mix. */
   const waiting = new Map<unknown, JsonObject[]>();
 
-  const delta = (block: OpenBlock, text: unknown): ChatEvent[] => {
-    if (typeof text !== "string" || text === "" || block.index === undefined) return [];
+  const delta = (block: OpenBlock, text: unknown): void => {
+    if (typeof text !== "string" || text === "" || block.index === undefined) return;
     if (block.type === "text") characters += Array.from(text).length;
-    return [{ type: "delta", choice: 0, index: block.index, text }];
+    say({ type: "delta", choice: 0, index: block.index, text });
   };
 
-  const begin = (at: unknown, block: JsonObject): ChatEvent[] => {
+  const begin = (at: unknown, block: JsonObject): OpenBlock => {
     const part = begunPart(block, `call_${answerId}_${parts}`);
     const index = part === undefined ? undefined : parts;
     if (part !== undefined) parts += 1;
-    open = {
+    const begun: OpenBlock = {
       at,
       ...(index === undefined ? {} : { index }),
       type: block.type,
@@ -109,12 +95,13 @@ function openAnswer(): Answer {
       signature: typeof block.signature === "string" ? block.signature : "",
       hasInput: false,
     };
-    if (part === undefined || index === undefined) return [];
-    const text = block.type === "text" ? block.text : block.type === "thinking" ? block.thinking : undefined;
-    return [{ type: "part_start", choice: 0, index, part }, ...delta(open, text)];
+    open = begun;
+    if (part !== undefined && index !== undefined) say({ type: "part_start", choice: 0, index, part });
+    delta(begun, block.type === "text" ? block.text : block.type === "thinking" ? block.thinking : undefined);
+    return begun;
   };
 
-  const more = (block: OpenBlock, told: JsonObject): ChatEvent[] => {
+  const more = (block: OpenBlock, told: JsonObject): void => {
     switch (told.type) {
       case "text_delta":
         return delta(block, told.text);
@@ -125,108 +112,94 @@ function openAnswer(): Answer {
         return delta(block, told.partial_json);
       case "signature_delta":
         if (typeof told.signature === "string") block.signature += told.signature;
-        return [];
+        return;
       case "citations_delta":
         if (isJsonObject(told.citation)) block.citations.push(told.citation);
-        return [];
-      default:
-        return [];
     }
   };
 
-  const close = (): ChatEvent[] => {
+  const close = (): void => {
     const block = open;
     open = undefined;
-    if (block?.index === undefined) return [];
+    if (block?.index === undefined) return;
     const { index } = block;
-    const events: ChatEvent[] = [];
     if (block.type === "tool_use" && !block.hasInput)
-      events.push(...delta(block, JSON.stringify(isJsonObject(block.input) ? block.input : {})));
+      delta(block, JSON.stringify(isJsonObject(block.input) ? block.input : {}));
     if (block.type === "thinking" && block.signature !== "")
-      events.push({ type: "signature", choice: 0, index, signature: block.signature });
+      say({ type: "signature", choice: 0, index, signature: block.signature });
     for (const told of block.type === "text" ? block.citations : []) {
       const citation = readCitation(told, block.textStart, characters);
-      if (citation !== undefined) events.push({ type: "citation", choice: 0, index, citation });
+      if (citation !== undefined) say({ type: "citation", choice: 0, index, citation });
     }
-    return [...events, { type: "part_end", choice: 0, index }];
+    say({ type: "part_end", choice: 0, index });
   };
 
   /** What has waited, block by block, as long as none is left open. */
-  const catchUp = (): ChatEvent[] => {
-    const events: ChatEvent[] = [];
+  const catchUp = (): void => {
     while (open === undefined) {
       const [next] = waiting;
       if (next === undefined) break;
       waiting.delete(next[0]);
-      for (const event of next[1]) events.push(...readBlock(event));
+      for (const event of next[1]) readBlock(event);
     }
-    return events;
   };
 
-  const readBlock = (event: JsonObject): ChatEvent[] => {
+  const readBlock = (event: JsonObject): void => {
     if (open !== undefined && open.at !== event.index) {
       const known = waiting.get(event.index);
       if (known === undefined) waiting.set(event.index, [event]);
       else known.push(event);
-      return [];
+      return;
     }
     switch (event.type) {
-      case "content_block_start": {
-        const ended = open === undefined ? [] : close();
-        return [
-          ...ended,
-          ...(isJsonObject(event.content_block) ? begin(event.index, event.content_block) : []),
-        ];
-      }
-      case "content_block_delta": {
-        if (!isJsonObject(event.delta)) return [];
-        const begun = open === undefined ? begin(event.index, unbegunBlock(event.delta)) : [];
-        return open === undefined ? begun : [...begun, ...more(open, event.delta)];
-      }
+      case "content_block_start":
+        close();
+        if (isJsonObject(event.content_block)) begin(event.index, event.content_block);
+        return;
+      case "content_block_delta":
+        if (isJsonObject(event.delta))
+          more(open ?? begin(event.index, unbegunBlock(event.delta)), event.delta);
+        return;
       default:
-        return open === undefined ? [] : close();
+        close();
     }
   };
 
-  const finish = (told: JsonObject): readonly ChatEvent[] => {
-    if (isFinished) return [];
+  const finish = (told: JsonObject): void => {
+    if (isFinished) return;
     isFinished = true;
-    const events: ChatEvent[] = [];
-    while (open !== undefined) events.push(...close(), ...catchUp());
+    while (open !== undefined) {
+      close();
+      catchUp();
+    }
     const { stop_reason: reason, stop_details: details } = told;
     const refusal = isJsonObject(details) && reason === "refusal" ? details.explanation : undefined;
-    return [
-      ...events,
-      {
-        type: "finish",
-        choice: 0,
-        // A reason that is not known yet is one all the same; without any the answer is not whole.
-        reason: FINISH.get(reason) ?? (typeof reason === "string" ? "stop" : "error"),
-        ...(typeof refusal === "string" && refusal !== "" ? { refusal } : {}),
-      },
-    ];
+    say({
+      type: "finish",
+      choice: 0,
+      // A reason that is not known yet is one all the same; without any the answer is not whole.
+      reason: FINISH.get(reason) ?? (typeof reason === "string" ? "stop" : "error"),
+      ...(typeof refusal === "string" && refusal !== "" ? { refusal } : {}),
+    });
   };
 
   return {
     read(event) {
-      if (isFinished) return [];
+      if (isFinished) return;
       switch (event.type) {
         case "message_start": {
           const told = idOf(event.message);
           // With other letters it could not go back as it came.
           answerId = told.id?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) ?? answerId;
-          return [{ type: "start", ...told }];
+          return say({ type: "start", ...told });
         }
         case "content_block_start":
         case "content_block_delta":
         case "content_block_stop":
-          return [...readBlock(event), ...catchUp()];
+          readBlock(event);
+          return catchUp();
         case "message_delta":
-          return isJsonObject(event.delta) && typeof event.delta.stop_reason === "string"
-            ? finish(event.delta)
-            : [];
-        default:
-          return [];
+          if (isJsonObject(event.delta) && typeof event.delta.stop_reason === "string") finish(event.delta);
       }
     },
     finish,

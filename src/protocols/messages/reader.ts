@@ -3,10 +3,10 @@ import { keyIs } from "../../core/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type CountedText, countedTokens, countText, withCountedOutput } from "../counted-text.ts";
-import type { AnswerContext, Metered } from "../protocol.ts";
+import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { type Place, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState, Verdict } from "../stream.ts";
+import type { StreamReader, StreamState } from "../stream.ts";
 import type { EventShape } from "./shape.ts";
 import { readUsage } from "./usage.ts";
 

@@ -3,7 +3,7 @@ import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { OPEN_CHAT } from "../protocols/chat-dialect.ts";
 import { relayedLimits } from "../protocols/chat-completions/server-limits.ts";
-import { translatedLimits } from "../protocols/index.ts";
+import { limitsAt } from "../protocols/index.ts";
 import type { MediaProvider, Provider, SpokenProtocol } from "../providers/provider.ts";
 import { wayTo } from "../providers/spoken.ts";
 
@@ -48,6 +48,6 @@ export function servedNow(model: Model, { providers, mediaProviders }: LiveProvi
 }
 
 function chatLimits(model: Model, { id, dialect }: SpokenProtocol): ChatLimits | undefined {
-  if (id !== "compat_chat_completions") return translatedLimits(id, model);
+  if (id !== "compat_chat_completions") return limitsAt(id, model);
   return dialect.unknownFields === "pass" ? undefined : relayedLimits(model, dialect.chat ?? OPEN_CHAT);
 }

@@ -1,7 +1,7 @@
 import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
-import { PLACE_NAMES } from "./chat-completions/place-names.ts";
 import { chatCompletionsServer } from "./chat-completions/server.ts";
+import { translatedLimits } from "./chat-completions/server-limits.ts";
 import { generateContentClient } from "./generate-content/client.ts";
 import { generateContent } from "./generate-content/index.ts";
 import { messagesClient } from "./messages/client.ts";
@@ -40,8 +40,8 @@ export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol |
 }
 
 /** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */
-export function translatedLimits(spoken: ProtocolId, model: Model): ChatLimits | undefined {
-  const limits = CLIENTS[spoken]?.chatLimits(model);
-  if (limits === undefined) return undefined;
-  return { ...limits, untaken: limits.untaken.flatMap((place) => PLACE_NAMES[place].split(" or ")) };
+export function limitsAt(spoken: ProtocolId, model: Model): ChatLimits | undefined {
+  const limits = CLIENTS[spoken]?.limits(model);
+  if (limits === undefined || spoken === "compat_chat_completions") return undefined;
+  return translatedLimits(spoken, limits);
 }

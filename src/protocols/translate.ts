@@ -2,8 +2,8 @@ import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json-value.ts";
-import type { ChatLimits, Model } from "../core/model.ts";
-import { type Losses, openLosses, type Place, type PlaceNames } from "./losses.ts";
+import type { Effort, Model } from "../core/model.ts";
+import { type Losses, openLosses, type PlaceNames } from "./losses.ts";
 import type {
   AnswerContext,
   Demand,
@@ -26,14 +26,22 @@ export interface ServerEnd {
   openEncoder(context: AnswerContext): EventEncoder;
 }
 
-/** Limits of a client end, which knows places of requests and no fields. */
-export type ClientLimits = Omit<ChatLimits, "untaken"> & { readonly untaken: readonly Place[] };
+/** What a client end leaves out or refuses for a model. It knows places of requests and no fields. */
+export interface ClientLimits {
+  /** Places that have no field in the format. */
+  readonly untaken: readonly (keyof ChatRequest)[];
+  readonly mostChoices: number;
+  /** Absent: as many as clients may send. */
+  readonly mostStops?: number;
+  /** The efforts that the model has there, `none` among them where it can be kept from thinking. */
+  readonly efforts: readonly Effort[];
+}
 
 /** The end of a format that calls providers. */
 export interface ClientEnd {
   readonly protocol: RelayProtocol;
-  /** What `encodeRequest` leaves out or refuses for a model, so that it can be told beforehand. */
-  chatLimits(model: Model): ClientLimits;
+  /** What `encodeRequest` leaves out or refuses, so that it can be told beforehand. */
+  limits(model: Model): ClientLimits;
   /**
    * The body as a client of this format would write it, without `model` and `stream`, which are put in where they
    * belong. What the model takes of it is then for the format's own `upstreamBody` to say. Throws a refusal of `losses`

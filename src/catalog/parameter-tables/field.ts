@@ -66,6 +66,18 @@ export function fieldsAt(fields: Fields, place: keyof ChatRequest): readonly str
   return Object.keys(fields).filter((name) => fields[name]?.place === place);
 }
 
+/** The fields by the place of what they say; of several in one place the last. */
+export function placeNames<const Of extends Fields>(
+  fields: Of,
+): Readonly<Record<PlaceOf<Of[keyof Of]>, string>> {
+  const names = Object.entries(fields).flatMap(([name, { place }]) =>
+    place === undefined ? [] : [[place, name] as const],
+  );
+  return Object.fromEntries(names) as Record<PlaceOf<Of[keyof Of]>, string>;
+}
+
+type PlaceOf<One> = One extends { readonly place: infer Place extends string } ? Place : never;
+
 /** A member that may also be null, which says the same as leaving it out. */
 export const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 

@@ -1,23 +1,11 @@
+import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
+import { placeNames } from "../../catalog/parameter-tables/field.ts";
 import type { PlaceNames } from "../losses.ts";
 
-/** What the places of a request in no format are called here. */
+/** What the places of a request in no format are called here; of one with several fields, as sentences call it. */
 export const PLACE_NAMES: PlaceNames = {
-  turns: "messages",
-  tools: "tools",
-  toolChoice: "tool_choice",
-  parallelToolCalls: "parallel_tool_calls",
-  maxOutputTokens: "max_tokens",
-  temperature: "temperature",
-  topP: "top_p",
-  presencePenalty: "presence_penalty",
-  frequencyPenalty: "frequency_penalty",
-  seed: "seed",
-  stop: "stop",
-  choices: "n",
+  ...placeNames(CHAT),
   thinking: "reasoning",
-  outputModalities: "modalities",
-  image: "image_config",
-  responseFormat: "response_format",
   user: "user or safety_identifier",
   cache: "cache_control",
   callId: "tool_call_id",

@@ -1,7 +1,14 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf, fieldsAt } from "../../catalog/parameter-tables/field.ts";
-import { type ChatLimits, type Model, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../core/model.ts";
-import type { ChatDialect } from "../chat-dialect.ts";
+import {
+  type ChatLimits,
+  type Model,
+  MOST_CHAT_CHOICES,
+  MOST_CHAT_STOPS,
+  type TranslatedChat,
+} from "../../core/model.ts";
+import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
+import type { ClientLimits } from "../translate.ts";
 
 /** Whether a server takes a field of the format. A field of our own it takes only where it names it. */
 export function takesField({ takes }: ChatDialect, name: string): boolean {
@@ -16,7 +23,7 @@ export function toolWords({ toolChoice }: ChatDialect): readonly string[] {
   return ["none", "auto", ...(canForce ? ["required"] : [])];
 }
 
-/** What of chat completions a server takes of what is asked of a model. */
+/** What of chat completions a server takes. */
 export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
   const { jsonObject, jsonSchema, manyChoices } = chat;
   const thinking = fieldsAt(CHAT, "thinking");
@@ -30,6 +37,22 @@ export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
     responseFormats: ["text", ...(jsonObject ? ["json_object"] : []), ...(jsonSchema ? ["json_schema"] : [])],
     mostChoices: manyChoices && takesField(chat, "n") ? MOST_CHAT_CHOICES : 1,
     mostStops: MOST_CHAT_STOPS,
+  };
+}
+
+/** What of chat completions a client end of another format takes. */
+export function translatedLimits(
+  into: TranslatedChat["into"],
+  { untaken, mostChoices, mostStops = MOST_CHAT_STOPS, efforts }: ClientLimits,
+): ChatLimits {
+  return {
+    untaken: untaken.flatMap((place) => fieldsAt(CHAT, place)),
+    toolWords: toolWords(OPEN_CHAT),
+    namedTool: true,
+    responseFormats: ["text", "json_object", "json_schema"],
+    mostChoices,
+    mostStops,
+    translated: { into, efforts },
   };
 }
 

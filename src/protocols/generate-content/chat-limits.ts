@@ -9,20 +9,13 @@ export function mostCandidates({ outputModalities }: Model): number {
 }
 
 /** See `ClientEnd`. */
-export function chatLimits(model: Model): ClientLimits {
+export function limits(model: Model): ClientLimits {
+  const makesImages = model.outputModalities.includes("image");
   return {
-    untaken: [
-      "parallelToolCalls",
-      "seed",
-      "user",
-      ...(model.outputModalities.includes("image") ? [] : (["image"] as const)),
-    ],
-    toolWords: ["none", "auto", "required"],
-    namedTool: true,
-    responseFormats: ["text", "json_object", "json_schema"],
+    untaken: ["parallelToolCalls", "seed", "user", ...(makesImages ? [] : (["image"] as const))],
     mostChoices: mostCandidates(model),
     mostStops: MOST_CONTENT_STOPS,
-    translated: { into: "compat_generate_content", efforts: effortsOf(model) },
+    efforts: effortsOf(model),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ClientEnd } from "../translate.ts";
-import { chatLimits } from "./chat-limits.ts";
+import { limits } from "./chat-limits.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 import { encodeRequest } from "./encode-request.ts";
 import { generateContent } from "./index.ts";
@@ -7,7 +7,7 @@ import { generateContent } from "./index.ts";
 /** The format as one that providers are called in for clients of another. */
 export const generateContentClient: ClientEnd = {
   protocol: generateContent,
-  chatLimits,
+  limits,
   encodeRequest,
   // Model and verb stand in the path.
   addressIn: () => ({}),

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "../../core/chat.ts";
-import { type Model, MOST_CHAT_STOPS } from "../../core/model.ts";
+import type { Model } from "../../core/model.ts";
 import type { Place } from "../losses.ts";
 import type { ClientLimits } from "../translate.ts";
 import { effortsOf } from "./encode-thinking.ts";
@@ -17,18 +17,11 @@ export function untakenOf(chat: ChatRequest): readonly Place[] {
 }
 
 /** See `ClientEnd`. */
-export function chatLimits(model: Model): ClientLimits {
+export function limits(model: Model): ClientLimits {
   return {
     untaken: UNTAKEN,
-    toolWords: ["none", "auto", "required"],
-    namedTool: true,
-    responseFormats: ["text", "json_object", "json_schema"],
     mostChoices: ONE_ANSWER,
-    mostStops: MOST_CHAT_STOPS,
-    translated: {
-      into: "compat_messages",
-      efforts: [...(model.thinking?.canBeOff === false ? [] : (["none"] as const)), ...effortsOf(model)],
-    },
+    efforts: [...(model.thinking?.canBeOff === false ? [] : (["none"] as const)), ...effortsOf(model)],
   };
 }
 

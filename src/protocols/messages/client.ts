@@ -1,5 +1,5 @@
 import type { ClientEnd } from "../translate.ts";
-import { chatLimits } from "./chat-limits.ts";
+import { limits } from "./chat-limits.ts";
 import { decodeAnswer, openDecoder } from "./decode-events.ts";
 import { encodeRequest } from "./encode-request.ts";
 import { messages } from "./index.ts";
@@ -7,7 +7,7 @@ import { messages } from "./index.ts";
 /** The format as one that providers are called in for clients of another. */
 export const messagesClient: ClientEnd = {
   protocol: messages,
-  chatLimits,
+  limits,
   encodeRequest,
   addressIn: (model, stream) => ({ model, stream }),
   decodeAnswer,

@@ -1,22 +1,21 @@
 import { GatewayError } from "../core/errors.ts";
-import { createEventReader, type EventReader, isDoneMark } from "./event-reader.ts";
+import { createEventReader, type EventReader, isDoneMark } from "./events.ts";
 import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink, Verdict } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
 import { createEventScanner, type Shape, valueAt } from "./scan.ts";
 
-/** How a streamed answer stands. */
+/** How a streamed answer stands, as in `RelayStream`. */
 export interface StreamState {
-  /** Events of the answer so far. */
   chunks: number;
   hasContent: boolean;
-  /** The end mark has come. */
   isDone: boolean;
   /** Upstream has ended. */
   atEnd: boolean;
   /** Upstream has ended by its own word, not by a connection that closed. */
   endTold: boolean;
   failure: GatewayError | undefined;
-  readonly repairs: Set<string>;
+  /** Repairs that reader and relay made. */
+  readonly noted: Set<string>;
 }
 
 /** Judges the events of one stream, by what the scan found in them, and counts what they give. */
@@ -62,54 +61,43 @@ export function openAnswerStream<S extends Shape, R extends StreamReader>(
   context: AnswerContext,
   into?: StreamSink,
 ): RelayStream {
-  const state: StreamState = {
+  const shape = format.shape(context.padding);
+  const repairs = context.native ? undefined : format.openRepairs?.();
+  const stream: StreamState & RelayStream = {
     chunks: 0,
     hasContent: false,
     isDone: false,
     atEnd: false,
     endTold: false,
     failure: undefined,
-    repairs: new Set(),
-  };
-  const shape = format.shape(context.padding);
-  const reader = format.openReader(shape, state, context);
-  const sink = into ?? format.openRelay(shape, reader, context);
-  const repairs = context.native ? undefined : format.openRepairs?.();
-  const events = openEvents(format, context, { shape, state, reader, sink, repairs });
-  return {
+    noted: new Set(),
     push(bytes) {
-      if (!events.push(bytes)) fail(state, "The provider sent an event that is too long.");
+      if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
       return sink.take();
     },
     end(told) {
-      state.atEnd = true;
+      stream.atEnd = true;
       events.end();
-      state.endTold = told;
+      stream.endTold = told;
       return sink.take();
-    },
-    get hasContent() {
-      return state.hasContent;
-    },
-    get chunks() {
-      return state.chunks;
-    },
-    get isDone() {
-      return state.isDone;
     },
     get isComplete() {
       return reader.isComplete;
     },
-    get failure() {
-      return state.failure;
-    },
     get repairs() {
-      return [...(repairs?.applied() ?? []), ...state.repairs];
+      return [...(repairs?.applied() ?? []), ...stream.noted];
     },
     metered: () => reader.metered(),
     tail: (metered, credit) => sink.tail(metered, credit),
     failureTail: (error, metered, credit) => sink.failureTail(error, metered, credit),
-    keepAlive: sink.keepAlive,
+    get keepAlive() {
+      return sink.keepAlive;
+    },
   };
+  const reader = format.openReader(shape, stream, context);
+  const sink = into ?? format.openRelay(shape, reader, context);
+  const events = openEvents(format, context, { shape, state: stream, reader, sink, repairs });
+  return stream;
 }
 
 interface StreamParts {

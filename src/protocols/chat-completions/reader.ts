@@ -76,12 +76,12 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
   const judge = (gaveUsage: boolean): Verdict => {
     if (shape.choices.kind === LIST) {
       if (shape.content.on) state.hasContent = true;
-      if (gaveUsage) state.repairs.add("usage_beside_choices");
+      if (gaveUsage) state.noted.add("usage_beside_choices");
       return "pass";
     }
     if (shape.choices.kind === EMPTY_LIST) return gaveUsage ? "hold" : "pass";
     // Clients read `choices` of every chunk: one without is made anew for the tail.
-    if (gaveUsage) state.repairs.add("usage_chunk_choices");
+    if (gaveUsage) state.noted.add("usage_chunk_choices");
     else state.failure ??= new GatewayError("upstream_error", "The provider sent a chunk without choices.");
     return "drop";
   };
@@ -96,7 +96,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
       if (id === undefined || created === undefined) noteNames(bytes);
       const verdict = judge(gaveUsage);
       // Clients are promised a model in every chunk.
-      if (shape.model.start === -1 && verdict !== "drop") state.repairs.add("chunk_model");
+      if (shape.model.start === -1 && verdict !== "drop") state.noted.add("chunk_model");
       return verdict;
     },
     get isComplete() {

@@ -1,6 +1,6 @@
 import { createByteBuilder } from "../../core/byte-builder.ts";
 import { joinBytes } from "../../core/bytes.ts";
-import { addComment, addSpliced, DATA, END } from "../event-splice.ts";
+import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
 import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";

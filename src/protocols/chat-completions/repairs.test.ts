@@ -16,7 +16,7 @@ const begun = { index: 0, id: "a", type: "function", function: { name: "f", argu
 const more = (text: string, index: unknown = 0): Json => ({ index, function: { arguments: text } });
 
 /** Repairs a stream of chunks; gives what is sent and which repairs were needed. */
-function repair(...chunks: readonly Json[]): { sent: Json[]; names: readonly RepairName[] } {
+function repair(...chunks: readonly Json[]): { sent: Json[]; names: readonly string[] } {
   const repairs = createChunkRepairs();
   const sent = chunks.flatMap((next) => {
     const text = typeof next === "string" ? next : JSON.stringify(next);

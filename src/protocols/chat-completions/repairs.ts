@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import type { EventRepairs } from "../stream.ts";
 import { repairFragments, type ToolCallState } from "./repair-calls.ts";
 import {
   finishWord,
@@ -8,13 +9,6 @@ import {
   type RepairName,
   splitContent,
 } from "./repair-parts.ts";
-
-/** Repairs the chunks of one stream; later chunks are read in the light of earlier ones. */
-export interface ChunkRepairs {
-  /** The chunks to send for one that came: itself when nothing was wrong; `undefined` when it is no JSON object. */
-  apply(text: string): readonly string[] | undefined;
-  applied(): readonly RepairName[];
-}
 
 interface ChoiceState {
   started: boolean;
@@ -26,8 +20,8 @@ interface ChoiceState {
   readonly calls: ToolCallState[];
 }
 
-/** Repairs for one stream. */
-export function createChunkRepairs(): ChunkRepairs {
+/** Repairs for one stream: later chunks are read in the light of earlier ones. */
+export function createChunkRepairs(): EventRepairs {
   const applied = new Set<RepairName>();
   const choices = new Map<number, ChoiceState>();
   const note = (name: RepairName): void => {

@@ -51,7 +51,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
     if (ends && allFinished()) return "hold";
     if (!endsAgain) return "pass";
     // A reason that was given before is not given twice; what comes with it is part of the answer all the same.
-    state.repairs.add("second_finish");
+    state.noted.add("second_finish");
     endsAgain = !ends;
     return content.on || notes.on || ends ? "pass" : "drop";
   };
@@ -63,7 +63,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
       return "hold";
     }
     // Without candidates clients forget the turn. Usage is told by the last chunk.
-    state.repairs.add("chunk_without_candidates");
+    state.noted.add("chunk_without_candidates");
     return shape.more.on ? "pass" : "drop";
   };
 
@@ -73,7 +73,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
       if (shape.error.start !== -1) return "drop";
       meter.count(bytes);
       const verdict = shape.told.length > 0 ? judgeCandidates() : judgeRest(bytes);
-      if (verdict !== "drop" && shape.edits.length > 0) state.repairs.add("empty_part");
+      if (verdict !== "drop" && shape.edits.length > 0) state.noted.add("empty_part");
       return verdict;
     },
     get isComplete() {

@@ -3,7 +3,7 @@ import { joinBytes } from "../../core/bytes.ts";
 import { creditsText } from "../../core/credits.ts";
 import { applyEdits, setMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { addSpliced, DATA, END } from "../event-splice.ts";
+import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
 import type { AnswerContext, EventSpan, RelayStream, StreamSink } from "../protocol.ts";
 import { openAnswerStream, type StreamFormat } from "../stream.ts";

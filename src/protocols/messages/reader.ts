@@ -89,8 +89,8 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
     if (began) return fail("The provider began an answer twice.");
     began = true;
     noteUsage(bytes, shape.messageUsage);
-    if (shape.messageUsage.start === -1) state.repairs.add("start_usage");
-    if (shape.messageModel.start === -1) state.repairs.add("start_model");
+    if (shape.messageUsage.start === -1) state.noted.add("start_usage");
+    if (shape.messageModel.start === -1) state.noted.add("start_model");
     return "pass";
   };
 

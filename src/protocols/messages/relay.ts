@@ -2,7 +2,7 @@ import { createByteBuilder } from "../../core/byte-builder.ts";
 import { joinBytes } from "../../core/bytes.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { setMembers } from "../../core/json-splice.ts";
-import { addComment, addSpliced, DATA, END } from "../event-splice.ts";
+import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
 import { type Place, textAt } from "../scan.ts";
 import { openAnswerStream, type StreamFormat } from "../stream.ts";

@@ -1,0 +1,134 @@
+import type { ByteBuilder } from "../core/byte-builder.ts";
+import { joinBytes } from "../core/bytes.ts";
+import { createSseLines, type SseVisitor } from "../core/sse-lines.ts";
+import type { EventSpan } from "./protocol.ts";
+import type { Place } from "./scan.ts";
+
+// The framing of server-sent events: a provider's, that are read, and a client's, that are written.
+
+/** Told of bytes that are good during the call only. */
+type OnSpan = (bytes: Uint8Array, start: number, end: number) => void;
+
+/** A line, and an event of several, that is longer than this is a fault of the provider, unless a format says more. */
+const MAX_LINE_BYTES = 1024 * 1024;
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** Cuts a provider's bytes into whole events and comments. */
+export interface EventReader {
+  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
+  push(bytes: Uint8Array): boolean;
+  /** No more bytes come: the last event may lack its blank line. */
+  end(): void;
+}
+
+/** A reader that hands the data of each event to `event`, and each comment without its colon to `comment`. */
+export function createEventReader(
+  event: OnSpan,
+  comment: OnSpan,
+  maxLineBytes = MAX_LINE_BYTES,
+): EventReader {
+  const events = createEventJoiner(event, comment);
+  const lines = createSseLines(events, maxLineBytes);
+  return {
+    push: (bytes) => lines.push(bytes) && events.keep() <= Math.max(MAX_EVENT_BYTES, maxLineBytes),
+    end: () => lines.end(),
+  };
+}
+
+/** Turns lines into whole events. */
+interface EventJoiner extends SseVisitor {
+  /** Copies what waits for its blank line (the bytes handed in are good for one call only); tells its length. */
+  keep(): number;
+}
+
+/** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
+const LINE_JOIN = new TextEncoder().encode(" ");
+
+/** Joins the data lines of an event (nearly always one, which is handed over where it stands). */
+function createEventJoiner(event: OnSpan, comment: OnSpan): EventJoiner {
+  let bytes: Uint8Array | undefined;
+  let start = 0;
+  let end = 0;
+  let more: Uint8Array[] = [];
+  let length = 0;
+  return {
+    comment,
+    data(lineBytes: Uint8Array, lineStart: number, lineEnd: number) {
+      length += lineEnd - lineStart + 1;
+      if (bytes !== undefined) {
+        more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
+        return;
+      }
+      bytes = lineBytes;
+      start = lineStart;
+      end = lineEnd;
+    },
+    dispatch() {
+      const first = bytes;
+      const rest = more;
+      bytes = undefined;
+      more = [];
+      length = 0;
+      if (first === undefined) return;
+      if (rest.length === 0) return event(first, start, end);
+      const whole = joinBytes([first.subarray(start, end), ...rest]);
+      event(whole, 0, whole.length);
+    },
+    keep() {
+      if (bytes === undefined) return 0;
+      if (start !== 0 || end !== bytes.length || bytes.buffer.byteLength !== bytes.length)
+        bytes = bytes.slice(start, end);
+      start = 0;
+      end = bytes.length;
+      return length;
+    },
+  };
+}
+
+const DONE = new TextEncoder().encode("[DONE]");
+
+/** Whether the data of an event is the end mark of the format that has one. Other servers are seen to send it too. */
+export function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
+  let from = start;
+  while (from < end && bytes[from] === 0x20) from += 1;
+  while (end > from && bytes[end - 1] === 0x20) end -= 1;
+  if (end - from !== DONE.length) return false;
+  return DONE.every((byte, i) => bytes[from + i] === byte);
+}
+
+const encoder = new TextEncoder();
+const COLON = encoder.encode(":");
+/** What stands before the data of an event. */
+export const DATA = encoder.encode("data: ");
+/** What ends an event. */
+export const END = encoder.encode("\n\n");
+
+/** Adds a span to `out` without what `cuts` (pairs of from and to, in order) take out, and with `text` as one value. */
+export function addSpliced(
+  out: ByteBuilder,
+  { bytes, start, end }: Readonly<EventSpan>,
+  cuts: readonly number[],
+  value?: Place,
+  text?: Uint8Array,
+): void {
+  let from = start;
+  let replaced = text === undefined ? undefined : value;
+  for (let i = 0; i <= cuts.length; i += 2) {
+    const cutStart = i < cuts.length ? (cuts[i] as number) : end;
+    if (replaced !== undefined && text !== undefined && replaced.start < cutStart) {
+      out.add(bytes, from, replaced.start);
+      out.add(text);
+      from = replaced.end;
+      replaced = undefined;
+    }
+    out.add(bytes, from, cutStart);
+    if (i < cuts.length) from = cuts[i + 1] as number;
+  }
+}
+
+/** Adds a comment, of which `[start, end)` is what follows its colon. */
+export function addComment(out: ByteBuilder, bytes: Uint8Array, start: number, end: number): void {
+  out.add(COLON);
+  out.add(bytes, start, end);
+  out.add(END);
+}

@@ -3,6 +3,7 @@ import { fieldsAt } from "../../catalog/parameter-tables/field.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
+import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
 
 /** What a caller says of thinking, in whichever of the interface's three fields. */
 export interface ThinkingWish {
@@ -64,7 +65,7 @@ export function sayThinking(
   if (wish.on === false) {
     if (toggle !== undefined) put(fields, toggle, switched(toggle, false));
     else if (effort !== undefined && (efforts ?? EFFORTS).includes("none"))
-      put(fields, effort, effortOf(effort, "none"));
+      put(fields, effort, effortIn(effort, "none"));
     else warnings.push("thinking was not switched off: this model cannot be told to");
     return { fields, warnings };
   }
@@ -74,14 +75,13 @@ export function sayThinking(
   if (asked && toggle !== undefined && (wish.on === true || toggle === "enable_thinking"))
     put(fields, toggle, switched(toggle, true));
   if (words.budget !== undefined && (wish.budget !== undefined || effort === undefined)) {
-    const budget = wish.budget ?? budgetForEffort(wanted);
-    if (budget !== undefined)
+    const budget = wish.budget ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
+    if (budget !== Infinity)
       put(fields, words.budget, words.budget === "reasoning" ? { max_tokens: budget } : budget);
   } else if (wanted !== undefined && effort !== undefined) {
-    const nearest = nearestEffort(wanted, efforts);
-    if (nearest !== wanted)
-      warnings.push(`the effort ${printable(wanted)} became ${nearest}: this model has no other`);
-    put(fields, effort, effortOf(effort, nearest));
+    const nearest = effortFor(wanted, efforts);
+    if (nearest !== wanted) warnings.push(`the effort ${wanted} became ${nearest}: this model has no other`);
+    put(fields, effort, effortIn(effort, nearest));
   } else if (wanted !== undefined) warnings.push("how much to think was left out: this model cannot be told");
   else if (asked && toggle === undefined)
     warnings.push("thinking was left out: this model decides by itself");
@@ -102,54 +102,21 @@ function switched(toggle: NonNullable<ThinkingFields["toggle"]>, on: boolean): b
   return toggle === "thinking" ? { type: on ? "enabled" : "disabled" } : { enabled: on };
 }
 
-function effortOf(field: NonNullable<ThinkingFields["effort"]>, effort: string): string | JsonObject {
+function effortIn(field: NonNullable<ThinkingFields["effort"]>, effort: string): string | JsonObject {
   return field === "reasoning" ? { effort } : effort;
 }
 
-/** Thinking tokens below which an effort is meant; above the last it is the most that the model has. */
-const BUDGETS: readonly (readonly [number, Effort])[] = [
-  [4_000, "low"],
-  [16_000, "medium"],
-  [48_000, "high"],
-];
-
+/** Above the highest of ours, the most that the model has. */
 function effortForBudget(budget: number, efforts: readonly Effort[] | undefined): Effort {
-  const found = BUDGETS.find(([below]) => budget < below)?.[1];
-  return found ?? efforts?.findLast((effort) => effort === "max" || effort === "xhigh") ?? "high";
+  const effort = effortOf(budget);
+  if (effort !== "max") return effort;
+  return efforts?.findLast((most) => most === "max" || most === "xhigh") ?? "high";
 }
 
-/** The same backwards; without a number the model thinks as much as it can. */
-function budgetForEffort(effort: string | undefined): number | undefined {
-  switch (effort) {
-    case "minimal":
-      return 1_024;
-    case "low":
-      return 3_072;
-    case "medium":
-      return 12_288;
-    case "high":
-      return 32_768;
-    default:
-      return undefined;
-  }
-}
-
-/** The effort itself where the model takes it (or takes what we do not know), else the nearest; of two the higher. */
-function nearestEffort(wanted: string, efforts: readonly Effort[] | undefined): string {
+/** The effort itself where the model takes it (or takes what we do not know), else the nearest. */
+function effortFor(wanted: string, efforts: readonly Effort[] | undefined): string {
   if (efforts === undefined) return wanted;
-  const known: readonly string[] = EFFORTS;
-  const place = known.indexOf(wanted);
-  const words: readonly string[] = efforts;
-  if (place === -1 || words.includes(wanted)) return wanted;
-  const distance = (effort: string): number => Math.abs(known.indexOf(effort) - place);
   // Asked to think, it is not switched off.
-  return (
-    efforts
-      .filter((effort) => effort !== "none")
-      .toSorted((a, b) => distance(a) - distance(b) || known.indexOf(b) - known.indexOf(a))[0] ?? wanted
-  );
-}
-
-function printable(word: string): string {
-  return word.slice(0, 32).replace(/[^a-z0-9_-]/gi, "?");
+  const thinking = efforts.filter((effort) => effort !== "none");
+  return nearestEffort(wanted, thinking, "higher") ?? wanted;
 }

@@ -1,7 +1,7 @@
 import { MOST_CANDIDATES, MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { Effort, Model } from "../../core/model.ts";
 import type { ClientLimits } from "../translate.ts";
-import { budgetEfforts, levelsOf } from "./encode-thinking.ts";
+import { EFFORTS, levelsOf } from "./encode-thinking.ts";
 
 /** Answers to one request. */
 export function mostCandidates({ outputModalities }: Model): number {
@@ -22,5 +22,5 @@ export function limits(model: Model): ClientLimits {
 /** A model that is told a level always thinks. */
 function effortsOf(model: Model): readonly Effort[] {
   if (model.thinking?.style !== "budget") return levelsOf(model);
-  return [...(model.thinking.canBeOff === false ? [] : (["none"] as const)), ...budgetEfforts];
+  return [...(model.thinking.canBeOff === false ? [] : (["none"] as const)), ...EFFORTS];
 }

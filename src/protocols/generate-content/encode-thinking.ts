@@ -1,27 +1,15 @@
 import type { ThinkingWish } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import { EFFORTS, type Effort, type Model } from "../../core/model.ts";
+import type { Effort, Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
+import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
 
-/** Levels of thinking that models without a word of their own about it take, from least to most. */
-const LEVELS: readonly Effort[] = ["minimal", "low", "medium", "high"];
-
-/** Thinking tokens below which a level is meant. */
-const BUDGETS: readonly (readonly [number, Effort])[] = [
-  [4_000, "low"],
-  [16_000, "medium"],
-];
-
-/** The same backwards, for models that are told a budget. */
-const TOKENS: Readonly<Record<string, number>> = { minimal: 512, low: 1_024, medium: 8_192 };
-const MOST_TOKENS = 24_576;
-
-/** The efforts that stand for a budget of their own. */
-export const budgetEfforts: readonly Effort[] = ["minimal", "low", "medium", "high"];
+/** The efforts that models take which say nothing of their own, from least to most, and that stand for budgets. */
+export const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high"];
 
 /** The levels that a model is told, from least to most. */
 export function levelsOf({ thinking }: Pick<Model, "thinking">): readonly Effort[] {
-  return (thinking?.efforts ?? LEVELS).filter((effort) => effort !== "none");
+  return (thinking?.efforts ?? EFFORTS).filter((effort) => effort !== "none");
 }
 
 /** `thinkingConfig` for a wish, in the number or the level that the model is told; `undefined` where nothing is said. */
@@ -38,10 +26,10 @@ function budget(wish: ThinkingWish, off: boolean, model: Model, losses: Losses):
   if (off && model.thinking?.canBeOff !== false) return { thinkingBudget: 0 };
   if (off) {
     losses.note({ place: "thinking", why: "always_thinks" });
-    return { thinkingBudget: TOKENS.minimal };
+    return { thinkingBudget: budgetOf("minimal", "content") };
   }
   if (wish.budgetTokens !== undefined) return { thinkingBudget: wish.budgetTokens };
-  if (wish.effort !== undefined) return { thinkingBudget: TOKENS[wish.effort] ?? MOST_TOKENS };
+  if (wish.effort !== undefined) return { thinkingBudget: budgetOf(wish.effort, "content") };
   return wish.mode === "auto" ? { thinkingBudget: -1 } : {};
 }
 
@@ -53,9 +41,10 @@ function level(wish: ThinkingWish, off: boolean, model: Model, losses: Losses): 
     else losses.note({ place: "thinking", why: "thinks_least", effort: least });
     return least === undefined ? {} : said(least);
   }
-  const wanted = wish.effort ?? wordFor(wish.budgetTokens);
+  const budgeted = wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens);
+  const wanted = wish.effort ?? budgeted;
   if (wanted === undefined) return {};
-  const nearest = nearestOf(wanted, levels);
+  const nearest = nearestEffort(wanted, levels, "higher");
   if (nearest === undefined) {
     losses.note({ place: "thinking", why: "no_amount" });
     return {};
@@ -68,18 +57,4 @@ function level(wish: ThinkingWish, off: boolean, model: Model, losses: Losses): 
 
 function said(level: Effort): JsonObject {
   return { thinkingLevel: level.toUpperCase() };
-}
-
-function wordFor(budgetTokens: number | undefined): Effort | undefined {
-  if (budgetTokens === undefined) return undefined;
-  return BUDGETS.find(([below]) => budgetTokens < below)?.[1] ?? "high";
-}
-
-/** The level that is nearest to a word; of two the higher. `undefined` for a word that nobody knows. */
-function nearestOf(wanted: string, levels: readonly Effort[]): Effort | undefined {
-  const words: readonly string[] = EFFORTS;
-  const place = words.indexOf(wanted);
-  if (place === -1) return undefined;
-  const distance = (effort: Effort): number => Math.abs(EFFORTS.indexOf(effort) - place);
-  return levels.toSorted((a, b) => distance(a) - distance(b) || EFFORTS.indexOf(b) - EFFORTS.indexOf(a))[0];
 }

@@ -1,8 +1,9 @@
 import type { ThinkingWish } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
-import { type Effort, EFFORTS, type Model } from "../../core/model.ts";
+import type { Effort, Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
-import { budgetOf, LEAST_BUDGET } from "./thinking.ts";
+import { budgetOf, nearestEffort } from "../thinking.ts";
+import { LEAST_BUDGET } from "./thinking.ts";
 
 /** What a caller wishes of thinking, in the format's two members. */
 export interface EncodedThinking {
@@ -56,7 +57,7 @@ export function encodeThinking(
 
 function inBudget(wish: ThinkingWish, effort: string | undefined, maxTokens: number): EncodedThinking {
   const room = Math.max(LEAST_BUDGET, Math.floor(maxTokens * MOST_OF_OUTPUT));
-  const budget = wish.budgetTokens ?? Math.min(budgetOf(effort ?? "medium"), room);
+  const budget = wish.budgetTokens ?? Math.min(budgetOf(effort ?? "medium", "messages"), room);
   const display = wish.hidden === true ? { display: "omitted" } : {};
   return { thinking: { type: "enabled", budget_tokens: budget, ...display } };
 }
@@ -75,15 +76,9 @@ function inEffort(wish: ThinkingWish, effort: string | undefined, model: Model):
 /** The nearest word that the format and the model have. */
 function wordFor(wanted: string | undefined, model: Model, losses: Losses): string | undefined {
   if (wanted === undefined) return undefined;
-  const at = EFFORTS.findIndex((word) => word === wanted);
-  const words = effortsOf(model);
-  const distance = (word: Effort): number => Math.abs(EFFORTS.indexOf(word) - at);
-  const [first, ...others] = words;
-  if (at === -1 || first === undefined) {
-    losses.note({ place: "thinking", why: "unknown_effort", effort: wanted });
-    return undefined;
-  }
-  const nearest = others.reduce((best, word) => (distance(word) < distance(best) ? word : best), first);
-  if (nearest !== wanted) losses.note({ place: "thinking", why: "nearest_effort", effort: wanted, nearest });
+  const nearest = nearestEffort(wanted, effortsOf(model), "lower");
+  if (nearest === undefined) losses.note({ place: "thinking", why: "unknown_effort", effort: wanted });
+  else if (nearest !== wanted)
+    losses.note({ place: "thinking", why: "nearest_effort", effort: wanted, nearest });
   return nearest;
 }

@@ -1,23 +1,11 @@
 import type { Model } from "../../core/model.ts";
 import type { Changes } from "../changes.ts";
+import { budgetOf, effortOf } from "../thinking.ts";
 import { betaName } from "./betas.ts";
 import type { CountRequest } from "./request.ts";
 
 /** The least budget that models take. */
 export const LEAST_BUDGET = 1_024;
-
-/** What a budget means where thinking is asked for by effort, and the other way round. */
-const EFFORTS = [
-  { below: 4_000, effort: "low", budget: 2_048 },
-  { below: 16_000, effort: "medium", budget: 8_192 },
-  { below: 48_000, effort: "high", budget: 24_576 },
-  { below: Infinity, effort: "max", budget: 48_000 },
-] as const;
-
-/** The budget that stands for an effort; the largest for one that is not known. */
-export function budgetOf(effort: unknown): number {
-  return (EFFORTS.find((known) => known.effort === effort) ?? EFFORTS[3]).budget;
-}
 
 /**
  * Puts `thinking` and `output_config.effort` in the words that the model knows. Tells whether the model will think by
@@ -54,7 +42,7 @@ function byEffort({ request, model, changes }: Turn, { type, budget_tokens: budg
     changes.warn(`thinking was left out: ${model.id} cannot be kept from thinking`);
   }
   if (type !== "enabled") return;
-  const effort = EFFORTS.find(({ below }) => (budget ?? 0) < below)?.effort ?? "max";
+  const effort = effortOf(budget ?? 0);
   changes.set(["thinking", "type"], "adaptive");
   changes.remove(["thinking", "budget_tokens"]);
   const told = typeof budget === "number" ? setEffort(request, changes, effort) : "";
@@ -77,7 +65,7 @@ function byBudget({ request, model, maxTokens, changes }: Turn, thinking: Thinki
     return false;
   }
   const isForTurn = thinksBetweenTools(request);
-  const asked = thinking.budget_tokens ?? budgetOf(request.body.output_config?.effort ?? "high");
+  const asked = thinking.budget_tokens ?? budgetOf(request.body.output_config?.effort ?? "high", "messages");
   const budget = Math.max(LEAST_BUDGET, isForTurn ? asked : Math.min(asked, maxTokens - 1));
   if (budget >= maxTokens && !isForTurn) {
     changes.remove(["thinking"]);

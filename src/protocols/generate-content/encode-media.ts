@@ -52,8 +52,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
   json: "application/json",
 };
 
-/** Addresses of videos at the one site that the vendor reads by itself. */
-const VIDEO_SITE = /^https:\/\/(?:(?:www|m)\.)?(?:youtube\.com|youtu\.be)\//i;
+/** Addresses that the vendor reads as a video: https://ai.google.dev/gemini-api/docs/video-understanding */
+export const VIDEO_SITE = /^https:\/\/(?:(?:www|m)\.)?(?:youtube\.com|youtu\.be)\//i;
 
 /** A medium as `inlineData` or `fileData`. Refuses an address or a file that the format has no word for. */
 export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {

@@ -1,8 +1,17 @@
-import { MAX_SIZED_IMAGES, rawImageSizeOf } from "../../core/image-size.ts";
+import { rawImageSizeOf } from "../../core/image-size.ts";
 import { isJsonObject } from "../../core/json-value.ts";
-import type { PriceBucket } from "../../core/price.ts";
-import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
-import type { Demand, ImageInput } from "../protocol.ts";
+import { measureText } from "../../core/token-estimate.ts";
+import {
+  addImage,
+  addMedium,
+  asksForLongCache,
+  type Found as AnyFound,
+  inputOf,
+  openFound,
+  PER_TOOL,
+  type Tokens,
+} from "../demand.ts";
+import type { Demand } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
 import type { ContentBlock, MessagesInput } from "./schema.ts";
@@ -18,7 +27,6 @@ const PER_REQUEST = { expected: 3, ceiling: 96 };
  * itself.
  */
 const ANY_TOOL = { expected: 450, ceiling: 1_200 };
-const PER_TOOL = { expected: 8, ceiling: 200 };
 const PER_BUILT_IN_TOOL = { expected: 700, ceiling: 4_000 };
 
 /** What the provider says of thinking where it is asked for: 16 to 56 tokens recorded. */
@@ -30,100 +38,56 @@ const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 /** What the provider puts before documents that are to be cited. */
 const CITATIONS = { expected: 550, ceiling: 1_500 };
 
-/** What has been found in a request so far. Bytes are of media that stand in the body itself. */
-interface Found {
-  readonly size: TextSize;
-  readonly images: ImageInput[];
-  documents: number;
+interface Found extends AnyFound {
   cites: boolean;
-  imageBytes: number;
-  documentBytes: number;
 }
 
-/**
- * What `body` asks for. The guess measures what models read; the bound counts every byte that goes up but those of
- * media, so that text in a field that nobody thought of is held for too.
- */
+/** What `body` asks for. */
 export function readDemand(
   body: MessagesInput & { readonly max_tokens?: number | undefined },
   json: RequestJson,
 ): Demand {
   const schemaBytes =
     spanLength(json, "tools") + spanLength(json, "output_config") + spanLength(json, "output_format");
-  const found: Found = {
-    size: { ascii: schemaBytes, alphabetic: 0, ideographic: 0 },
-    images: [],
-    documents: 0,
-    cites: false,
-    imageBytes: 0,
-    documentBytes: 0,
-  };
+  const found: Found = { ...openFound(schemaBytes), cites: false };
   measureContent(body.system, found);
   const asked = lastAsked(body);
   body.messages.forEach(({ content }, i) =>
     measureContent(i < asked ? withoutThinking(content) : content, found),
   );
-  const text = estimateTokens(found.size);
-  const textBytes = json.bytes.length - found.imageBytes - found.documentBytes;
-  const around = addedTokens(body);
   const webSearches = usesOf(body.tools, "search");
   const pageTokens = pageTokensOf(body.tools);
   return {
-    textTokens: {
-      expected: text.expected + around.expected + (found.cites ? CITATIONS.expected : 0),
-      ceiling:
-        Math.max(text.ceiling, Math.ceil(textBytes / 2)) +
-        around.ceiling +
-        (found.cites ? CITATIONS.ceiling : 0),
-    },
-    media: {
-      ...(found.images.length === 0 ? {} : { image: found.images.length }),
-      ...(found.documents === 0 ? {} : { pdf: found.documents }),
-    },
-    images: found.images,
-    mediaBytes: found.documentBytes,
+    ...inputOf(found, json.bytes.length, around(body, found.cites)),
     ...(body.max_tokens === undefined ? {} : { maxOutputTokens: body.max_tokens }),
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(body.tools, "fetch"),
     ...(pageTokens === 0 ? {} : { pageTokens }),
-    buckets: pricedBuckets(body, webSearches),
+    buckets: [
+      ...(webSearches > 0 ? (["web_search"] as const) : []),
+      ...(asksForLongCache(body) ? (["cache_write_1h"] as const) : []),
+    ],
     outputModalities: ["text"],
   };
 }
 
 /** What stands around the text that was sent. */
-function addedTokens(body: MessagesInput): { readonly expected: number; readonly ceiling: number } {
+function around(body: MessagesInput, cites: boolean): readonly (readonly [Tokens, number])[] {
   const tools = body.tools ?? [];
   const builtIn = tools.filter((tool) => (tool.type ?? "custom") !== "custom").length;
   const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
   const hasSchema = body.output_config?.format !== undefined || "output_format" in body;
-  const sum = (part: "expected" | "ceiling"): number =>
-    PER_REQUEST[part] +
-    body.messages.length * PER_MESSAGE[part] +
-    (tools.length === 0 ? 0 : ANY_TOOL[part]) +
-    tools.length * PER_TOOL[part] +
-    builtIn * PER_BUILT_IN_TOOL[part] +
-    (thinks ? THINKING[part] : 0) +
-    (hasSchema ? ANY_SCHEMA[part] : 0);
-  return { expected: sum("expected"), ceiling: sum("ceiling") };
-}
-
-function pricedBuckets(body: MessagesInput, webSearches: number): PriceBucket[] {
-  const buckets: PriceBucket[] = [];
-  if (webSearches > 0) buckets.push("web_search");
-  if (asksForLongCache(body)) buckets.push("cache_write_1h");
-  return buckets;
-}
-
-/** Whether a `cache_control` anywhere asks for more than the usual five minutes. */
-function asksForLongCache(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(asksForLongCache);
-  if (!isJsonObject(value)) return false;
-  const control = value.cache_control;
-  if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
-    return true;
-  return Object.values(value).some(asksForLongCache);
+  return [
+    [PER_REQUEST, 1],
+    [PER_MESSAGE, body.messages.length],
+    [ANY_TOOL, tools.length === 0 ? 0 : 1],
+    [PER_TOOL, tools.length],
+    [PER_BUILT_IN_TOOL, builtIn],
+    [THINKING, thinks ? 1 : 0],
+    [ANY_SCHEMA, hasSchema ? 1 : 0],
+    [CITATIONS, cites ? 1 : 0],
+  ];
 }
 
 /** The last message in which the user says something, and does not only give results of tools. */
@@ -183,7 +147,7 @@ function measureBlock(block: ContentBlock, found: Found): void {
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
   // What only its provider knows is taken for a document: the dearest kind of input text.
-  if (!TEXT_BLOCKS.has(block.type)) found.documents += 1;
+  if (!TEXT_BLOCKS.has(block.type)) addMedium("pdf", found);
   if (typeof block.source === "string") measureText(block.source, found.size);
   if (block.input !== undefined && block.input !== null)
     measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
@@ -197,9 +161,7 @@ function measureBlock(block: ContentBlock, found: Found): void {
 
 function measureImage({ source }: ContentBlock, found: Found): void {
   const data = typeof source === "object" && source?.type === "base64" ? (source.data ?? "") : "";
-  found.imageBytes += data.length;
-  const size = found.images.length < MAX_SIZED_IMAGES ? rawImageSizeOf(data) : undefined;
-  found.images.push(size === undefined ? {} : { size });
+  addImage(found, data.length, () => rawImageSizeOf(data));
 }
 
 function measureDocument(block: ContentBlock, found: Found): void {
@@ -210,6 +172,5 @@ function measureDocument(block: ContentBlock, found: Found): void {
     if (typeof source.content === "string") measureText(source.content, found.size);
     return measureContent(innerBlocks(block), found);
   }
-  found.documents += 1;
-  if (source.type === "base64") found.documentBytes += source.data?.length ?? 0;
+  addMedium("pdf", found, source.type === "base64" ? (source.data?.length ?? 0) : 0);
 }

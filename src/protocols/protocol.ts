@@ -66,8 +66,6 @@ export interface InputCount {
 /** What a client sent. */
 export interface WireRequest {
   readonly body: Uint8Array;
-  /** Written here, of a body that was within its bounds: it may have more values than that. */
-  readonly isOwn?: boolean;
   readonly headers: Headers;
   /** What the path said, in the format whose path names the model and the verb. */
   readonly address?: { readonly model: string; readonly stream: boolean };

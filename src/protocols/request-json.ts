@@ -1,3 +1,4 @@
+import { joinBytes } from "../core/bytes.ts";
 import { GatewayError, quoted } from "../core/errors.ts";
 import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json-scan.ts";
 import { countMembers, readShape, type ShapeBounds } from "../core/json-shape.ts";
@@ -19,28 +20,47 @@ export interface RequestJson {
  */
 export const BOUNDS: ShapeBounds = { depth: 64, values: 200_000 };
 
-/** What a translation makes of so much: arguments that were text become levels, results of tools become objects. */
-const OWN_BOUNDS: ShapeBounds = { depth: BOUNDS.depth + 16, values: BOUNDS.values * 8 };
-
 /** What is read of a request here. */
-type BodyOfRequest = Pick<WireRequest, "body" | "asked" | "isOwn">;
+type BodyOfRequest = Pick<WireRequest, "body" | "asked">;
 
+const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the body's structure once, within limits, and parses it once; tells `asked` of its `model`. Throws a
  * `GatewayError` for what is no JSON object, or has a member twice.
  */
-export function readRequestJson({ body: bytes, asked, isOwn = false }: BodyOfRequest): RequestJson {
-  const bounds = isOwn ? OWN_BOUNDS : BOUNDS;
-  const shape = readShape(bytes, bounds);
+export function readRequestJson({ body: bytes, asked }: BodyOfRequest): RequestJson {
+  const shape = readShape(bytes, BOUNDS);
   const value = shape === undefined ? undefined : parse(bytes);
-  if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes, bounds);
+  if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes);
   const { members } = shape;
   const repeatsKey = countMembers(value) < shape.memberCount;
   if (repeatsKey) refuseTwice(bytes, members);
   asked?.(value.model);
   return { value, bytes, members, repeatsKey };
+}
+
+/** A body that was written here, and no client sent: its text is made of the value, once. */
+export function writeRequestJson(value: JsonObject): RequestJson {
+  const pieces: Uint8Array[] = [];
+  const members: Member[] = [];
+  let length = 0;
+  const write = (text: string): number => {
+    const piece = encoder.encode(text);
+    pieces.push(piece);
+    return (length += piece.length);
+  };
+  for (const [name, held] of Object.entries(value)) {
+    const text = JSON.stringify(held) as string | undefined;
+    if (text === undefined) continue;
+    const keyStart = write(members.length === 0 ? "{" : ",");
+    const keyEnd = write(JSON.stringify(name));
+    const valueStart = write(":");
+    members.push({ keyStart, keyEnd, valueStart, valueEnd: write(text) });
+  }
+  write(members.length === 0 ? "{}" : "}");
+  return { value, bytes: joinBytes(pieces), members, repeatsKey: false };
 }
 
 /** The object that is the value of the member `name`, as a body of its own. */
@@ -110,8 +130,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /** Why a body cannot be read, by the scanner that validates. */
-function unreadable(bytes: Uint8Array, { depth, values }: ShapeBounds): GatewayError {
-  const scan = openScan(bytes, bytes.length, depth, values);
+function unreadable(bytes: Uint8Array): GatewayError {
+  const scan = openScan(bytes, bytes.length, BOUNDS.depth, BOUNDS.values);
   const members = readMembers(scan);
   if (members !== undefined) {
     refuseTwice(bytes, members);

@@ -12,6 +12,7 @@ import type {
   RelayRequest,
   RelayTarget,
   StreamSink,
+  WireRequest,
 } from "./protocol.ts";
 
 /** The end of a format that answers clients. */
@@ -48,8 +49,8 @@ export interface ClientEnd {
    * for what would change the answer's meaning; what only helps is left out and noted there.
    */
   encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject;
-  /** The members of a body that say model and mode, in the format that has them there. */
-  addressIn(model: string, stream: boolean): JsonObject;
+  /** Puts model and mode where the format has them, and checks such a body as one that a client sent. */
+  readWritten(body: JsonObject, address: NonNullable<WireRequest["address"]>): RelayRequest;
   /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
   decodeAnswer(answer: JsonObject): readonly ChatEvent[];
   /** A decoder that hands what it reads to `say`. */
@@ -119,7 +120,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   };
 }
 
-/** A request as it was read again in the client's format, and what was left out on the way. */
+/** A request in the client's format, and what was left out on the way. */
 interface WrittenRequest {
   readonly request: RelayRequest;
   readonly warnings: readonly string[];
@@ -134,15 +135,8 @@ function writeRequest(
   const { chat, stream, warnings } = server.decodeRequest(request);
   const losses = openLosses(server.placeNames, target.model.id);
   const encoded = client.encodeRequest(chat, target, losses);
-  const body = { ...encoded, ...client.addressIn(target.model.id, stream) };
-  const wire = {
-    body: encoder.encode(JSON.stringify(body)),
-    isOwn: true,
-    headers: NO_HEADERS,
-    address: { model: target.model.id, stream },
-  };
   return {
-    request: client.protocol.readRequest(wire),
+    request: client.readWritten(encoded, { model: target.model.id, stream }),
     warnings: [...warnings, ...losses.warnings],
   };
 }
@@ -189,7 +183,6 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const NO_HEADERS = new Headers();
 
 /** The credit as its own digits: a JSON number of ours would round it. */
 function withCredit(answer: JsonObject, credit: MicroCredits): Uint8Array {

@@ -7,7 +7,6 @@ import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
 import { createRecord } from "../upstream/seen-request.ts";
 import { strictGenerateContent } from "../upstream/strict-gemini.ts";
-import { wireRequest } from "./wire-request.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
@@ -46,14 +45,11 @@ export function sentToGemini(chat: ChatRequest, model: Model = FLASH): Sent {
     native: true,
     streamUsageOption: false,
   };
-  const { protocol, encodeRequest, addressIn } = generateContentClient;
+  const { protocol, encodeRequest, readWritten } = generateContentClient;
   const losses = openLosses(PLACE_NAMES, model.id);
   const encoded = encodeRequest(chat, target, losses);
-  const wire = wireRequest(
-    { ...encoded, ...addressIn(model.id, false) },
-    { address: { model: model.id, stream: false } },
-  );
-  const { body, warnings } = protocol.upstreamBody(protocol.readRequest(wire), target);
+  const written = readWritten(encoded, { model: model.id, stream: false });
+  const { body, warnings } = protocol.upstreamBody(written, target);
   const headers = [["content-type", "application/json"] as const, ["x-goog-api-key", "AIza-good"] as const];
   const record = createRecord(
     { method: "POST", target: "/v1beta/models/gemini:generateContent", headers },

@@ -7,7 +7,6 @@ import { messagesClient } from "../../src/protocols/messages/client.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
 import { strictMessages } from "../upstream/strict-messages-format.ts";
-import { wireRequest } from "./wire-request.ts";
 
 /** A body in the messages format, read back. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
@@ -84,9 +83,9 @@ const strict = strictMessages();
 export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget("haiku")) {
   const losses = openLosses(PLACE_NAMES, target.model.id);
   const body = messagesClient.encodeRequest(chat, target, losses);
-  const written = JSON.stringify({ ...body, ...messagesClient.addressIn(target.model.id, true) });
-  const { protocol } = messagesClient;
-  const up = protocol.upstreamBody(protocol.readRequest(wireRequest(written)), target);
+  const address = { model: target.model.id, stream: true };
+  const { protocol, readWritten } = messagesClient;
+  const up = protocol.upstreamBody(readWritten(body, address), target);
   const text = new TextDecoder().decode(up.body);
   const headers: Record<string, string> = {
     "x-api-key": "k",
@@ -102,7 +101,7 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
   const refusal = strict(seen);
   return {
     body: readBody(JSON.stringify(body)),
-    text: written,
+    text: JSON.stringify({ ...body, ...address }),
     up: readBody(text),
     warnings: [...losses.warnings, ...up.warnings],
     refused: refusal === undefined ? undefined : String(refusal.body),

@@ -3,7 +3,13 @@ import { compileSchema, type SchemaFault } from "../../core/schema.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
-import { invalid, readRequestJson, refuseTwiceWithin, type RequestJson } from "../request-json.ts";
+import {
+  invalid,
+  readRequestJson,
+  refuseTwiceWithin,
+  type RequestJson,
+  writeRequestJson,
+} from "../request-json.ts";
 import { jsonBytes, readDemand } from "./demand.ts";
 import {
   type GenerateContentBody,
@@ -35,14 +41,22 @@ export function readRequest(wire: WireRequest): GenerateContentRequest {
   return readChecked(readRequestJson(wire), address);
 }
 
+/** What the path says of a request. */
+type Address = NonNullable<WireRequest["address"]>;
+
+/** Checks a body that was written here, in the reference's spelling; see `ClientEnd`. */
+export function readWritten(value: JsonObject, address: Address): GenerateContentRequest {
+  return checkedRequest(writeRequestJson(value), value, address);
+}
+
 /** Checks a body that was parsed. */
-export function readChecked(
-  json: RequestJson,
-  address: NonNullable<WireRequest["address"]>,
-): GenerateContentRequest {
-  const value = readSpelling(json.value);
+export function readChecked(json: RequestJson, address: Address): GenerateContentRequest {
+  return checkedRequest(json, readSpelling(json.value), address);
+}
+
+function checkedRequest(json: RequestJson, value: JsonObject, address: Address): GenerateContentRequest {
   if (!checker.accepts(value)) throw refused(checker.faultOf(value), json.value);
-  refuseTwice(json, value);
+  if (json.repeatsKey) refuseTwice(json, value);
   checkTurns(value, json.value);
   checkTools(value, json.value);
   return {
@@ -68,7 +82,7 @@ function refuseTwice(json: RequestJson, body: GenerateContentBody): void {
   const deep = body.contents.some(({ parts = [] }) =>
     parts.some(({ functionResponse }) => functionResponse?.parts !== undefined),
   );
-  for (const name of json.repeatsKey ? Object.keys(json.value) : []) {
+  for (const name of Object.keys(json.value)) {
     const field = fieldName(name);
     if (field === "contents") refuseTwiceWithin(json, name, deep ? RESPONSE_LEVELS : PART_LEVELS);
     if (field === "systemInstruction") refuseTwiceWithin(json, name, PART_LEVELS);

@@ -8,6 +8,7 @@ import {
   refuseTwiceWithin,
   type RequestJson,
   withoutNulls,
+  writeRequestJson,
 } from "../request-json.ts";
 import { readBetas } from "./betas.ts";
 import { checkBlocks } from "./blocks.ts";
@@ -53,20 +54,30 @@ const countChecker = compileSchema(CountRequestSchema);
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): MessagesRequest {
-  const { json, body } = readChecked(wire, requestChecker);
+  return checkedRequest(readRequestJson(wire), readBetas(wire.headers));
+}
+
+/** Checks a body that was written here; see `ClientEnd`. */
+export function readWritten(value: JsonObject): MessagesRequest {
+  return checkedRequest(writeRequestJson(value), []);
+}
+
+function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRequest {
+  const body = checkedBody(json, requestChecker);
   return {
     model: body.model,
     stream: body.stream === true,
     demand: readDemand(body, json),
     body,
     json,
-    betas: readBetas(wire.headers),
+    betas,
   };
 }
 
 /** The same for a request to count: what it would ask of an answer is not looked at. */
 export function readCountRequest(wire: WireRequest): CountRequest {
-  const { json, body } = readChecked(wire, countChecker);
+  const json = readRequestJson(wire);
+  const body = checkedBody(json, countChecker);
   return {
     model: body.model,
     stream: false,
@@ -77,11 +88,7 @@ export function readCountRequest(wire: WireRequest): CountRequest {
   };
 }
 
-function readChecked<Body extends MessagesInput>(
-  wire: WireRequest,
-  checker: Checker<Body>,
-): { readonly json: RequestJson; readonly body: Body } {
-  const json = readRequestJson(wire);
+function checkedBody<Body extends MessagesInput>(json: RequestJson, checker: Checker<Body>): Body {
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, MESSAGES_FIELDS.meant);
@@ -90,7 +97,7 @@ function readChecked<Body extends MessagesInput>(
     if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
   });
   checkTools(value);
-  return { json, body: value };
+  return value;
 }
 
 function checkTools({ tools, tool_choice }: MessagesInput): void {

@@ -1,6 +1,6 @@
 import { estimateTokens } from "../core/token-estimate.ts";
-import { outputTokens } from "../core/usage.ts";
-import type { Metered } from "./protocol.ts";
+import { NO_USAGE, outputTokens, type Usage } from "../core/usage.ts";
+import type { AnswerContext, Metered } from "./protocol.ts";
 
 /** Tokens of an image that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
 export const IMAGE_TOKENS = 1_120;
@@ -25,19 +25,73 @@ export function wideBytes(bytes: Uint8Array, start: number, end: number): number
   return wide;
 }
 
-/** Tokens of text that we counted ourselves: upstream said nothing of it, or was cut before it could. */
-export function countedTokens({ ascii, wide }: CountedText): number {
+/** Our own count of what comes of a streamed answer, beside what its provider says of it. */
+export interface AnswerCount {
+  add(text: CountedText, thoughts?: CountedText, images?: number): void;
+  /** The provider has told its usage: what comes from now on is counted on top of it. */
+  usageTold(): void;
+  /** All that came, in tokens. */
+  total(): CountedOutput;
+  /**
+   * `told`, and our count of what came after it was told: usage in the middle of an answer speaks of its beginning only.
+   * Our count alone where nothing was told.
+   */
+  metered(told: Metered | undefined): Metered;
+}
+
+/** Tokens of output that we counted ourselves. */
+export type CountedOutput = Pick<Usage, "output" | "reasoning" | "imageOutput">;
+
+/** A count for one stream. */
+export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
+  const seen = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
+  const before = { ...seen };
+
+  const since = (from: typeof seen): CountedOutput => ({
+    output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
+    reasoning: countedTokens(seen.thoughtAscii - from.thoughtAscii, seen.thoughtWide - from.thoughtWide),
+    imageOutput: (seen.images - from.images) * IMAGE_TOKENS,
+  });
+  const total = (): CountedOutput => since({ ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 });
+
+  return {
+    add(text, thoughts, images = 0) {
+      seen.ascii += text.ascii;
+      seen.wide += text.wide;
+      seen.thoughtAscii += thoughts?.ascii ?? 0;
+      seen.thoughtWide += thoughts?.wide ?? 0;
+      seen.images += images;
+    },
+    usageTold: () => void Object.assign(before, seen),
+    total,
+    metered(told) {
+      if (told === undefined)
+        return { usage: { ...NO_USAGE, input: expectedInput, ...total() }, flags: ["estimated"] };
+      // Usage from before the answer began names no output at all.
+      return withCountedOutput(told, outputTokens(told.usage) === 0 ? total() : since(before));
+    },
+  };
+}
+
+/** Tokens of text that upstream said nothing of, or that came before it could. */
+function countedTokens(ascii: number, wide: number): number {
   // A character beyond ASCII is two or three bytes; three fits the scripts that matter most.
   return estimateTokens({ ascii, alphabetic: 0, ideographic: Math.ceil(wide / 3) }).expected;
 }
 
 /** `metered` with more output by our own count, and flagged so. */
-export function withCountedOutput(metered: Metered, tokens: number): Metered {
-  if (tokens === 0) return metered;
-  const flags = metered.flags.includes("estimated")
-    ? metered.flags
-    : [...metered.flags, "estimated" as const];
-  return { usage: { ...metered.usage, output: metered.usage.output + tokens }, flags };
+export function withCountedOutput(metered: Metered, more: CountedOutput): Metered {
+  const { usage, flags } = metered;
+  if (more.output + more.reasoning + more.imageOutput === 0) return metered;
+  return {
+    usage: {
+      ...usage,
+      output: usage.output + more.output,
+      reasoning: usage.reasoning + more.reasoning,
+      imageOutput: usage.imageOutput + more.imageOutput,
+    },
+    flags: flags.includes("estimated") ? flags : [...flags, "estimated"],
+  };
 }
 
 /**

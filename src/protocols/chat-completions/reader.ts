@@ -1,5 +1,4 @@
-import { NO_USAGE, outputTokens } from "../../core/usage.ts";
-import { type CountedText, countedTokens, withCountedOutput } from "../counted-text.ts";
+import { openAnswerCount } from "../counted-text.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
@@ -15,8 +14,6 @@ export interface ToldUsage {
   /** It can be shown as it is, where no count of it was bent. */
   readonly isPlain: boolean;
   readonly metered: Metered;
-  /** Text that had come by then. */
-  readonly counted: CountedText;
 }
 
 /** What the relay asks of the reader of a stream. */
@@ -31,7 +28,7 @@ export interface ChunkReader extends StreamReader {
 
 /** A reader for one stream. */
 export function openReader(shape: ChunkShape, state: StreamState, context: AnswerContext): ChunkReader {
-  const seen = { ascii: 0, wide: 0 };
+  const count = openAnswerCount(context);
   const choices = new Map<number, boolean>();
   let calledTool = false;
   let told: ToldUsage | undefined;
@@ -47,8 +44,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
 
   /** Counts what a chunk gave. */
   const noteChoices = (): void => {
-    seen.ascii += shape.text.ascii;
-    seen.wide += shape.text.wide;
+    count.add(shape.text);
     for (let i = 0; i < shape.told.length; i += 3) {
       const index = shape.told[i] as number;
       const finished = shape.told[i + 1] === 1;
@@ -63,7 +59,8 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
     const metered = readUsage(value);
     if (metered === undefined) return false;
     const text = textAt(bytes, shape.usage);
-    told = { text, isPlain: isPlainUsage(value), metered, counted: { ...seen } };
+    told = { text, isPlain: isPlainUsage(value), metered };
+    count.usageTold();
     return true;
   };
 
@@ -103,7 +100,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
       if (allBegun() && allFinished()) return true;
       return state.isDone && state.hasContent && (allBegun() || allFinished());
     },
-    metered: () => meteredSoFar(told, seen, context),
+    metered: () => count.metered(told?.metered),
     get head() {
       return {
         id: id ?? JSON.stringify(`chatcmpl-${context.requestId}`),
@@ -124,19 +121,4 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
 function textUnless(bytes: Uint8Array, at: Place, nothing: string): string | undefined {
   const text = at.start === -1 ? "null" : textAt(bytes, at);
   return text === nothing || text === "null" ? undefined : text;
-}
-
-/**
- * What upstream said, and our own count of text that came after it said so: usage in the middle of an answer speaks
- * of its beginning only.
- */
-function meteredSoFar(told: ToldUsage | undefined, seen: CountedText, context: AnswerContext): Metered {
-  if (told === undefined) {
-    const output = countedTokens(seen);
-    return { usage: { ...NO_USAGE, input: context.expectedInput, output }, flags: ["estimated"] };
-  }
-  const { metered, counted } = told;
-  const late = { ascii: seen.ascii - counted.ascii, wide: seen.wide - counted.wide };
-  const silent = outputTokens(metered.usage) === 0;
-  return withCountedOutput(metered, countedTokens(silent ? seen : late));
 }

@@ -1,5 +1,5 @@
-import { NO_USAGE, outputTokens } from "../../core/usage.ts";
-import { countedTokens, IMAGE_TOKENS } from "../counted-text.ts";
+import { outputTokens } from "../../core/usage.ts";
+import { openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { textAt, valueAt } from "../scan.ts";
 import type { StreamReader, StreamState } from "../stream.ts";
@@ -71,7 +71,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
     see({ bytes }) {
       state.chunks += 1;
       if (shape.error.start !== -1) return "drop";
-      meter.count(bytes);
+      meter.add(bytes);
       const verdict = shape.told.length > 0 ? judgeCandidates() : judgeRest(bytes);
       if (verdict !== "drop" && shape.edits.length > 0) state.noted.add("empty_part");
       return verdict;
@@ -96,8 +96,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
 
 interface Meter {
   /** Takes in the chunk that was just scanned. */
-  count(bytes: Uint8Array): void;
-  /** What upstream said last, and our own count of what came after it said so; ours alone where it said nothing. */
+  add(bytes: Uint8Array): void;
   metered(): Metered;
   /** The same for a blocked prompt: nothing where nothing was told and nothing came. */
   meteredBlocked(): Metered;
@@ -106,95 +105,42 @@ interface Meter {
 
 /** Usage comes with nearly every chunk and is cumulative: the last one holds. */
 function openMeter(shape: ChunkShape, context: AnswerContext): Meter {
+  const count = openAnswerCount(context);
   const searches = new Map<number, Set<string>>();
-  const seen: Seen = { ...NONE };
-  let told: { readonly bytes: Uint8Array; readonly at: Seen } | undefined;
-
-  const count = (bytes: Uint8Array): void => {
-    seen.ascii += shape.text.ascii;
-    seen.wide += shape.text.wide;
-    seen.thoughtAscii += shape.thoughts.ascii;
-    seen.thoughtWide += shape.thoughts.wide;
-    seen.images += shape.images.length;
-    const { grounding, usage } = shape;
-    for (let i = 0; i < grounding.length; i += 3) {
-      const [index = 0, start = 0, end = 0] = grounding.slice(i, i + 3);
-      const known = searches.get(index) ?? new Set();
-      for (const query of searchesOf(valueAt(bytes, { start, end }))) known.add(query);
-      searches.set(index, known);
-    }
-    if (usage.start !== -1) told = { bytes: bytes.slice(usage.start, usage.end), at: { ...seen } };
-  };
+  let told: Uint8Array | undefined;
 
   const metered = (): Metered => {
     const found = [...searches.values()].reduce((sum, queries) => sum + queries.size, 0);
-    const said = told === undefined ? undefined : readUsage(usageIn(told.bytes), found);
-    if (told === undefined || said === undefined) return counted(seen, context, found);
-    const { usage } = said;
-    // Usage from before the answer began names no output at all.
-    const late = counted(difference(seen, outputTokens(usage) === 0 ? NONE : told.at), context, 0).usage;
-    if (outputTokens(late) === 0) return said;
-    return {
-      usage: {
-        ...usage,
-        output: usage.output + late.output,
-        reasoning: usage.reasoning + late.reasoning,
-        imageOutput: usage.imageOutput + late.imageOutput,
-      },
-      flags: said.flags.includes("estimated") ? said.flags : [...said.flags, "estimated"],
-    };
-  };
-
-  const meteredBlocked = (): Metered => {
-    const all = metered();
-    const isTold = told !== undefined && readUsage(usageIn(told.bytes)) !== undefined;
-    return !isTold && outputTokens(all.usage) === 0 ? NOTHING_TOLD : all;
+    const said = told === undefined ? undefined : readUsage(usageIn(told), found);
+    const all = count.metered(said);
+    if (said !== undefined || found === 0) return all;
+    return { ...all, usage: { ...all.usage, webSearches: found } };
   };
 
   return {
-    count,
+    add(bytes) {
+      count.add(shape.text, shape.thoughts, shape.images.length);
+      const { grounding, usage } = shape;
+      for (let i = 0; i < grounding.length; i += 3) {
+        const [index = 0, start = 0, end = 0] = grounding.slice(i, i + 3);
+        const known = searches.get(index) ?? new Set();
+        for (const query of searchesOf(valueAt(bytes, { start, end }))) known.add(query);
+        searches.set(index, known);
+      }
+      if (usage.start === -1) return;
+      told = bytes.slice(usage.start, usage.end);
+      count.usageTold();
+    },
     metered,
-    meteredBlocked,
-    usageText: () =>
-      told === undefined ? undefined : textAt(told.bytes, { start: 0, end: told.bytes.length }),
+    meteredBlocked() {
+      const all = metered();
+      const isTold = told !== undefined && readUsage(usageIn(told)) !== undefined;
+      return !isTold && outputTokens(all.usage) === 0 ? NOTHING_TOLD : all;
+    },
+    usageText: () => (told === undefined ? undefined : textAt(told, { start: 0, end: told.length })),
   };
 }
 
 function usageIn(bytes: Uint8Array): unknown {
   return valueAt(bytes, { start: 0, end: bytes.length });
-}
-
-/** Text by kind, in bytes, and images. */
-interface Seen {
-  ascii: number;
-  wide: number;
-  thoughtAscii: number;
-  thoughtWide: number;
-  images: number;
-}
-
-const NONE: Seen = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
-
-function difference(all: Seen, before: Seen): Seen {
-  return {
-    ascii: all.ascii - before.ascii,
-    wide: all.wide - before.wide,
-    thoughtAscii: all.thoughtAscii - before.thoughtAscii,
-    thoughtWide: all.thoughtWide - before.thoughtWide,
-    images: all.images - before.images,
-  };
-}
-
-function counted(seen: Seen, context: AnswerContext, webSearches: number): Metered {
-  return {
-    usage: {
-      ...NO_USAGE,
-      input: context.expectedInput,
-      output: countedTokens(seen),
-      reasoning: countedTokens({ ascii: seen.thoughtAscii, wide: seen.thoughtWide }),
-      imageOutput: seen.images * IMAGE_TOKENS,
-      ...(webSearches === 0 ? {} : { webSearches }),
-    },
-    flags: ["estimated"],
-  };
 }

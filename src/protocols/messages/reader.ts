@@ -2,7 +2,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { keyIs } from "../../core/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
-import { type CountedText, countedTokens, countText, withCountedOutput } from "../counted-text.ts";
+import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { type Place, valueAt } from "../scan.ts";
@@ -43,9 +43,8 @@ export interface EventKindReader extends StreamReader {
 interface Told {
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
   usage: JsonObject;
-  readonly seen: CountedText;
-  /** Text that had come when a `message_delta` told the output; absent while only the start has. */
-  seenAtUsage?: CountedText;
+  /** A `message_delta` has told the output, not the start alone. */
+  hasOutput: boolean;
   /** Web searches whose findings have come. */
   searches: number;
   /** Bytes of what was found by then, whether the model has yet to read the last of it, and all that it read anew. */
@@ -60,9 +59,10 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
   let kind: EventKind = "other";
   let began = false;
   let hasStopped = false;
+  const count = openAnswerCount(context);
   const told: Told = {
     usage: {},
-    seen: { ascii: 0, wide: 0 },
+    hasOutput: false,
     searches: 0,
     foundBytes: 0,
     hasUnread: false,
@@ -78,10 +78,10 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
   const noteUsage = (bytes: Uint8Array, at: Place): void => {
     const value = at.start === -1 ? undefined : valueAt(bytes, at);
     if (!isJsonObject(value)) return;
-    const given = Object.entries(value).filter(([, count]) => count !== null);
-    told.usage = { ...told.usage, ...Object.fromEntries(given) };
-    if (kind === "message_delta" && typeof value.output_tokens === "number")
-      told.seenAtUsage = { ...told.seen };
+    addUsage(told, value);
+    if (kind !== "message_delta" || typeof value.output_tokens !== "number") return;
+    told.hasOutput = true;
+    count.usageTold();
   };
 
   const begin = (bytes: Uint8Array): Verdict => {
@@ -98,8 +98,7 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
     if (!began) return fail("The provider sent content before its message began.");
     if (hasStopped) return fail("The provider sent content after its message had stopped.");
     if (shape.block.start !== -1) noteBlock(shape, told, bytes);
-    told.seen.ascii += shape.text.ascii;
-    told.seen.wide += shape.text.wide;
+    count.add(shape.text);
     if (shape.content.on) state.hasContent = true;
     return "pass";
   };
@@ -143,7 +142,7 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
     get isComplete() {
       return began && hasStopped;
     },
-    metered: () => meteredSoFar(told, context),
+    metered: () => meteredSoFar(told, count, context),
   };
 }
 
@@ -153,6 +152,11 @@ function kindOf(bytes: Uint8Array, { type, error }: EventShape): EventKind {
   if (type.start === -1) return "other";
   for (const [kind, quoted] of QUOTED_KINDS) if (keyIs(bytes, type.start, type.end, quoted)) return kind;
   return "other";
+}
+
+function addUsage(told: Told, value: JsonObject): void {
+  const given = Object.entries(value).filter(([, count]) => count !== null);
+  told.usage = { ...told.usage, ...Object.fromEntries(given) };
 }
 
 /** Counts what a block begins with. One that begins after something was found says that the model has read it. */
@@ -182,31 +186,25 @@ const BYTES_PER_FOUND_TOKEN = 3.2;
  * What upstream said, and our own count of text that came after it said so: the start tells the input and next to
  * nothing of the output.
  */
-function meteredSoFar(told: Told, context: AnswerContext): Metered {
-  const { seen, seenAtUsage } = told;
+function meteredSoFar(told: Told, count: AnswerCount, context: AnswerContext): Metered {
   const metered = readUsage({ output_tokens: 0, ...told.usage });
-  const counted = countedTokens(seen);
+  const counted = count.total().output;
   const missing = typeof told.usage.input_tokens !== "number";
   if (metered === undefined || missing) {
     const usage = { ...(metered?.usage ?? NO_USAGE), input: context.expectedInput };
     const output = Math.max(usage.output, counted);
     return { usage: { ...usage, output }, flags: ["estimated"] };
   }
-  const said = outputTokens(metered.usage);
-  if (seenAtUsage === undefined) {
-    const searched = Math.max(metered.usage.webSearches ?? 0, told.searches);
-    // The start tells the first reading only; what was read after each search is billed as well.
-    const reread =
-      told.rereads * inputTokens(metered.usage) + Math.ceil(told.rereadBytes / BYTES_PER_FOUND_TOKEN);
-    const usage = {
-      ...metered.usage,
-      input: metered.usage.input + reread,
-      ...(searched === 0 ? {} : { webSearches: searched }),
-    };
-    const rest = withCountedOutput({ usage, flags: metered.flags }, Math.max(0, counted - said));
-    return rest.flags.includes("estimated") ? rest : { ...rest, flags: [...rest.flags, "estimated"] };
-  }
-  if (said === 0) return withCountedOutput(metered, counted);
-  const { ascii, wide } = seenAtUsage;
-  return withCountedOutput(metered, countedTokens({ ascii: seen.ascii - ascii, wide: seen.wide - wide }));
+  if (told.hasOutput) return count.metered(metered);
+  const searched = Math.max(metered.usage.webSearches ?? 0, told.searches);
+  // The start tells the first reading only; what was read after each search is billed as well.
+  const reread =
+    told.rereads * inputTokens(metered.usage) + Math.ceil(told.rereadBytes / BYTES_PER_FOUND_TOKEN);
+  const usage = {
+    ...metered.usage,
+    input: metered.usage.input + reread,
+    output: metered.usage.output + Math.max(0, counted - outputTokens(metered.usage)),
+    ...(searched === 0 ? {} : { webSearches: searched }),
+  };
+  return { usage, flags: [...new Set([...metered.flags, "estimated" as const])] };
 }

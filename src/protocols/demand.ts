@@ -95,6 +95,11 @@ export function asksForLongCache(value: unknown, within?: readonly string[]): bo
   const control = value.cache_control;
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
     return true;
-  const inner = within === undefined ? Object.values(value) : within.map((name) => value[name]);
-  return inner.some((item) => asksForLongCache(item, within));
+  if (within !== undefined) return within.some((name) => asksForLongCache(value[name], within));
+  // This sees every value of a request, and `for in` makes no list of them.
+  for (const name in value) {
+    const held = value[name];
+    if (typeof held === "object" && asksForLongCache(held)) return true;
+  }
+  return false;
 }

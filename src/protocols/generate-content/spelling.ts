@@ -41,19 +41,31 @@ export function fieldName(name: string): string {
 
 /** The request as if it had been spelled as the reference does. Throws a 400 for a field that stands in both spellings. */
 export function readSpelling(value: JsonObject): JsonObject {
-  return readObject(value, "");
+  return readObject(value, undefined);
 }
 
-function readObject(value: JsonObject, path: string): JsonObject {
+/** Where a value stands: a path is written only for a 400. */
+interface Place {
+  readonly up: Place | undefined;
+  readonly step: string | number;
+}
+
+function pathOf({ up, step }: Place): string {
+  if (up === undefined) return `${step}`;
+  return typeof step === "number" ? `${pathOf(up)}[${step}]` : `${pathOf(up)}.${step}`;
+}
+
+function readObject(value: JsonObject, up: Place | undefined): JsonObject {
   const read: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
+  for (const key in value) {
+    const member = value[key];
     const name = fieldName(key);
     if (Object.hasOwn(read, name) || (name !== key && Object.hasOwn(value, name))) {
-      const twice = path === "" ? key : `${path}.${key}`;
+      const twice = pathOf({ up, step: key });
       throw invalid(`${quoted(twice)} stands in two spellings: send it once.`, twice.slice(0, 100));
     }
     if (member === null) continue;
-    const field = OPAQUE.has(name) ? member : readValue(member, path === "" ? key : `${path}.${key}`);
+    const field = OPAQUE.has(name) ? member : readValue(member, up, key);
     const listed = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
     const wrapped = name === "responseModalities" ? upperCase(listed) : listed;
     // A field named `__proto__` is a field like any other.
@@ -69,9 +81,11 @@ function upperCase(words: unknown): unknown {
   return words.map((word: unknown) => (typeof word === "string" ? word.toUpperCase() : word));
 }
 
-function readValue(value: unknown, path: string): unknown {
-  if (Array.isArray(value)) return value.map((item, i) => readValue(item, `${path}[${i}]`));
-  return isJsonObject(value) ? readObject(value, path) : value;
+function readValue(value: unknown, up: Place | undefined, step: string | number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const place = { up, step };
+  if (Array.isArray(value)) return value.map((item, i) => readValue(item, place, i));
+  return readObject(value as JsonObject, place);
 }
 
 /** A path in the reference's spelling, as the client spelled it. */

@@ -1,4 +1,5 @@
 import { standardBase64, withoutPadding } from "../../core/base64.ts";
+import { plainMediaType } from "../media-type.ts";
 import { invalid } from "../request-json.ts";
 
 /** A data URL taken apart. `data` is base64 as it was sent. */
@@ -10,14 +11,6 @@ export interface DataUrl {
   readonly signature?: string;
 }
 
-/** Names of media types that are in use but registered under another one. */
-const REGISTERED: Readonly<Record<string, string>> = {
-  "image/jpg": "image/jpeg",
-  "image/pjpeg": "image/jpeg",
-  "image/x-png": "image/png",
-  "application/x-pdf": "application/pdf",
-};
-
 /**
  * Takes a data URL apart. Parameters other than a thought signature mean nothing to models and go. Throws a 400 that
  * names `path` for one that is not base64.
@@ -26,7 +19,7 @@ export function readDataUrl(url: string, path: string): DataUrl {
   const comma = url.indexOf(",");
   const [type = "", ...parameters] = url.slice("data:".length, Math.max(comma, 0)).split(";");
   const encoding = parameters.pop();
-  const mediaType = type.trim().toLowerCase();
+  const mediaType = plainMediaType(type);
   if (comma === -1 || encoding?.trim().toLowerCase() !== "base64" || mediaType === "")
     throw invalid(`${path} must be a data URL with a media type and base64 data.`, path);
   const data = url.slice(comma + 1);
@@ -38,7 +31,7 @@ export function readDataUrl(url: string, path: string): DataUrl {
     .map((parameter) => /^\s*thought_signature=(.*)$/is.exec(parameter)?.[1])
     .find((value) => value !== undefined);
   return {
-    mediaType: Object.hasOwn(REGISTERED, mediaType) ? (REGISTERED[mediaType] as string) : mediaType,
+    mediaType,
     data,
     ...(signed === undefined ? {} : { signature: readSignature(signed, path) }),
   };

@@ -7,7 +7,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
 import { EFFORTS } from "../../core/model.ts";
 import { invalid } from "../request-json.ts";
 import { unknownField } from "../meant-field.ts";
@@ -57,12 +57,6 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
   return { chat, stream, warnings: [...warnings] };
 }
 
-/** The members that are there. */
-function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  const found = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(found) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
-}
-
 /** Goes over the fields that have no place: those that cost or change the answer are refused. */
 function leaveRest(fields: Fields, warn: (sentence: string) => void): void {
   for (const [name, value] of Object.entries(fields)) {
@@ -110,7 +104,7 @@ function readUser(fields: Fields): string | undefined {
 }
 
 function decodeWish(body: ChatRequestBody, warn: (sentence: string) => void): ThinkingWish | undefined {
-  const { reasoning, reasoning_effort: effort, thinking } = body;
+  const { reasoning, reasoning_effort: effort } = body;
   for (const [path, word] of [
     ["reasoning_effort", effort],
     ["reasoning.effort", reasoning?.effort],
@@ -121,14 +115,7 @@ function decodeWish(body: ChatRequestBody, warn: (sentence: string) => void): Th
   if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
     warn("reasoning was left out: reasoning_effort says otherwise");
   const wish = readWish(body);
-  if (wish === undefined) return undefined;
-  const auto = wish.on === true && thinking?.type === "adaptive";
-  const mode = wish.on === undefined ? undefined : auto ? "auto" : wish.on ? "on" : "off";
-  const said: ThinkingWish = {
-    ...present({ mode, budgetTokens: wish.budget, effort: mode === "off" ? undefined : wish.effort }),
-    ...(wish.hidden ? { hidden: true } : {}),
-  };
-  return Object.keys(said).length === 0 ? undefined : said;
+  return wish === undefined || Object.keys(wish).length === 0 ? undefined : wish;
 }
 
 function decodeModalities({ modalities }: ChatRequestBody): readonly ("text" | "image")[] | undefined {

@@ -18,7 +18,7 @@ function mostReasoning(
   const { thinking: words } = chat;
   const wish = readWish(body);
   const said = wish === undefined ? undefined : sayThinking(wish, words, model.thinking);
-  const isOff = wish?.on === false && said?.warnings.length === 0;
+  const isOff = wish?.mode === "off" && said?.warnings.length === 0;
   // What is said in the interface's words stands before what was written in the vendor's.
   const sent = (name: string): unknown => said?.fields[name] ?? json.value[name];
   if (isOff) return 0;

@@ -1,19 +1,10 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldsAt } from "../../catalog/parameter-tables/field.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import type { ThinkingWish } from "../../core/chat.ts";
+import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
 import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
-
-/** What a caller says of thinking, in whichever of the interface's three fields. */
-export interface ThinkingWish {
-  /** Switched on or off by name. */
-  readonly on?: boolean;
-  readonly effort?: string;
-  readonly budget?: number;
-  /** Whether the reasoning shall not be shown. */
-  readonly hidden: boolean;
-}
 
 /** A wish in a vendor's own words. */
 export interface SaidThinking {
@@ -33,14 +24,15 @@ export function readWish(body: Readonly<Record<string, unknown>>): ThinkingWish 
   const word = [body.reasoning_effort, reasoning?.effort].find((effort) => typeof effort === "string");
   if (reasoning === undefined && thinking === undefined && word === undefined) return undefined;
   const switched = [reasoning?.enabled, isOn(thinking?.type)].find((on) => typeof on === "boolean");
-  const on = word === "none" ? false : switched;
-  const budget = [reasoning?.max_tokens, thinking?.budget_tokens].find((most) => typeof most === "number");
-  return {
-    ...(typeof on === "boolean" ? { on } : {}),
-    ...(typeof word === "string" && word !== "none" ? { effort: word } : {}),
-    ...(typeof budget === "number" ? { budget } : {}),
-    hidden: reasoning?.exclude === true,
-  };
+  const most = [reasoning?.max_tokens, thinking?.budget_tokens].find((budget) => typeof budget === "number");
+  const mode = thinking?.type === "adaptive" ? "auto" : "on";
+  const isOff = word === "none" || switched === false;
+  return present({
+    mode: isOff ? "off" : switched === true ? mode : undefined,
+    effort: isOff ? undefined : word,
+    budgetTokens: most,
+    hidden: reasoning?.exclude === true ? true : undefined,
+  });
 }
 
 function isOn(type: unknown): boolean | undefined {
@@ -62,7 +54,7 @@ export function sayThinking(
   const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
-  if (wish.on === false) {
+  if (wish.mode === "off") {
     if (toggle !== undefined) put(fields, toggle, switched(toggle, false));
     else if (effort !== undefined && (efforts ?? EFFORTS).includes("none"))
       put(fields, effort, effortIn(effort, "none"));
@@ -70,12 +62,13 @@ export function sayThinking(
     return { fields, warnings };
   }
   const wanted =
-    wish.effort ?? (wish.budget === undefined ? undefined : effortForBudget(wish.budget, efforts));
-  const asked = wish.on === true || wanted !== undefined;
-  if (asked && toggle !== undefined && (wish.on === true || toggle === "enable_thinking"))
+    wish.effort ??
+    (wish.budgetTokens === undefined ? undefined : effortForBudget(wish.budgetTokens, efforts));
+  const asked = wish.mode !== undefined || wanted !== undefined;
+  if (asked && toggle !== undefined && (wish.mode !== undefined || toggle === "enable_thinking"))
     put(fields, toggle, switched(toggle, true));
-  if (words.budget !== undefined && (wish.budget !== undefined || effort === undefined)) {
-    const budget = wish.budget ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
+  if (words.budget !== undefined && (wish.budgetTokens !== undefined || effort === undefined)) {
+    const budget = wish.budgetTokens ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
     if (budget !== Infinity)
       put(fields, words.budget, words.budget === "reasoning" ? { max_tokens: budget } : budget);
   } else if (wanted !== undefined && effort !== undefined) {
@@ -85,8 +78,8 @@ export function sayThinking(
   } else if (wanted !== undefined) warnings.push("how much to think was left out: this model cannot be told");
   else if (asked && toggle === undefined)
     warnings.push("thinking was left out: this model decides by itself");
-  if (wish.hidden && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
-  else if (wish.hidden)
+  if (wish.hidden === true && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
+  else if (wish.hidden === true)
     warnings.push("reasoning.exclude was left out: this model's provider has no such field");
   return { fields, warnings };
 }

@@ -56,7 +56,7 @@ function askToThink(
   rest: Rest,
 ): boolean {
   const wish = readWish(request.body);
-  if (target.unknownFields === "pass") return wish?.on !== false;
+  if (target.unknownFields === "pass") return wish?.mode !== "off";
   const words = ignores(target, "reasoning_effort") ? withoutEffort(chat.thinking) : chat.thinking;
   const said =
     wish === undefined ? { fields: {}, warnings: [] } : sayThinking(wish, words, target.model.thinking);
@@ -69,7 +69,7 @@ function askToThink(
     fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
   const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
   if (streamedOnly && chat.thinking.toggle === "enable_thinking") {
-    if (wish !== undefined && wish.on !== false)
+    if (wish !== undefined && wish.mode !== "off")
       changes.warn(`thinking was switched off: ${target.model.id} thinks in streams only`);
     fields.enable_thinking = false;
     delete fields.thinking_budget;
@@ -78,7 +78,7 @@ function askToThink(
   for (const [name, value] of Object.entries(fields))
     if (!says(request.json.value[name], value)) changes.set([name], value);
   for (const name of [...THINKING_FIELDS, ...Object.keys(fields)]) rest.delete(name);
-  return wish?.on !== false && !streamedOnly;
+  return wish?.mode !== "off" && !streamedOnly;
 }
 
 /** Members of `thinking` that are a vendor's own: `keep` of Moonshot, `clear_thinking` of Z.ai. */

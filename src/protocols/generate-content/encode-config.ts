@@ -1,6 +1,6 @@
 import { MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { ChatRequest } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
@@ -11,7 +11,7 @@ import { thinkingConfig } from "./encode-thinking.ts";
 export function encodeConfig(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
   const { model } = target;
   checkCounts(chat, model, losses);
-  return defined({
+  return present({
     maxOutputTokens: boundOf(chat, model, losses),
     temperature: chat.temperature,
     topP: chat.topP,
@@ -56,7 +56,7 @@ function output(chat: ChatRequest, model: Model, losses: Losses): JsonObject {
   const wanted = chat.outputModalities ?? ["text"];
   const makesImages = model.outputModalities.includes("image");
   const images = wanted.includes("image");
-  const config = defined({ aspectRatio: chat.image?.aspectRatio, imageSize: chat.image?.size });
+  const config = present({ aspectRatio: chat.image?.aspectRatio, imageSize: chat.image?.size });
   const hasConfig = Object.keys(config).length > 0;
   if (hasConfig && !images) losses.note({ place: "image", why: "no_image_asked" });
   return {
@@ -75,9 +75,4 @@ function format({ responseFormat }: ChatRequest): JsonObject {
     responseMimeType: "application/json",
     ...(responseFormat.type === "json_schema" ? { responseJsonSchema: responseFormat.schema } : {}),
   };
-}
-
-/** The members that say something. */
-function defined(fields: Readonly<Record<string, unknown>>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

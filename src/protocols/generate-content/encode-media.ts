@@ -1,6 +1,7 @@
 import type { Part, Source } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
+import { plainMediaType } from "../media-type.ts";
 
 /** A part that holds a medium. */
 export type MediaPart = Extract<Part, { readonly source: Source }>;
@@ -84,11 +85,10 @@ function isFetched(address: string): boolean {
   return /^(?:https|gs):\/\//i.test(address);
 }
 
-/** A media type in lower case without its parameters, and by its registered name; `undefined` when it says nothing. */
+/** A media type; `undefined` when it says nothing. */
 function plainType(mediaType: string): string | undefined {
-  const type = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
-  if (type === "" || type.endsWith("/*") || type === "application/octet-stream") return undefined;
-  return type === "image/jpg" ? "image/jpeg" : type;
+  const type = plainMediaType(mediaType);
+  return type === "" || type.endsWith("/*") || type === "application/octet-stream" ? undefined : type;
 }
 
 function byEnding(name: string | undefined): string | undefined {

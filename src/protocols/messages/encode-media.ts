@@ -1,6 +1,7 @@
 import type { CacheMark, DocumentPart, ImagePart, Source } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
+import { plainMediaType } from "../media-type.ts";
 
 /** How the first bytes of a file begin in base64, by its media type. */
 const BEGINNINGS: readonly (readonly [beginning: RegExp, mediaType: string])[] = [
@@ -13,14 +14,6 @@ const BEGINNINGS: readonly (readonly [beginning: RegExp, mediaType: string])[] =
 ];
 
 const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
-
-/** Names of media types that mean one of those that are taken. */
-const ALIASES: Readonly<Record<string, string>> = {
-  "image/jpg": "image/jpeg",
-  "image/pjpeg": "image/jpeg",
-  "image/x-png": "image/png",
-  "application/x-pdf": "application/pdf",
-};
 
 const TEXTS = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascript|[a-z0-9.-]+\+(json|xml)))$/;
 
@@ -60,12 +53,9 @@ function remoteSource(source: Exclude<Source, { readonly kind: "data" }>): JsonO
   return source.kind === "url" ? { type: "url", url: source.url } : { type: "file", file_id: source.id };
 }
 
-/** What the bytes say, else what was said of them, without parameters: senders are often wrong about images. */
+/** What the bytes say, else what was said of them: senders are often wrong about images. */
 function mediaTypeOf(data: string, told: string): string {
-  const seen = BEGINNINGS.find(([beginning]) => beginning.test(data))?.[1];
-  if (seen !== undefined) return seen;
-  const plain = (told.split(";")[0] ?? "").trim().toLowerCase();
-  return ALIASES[plain] ?? plain;
+  return BEGINNINGS.find(([beginning]) => beginning.test(data))?.[1] ?? plainMediaType(told);
 }
 
 /** Base64 in the usual alphabet: what came in a URL may have escapes, the alphabet of URLs, and line ends. */

@@ -58,6 +58,8 @@ export interface AnswerFormat {
   readonly usageMember: string;
   /** Whether an answer has `model`, which is to be the gateway's id. */
   readonly hasModel: boolean;
+  /** Stands in every answer that calls a tool with an object, which is written again and must keep its digits. */
+  readonly callMark?: string;
 }
 
 /**
@@ -87,7 +89,10 @@ export function readWholeAnswer(
     metered,
     repairs,
     encode: (credit) => applyEdits(bytes, edit([...set, `"credit":${creditsText(credit)}`])),
-    said: () => (repairs.length === 0 ? (exactValue(answer.text, value) as JsonObject) : value),
+    said: () => {
+      const isExact = format.callMark !== undefined && answer.text.includes(format.callMark);
+      return isExact ? (exactValue(answer.text, value) as JsonObject) : value;
+    },
   };
 }
 

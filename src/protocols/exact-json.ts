@@ -3,8 +3,11 @@ interface ParsedFrom {
   readonly source?: string;
 }
 
-/** Numbers that a second writing could change: fractions, exponents, a zero below zero, more digits than a double has. */
-const NOT_PLAIN = /\d\.|\d[eE]|-0|\d{16}/;
+/**
+ * Numbers that a second writing could change: fractions, exponents, a zero below zero, more digits than a double has. One
+ * stands where a value can stand; the version in a model's name does not.
+ */
+const NOT_PLAIN = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
 /**
  * Parses JSON text so that `JSON.stringify` writes each number with the digits that it came with: an id of nineteen

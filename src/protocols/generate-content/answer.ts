@@ -15,6 +15,7 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
 const FORMAT: AnswerFormat = {
   usageMember: "usageMetadata",
   hasModel: false,
+  callMark: "functionCall",
   read(value, context) {
     const candidates = candidatesOf(value);
     const blocked = isBlocked(value);

@@ -5,7 +5,7 @@
 export interface ChatRequest {
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolDefinition[];
-  /** Absent: the model decides. */
+  /** One that `tools` has, or a word about them; absent without tools, and where the model decides. */
   readonly toolChoice?: ToolChoice;
   /** Absent: as the model does by itself. */
   readonly parallelToolCalls?: boolean;

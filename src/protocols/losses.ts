@@ -73,7 +73,6 @@ const SENTENCES = {
   caches_itself: ({ it }: Names) => `${it} was left out: this model's provider caches by itself`,
   too_many_marks: ({ it }: Names, { most }: Most) =>
     `${it} was left out in all but the last ${most} places: no more are taken`,
-  without_tools: ({ it }: Names) => `${it} was left out: the request has no tools`,
   not_forced: ({ it }: Names) => `${it} became auto: while the model thinks no call can be forced`,
   not_single: ({ it }: Names) => `${it} was left out: this model may call more than one tool at once`,
 
@@ -147,9 +146,6 @@ const SENTENCES = {
   no_call: ({ it, names }: Names, { id }: { readonly id: string }) =>
     `${names.turns} have a result for the ${it} "${printable(id)}", and no call before it has that id: send the assistant's message with it`,
   tool_name: ({ it }: Names) => `${it} must begin with a letter or an underscore for this model`,
-  no_tools: ({ it }: Names) => `${it} asks for a call, and there are no tools`,
-  no_such_tool: ({ it }: Names, { name }: { readonly name: string }) =>
-    `${it} names ${quoted(name)}, which is none of the tools`,
 } as const;
 
 /** The losses of one request, as sentences that name the caller's own fields. */

@@ -6,12 +6,10 @@ import type { Losses } from "../losses.ts";
 const NAME = /^[a-zA-Z_][\w.:-]{0,127}$/;
 
 /**
- * `tools` and `toolConfig`. Schemas go in the member that takes JSON Schema whole. Throws a 400 for a name that cannot be
- * said, and for a choice among tools that are not there.
+ * `tools` and `toolConfig`. Schemas go in the member that takes JSON Schema whole. Refuses a name that cannot be said.
  */
 export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
   const { tools, toolChoice } = chat;
-  checkChoice(chat, losses);
   if (tools.length === 0) return {};
   const unsayable = tools.find(({ name }) => !NAME.test(name));
   if (unsayable !== undefined)
@@ -32,13 +30,6 @@ function declarationOf({ name, description, parameters }: ChatRequest["tools"][n
     ...(description === undefined ? {} : { description }),
     ...(parameters === undefined ? {} : { parametersJsonSchema: parameters }),
   };
-}
-
-function checkChoice({ tools, toolChoice }: ChatRequest, losses: Losses): void {
-  if (toolChoice?.type === "required" && tools.length === 0)
-    throw losses.refusal({ place: "toolChoice", why: "no_tools" });
-  if (toolChoice?.type !== "tool" || tools.some(({ name }) => name === toolChoice.name)) return;
-  throw losses.refusal({ place: "toolChoice", why: "no_such_tool", name: toolChoice.name });
 }
 
 function choiceOf(choice: NonNullable<ChatRequest["toolChoice"]>): JsonObject {

@@ -72,13 +72,11 @@ function refuseTooMany(contents: readonly Content[], system: readonly JsonObject
 
 /** Results that a client sent before the next answer stand behind their calls, whatever came between. */
 function resultsAfter(turns: readonly Turn[], answer: number): readonly Part[] {
-  const results: Part[][] = [];
-  for (let at = answer + 1; at < turns.length; at += 1) {
-    const { role, parts } = turns[at] as Turn;
-    if (role === "assistant") break;
-    if (role === "tool") results.push([...parts]);
+  const results: Part[] = [];
+  for (let at = answer + 1; at < turns.length && turns[at]?.role !== "assistant"; at += 1) {
+    if (turns[at]?.role === "tool") for (const part of turns[at]?.parts ?? []) results.push(part);
   }
-  return results.flat();
+  return results;
 }
 
 function addAnswer(contents: Content[], parts: JsonObject[]): void {

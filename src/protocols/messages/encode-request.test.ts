@@ -141,12 +141,6 @@ describe("tools and their choice", () => {
       want: {},
     },
     {
-      name: "a call that is forced without tools is said",
-      chat: { toolChoice: { type: "required" } },
-      want: {},
-      warns: ["tool_choice was left out: the request has no tools"],
-    },
-    {
       name: "while the model thinks no call is forced",
       chat: {
         ...plain,

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { limitMarks } from "./cache-marks.ts";
@@ -57,11 +57,11 @@ function encodeSampling(chat: ChatRequest, losses: Losses): JsonObject {
   const stop = chat.stop.filter((sequence) => sequence.trim() !== "");
   if (stop.length < chat.stop.length) losses.note({ place: "stop", why: "blank" });
   for (const place of untakenOf(chat)) losses.note({ place, why: "untaken" });
-  return {
-    ...(chat.temperature === undefined ? {} : { temperature: chat.temperature }),
-    ...(chat.topP === undefined ? {} : { top_p: chat.topP }),
-    ...(stop.length === 0 ? {} : { stop_sequences: stop }),
-  };
+  return present({
+    temperature: chat.temperature,
+    top_p: chat.topP,
+    stop_sequences: stop.length === 0 ? undefined : stop,
+  });
 }
 
 function encodeFormat({ responseFormat }: ChatRequest): JsonObject {

@@ -6,11 +6,7 @@ import { strictSchema } from "./strict-schema.ts";
 
 /** `tools` and `tool_choice`, where there are tools. `thinks`: the model is asked to think, so no call can be forced. */
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
-  if (chat.tools.length === 0) {
-    if (chat.toolChoice !== undefined && chat.toolChoice.type !== "none" && chat.toolChoice.type !== "auto")
-      losses.note({ place: "toolChoice", why: "without_tools" });
-    return {};
-  }
+  if (chat.tools.length === 0) return {};
   const choice = encodeChoice(chat, thinks, losses);
   return {
     tools: chat.tools.map((tool) => encodeTool(tool)),

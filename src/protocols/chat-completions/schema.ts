@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { CHAT, LinkSchema, ReasoningDetailSchema } from "../../catalog/parameter-tables/chat-completions.ts";
 import { objectOf } from "../../catalog/parameter-tables/field.ts";
-import { createFieldTable } from "../rewrite.ts";
+import { createFieldTable } from "../field-table.ts";
 
 /** The fields of a request, and what is done with them. */
 export const CHAT_FIELDS = createFieldTable({

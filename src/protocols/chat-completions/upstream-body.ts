@@ -6,7 +6,7 @@ import { type Changes, openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
-import { checkFields, type FieldTable, ignores } from "../rewrite.ts";
+import { checkFields, type FieldTable, ignores } from "../field-table.ts";
 import { type ChatRequest, unknownPart } from "./request.ts";
 import { CHAT_FIELDS } from "./schema.ts";
 import { takesField, toolWords } from "./server-limits.ts";

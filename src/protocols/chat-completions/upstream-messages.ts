@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../core/json-value.ts";
 import type { Changes, Path } from "../changes.ts";
 import { type ChatDialect, REASONING_FIELDS, type ReasoningField } from "../chat-dialect.ts";
+import { printable } from "../printable.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { MOST_WARNINGS } from "../warnings.ts";
 import type { ChatRequest } from "./request.ts";
@@ -106,8 +107,7 @@ function changeMembers(
     if (renamed && name === "reasoning") changes.rename([...at, name], "reasoning_content");
     else if (!keeps(message, name, chat) || (renamed && name === "reasoning_content")) {
       changes.remove([...at, name]);
-      if (left.size < MOST_WARNINGS && isMissed(message, name, chat))
-        left.add(name.slice(0, 64).replace(/[^\w.-]/g, "?"));
+      if (left.size < MOST_WARNINGS && isMissed(message, name, chat)) left.add(printable(name));
     }
   }
   if (message.role === "developer" && !chat.developerRole) changes.set([...at, "role"], "system");

@@ -6,7 +6,7 @@ import {
   PartFields,
   type PartSchema,
 } from "../../catalog/parameter-tables/generate-content.ts";
-import { createFieldTable, type FieldTable } from "../rewrite.ts";
+import { createFieldTable, type FieldTable } from "../field-table.ts";
 import { fieldName } from "./spelling.ts";
 
 const free = Type.Object({}, { additionalProperties: true });

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
-import { checkFields, type FieldTable } from "../rewrite.ts";
+import { checkFields, type FieldTable } from "../field-table.ts";
 import { type GenerateContentRequest, unknownPart } from "./request.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "./schema.ts";
 import { fieldName, spelledPath } from "./spelling.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
 import { type BlockSchema, MESSAGES, type ToolSchema } from "../../catalog/parameter-tables/messages.ts";
-import { createFieldTable } from "../rewrite.ts";
+import { createFieldTable } from "../field-table.ts";
 
 /** The fields of a request, and what is done with them. */
 export const MESSAGES_FIELDS = createFieldTable({

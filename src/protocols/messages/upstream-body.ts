@@ -1,7 +1,7 @@
 import { type Changes, openChanges } from "../changes.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
-import { checkFields, type FieldTable } from "../rewrite.ts";
+import { checkFields, type FieldTable } from "../field-table.ts";
 import { betaName, relayedBetas } from "./betas.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { changeSampling } from "./sampling.ts";

@@ -1,3 +1,4 @@
+import { printable } from "../../protocols/printable.ts";
 import { Refusal } from "./ask.ts";
 
 /** The request header by which an answer of the sandbox is ordered: `fail=overloaded; delay_ms=200; tokens=50; speed=20`. */
@@ -64,7 +65,7 @@ export function readOrders<Kind extends OrderedKind>(header: string | undefined,
     if (item.trim() === "") continue;
     const [key = "", value = "", ...more] = item.split("=").map((word) => word.trim());
     if (key !== "fail" && !keys.includes(key))
-      throw wrong(`${printable(key)} is no key of it${ofKind}; it knows fail, ${keys.join(", ")}`);
+      throw wrong(`"${printable(key)}" is no key of it${ofKind}; it knows fail, ${keys.join(", ")}`);
     if (said.has(key)) throw wrong(`${key} stands in it twice`);
     if (more.length > 0) throw wrong(`${key} has more than one =`);
     said.set(key, value);
@@ -73,7 +74,7 @@ export function readOrders<Kind extends OrderedKind>(header: string | undefined,
   const failure = said.get("fail");
   const fail = failures.find((name) => name === failure);
   if (failure !== undefined && fail === undefined)
-    throw wrong(`fail must be one of ${failures.join(", ")}${ofKind}, not ${printable(failure)}`);
+    throw wrong(`fail must be one of ${failures.join(", ")}${ofKind}, not "${printable(failure)}"`);
   if (said.has("images") && fail !== "partial") throw wrong("images is said without fail=partial");
   const numbers = known.flatMap(([key, order]) => {
     const text = said.get(key);
@@ -90,8 +91,4 @@ function numberIn(text: string, key: string, { least, most, whole }: NumberOrder
 
 function wrong(problem: string): Refusal {
   return new Refusal(400, "invalid", `The header ${ORDERS_HEADER} is not valid: ${problem}.`, ORDERS_HEADER);
-}
-
-function printable(word: string): string {
-  return JSON.stringify(word.replace(/[^\x20-\x7e]/g, "?").slice(0, 40));
 }

@@ -1,10 +1,10 @@
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TOptional, type TString } from "typebox";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
-import { credentialHeaders } from "./providers/credentials.ts";
+import { relayOf } from "./protocols/index.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
@@ -14,7 +14,8 @@ import { wayTo } from "./providers/spoken.ts";
 const closed = { additionalProperties: false };
 
 /** The formats that a configured provider can speak; the words are those of the interface without its prefix. */
-const SPOKEN = ["chat_completions", "messages", "generate_content"] as const;
+const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, "") as Spoken);
+type Spoken = ProtocolId extends `compat_${infer Name}` ? Name : never;
 
 /** A section of `providers:`. */
 export const ProviderSection = Type.Object(
@@ -34,11 +35,10 @@ export const ProviderSection = Type.Object(
             "As the format's own clients take it: http://127.0.0.1:11434/v1 for chat completions, without a version for the others",
         }),
         Type.Object(
-          {
-            chat_completions: Type.Optional(Type.String()),
-            messages: Type.Optional(Type.String()),
-            generate_content: Type.Optional(Type.String()),
-          },
+          Object.fromEntries(SPOKEN.map((name) => [name, Type.Optional(Type.String())])) as Record<
+            Spoken,
+            TOptional<TString>
+          >,
           { ...closed, description: "One for each of protocols" },
         ),
       ]),
@@ -153,7 +153,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
             protocols: protocols.map((protocol) => ({
               id: protocol.id,
               baseUrl: protocol.baseUrl?.(baseUrl) ?? baseUrl,
-              headers: credentialHeaders(protocol.id, apiKey),
+              headers: relayOf(protocol.id).credentialHeaders(apiKey),
               dialect: protocol.dialect,
             })),
             secrets,
@@ -241,7 +241,7 @@ function configured(
     protocols: addresses.map((address) => ({
       id: address.id,
       baseUrl: address.baseUrl,
-      headers: credentialHeaders(address.id, apiKey),
+      headers: relayOf(address.id).credentialHeaders(apiKey),
       dialect: withQuirks(dialect, settings.quirks ?? {}),
     })),
     secrets: apiKey === undefined ? [] : [apiKey],

@@ -1,8 +1,12 @@
-import type { Model, ProtocolId } from "../core/model.ts";
+import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import { chatExamples } from "./examples/chat-completions.ts";
 import type { Example, ExampleFacts } from "./examples/example.ts";
 import { generateContentExamples } from "./examples/generate-content.ts";
 import { messagesExamples } from "./examples/messages.ts";
+import { CHAT } from "./parameter-tables/chat-completions.ts";
+import type { Fields } from "./parameter-tables/field.ts";
+import { CONTENT } from "./parameter-tables/generate-content.ts";
+import { MESSAGES } from "./parameter-tables/messages.ts";
 import { translatedNotes } from "./translated-notes.ts";
 
 /** A request format as its readers need to know it. */
@@ -18,6 +22,15 @@ export interface Format {
   /** What its answers and streams are like, a sentence each. */
   readonly notes: (model: Model) => readonly string[];
   readonly errorBody: string;
+  /** What OpenAPI calls that body. */
+  readonly errorName: string;
+  /** Every field of a request, in the order in which pages tell them. */
+  readonly fields: Fields;
+  /** The field that holds the input, and the one that asks for kinds of output. */
+  readonly inputField: string;
+  readonly outputField: string;
+  /** How a medium is put into a request; a format that has no word for one does not take it. */
+  readonly mediaParts: Readonly<Partial<Record<Modality, string>>>;
   readonly examples: (model: ExampleFacts) => readonly Example[];
 }
 
@@ -35,6 +48,17 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
     },
     notes: chatNotes,
     errorBody: '{"error":{"message":"…","type":"…","param":"… or null","code":"…"}}',
+    errorName: "Error",
+    fields: CHAT,
+    inputField: "messages",
+    outputField: "modalities",
+    mediaParts: {
+      text: '{"type":"text","text":"…"}',
+      image: '{"type":"image_url","image_url":{"url":"https://… or data:image/png;base64,…"}}',
+      audio: '{"type":"audio_url","audio_url":{"url":"https://… or data:audio/wav;base64,…"}}',
+      video: '{"type":"video_url","video_url":{"url":"https://… or data:video/mp4;base64,…"}}',
+      pdf: '{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,…"}}',
+    },
     examples: chatExamples,
   },
   compat_messages: {
@@ -53,6 +77,16 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       `\`POST /api/v1/messages/count_tokens\` ${COUNTS}`,
     ],
     errorBody: '{"type":"error","error":{"type":"…","message":"…"},"request_id":"…"}',
+    errorName: "MessagesError",
+    fields: MESSAGES,
+    inputField: "messages",
+    outputField: "modalities",
+    mediaParts: {
+      text: '{"type":"text","text":"…"}',
+      image:
+        '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"…"}} or {"type":"image","source":{"type":"url","url":"https://…"}}',
+      pdf: '{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"…"}}',
+    },
     examples: messagesExamples,
   },
   compat_generate_content: {
@@ -74,6 +108,19 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       `The verb \`countTokens\` ${COUNTS}`,
     ],
     errorBody: '{"error":{"code":400,"message":"…","status":"INVALID_ARGUMENT","type":"…"}}',
+    errorName: "GenerateContentError",
+    fields: CONTENT,
+    inputField: "contents",
+    outputField: "generationConfig.responseModalities",
+    mediaParts: {
+      text: '{"text":"…"}',
+      image:
+        '{"inlineData":{"mimeType":"image/png","data":"…"}} or {"fileData":{"mimeType":"image/png","fileUri":"https://…"}}',
+      audio: '{"inlineData":{"mimeType":"audio/wav","data":"…"}}',
+      video:
+        '{"inlineData":{"mimeType":"video/mp4","data":"…"}} or {"fileData":{"mimeType":"video/mp4","fileUri":"https://…"}}',
+      pdf: '{"inlineData":{"mimeType":"application/pdf","data":"…"}}',
+    },
     examples: generateContentExamples,
   },
 };

@@ -6,7 +6,6 @@ import { errorTable } from "./error-words.ts";
 import type { Example } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";
 import { mediaSections } from "./media-page.ts";
-import { MEDIA_PARTS } from "./media-parts.ts";
 import type { MediaPageModel } from "./media-words.ts";
 import { bullets, KEY_WORDS } from "./page-parts.ts";
 import { parameterTable } from "./parameter-words.ts";
@@ -108,7 +107,7 @@ function workedPrice({ prices: rules, priceVersion }: Model): string {
 
 function parameters(model: Model, id: ProtocolId, format: Format): readonly string[] {
   const parts = model.inputModalities.flatMap((kind) => {
-    const part = MEDIA_PARTS[id][kind];
+    const part = FORMATS[id].mediaParts[kind];
     return part === undefined ? [] : [`${kind}: \`${part}\``];
   });
   return [`## Parameters: ${format.name}`, parameterTable(model, id), "Parts of a message:", bullets(parts)];

@@ -1,10 +1,8 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
-import { CHAT } from "./parameter-tables/chat-completions.ts";
-import { fieldParameters, type Fields } from "./parameter-tables/field.ts";
-import { CONTENT } from "./parameter-tables/generate-content.ts";
+import { FORMATS } from "./formats.ts";
+import { fieldParameters } from "./parameter-tables/field.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
-import { MESSAGES } from "./parameter-tables/messages.ts";
 import {
   eitherWay,
   type JsonSchema,
@@ -22,12 +20,6 @@ export type Endpoint = ProtocolId | MediaEndpoint;
 /** The endpoint of a kind of work. */
 export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
 
-const TABLES: Readonly<Record<ProtocolId, Fields>> = {
-  compat_chat_completions: CHAT,
-  compat_messages: MESSAGES,
-  compat_generate_content: CONTENT,
-};
-
 const MEDIA_TABLES: Readonly<Record<MediaEndpoint, MediaTable>> = {
   images: IMAGE_TABLE,
   videos: VIDEO_TABLE,
@@ -44,7 +36,7 @@ export function endpointsOf({
 /** The parameters of a model at an endpoint, in the order in which they are told, those it does not take among them. */
 export function parametersOf(model: ParameterFacts, endpoint: Endpoint): readonly Parameter[] {
   return isProtocol(endpoint)
-    ? fieldParameters(TABLES[endpoint], model)
+    ? fieldParameters(FORMATS[endpoint].fields, model)
     : mediaParameters(MEDIA_TABLES[endpoint], model);
 }
 

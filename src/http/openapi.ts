@@ -1,15 +1,8 @@
 import { type TSchema, Type } from "typebox";
-import type { ProtocolId } from "../core/model.ts";
+import { FORMATS } from "../catalog/formats.ts";
 import { chatCompletions } from "../protocols/chat-completions/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
 import type { Route } from "./route.ts";
-
-/** The names of the bodies of errors, by the format that says them so. */
-const ERROR_NAMES: Readonly<Record<ProtocolId, string>> = {
-  compat_chat_completions: "Error",
-  compat_messages: "MessagesError",
-  compat_generate_content: "GenerateContentError",
-};
 
 const ERROR_TEXT: Readonly<Record<number, string>> = {
   400: "Invalid request, blocked by moderation, or input too large",
@@ -44,7 +37,7 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
     paths,
     components: {
       schemas: Object.fromEntries(
-        routes.map(errorFormatOf).map(({ id, errorSchema }) => [ERROR_NAMES[id], errorSchema]),
+        routes.map(errorFormatOf).map(({ id, errorSchema }) => [FORMATS[id].errorName, errorSchema]),
       ),
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key" },
@@ -111,7 +104,7 @@ function errorAnswer(status: number, route: Route): object {
   return {
     description: ERROR_TEXT[status] ?? "Error",
     headers: REQUEST_ID,
-    content: json({ $ref: `#/components/schemas/${ERROR_NAMES[errorFormatOf(route).id]}` }),
+    content: json({ $ref: `#/components/schemas/${FORMATS[errorFormatOf(route).id].errorName}` }),
   };
 }
 

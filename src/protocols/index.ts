@@ -9,7 +9,7 @@ import { messages } from "./messages/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
-import { type ClientEnd, translate } from "./translate.ts";
+import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
 const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
@@ -17,16 +17,26 @@ const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
   compat_generate_content: generateContentClient,
 };
 
-/** How a format is served by a provider that speaks `spoken`: relayed where it is the same, else translated. */
-const SERVED: Readonly<Record<ProtocolId, Readonly<Partial<Record<ProtocolId, RelayProtocol>>>>> = {
-  compat_chat_completions: {
-    compat_chat_completions: chatCompletions,
-    compat_messages: translate(chatCompletionsServer, messagesClient),
-    compat_generate_content: translate(chatCompletionsServer, generateContentClient),
-  },
-  compat_messages: { compat_messages: messages },
-  compat_generate_content: { compat_generate_content: generateContent },
+/** The formats that clients of providers of another are answered in. */
+const SERVERS: readonly ServerEnd[] = [chatCompletionsServer];
+
+const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
+  compat_chat_completions: chatCompletions,
+  compat_messages: messages,
+  compat_generate_content: generateContent,
 };
+
+/** By the formats of client and provider, in this order. */
+const TRANSLATIONS: ReadonlyMap<ProtocolId, ReadonlyMap<ProtocolId, RelayProtocol>> = new Map(
+  SERVERS.map((server) => [
+    server.protocol.id,
+    new Map(
+      Object.values(CLIENTS)
+        .filter(({ protocol }) => protocol.id !== server.protocol.id)
+        .map((client) => [client.protocol.id, translate(server, client)]),
+    ),
+  ]),
+);
 
 /** How tokens are counted in the formats that have a call for that. */
 export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {
@@ -34,9 +44,14 @@ export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {
   compat_generate_content: generateContentCounter,
 };
 
+/** A format among its own clients and providers. */
+export function relayOf(id: ProtocolId): RelayProtocol {
+  return RELAYS[id];
+}
+
 /** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */
 export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol | undefined {
-  return SERVED[asked][spoken];
+  return asked === spoken ? RELAYS[asked] : TRANSLATIONS.get(asked)?.get(spoken);
 }
 
 /** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */

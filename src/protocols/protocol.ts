@@ -17,6 +17,8 @@ export interface RelayProtocol {
   readonly id: ProtocolId;
   /** Path under a provider's base address. */
   upstreamPath(upstreamId: string, stream: boolean): string;
+  /** Headers by which a provider of this format knows who asks; without a key only what the format itself needs. */
+  credentialHeaders(apiKey: string | undefined): Readonly<Record<string, string>>;
   /** Parses and checks a request. Throws a `GatewayError` that names the field at fault. */
   readRequest(wire: WireRequest): RelayRequest;
   /**

@@ -1,3 +1,4 @@
+import { FORMATS } from "../../catalog/formats.ts";
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Modality, Model, ProtocolId } from "../../core/model.ts";
@@ -127,18 +128,6 @@ export function targetOf(model: Model, { spoken, upstreamId }: Way): RelayTarget
   };
 }
 
-/** The field that holds the input, and the one that asks for kinds of output, by format. */
-const INPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
-  compat_chat_completions: "messages",
-  compat_messages: "messages",
-  compat_generate_content: "contents",
-};
-const OUTPUT_FIELD: Readonly<Record<ProtocolId, string>> = {
-  compat_chat_completions: "modalities",
-  compat_messages: "modalities",
-  compat_generate_content: "generationConfig.responseModalities",
-};
-
 /** Refuses kinds of input that the model does not take. */
 export function checkInputs(model: Model, demand: Demand, protocol: ProtocolId): void {
   for (const kind of Object.keys(demand.media) as Modality[]) {
@@ -146,7 +135,7 @@ export function checkInputs(model: Model, demand: Demand, protocol: ProtocolId):
     throw new GatewayError(
       "invalid_request_error",
       `${model.id} takes ${model.inputModalities.join(", ")} as input, not ${kind}.`,
-      { param: INPUT_FIELD[protocol] },
+      { param: FORMATS[protocol].inputField },
     );
   }
 }
@@ -158,7 +147,7 @@ function checkOutputs(model: Model, demand: Demand, protocol: ProtocolId): void 
       "invalid_request_error",
       `${model.id} puts out ${model.outputModalities.join(", ")}, not ${kind}.`,
       {
-        param: OUTPUT_FIELD[protocol],
+        param: FORMATS[protocol].outputField,
       },
     );
   }
@@ -176,7 +165,7 @@ function checkContext(model: Model, expected: number, protocol: ProtocolId): voi
   throw new GatewayError(
     "input_too_large",
     `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
-    { param: INPUT_FIELD[protocol] },
+    { param: FORMATS[protocol].inputField },
   );
 }
 

@@ -12,6 +12,7 @@ import { upstreamBody } from "./upstream-body.ts";
 export const chatCompletions: RelayProtocol = {
   id: "compat_chat_completions",
   upstreamPath: () => "/chat/completions",
+  credentialHeaders: (apiKey) => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   readRequest,
   // A request only ever comes back to the protocol that read it.
   demandAt: (request, target) => demandAt(request as ChatRequest, target),

@@ -12,6 +12,7 @@ export const generateContent: RelayProtocol = {
   id: "compat_generate_content",
   upstreamPath: (id, stream) =>
     `/v1beta/models/${id}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  credentialHeaders: (apiKey) => (apiKey === undefined ? {} : { "x-goog-api-key": apiKey }),
   readRequest,
   // A request only ever comes back to the protocol that read it.
   upstreamBody: (request, target) => upstreamBody(request as GenerateContentRequest, target),

@@ -15,7 +15,7 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map([
 
 /** A decoder of a stream. The reason to stop is told at the end, whatever comes after it. */
 export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
-  const answer = openAnswer(say);
+  const answer = new AnswerReader(say);
   const held: JsonObject[] = [];
   return {
     read(data, isHeld) {
@@ -32,13 +32,13 @@ export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
 export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
   const events: ChatEvent[] = [];
   const blocks: readonly unknown[] = Array.isArray(answer.content) ? answer.content : [];
-  const { read, finish } = openAnswer((event) => void events.push(event));
-  read({ type: "message_start", message: answer });
+  const reader = new AnswerReader((event) => void events.push(event));
+  reader.read({ type: "message_start", message: answer });
   for (const [index, block] of blocks.entries()) {
-    read({ type: "content_block_start", index, content_block: block });
-    read({ type: "content_block_stop", index });
+    reader.read({ type: "content_block_start", index, content_block: block });
+    reader.read({ type: "content_block_stop", index });
   }
-  finish(answer);
+  reader.finish(answer);
   return events;
 }
 
@@ -58,152 +58,151 @@ interface OpenBlock {
   hasInput: boolean;
 }
 
-interface Answer {
-  /** Tells the events that one of the provider's stands for. */
-  read(event: JsonObject): void;
-  /** Tells the end of an answer, by the object that says why it stopped. */
-  finish(told: JsonObject): void;
-}
-
 /** Reads one answer, streamed or whole: a whole one is blocks that begin with all they have. */
-function openAnswer(say: (event: ChatEvent) => void): Answer {
-  let parts = 0;
-  let characters = 0;
-  let isFinished = false;
-  let answerId = "0";
-  let open: OpenBlock | undefined;
+class AnswerReader {
+  readonly #say: (event: ChatEvent) => void;
   /** Events of blocks that began before the open one has ended, by the provider's index: parts never mix. */
-  const waiting = new Map<unknown, JsonObject[]>();
+  readonly #waiting = new Map<unknown, JsonObject[]>();
+  #open: OpenBlock | undefined;
+  #parts = 0;
+  #characters = 0;
+  #isFinished = false;
+  #answerId = "0";
 
-  const delta = (block: OpenBlock, text: unknown): void => {
-    if (typeof text !== "string" || text === "" || block.index === undefined) return;
-    if (block.type === "text") characters += Array.from(text).length;
-    say({ type: "delta", choice: 0, index: block.index, text });
-  };
+  constructor(say: (event: ChatEvent) => void) {
+    this.#say = say;
+  }
 
-  const begin = (at: unknown, block: JsonObject): OpenBlock => {
-    const part = begunPart(block, `call_${answerId}_${parts}`);
-    const index = part === undefined ? undefined : parts;
-    if (part !== undefined) parts += 1;
-    const begun: OpenBlock = {
-      at,
-      ...(index === undefined ? {} : { index }),
-      type: block.type,
-      textStart: characters,
-      input: block.input,
-      citations: Array.isArray(block.citations) ? block.citations.filter((value) => isJsonObject(value)) : [],
-      signature: typeof block.signature === "string" ? block.signature : "",
-      hasInput: false,
-    };
-    open = begun;
-    if (part !== undefined && index !== undefined) say({ type: "part_start", choice: 0, index, part });
-    delta(begun, block.type === "text" ? block.text : block.type === "thinking" ? block.thinking : undefined);
-    return begun;
-  };
-
-  const more = (block: OpenBlock, told: JsonObject): void => {
-    switch (told.type) {
-      case "text_delta":
-        return delta(block, told.text);
-      case "thinking_delta":
-        return delta(block, told.thinking);
-      case "input_json_delta":
-        if (typeof told.partial_json === "string" && told.partial_json !== "") block.hasInput = true;
-        return delta(block, told.partial_json);
-      case "signature_delta":
-        if (typeof told.signature === "string") block.signature += told.signature;
-        return;
-      case "citations_delta":
-        if (isJsonObject(told.citation)) block.citations.push(told.citation);
-    }
-  };
-
-  const close = (): void => {
-    const block = open;
-    open = undefined;
-    if (block?.index === undefined) return;
-    const { index } = block;
-    if (block.type === "tool_use" && !block.hasInput)
-      delta(block, JSON.stringify(isJsonObject(block.input) ? block.input : {}));
-    if (block.type === "thinking" && block.signature !== "")
-      say({ type: "signature", choice: 0, index, signature: block.signature });
-    for (const told of block.type === "text" ? block.citations : []) {
-      const citation = readCitation(told, block.textStart, characters);
-      if (citation !== undefined) say({ type: "citation", choice: 0, index, citation });
-    }
-    say({ type: "part_end", choice: 0, index });
-  };
-
-  /** What has waited, block by block, as long as none is left open. */
-  const catchUp = (): void => {
-    while (open === undefined) {
-      const [next] = waiting;
-      if (next === undefined) break;
-      waiting.delete(next[0]);
-      for (const event of next[1]) readBlock(event);
-    }
-  };
-
-  const readBlock = (event: JsonObject): void => {
-    if (open !== undefined && open.at !== event.index) {
-      const known = waiting.get(event.index);
-      if (known === undefined) waiting.set(event.index, [event]);
-      else known.push(event);
-      return;
-    }
+  /** Tells the events that one of the provider's stands for. */
+  read(event: JsonObject): void {
+    if (this.#isFinished) return;
     switch (event.type) {
+      case "message_start": {
+        const told = idOf(event.message);
+        // With other letters it could not go back as it came.
+        this.#answerId = told.id?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) ?? this.#answerId;
+        return this.#say({ type: "start", ...told });
+      }
       case "content_block_start":
-        close();
-        if (isJsonObject(event.content_block)) begin(event.index, event.content_block);
-        return;
       case "content_block_delta":
-        if (isJsonObject(event.delta))
-          more(open ?? begin(event.index, unbegunBlock(event.delta)), event.delta);
-        return;
-      default:
-        close();
+      case "content_block_stop":
+        this.#readBlock(event);
+        return this.#catchUp();
+      case "message_delta":
+        if (isJsonObject(event.delta) && typeof event.delta.stop_reason === "string")
+          this.finish(event.delta);
     }
-  };
+  }
 
-  const finish = (told: JsonObject): void => {
-    if (isFinished) return;
-    isFinished = true;
-    while (open !== undefined) {
-      close();
-      catchUp();
+  /** Tells the end of an answer, by the object that says why it stopped. */
+  finish(told: JsonObject): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    while (this.#open !== undefined) {
+      this.#close();
+      this.#catchUp();
     }
     const { stop_reason: reason, stop_details: details } = told;
     const refusal = isJsonObject(details) && reason === "refusal" ? details.explanation : undefined;
-    say({
+    this.#say({
       type: "finish",
       choice: 0,
       // A reason that is not known yet is one all the same; without any the answer is not whole.
       reason: FINISH.get(reason) ?? (typeof reason === "string" ? "stop" : "error"),
       ...(typeof refusal === "string" && refusal !== "" ? { refusal } : {}),
     });
-  };
+  }
 
-  return {
-    read(event) {
-      if (isFinished) return;
-      switch (event.type) {
-        case "message_start": {
-          const told = idOf(event.message);
-          // With other letters it could not go back as it came.
-          answerId = told.id?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) ?? answerId;
-          return say({ type: "start", ...told });
-        }
-        case "content_block_start":
-        case "content_block_delta":
-        case "content_block_stop":
-          readBlock(event);
-          return catchUp();
-        case "message_delta":
-          if (isJsonObject(event.delta) && typeof event.delta.stop_reason === "string") finish(event.delta);
-      }
-    },
-    finish,
-  };
+  #readBlock(event: JsonObject): void {
+    if (this.#open !== undefined && this.#open.at !== event.index) {
+      const known = this.#waiting.get(event.index);
+      if (known === undefined) this.#waiting.set(event.index, [event]);
+      else known.push(event);
+      return;
+    }
+    switch (event.type) {
+      case "content_block_start":
+        this.#close();
+        if (isJsonObject(event.content_block)) this.#begin(event.index, event.content_block);
+        return;
+      case "content_block_delta":
+        if (isJsonObject(event.delta))
+          this.#more(this.#open ?? this.#begin(event.index, unbegunBlock(event.delta)), event.delta);
+        return;
+      default:
+        this.#close();
+    }
+  }
+
+  /** What has waited, block by block, as long as none is left open. */
+  #catchUp(): void {
+    while (this.#open === undefined) {
+      const [next] = this.#waiting;
+      if (next === undefined) break;
+      this.#waiting.delete(next[0]);
+      for (const event of next[1]) this.#readBlock(event);
+    }
+  }
+
+  #begin(at: unknown, block: JsonObject): OpenBlock {
+    const part = begunPart(block, `call_${this.#answerId}_${this.#parts}`);
+    const index = part === undefined ? undefined : this.#parts;
+    if (part !== undefined) this.#parts += 1;
+    const begun: OpenBlock = {
+      at,
+      ...(index === undefined ? {} : { index }),
+      type: block.type,
+      textStart: this.#characters,
+      input: block.input,
+      citations: Array.isArray(block.citations) ? block.citations.filter((value) => isJsonObject(value)) : [],
+      signature: typeof block.signature === "string" ? block.signature : "",
+      hasInput: false,
+    };
+    this.#open = begun;
+    if (part !== undefined && index !== undefined) this.#say({ type: "part_start", choice: 0, index, part });
+    const text = block.type === "text" ? block.text : block.type === "thinking" ? block.thinking : undefined;
+    this.#delta(begun, text);
+    return begun;
+  }
+
+  #more(block: OpenBlock, told: JsonObject): void {
+    switch (told.type) {
+      case "text_delta":
+        return this.#delta(block, told.text);
+      case "thinking_delta":
+        return this.#delta(block, told.thinking);
+      case "input_json_delta":
+        if (typeof told.partial_json === "string" && told.partial_json !== "") block.hasInput = true;
+        return this.#delta(block, told.partial_json);
+      case "signature_delta":
+        if (typeof told.signature === "string") block.signature += told.signature;
+        return;
+      case "citations_delta":
+        if (isJsonObject(told.citation)) block.citations.push(told.citation);
+    }
+  }
+
+  #delta(block: OpenBlock, text: unknown): void {
+    if (typeof text !== "string" || text === "" || block.index === undefined) return;
+    if (block.type === "text") this.#characters += Array.from(text).length;
+    this.#say({ type: "delta", choice: 0, index: block.index, text });
+  }
+
+  #close(): void {
+    const block = this.#open;
+    this.#open = undefined;
+    if (block?.index === undefined) return;
+    const { index } = block;
+    if (block.type === "tool_use" && !block.hasInput)
+      this.#delta(block, JSON.stringify(isJsonObject(block.input) ? block.input : {}));
+    if (block.type === "thinking" && block.signature !== "")
+      this.#say({ type: "signature", choice: 0, index, signature: block.signature });
+    for (const told of block.type === "text" ? block.citations : []) {
+      const citation = readCitation(told, block.textStart, this.#characters);
+      if (citation !== undefined) this.#say({ type: "citation", choice: 0, index, citation });
+    }
+    this.#say({ type: "part_end", choice: 0, index });
+  }
 }
 
 function idOf(message: unknown): { readonly id?: string } {

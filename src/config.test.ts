@@ -380,6 +380,11 @@ providers:
       says: "providers.local.base_url.chat_completions is of no use: protocols does not name it",
     },
     {
+      name: "with an empty address of a format that is not named",
+      yaml: SPEAKS_TWO.replace(/ messages: "[^"]*"/, '$&, generate_content: ""'),
+      says: "providers.local.base_url.generate_content is of no use: protocols does not name it",
+    },
+    {
       name: "with a model in a format that its provider does not speak",
       yaml: PROVIDER.replace("- id:", "- protocols: [messages]\n        id:"),
       says: "providers.local.models[0].protocols has messages, which the provider does not speak",

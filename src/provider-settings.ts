@@ -266,8 +266,9 @@ function addressesOf(
   const spoken = protocols ?? [protocol ?? "chat_completions"];
   if (typeof said === "string" && spoken.length > 1)
     throw new Error(`${path}.base_url must have an address for each of ${spoken.join(", ")}.`);
-  const unused = typeof said === "object" && SPOKEN.find((name) => said[name] && !spoken.includes(name));
-  if (unused) throw new Error(`${path}.base_url.${unused} is of no use: protocols does not name it.`);
+  const unused = SPOKEN.find((name) => typeof said === "object" && name in said && !spoken.includes(name));
+  if (unused !== undefined)
+    throw new Error(`${path}.base_url.${unused} is of no use: protocols does not name it.`);
   return spoken.map((name) => {
     const at = typeof said === "object" ? `${path}.base_url.${name}` : `${path}.base_url`;
     const baseUrl = typeof said === "object" ? said[name] : said;

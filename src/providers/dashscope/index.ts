@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 import { dashscopeImages } from "./images.ts";
 import { dashscopeVideos } from "./videos.ts";
@@ -14,34 +15,24 @@ export const dashscope: ProviderDefinition = {
   baseUrlVariable: "DASHSCOPE_BASE_URL",
   defaultBaseUrl: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "n",
-            "seed",
-            "logprobs",
-            "top_logprobs",
-            "modalities",
-            "top_k",
-            "repetition_penalty",
-            "enable_thinking",
-            "thinking_budget",
-            "preserve_thinking",
-          ],
-          reasoningBack: ["reasoning_content"],
-          thinking: { toggle: "enable_thinking", budget: "thinking_budget" },
-          boundsReasoning: false,
-        },
-      },
-    },
+    compatibleChat({
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "seed",
+        "logprobs",
+        "top_logprobs",
+        "modalities",
+        "top_k",
+        "repetition_penalty",
+        "enable_thinking",
+        "thinking_budget",
+        "preserve_thinking",
+      ],
+      reasoningBack: ["reasoning_content"],
+      thinking: { toggle: "enable_thinking", budget: "thinking_budget" },
+      boundsReasoning: false,
+    }),
   ],
   media: {
     baseUrl: (address) => address.replace(/\/compatible-mode\/v1$/, "/api/v1"),

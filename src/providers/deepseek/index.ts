@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -10,21 +11,11 @@ export const deepseek: ProviderDefinition = {
   baseUrlVariable: "DEEPSEEK_BASE_URL",
   defaultBaseUrl: "https://api.deepseek.com",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
-          reasoningBack: ["reasoning_content"],
-          thinking: { effort: "reasoning_effort", toggle: "thinking" },
-          jsonSchema: false,
-        },
-      },
-    },
+    compatibleChat({
+      takes: [...COMPATIBLE_CHAT.takes, "logprobs", "top_logprobs", "thinking", "reasoning_effort"],
+      reasoningBack: ["reasoning_content"],
+      thinking: { effort: "reasoning_effort", toggle: "thinking" },
+      jsonSchema: false,
+    }),
   ],
 };

@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -11,32 +12,22 @@ export const groq: ProviderDefinition = {
   baseUrlVariable: "GROQ_BASE_URL",
   defaultBaseUrl: "https://api.groq.com/openai/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "n",
-            "seed",
-            "user",
-            "service_tier",
-            "reasoning_effort",
-            "reasoning_format",
-            "include_reasoning",
-            "functions",
-            "function_call",
-          ],
-          messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
-          manyChoices: false,
-          thinking: { effort: "reasoning_effort" },
-        },
-      },
-    },
+    compatibleChat({
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "seed",
+        "user",
+        "service_tier",
+        "reasoning_effort",
+        "reasoning_format",
+        "include_reasoning",
+        "functions",
+        "function_call",
+      ],
+      messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
+      manyChoices: false,
+      thinking: { effort: "reasoning_effort" },
+    }),
   ],
 };

@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -11,32 +12,28 @@ export const mistral: ProviderDefinition = {
   baseUrlVariable: "MISTRAL_BASE_URL",
   defaultBaseUrl: "https://api.mistral.ai/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
+    compatibleChat(
+      {
+        takes: [
+          ...COMPATIBLE_CHAT.takes,
+          "n",
+          "random_seed",
+          "metadata",
+          "prompt_cache_key",
+          "safe_prompt",
+          "prompt_mode",
+          "reasoning_effort",
+        ],
+        renames: { seed: "random_seed" },
+        messageFields: ["role", "content", "tool_calls", "tool_call_id", "prefix"],
+        thinking: { effort: "reasoning_effort" },
+        ownParts: ["document_url"],
+        toolIds: "nine",
+      },
+      {
         streamUsageOption: false,
         padding: ["p"],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "n",
-            "random_seed",
-            "metadata",
-            "prompt_cache_key",
-            "safe_prompt",
-            "prompt_mode",
-            "reasoning_effort",
-          ],
-          renames: { seed: "random_seed" },
-          messageFields: ["role", "content", "tool_calls", "tool_call_id", "prefix"],
-          thinking: { effort: "reasoning_effort" },
-          ownParts: ["document_url"],
-          toolIds: "nine",
-        },
       },
-    },
+    ),
   ],
 };

@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -10,27 +11,17 @@ export const moonshot: ProviderDefinition = {
   baseUrlVariable: "MOONSHOT_BASE_URL",
   defaultBaseUrl: "https://api.moonshot.ai/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "n",
-            "thinking",
-            "reasoning_effort",
-            "prompt_cache_key",
-            "safety_identifier",
-          ],
-          reasoningBack: ["reasoning_content"],
-          thinking: { effort: "reasoning_effort", toggle: "thinking" },
-        },
-      },
-    },
+    compatibleChat({
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "n",
+        "thinking",
+        "reasoning_effort",
+        "prompt_cache_key",
+        "safety_identifier",
+      ],
+      reasoningBack: ["reasoning_content"],
+      thinking: { effort: "reasoning_effort", toggle: "thinking" },
+    }),
   ],
 };

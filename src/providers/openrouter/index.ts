@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -11,38 +12,28 @@ export const openrouter: ProviderDefinition = {
   baseUrlVariable: "OPENROUTER_BASE_URL",
   defaultBaseUrl: "https://openrouter.ai/api/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "seed",
-            "user",
-            "logit_bias",
-            "logprobs",
-            "top_logprobs",
-            "modalities",
-            "image_config",
-            "verbosity",
-            "top_k",
-            "min_p",
-            "top_a",
-            "repetition_penalty",
-          ],
-          developerRole: true,
-          reasoningBack: ["reasoning", "reasoning_details", "reasoning_content"],
-          messageImages: true,
-          thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
-          // It hands the bound on to vendors that leave reasoning out of it.
-          boundsReasoning: false,
-        },
-      },
-    },
+    compatibleChat({
+      takes: [
+        ...COMPATIBLE_CHAT.takes,
+        "seed",
+        "user",
+        "logit_bias",
+        "logprobs",
+        "top_logprobs",
+        "modalities",
+        "image_config",
+        "verbosity",
+        "top_k",
+        "min_p",
+        "top_a",
+        "repetition_penalty",
+      ],
+      developerRole: true,
+      reasoningBack: ["reasoning", "reasoning_details", "reasoning_content"],
+      messageImages: true,
+      thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
+      // It hands the bound on to vendors that leave reasoning out of it.
+      boundsReasoning: false,
+    }),
   ],
 };

@@ -1,4 +1,5 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -10,28 +11,10 @@ export const xai: ProviderDefinition = {
   baseUrlVariable: "XAI_BASE_URL",
   defaultBaseUrl: "https://api.x.ai/v1",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: [
-            ...COMPATIBLE_CHAT.takes,
-            "n",
-            "logprobs",
-            "top_logprobs",
-            "seed",
-            "user",
-            "reasoning_effort",
-          ],
-          thinking: { effort: "reasoning_effort" },
-          boundsReasoning: false,
-        },
-      },
-    },
+    compatibleChat({
+      takes: [...COMPATIBLE_CHAT.takes, "n", "logprobs", "top_logprobs", "seed", "user", "reasoning_effort"],
+      thinking: { effort: "reasoning_effort" },
+      boundsReasoning: false,
+    }),
   ],
 };

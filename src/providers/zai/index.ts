@@ -1,4 +1,4 @@
-import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
+import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -10,22 +10,12 @@ export const zai: ProviderDefinition = {
   baseUrlVariable: "ZAI_BASE_URL",
   defaultBaseUrl: "https://api.z.ai/api/paas/v4",
   protocols: [
-    {
-      id: "compat_chat_completions",
-      dialect: {
-        kind: "compatible",
-        unknownFields: "remove",
-        streamUsageOption: true,
-        padding: [],
-        chat: {
-          ...COMPATIBLE_CHAT,
-          takes: ["thinking", "reasoning_effort", "do_sample", "tool_stream", "request_id", "user_id"],
-          reasoningBack: ["reasoning_content"],
-          thinking: { effort: "reasoning_effort", toggle: "thinking" },
-          toolChoice: "auto",
-          jsonSchema: false,
-        },
-      },
-    },
+    compatibleChat({
+      takes: ["thinking", "reasoning_effort", "do_sample", "tool_stream", "request_id", "user_id"],
+      reasoningBack: ["reasoning_content"],
+      thinking: { effort: "reasoning_effort", toggle: "thinking" },
+      toolChoice: "auto",
+      jsonSchema: false,
+    }),
   ],
 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { jsonText } from "../../test/core/json-text.ts";
-import { openScan, readMembers } from "./json-scan.ts";
-import { countMembers, readShape } from "./json-shape.ts";
+import { openScan, readMembers, skipSpace, skipValue } from "./json-scan.ts";
+import { countMembers, countValues, readShape } from "./json-shape.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -71,6 +71,19 @@ describe("bounds", () => {
         const whole = encoder.encode(`{"a":${text}}`);
         const isWithin = readMembers(openScan(whole, whole.length, depth, values)) !== undefined;
         expect(readShape(whole, { depth, values }) !== undefined).toBe(isWithin);
+      }),
+      RUNS,
+    );
+  });
+
+  test("of a value of any kind too, whose values are counted alike", () => {
+    fc.assert(
+      fc.property(jsonText, fc.integer({ min: 1, max: 5 }), fc.nat(12), (text, depth, values) => {
+        const whole = encoder.encode(` ${text} `);
+        const scan = openScan(whole, whole.length, depth, values);
+        skipValue(scan, skipSpace(scan, 0));
+        const counted = countValues(whole, { depth, values });
+        expect(counted).toBe(scan.failure === "" ? scan.values : undefined);
       }),
       RUNS,
     );

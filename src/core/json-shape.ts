@@ -31,6 +31,17 @@ export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | u
   return walk.values > bounds.values ? undefined : { members, memberCount: walk.members };
 }
 
+/**
+ * How many values a text has, one of any kind and those within; `undefined` beyond the bounds. What follows the value is
+ * not looked at, and of text that is not JSON the result means nothing.
+ */
+export function countValues(bytes: Uint8Array, { depth, values }: ShapeBounds): number | undefined {
+  // A value within is one level deeper than the walk's own.
+  const walk = { bytes, bounds: { depth: depth + 1, values }, values: 0, members: 0 };
+  skipValue(walk, skipSpace(bytes, 0));
+  return walk.values > values ? undefined : walk.values;
+}
+
 /** Told of a member; of an item of a list `keyStart` and `keyEnd` are the same. */
 type VisitPart = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
 

@@ -1,4 +1,6 @@
-import { BROKEN, openScan, skipSpace, skipValue } from "../core/json-scan.ts";
+import { openScan, skipSpace, skipValue } from "../core/json-scan.ts";
+import { countValues } from "../core/json-shape.ts";
+import { parseExact } from "./exact-json.ts";
 import { BOUNDS } from "./request-json.ts";
 
 /** What a text is as JSON; `deep` and `many`: it may be JSON, but goes beyond what a body may have. */
@@ -6,10 +8,16 @@ export type EmbeddedKind = "object" | "value" | "none" | "deep" | "many";
 
 /**
  * JSON that stands as a text within one request: arguments and results of tools. All of it together may have as many
- * values as a body, so that what is made of it is no larger. It is scanned and not built.
+ * values as a body, so that what is made of it is no larger.
  */
 export interface EmbeddedJson {
-  kindOf(text: string): EmbeddedKind;
+  read(text: string): EmbeddedValue;
+}
+
+export interface EmbeddedValue {
+  readonly kind: EmbeddedKind;
+  /** As `parseExact` gives it; absent where it is none, or too much. */
+  readonly value?: unknown;
 }
 
 const encoder = new TextEncoder();
@@ -18,18 +26,23 @@ const encoder = new TextEncoder();
 export function openEmbeddedJson(): EmbeddedJson {
   let left = BOUNDS.values;
   return {
-    kindOf(text) {
+    read(text) {
       const bytes = encoder.encode(text);
-      const scan = openScan(bytes, bytes.length, BOUNDS.depth, left);
-      const start = skipSpace(scan, 0);
-      const end = skipValue(scan, start);
-      if (scan.failure === "depth") return "deep";
-      if (scan.failure === "values") return "many";
-      if (end === BROKEN || skipSpace(scan, end) < bytes.length) return "none";
-      left -= scan.values;
-      return bytes[start] === OBJECT ? "object" : "value";
+      const values = countValues(bytes, { depth: BOUNDS.depth, values: left });
+      if (values === undefined) return { kind: kindBeyond(bytes, left) };
+      const value = parseExact(text);
+      if (value === undefined) return { kind: "none" };
+      left -= values;
+      // A number that keeps its digits is an object too.
+      return { kind: text.trimStart().startsWith("{") ? "object" : "value", value };
     },
   };
 }
 
-const OBJECT = 0x7b;
+/** Why a text goes beyond the bounds, by the scanner that validates: what is no JSON may only seem to. */
+function kindBeyond(bytes: Uint8Array, left: number): EmbeddedKind {
+  const scan = openScan(bytes, bytes.length, BOUNDS.depth, left);
+  skipValue(scan, skipSpace(scan, 0));
+  if (scan.failure === "depth") return "deep";
+  return scan.failure === "values" ? "many" : "none";
+}

@@ -11,8 +11,8 @@ interface OpenCall {
   readonly part: ToolCallPart;
   readonly path: string;
   result?: ToolResultPart;
-  /** The result as it was written, to know it again. */
-  written?: string;
+  /** The result's content as it was written, to know it again. */
+  written?: ChatMessage["content"];
 }
 
 /** Pairs calls of tools with their results, message after message. */
@@ -66,15 +66,14 @@ export function openCallLedger(warn: (sentence: string) => void): CallLedger {
           `${at} answers no tool call of the assistant message before it: a result must follow its call.`,
           at,
         );
-      const text = JSON.stringify(message.content ?? null);
       if (call.result !== undefined) {
-        if (call.written !== text)
+        if (JSON.stringify(call.written ?? null) !== JSON.stringify(message.content ?? null))
           throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
         warn(`${path} was left out: the same result stands before it`);
         return;
       }
       call.result = readResult(call.part.id, message, `${path}.content`);
-      call.written = text;
+      call.written = message.content;
     },
     close() {
       if (calls.length === 0) return undefined;
@@ -157,7 +156,7 @@ function readArguments(written: unknown, json: EmbeddedJson, path: string): stri
   if (written === undefined || written === null) return "";
   if (typeof written !== "string") throw invalid(`${path} must be a string.`, path);
   if (written.trim() === "") return "";
-  switch (json.kindOf(written)) {
+  switch (json.read(written).kind) {
     case "object":
       return written;
     case "value":

@@ -1,7 +1,6 @@
 import type { Part, ToolResultPart, Turn } from "../../core/chat.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { EmbeddedJson } from "../embedded-json.ts";
-import { parseExact } from "../exact-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
@@ -72,15 +71,12 @@ function fitsWithin({ source }: MediaPart, { inlineData }: JsonObject): boolean 
   return source.kind === "data" && isJsonObject(inlineData) && WITHIN.test(String(inlineData.mimeType));
 }
 
-/** A result as the object that the format wants: JSON as it is, all else under the vendor's own names. */
+/**
+ * A result as the object that the format wants: JSON as it is, all else under the vendor's own names. JSON that is too
+ * much of it stays the text that it came as.
+ */
 function responseOf(text: string, isError: boolean, json: EmbeddedJson): JsonObject {
-  const value = /^\s*[{[]/.test(text) && isJson(text, json) ? parseExact(text) : undefined;
+  const { value } = /^\s*[{[]/.test(text) ? json.read(text) : {};
   if (isError) return { error: value ?? text };
   return isJsonObject(value) ? value : { output: value ?? text };
-}
-
-/** JSON that is too much of it stays the text that it came as. */
-function isJson(text: string, json: EmbeddedJson): boolean {
-  const kind = json.kindOf(text);
-  return kind === "object" || kind === "value";
 }

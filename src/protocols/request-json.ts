@@ -120,6 +120,14 @@ export function spanLength(json: RequestJson, name: string): number {
   return member === undefined ? 0 : member.valueEnd - member.valueStart;
 }
 
+/** Characters of a member's value; 0 when it is not there. */
+export function spanCharacters(json: RequestJson, name: string): number {
+  const member = memberNamed(json, name);
+  return member === undefined
+    ? 0
+    : decoder.decode(json.bytes.subarray(member.valueStart, member.valueEnd)).length;
+}
+
 /** The value of the text; `undefined` where it is none. */
 function parse(bytes: Uint8Array): unknown {
   try {

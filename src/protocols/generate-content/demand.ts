@@ -114,7 +114,7 @@ function kindOf(mimeType: string): Modality {
     : "pdf";
 }
 
-/** Bytes of a value as JSON; 0 for none. */
-export function jsonBytes(value: unknown): number {
+/** Characters of a value as JSON; 0 for none. */
+export function jsonLength(value: unknown): number {
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value).length : 0;
 }

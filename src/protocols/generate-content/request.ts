@@ -8,9 +8,10 @@ import {
   readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
+  spanCharacters,
   writeRequestJson,
 } from "../request-json.ts";
-import { jsonBytes, readDemand } from "./demand.ts";
+import { jsonLength, readDemand } from "./demand.ts";
 import {
   type GenerateContentBody,
   GenerateContentRequestSchema,
@@ -46,15 +47,23 @@ type Address = NonNullable<WireRequest["address"]>;
 
 /** Checks a body that was written here, in the reference's spelling; see `ClientEnd`. */
 export function readWritten(value: JsonObject, address: Address): GenerateContentRequest {
-  return checkedRequest(writeRequestJson(value), value, address);
+  const json = writeRequestJson(value);
+  return checkedRequest(json, value, address, spanCharacters(json, "tools"));
 }
 
 /** Checks a body that was parsed. */
 export function readChecked(json: RequestJson, address: Address): GenerateContentRequest {
-  return checkedRequest(json, readSpelling(json.value), address);
+  const value = readSpelling(json.value);
+  return checkedRequest(json, value, address, jsonLength(value.tools));
 }
 
-function checkedRequest(json: RequestJson, value: JsonObject, address: Address): GenerateContentRequest {
+/** `toolsLength`: characters of the tools as JSON without white space, in the reference's spelling. */
+function checkedRequest(
+  json: RequestJson,
+  value: JsonObject,
+  address: Address,
+  toolsLength: number,
+): GenerateContentRequest {
   if (!checker.accepts(value)) throw refused(checker.faultOf(value), json.value);
   if (json.repeatsKey) refuseTwice(json, value);
   checkTurns(value, json.value);
@@ -65,9 +74,9 @@ function checkedRequest(json: RequestJson, value: JsonObject, address: Address):
     demand: readDemand(
       value,
       json.bytes.length,
-      jsonBytes(value.tools) +
-        jsonBytes(value.generationConfig?.responseSchema) +
-        jsonBytes((value.generationConfig as JsonObject | undefined)?.responseJsonSchema),
+      toolsLength +
+        jsonLength(value.generationConfig?.responseSchema) +
+        jsonLength((value.generationConfig as JsonObject | undefined)?.responseJsonSchema),
     ),
     body: value,
     json,

@@ -1,3 +1,4 @@
+import { jsonOfAmounts } from "../core/json-value.ts";
 import type { Static } from "typebox";
 import type { Category } from "../core/model.ts";
 import {
@@ -45,10 +46,7 @@ export function readPrices(
     if (rules !== undefined) prices[bucket] = readRules(bucket, rules, readUnitPrice);
   }
   checkSold(prices, category);
-  const text = JSON.stringify(prices, (_, value: unknown) =>
-    typeof value === "bigint" ? value.toString() : value,
-  );
-  return { prices, version: contentHash(text).slice(0, 16) };
+  return { prices, version: contentHash(jsonOfAmounts(prices)).slice(0, 16) };
 }
 
 function checkSold(prices: Prices, category: Category): void {

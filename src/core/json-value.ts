@@ -11,3 +11,8 @@ export function present<T extends object>(members: T): { [Name in keyof T]?: Exc
   const found = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(found) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }
+
+/** A value as JSON, with amounts as decimal text: no digit is lost on the way. */
+export function jsonOfAmounts(value: object): string {
+  return JSON.stringify(value, (_, held: unknown) => (typeof held === "bigint" ? String(held) : held));
+}

@@ -1,3 +1,4 @@
+import { jsonOfAmounts } from "../core/json-value.ts";
 import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";
@@ -9,7 +10,6 @@ import {
   jsonList,
   type RowOf,
   type Rows,
-  toJson,
   typedList,
   typeOf,
 } from "./rows.ts";
@@ -180,7 +180,7 @@ function changedLimits({ requestsPerMinute, tokensPerMinute, concurrency }: Part
  * audits at the same time the later may be about the earlier snapshot, and knows nothing of the keys that were used since.
  */
 function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown> {
-  const rows = toJson(marks);
+  const rows = jsonOfAmounts(marks);
   const fromRows =
     engine === "postgres"
       ? sql`select * from json_to_recordset(${rows}::json) as t(${sql.raw(typedList(AUDIT_MARKS))}) order by subject`

@@ -242,11 +242,6 @@ function listOf(columns: Columns, item: (member: string, column: Column) => stri
     .join(", ");
 }
 
-/** Rows as JSON, amounts as decimal text: both stores read those alike, and no digit is lost on the way. */
-export function toJson(rows: readonly object[]): string {
-  return JSON.stringify(rows, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
-}
-
 /** Makes a row of what a store gave for it, in place: columns of one kind are converted. */
 export function reader<Described extends Rows>(
   { columns }: Described,

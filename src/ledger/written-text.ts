@@ -1,3 +1,4 @@
+import { jsonOfAmounts } from "../core/json-value.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Usage } from "../core/usage.ts";
 
@@ -12,9 +13,7 @@ export function createRulesText(): (snapshot: PriceSnapshot) => string {
   return ({ version, prices }) => {
     let text = known.get(version);
     if (text === undefined) {
-      text = JSON.stringify(prices, (_, value: unknown) =>
-        typeof value === "bigint" ? value.toString() : value,
-      );
+      text = jsonOfAmounts(prices);
       known.set(version, text);
     }
     return text;

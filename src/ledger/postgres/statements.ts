@@ -1,3 +1,4 @@
+import { jsonOfAmounts } from "../../core/json-value.ts";
 import type { Changes } from "../decide/changes.ts";
 import type { BooksState, References } from "../decide/state.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type Rows,
   selectList,
   TASKS,
-  toJson,
   typedList,
   typeOf,
 } from "../rows.ts";
@@ -181,7 +181,7 @@ function inserting({ rows, end, of }: Insert): Save {
   return {
     text: (place) => `insert into ${rows.table} (${columnList(rows)})
       select * from json_to_recordset(${place()}::json) as t(${typedList(rows)}) ${end}`,
-    values: (changes) => [toJson([...of(changes)])],
+    values: (changes) => [jsonOfAmounts([...of(changes)])],
   };
 }
 

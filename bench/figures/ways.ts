@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import type { Model, ProtocolId } from "../../src/core/model.ts";
+import { targetOf } from "../../src/gateway/language/admit.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext, RelayProtocol, RelayTarget } from "../../src/protocols/protocol.ts";
 import type { Dialect } from "../../src/providers/provider.ts";
@@ -93,18 +94,7 @@ function destinationOf({ asked, spoken, modelId }: Way): Destination {
     const speaking = PROVIDERS.find(({ id }) => id === provider)?.protocols.find(({ id }) => id === spoken);
     if (model === undefined || protocol === undefined || speaking === undefined) continue;
     const { dialect } = speaking;
-    return { protocol, dialect, target: targetOf(model, upstreamId, dialect) };
+    return { protocol, dialect, target: targetOf(model, { spoken: speaking, upstreamId }) };
   }
   throw new Error(`${modelId} is not served in ${asked} by a provider that speaks ${spoken}.`);
-}
-
-function targetOf(model: Model, upstreamId: string, dialect: Dialect): RelayTarget {
-  return {
-    model,
-    upstreamId,
-    unknownFields: dialect.unknownFields,
-    native: dialect.kind === "native",
-    streamUsageOption: dialect.streamUsageOption,
-    ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
-  };
 }

@@ -116,8 +116,13 @@ export function findRoute({ catalog, providers }: Offer, model: Model, protocol:
 }
 
 /** Where a request for the model goes. */
-export function targetOf(model: Model, { spoken, upstreamId }: Way): RelayTarget {
-  const { dialect } = spoken;
+export function targetOf(
+  model: Model,
+  {
+    spoken: { dialect },
+    upstreamId,
+  }: { readonly spoken: Pick<SpokenProtocol, "dialect">; readonly upstreamId: string },
+): RelayTarget {
   return {
     model,
     upstreamId,

@@ -75,7 +75,7 @@ async function measureOnce(
   const rssBefore = memoryOf(gateway.pid, "VmRSS");
   const alone = await probe(gateway, Bun.sleep(QUIET_MS));
   const uploading = runToEnd({
-    // The uploads share their core with whoever measures the others, and give way to them.
+    // The uploads run on the same core as the clients that are measured, and give way to them.
     on: [...cores.others, ...(Bun.which("nice") === null ? [] : ["nice", "-n", "19"])],
     args: [join(import.meta.dir, "uploads.ts"), gateway.url, String(BODY_BYTES), ...keys],
   });

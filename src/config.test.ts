@@ -45,7 +45,12 @@ describe("a provider's variable at fault is one sentence that names it", () => {
     });
   }
 
-  for (const address of ["nope", "localhost:8080/v1"]) {
+  for (const address of [
+    "nope",
+    "localhost:8080/v1",
+    "https://proxy.example/v1?region=eu",
+    "https://proxy.example#v1",
+  ]) {
     test(`OPENAI_BASE_URL=${address}`, () => {
       const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: address };
       expect(sentenceOf(() => settings("", environment))).toContain("OPENAI_BASE_URL");
@@ -234,6 +239,21 @@ providers:
       name: "with a password in an address",
       yaml: PROVIDER.replace("http://", "http://me:hush@"),
       says: "providers.local.base_url has a name or a password in it",
+    },
+    {
+      name: "with a credential of blanks",
+      yaml: key('api_key: "  "'),
+      says: "providers.local.api_key is blank",
+    },
+    {
+      name: "with a query in an address",
+      yaml: PROVIDER.replace("/v1/", "/v1?api-version=hush"),
+      says: "providers.local.base_url has a ? or a # in it",
+    },
+    {
+      name: "with a fragment in the address of one of its formats",
+      yaml: SPEAKS_TWO.replace("127.0.0.1:1/v1/", "127.0.0.1:1/v1/#hush"),
+      says: "providers.local.base_url.chat_completions has a ? or a # in it",
     },
     { name: "that is no YAML", yaml: "providers: [", says: "is not valid YAML" },
     { name: "with a key twice", yaml: "timeouts: {}\ntimeouts: {}", says: "is not valid YAML" },

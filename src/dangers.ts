@@ -24,11 +24,15 @@ export function checkCredential(name: string, text: string): void {
     throw new Error(`${name} has a character in it that no header can carry: copy it anew.`);
 }
 
-/** Throws one sentence, without the text, when it is no address of a server or has a password in it. */
+/**
+ * Throws one sentence, without the text, when it is no address of a server, or has a password, a query or a fragment in
+ * it: paths are put behind it.
+ */
 export function checkAddress(name: string, text: string): void {
   const url = /^https?:\/\//.test(text) && !/\s/.test(text) ? URL.parse(text) : null;
   if (url === null) throw new Error(`${name} is no URL that begins with http:// or https://.`);
   refusePassword(name, text);
+  if (/[?#]/.test(text)) throw new Error(`${name} has a ? or a # in it: an address ends with its path.`);
 }
 
 /** Throws one sentence when a URL has a name or a password in it; what is no URL has none. */

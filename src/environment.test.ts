@@ -87,6 +87,8 @@ describe("a variable at fault is one sentence that names it", () => {
     { PUBLIC_URL: "example.com" },
     { PUBLIC_URL: "ftp://example.com" },
     { PUBLIC_URL: "https://me:hush@example.com" },
+    { PUBLIC_URL: "https://example.com?hush" },
+    { PUBLIC_URL: "https://example.com/#hush" },
     { SWITCHYARD_ADMIN_TOKEN: "short" },
     { SWITCHYARD_ADMIN_TOKEN: "hush-of-15-chrs" },
     { SWITCHYARD_ADMIN_TOKEN: "a".repeat(40) },

@@ -219,6 +219,8 @@ function configured(
   if (keyVariable !== undefined && settings.api_key === undefined && (apiKey ?? "") === "") {
     throw new Error(`${path}.api_key_env names ${keyVariable}, which is not set.`);
   }
+  if (settings.api_key !== undefined && apiKey === "")
+    throw new Error(`${path}.api_key is blank: leave it out where the server needs none.`);
   const credential = settings.api_key === undefined ? keyVariable : undefined;
   checkCredential(credential ?? `${path}.api_key`, apiKey ?? "");
   const addresses = addressesOf(path, settings);

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { loadModelFiles } from "../src/catalog/catalog.ts";
-import { systemClock } from "../src/core/clock.ts";
+import { systemClock } from "../src/core/time/clock.ts";
 import { noFailpoint } from "../src/core/failpoint.ts";
 import { newId, newRequestId } from "../src/core/ids.ts";
 import { costOf } from "../src/core/price.ts";

@@ -8,8 +8,8 @@ import type { MediaRequest } from "../src/core/media.ts";
 import { mediaTypeOf } from "../src/core/media-type.ts";
 import { upstreamIdFor } from "../src/core/upstream-id.ts";
 import type { Offer } from "../src/gateway/offer.ts";
-import { admitImage, admitVideo, type TaskAdmission } from "../src/gateway/media/admit.ts";
-import { bindAdapter, type BoundAdapter } from "../src/gateway/media/bind-adapter.ts";
+import { admitImage, admitVideo, type TaskAdmission } from "../src/gateway/media/admit/admit.ts";
+import { bindAdapter, type BoundAdapter } from "../src/gateway/media/job/bind-adapter.ts";
 import { readImageBody } from "../src/protocols/images/index.ts";
 import { readVideoBody } from "../src/protocols/videos/index.ts";
 import type {

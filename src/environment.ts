@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readS3Address, type S3Address } from "./assets/s3-address.ts";
 import { parseFailpoint } from "./core/failpoint.ts";
-import type { Range } from "./core/ip-address.ts";
+import type { Range } from "./core/net/ip-address.ts";
 import { checkAddress, checkAdminToken, checkCredential, refuseDangers } from "./dangers.ts";
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { readProxies } from "./limits/addresses.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "./environment.ts";
-import { describeError, type Log } from "./core/log.ts";
+import { describeError, type Log } from "./core/log/log.ts";
 import type { Model } from "./core/model.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
 import { FIRST_CREDITS } from "./gateway/installation.ts";

@@ -1,5 +1,5 @@
 import { write, writeSync } from "node:fs";
-import type { Log, LogFields } from "./core/log.ts";
+import type { Log, LogFields } from "./core/log/log.ts";
 
 /** A log that can be emptied before the process ends. */
 export interface LineLog extends Log {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { readConfig, type Config } from "./environment.ts";
-import { systemClock } from "./core/clock.ts";
-import { describeError } from "./core/log.ts";
+import { systemClock } from "./core/time/clock.ts";
+import { describeError } from "./core/log/log.ts";
 import { systemRandom } from "./core/random.ts";
 import { warningsOf } from "./dangers.ts";
 import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";

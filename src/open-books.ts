@@ -1,8 +1,8 @@
 import type { Config } from "./environment.ts";
-import { systemClock, type Clock, type Timer } from "./core/clock.ts";
+import { systemClock, type Clock, type Timer } from "./core/time/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";
-import { describeError, type Log } from "./core/log.ts";
+import { describeError, type Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";

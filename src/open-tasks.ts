@@ -1,19 +1,19 @@
 import type { Assets } from "./assets/assets.ts";
 import type { Settings } from "./config.ts";
-import { createByteBudget } from "./core/byte-budget.ts";
-import type { Clock } from "./core/clock.ts";
+import { createByteBudget } from "./core/bytes/byte-budget.ts";
+import type { Clock } from "./core/time/clock.ts";
 import type { Failpoint } from "./core/failpoint.ts";
-import type { Log } from "./core/log.ts";
+import type { Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
-import { createMediaJob } from "./gateway/media/job.ts";
+import { createMediaJob } from "./gateway/media/job/job.ts";
 import { taskProvider } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
 import type { Books } from "./open-books.ts";
 import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
 import { createScheduler, type Scheduler } from "./tasks/scheduler.ts";
-import type { ProviderOf } from "./tasks/queue.ts";
+import type { ProviderOf } from "./tasks/queue/queue.ts";
 import { createRequestCache } from "./tasks/request-cache.ts";
 import { createTasks, type Tasks } from "./tasks/tasks.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./core/clock.ts";
+import type { Clock } from "./core/time/clock.ts";
 import type { Listener } from "./runtime/serve.ts";
 import type { Services } from "./services.ts";
 

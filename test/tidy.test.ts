@@ -112,7 +112,7 @@ const BANS: readonly Ban[] = [
     name: "the time and timers of the machine",
     pattern: /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|\bperformance\.now\b/g,
     allowed: {
-      "src/core/clock.ts": clock,
+      "src/core/time/clock.ts": clock,
       "src/log.ts": "lines are stamped and grouped in real time; nothing is decided by it",
       "src/catalog/examples/": shown,
     },
@@ -162,7 +162,7 @@ const BANS: readonly Ban[] = [
       "src/ledger/reads/task-hold.ts": "columns that we wrote",
       "src/gateway/admin/tasks.ts": "columns that we wrote",
       "src/tasks/stored-task.ts": "columns that we wrote",
-      "src/tasks/claimed-task.ts": "what a task was asked, sealed by us; its job checks it",
+      "src/tasks/run/claimed-task.ts": "what a task was asked, sealed by us; its job checks it",
     },
   },
   {

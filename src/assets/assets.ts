@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { ResultFile } from "../core/task.ts";
 
 /** Files that tasks made, where they are kept: a folder, or a store that speaks S3. */

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile, WEBP_FILE } from "../../test/assets/media-files.ts";
 import { countTurns } from "../../test/gateway/turns.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { ResultFile } from "../core/task.ts";
 import { systemRandom } from "../core/random.ts";
 import { openDiskAssets } from "./disk.ts";

@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, readdir, rm, rmdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { Random } from "../core/random.ts";
 import { fileSlice } from "../runtime/file.ts";
 import { type Assets, type AssetUrls, orphanedBeforeMs } from "./assets.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { JPEG_FILE, mp4File, pngFile } from "../../test/assets/media-files.ts";
 import { describeOnS3, type S3Server, startS3Server } from "../../test/assets/s3-server.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import { type Clock, systemClock } from "../core/clock.ts";
+import { type Clock, systemClock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { systemRandom } from "../core/random.ts";
 import type { ResultFile } from "../core/task.ts";

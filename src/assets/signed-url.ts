@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { createKeyedHash, isSameText } from "../runtime/hash.ts";
 
 /** How long a URL is good. */

@@ -1,4 +1,4 @@
-import { joinBytes } from "./bytes.ts";
+import { joinBytes } from "./bytes/bytes.ts";
 
 /** Told of what a stream of server-sent events holds. Offsets are into `bytes` and good only during the call. */
 export interface SseVisitor {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { describeOnEngines } from "../../test/gateway/engines.ts";
-import { systemClock } from "../core/clock.ts";
+import { systemClock } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/log/log.ts";
 import { systemRandom } from "../core/random.ts";
 import { createKeys } from "../keys/keys.ts";
 import { openStore } from "../ledger/store.ts";

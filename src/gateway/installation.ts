@@ -1,5 +1,5 @@
 import { parseCredits } from "../core/credits.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import type { Database } from "../db/schema.ts";

@@ -1,5 +1,5 @@
 import type { Caller } from "../core/caller.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { type ErrorKind, GatewayError, withHeaders } from "../core/errors.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Limiter, LimitRefusal, Pass, UsedTokens } from "../limits/limiter.ts";

@@ -1,5 +1,5 @@
 import type { Caller } from "../core/caller.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 import { type PriceBucket, rulesFor } from "../core/price.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import type { Log, LogFields } from "../core/log.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { Log, LogFields } from "../core/log/log.ts";
 import type { Offer } from "./offer.ts";
 
 /** What is told of one request when it has ended: one log line, however it ended. */

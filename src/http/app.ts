@@ -1,9 +1,9 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../core/errors.ts";
 import { newRequestId } from "../core/ids.ts";
-import { describeError, type Log, redact, refusalFields } from "../core/log.ts";
+import { describeError, type Log, redact, refusalFields } from "../core/log/log.ts";
 import type { Random } from "../core/random.ts";
-import type { MemoryShare } from "../core/request-memory.ts";
+import type { MemoryShare } from "../core/bytes/request-memory.ts";
 import { openRequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";

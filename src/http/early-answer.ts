@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { streamBody } from "../runtime/stream-body.ts";
 import { MAX_BODY_BYTES } from "./read-body.ts";
 

@@ -1,7 +1,7 @@
-import { joinBytes } from "../core/bytes.ts";
-import type { Clock } from "../core/clock.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import { JSON_FACTOR, type MemoryShare } from "../core/request-memory.ts";
+import { JSON_FACTOR, type MemoryShare } from "../core/bytes/request-memory.ts";
 
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;

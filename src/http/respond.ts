@@ -1,5 +1,5 @@
 import type { StreamAnswer } from "../gateway/language/relay-stream.ts";
-import { roomWithin } from "../core/stall.ts";
+import { roomWithin } from "../core/time/stall.ts";
 import { DEFAULT_TIMEOUTS } from "../gateway/timeouts.ts";
 import type { RouteContext } from "./route.ts";
 import { streamBody } from "../runtime/stream-body.ts";

@@ -1,8 +1,8 @@
 import type { TSchema } from "typebox";
 import type { OpenAsset } from "../assets/assets.ts";
-import type { Clock } from "../core/clock.ts";
-import type { MemoryShare, RequestMemory } from "../core/request-memory.ts";
-import type { LogFields } from "../core/log.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { MemoryShare, RequestMemory } from "../core/bytes/request-memory.ts";
+import type { LogFields } from "../core/log/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
 import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";

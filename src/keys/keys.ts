@@ -1,5 +1,5 @@
 import type { Caller, KeyFault } from "../core/caller.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Random } from "../core/random.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import { insist } from "../core/insist.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { insist } from "../core/time/insist.ts";
 import type { AnswerTo, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 

@@ -1,5 +1,5 @@
 import type { MicroCredits } from "../core/credits.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { Failpoint } from "../core/failpoint.ts";
 import type { Hold } from "../core/hold.ts";
 import { newId } from "../core/ids.ts";

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import type { Clock, Timer } from "../core/clock.ts";
-import { describeError, type Log } from "../core/log.ts";
+import type { Clock, Timer } from "../core/time/clock.ts";
+import { describeError, type Log } from "../core/log/log.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
 import type { Abandonment, Void } from "./commands.ts";

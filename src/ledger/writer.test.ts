@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/log/log.ts";
 import type { Command, Outcome } from "./commands.ts";
 import { taskCommandsFor } from "../../test/ledger/task-commands.ts";
 import { CommandRefused, createWriter, type Executor } from "./writer.ts";

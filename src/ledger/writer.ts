@@ -1,6 +1,6 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/log/log.ts";
 import type { AnswerTo, Command, Outcome } from "./commands.ts";
 
 /** The one writer of the process. Commands that wait together commit together; each gets its own answer. */

@@ -1,4 +1,4 @@
-import { type Groups, isIn, type Range, readAddress, readRange } from "../core/ip-address.ts";
+import { type Groups, isIn, type Range, readAddress, readRange } from "../core/net/ip-address.ts";
 
 /** How many requests each client address has under way. */
 export interface AddressLimiter {

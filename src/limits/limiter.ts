@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { KeyLimits, LimitState, LimitWindow } from "../core/rate-limits.ts";
 import { createSlidingWindow, type SlidingWindow, WINDOW_MS } from "./window.ts";
 

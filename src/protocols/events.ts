@@ -1,5 +1,5 @@
-import type { ByteBuilder } from "../core/byte-builder.ts";
-import { joinBytes } from "../core/bytes.ts";
+import type { ByteBuilder } from "../core/bytes/byte-builder.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { createSseLines, type SseVisitor } from "../core/sse-lines.ts";
 import type { EventSpan } from "./protocol.ts";
 import type { Place } from "./scan.ts";

@@ -1,4 +1,4 @@
-import { joinBytes } from "../core/bytes.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { GatewayError, quoted } from "../core/errors.ts";
 import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json-scan.ts";
 import { countMembers, readShape, type ShapeBounds } from "../core/json-shape.ts";

@@ -1,4 +1,4 @@
-import { joinBytes } from "../core/bytes.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Handover } from "../core/handover.ts";

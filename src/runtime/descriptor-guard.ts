@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { Log } from "../core/log/log.ts";
 import { createReserve, descriptorCount, descriptorLimit, onShortage, type Reserve } from "./descriptors.ts";
 import type { Listener } from "./serve.ts";
 

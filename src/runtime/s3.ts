@@ -1,5 +1,5 @@
 import { S3Client } from "bun";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { fetchOnce } from "./fetch.ts";
 
 /** A bucket of a store that speaks S3, and who asks it. */

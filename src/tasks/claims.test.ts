@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import type { Picked } from "./queue.ts";
+import type { Picked } from "./queue/queue.ts";
 import { createClaims } from "./claims.ts";
 
 type Parts = Parameters<typeof createClaims>[0];

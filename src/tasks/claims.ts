@@ -1,8 +1,8 @@
-import type { Timer } from "../core/clock.ts";
-import { describeError } from "../core/log.ts";
-import type { Picked } from "./queue.ts";
-import type { TaskStop } from "./job.ts";
-import { createRun, type Run, type RunParts } from "./run.ts";
+import type { Timer } from "../core/time/clock.ts";
+import { describeError } from "../core/log/log.ts";
+import type { Picked } from "./queue/queue.ts";
+import type { TaskStop } from "./run/job.ts";
+import { createRun, type Run, type RunParts } from "./run/run.ts";
 
 /** The tasks that this process has claimed. */
 export interface Claims {

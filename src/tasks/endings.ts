@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/time/clock.ts";
 import type { Database } from "../db/schema.ts";
 
 /** Who waits for tasks to end, and is told. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
-import { createByteBudget, UNCOUNTED_BYTES } from "../core/byte-budget.ts";
+import { createByteBudget, UNCOUNTED_BYTES } from "../core/bytes/byte-budget.ts";
 import { createRequestCache } from "./request-cache.ts";
 
 /** More than work may hold uncounted. */

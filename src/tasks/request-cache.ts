@@ -1,5 +1,5 @@
-import type { ByteBudget } from "../core/byte-budget.ts";
-import type { Clock, Timer } from "../core/clock.ts";
+import type { ByteBudget } from "../core/bytes/byte-budget.ts";
+import type { Clock, Timer } from "../core/time/clock.ts";
 
 /**
  * Requests of tasks that this process has submitted and no run has taken yet: such a run need not read and open the

@@ -1,8 +1,8 @@
 import type { Assets } from "../assets/assets.ts";
-import { describeError } from "../core/log.ts";
+import { describeError } from "../core/log/log.ts";
 import type { Database } from "../db/schema.ts";
 import { createRounds } from "./rounds.ts";
-import type { RunParts } from "./run.ts";
+import type { RunParts } from "./run/run.ts";
 import { storedFileNames } from "./stored-task.ts";
 
 /** Lets go of files and tasks whose time is over, and of files that nobody knows of. */

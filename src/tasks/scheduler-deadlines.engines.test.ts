@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, type TestProcess, until } from "../../test/tasks/station.ts";
-import type { TaskStop } from "./job.ts";
+import type { TaskStop } from "./run/job.ts";
 
 const NEVER = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../test/gateway/engines.ts";
 import { ACCOUNTS, completed, openStation } from "../../test/tasks/station.ts";
-import type { TaskJob } from "./job.ts";
+import type { TaskJob } from "./run/job.ts";
 
 const LIMIT = 20;
 const HOG = 300;

@@ -9,7 +9,7 @@ import {
   type TestProcess,
   until,
 } from "../../test/tasks/station.ts";
-import type { TaskStop } from "./job.ts";
+import type { TaskStop } from "./run/job.ts";
 
 const NEVER = new AbortController().signal;
 

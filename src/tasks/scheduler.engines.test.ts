@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, VIDEO, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import type { TaskOutcome } from "./job.ts";
+import type { TaskOutcome } from "./run/job.ts";
 
 const NEVER = new AbortController().signal;
 const REFUSED: TaskOutcome = {

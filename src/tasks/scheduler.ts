@@ -1,11 +1,11 @@
 import type { Assets } from "../assets/assets.ts";
-import { describeError } from "../core/log.ts";
-import { createQueue, type ProviderOf } from "./queue.ts";
+import { describeError } from "../core/log/log.ts";
+import { createQueue, type ProviderOf } from "./queue/queue.ts";
 import { createRetention } from "./retention.ts";
 import { createRounds, oneAtATime } from "./rounds.ts";
 import { createClaims } from "./claims.ts";
-import type { TaskStop } from "./job.ts";
-import type { RunParts } from "./run.ts";
+import type { TaskStop } from "./run/job.ts";
+import type { RunParts } from "./run/run.ts";
 import { createSweep } from "./sweep.ts";
 
 /** Runs tasks: claims them fairly, keeps them, ends them, and ends those that nobody would. */

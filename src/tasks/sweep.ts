@@ -1,11 +1,11 @@
-import { describeError } from "../core/log.ts";
+import { describeError } from "../core/log/log.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { CommandRefused } from "../ledger/writer.ts";
-import { isLeft } from "./queue-reads.ts";
+import { isLeft } from "./queue/queue-reads.ts";
 import { createRounds } from "./rounds.ts";
-import { timeoutMessage } from "./run-end.ts";
-import type { RunParts } from "./run.ts";
+import { timeoutMessage } from "./run/run-end.ts";
+import type { RunParts } from "./run/run.ts";
 import type { Claims } from "./claims.ts";
 
 /** Ends tasks whose deadline has come and which nobody runs. */

@@ -3,8 +3,8 @@ import { seededRandom } from "../../test/upstream/cuts.ts";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, messageOf, RELEASED, until } from "../../test/tasks/station.ts";
 import type { Task } from "../core/task.ts";
-import type { ProviderOf } from "./queue.ts";
-import type { TaskJob, TaskStop } from "./job.ts";
+import type { ProviderOf } from "./queue/queue.ts";
+import type { TaskJob, TaskStop } from "./run/job.ts";
 
 const NEVER = new AbortController().signal;
 const FREE = { balance: CREDIT, held: 0n };

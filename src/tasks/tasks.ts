@@ -1,6 +1,6 @@
 import type { MicroCredits } from "../core/credits.ts";
 import { newId } from "../core/ids.ts";
-import { insist } from "../core/insist.ts";
+import { insist } from "../core/time/insist.ts";
 import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/price.ts";
 import type { Random } from "../core/random.ts";
@@ -11,8 +11,8 @@ import type { CancelTask, SubmitTask } from "../ledger/task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { createRulesText } from "../ledger/written-text.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { CLIENT_GONE } from "./run-end.ts";
-import type { RunParts } from "./run.ts";
+import { CLIENT_GONE } from "./run/run-end.ts";
+import type { RunParts } from "./run/run.ts";
 import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { openDiskAssets } from "../../src/assets/disk.ts";
 import { seededRandom } from "../upstream/cuts.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { openDiskAssets } from "../../src/assets/disk.ts";
 import { mp4File } from "./media-files.ts";

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Clock } from "../../src/core/clock.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import type { ResultFile } from "../../src/core/task.ts";
 import { mp4File, pngFile } from "../assets/media-files.ts";
 import { describeOnS3, startS3Server } from "../assets/s3-server.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
 import { noFailpoint } from "../../src/core/failpoint.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import type { Database } from "../../src/db/schema.ts";
@@ -9,7 +9,7 @@ import { openForReading } from "../../src/db/sqlite.ts";
 import { openStore, type Store } from "../../src/ledger/store.ts";
 import { createSweeper } from "../../src/ledger/sweeper.ts";
 import { createWriter, type Writer } from "../../src/ledger/writer.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import {

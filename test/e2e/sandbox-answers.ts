@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 
 import { encodePng } from "../../src/runtime/images/encode-png.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig, type Environment } from "../../src/environment.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { buildServices, type Services } from "../../src/services.ts";
 import { createSandboxRule } from "../../src/gateway/sandbox-rule.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/time/clock.ts";
 
 /** Noon of 21 November 2026, UTC: before prices that begin in 2027, and outside hours that have prices of their own. */
 const NOON = Date.UTC(2026, 10, 21, 12);

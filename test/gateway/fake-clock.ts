@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/core/clock.ts";
+import type { Clock, Timer } from "../../src/core/time/clock.ts";
 
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {

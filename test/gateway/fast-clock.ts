@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/time/clock.ts";
 
 /** The machine's clock, on which so much time passes for each that passes; noon of 21 November 2026, UTC, at first. */
 export function createFastClock(times: number): Clock {

@@ -7,11 +7,11 @@ import {
   admitVideo,
   type AdmissionRequest,
   type TaskAdmission,
-} from "../../src/gateway/media/admit.ts";
+} from "../../src/gateway/media/admit/admit.ts";
 import { readImageBody } from "../../src/protocols/images/index.ts";
 import { readVideoBody } from "../../src/protocols/videos/index.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
-import type { MediaModel } from "../../src/gateway/media/model.ts";
+import type { MediaModel } from "../../src/gateway/media/admit/model.ts";
 import type { MediaAdapter } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 

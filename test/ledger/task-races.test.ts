@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { sql } from "kysely";
-import { systemClock } from "../../src/core/clock.ts";
-import type { Log } from "../../src/core/log.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
+import type { Log } from "../../src/core/log/log.ts";
 import type { AnswerTo, Command } from "../../src/ledger/commands.ts";
 import { createPostgresExecutor } from "../../src/ledger/postgres/executor.ts";
 import { createSqliteExecutor } from "../../src/ledger/sqlite/executor.ts";

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { openDiskAssets } from "../../src/assets/disk.ts";
 import { readS3Address } from "../../src/assets/s3-address.ts";
 import { openS3Assets } from "../../src/assets/s3.ts";
-import { createByteBudget } from "../../src/core/byte-budget.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { createByteBudget } from "../../src/core/bytes/byte-budget.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import { noFailpoint } from "../../src/core/failpoint.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { createGuardedFetch } from "../../src/gateway/fetch/guarded-fetch.ts";
-import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
-import { keepOutputs } from "../../src/gateway/media/outputs.ts";
+import { createLongTexts } from "../../src/gateway/media/job/long-texts.ts";
+import { keepOutputs } from "../../src/gateway/media/job/outputs.ts";
 import { createGridCutter } from "../../src/runtime/images/grid-cutter.ts";
 
 const [folder = "", from = "", videos = "", bucket = ""] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { IMAGE_TABLE } from "../../src/catalog/parameter-tables/images.ts";
 import { fieldsOf } from "../../src/catalog/parameter-tables/media-table.ts";
 import { VIDEO_TABLE } from "../../src/catalog/parameter-tables/videos.ts";
 import { compileSchema } from "../../src/core/schema.ts";
-import type { TaskAdmission } from "../../src/gateway/media/admit.ts";
-import type { MediaModel } from "../../src/gateway/media/model.ts";
+import type { TaskAdmission } from "../../src/gateway/media/admit/admit.ts";
+import type { MediaModel } from "../../src/gateway/media/admit/model.ts";
 import {
   askImage,
   askVideo,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildModel } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import type { ProtocolId } from "../../src/core/model.ts";
 import { type ChatDialect, COMPATIBLE_CHAT, REFERENCE_CHAT } from "../../src/protocols/chat-dialect.ts";
 import { servedBy } from "../../src/protocols/index.ts";

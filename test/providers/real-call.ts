@@ -1,8 +1,8 @@
 import { createFakeClock } from "../gateway/fake-clock.ts";
-import { createByteBudget } from "../../src/core/byte-budget.ts";
+import { createByteBudget } from "../../src/core/bytes/byte-budget.ts";
 import type { Hold } from "../../src/core/hold.ts";
-import { openMediaCall } from "../../src/gateway/media/call.ts";
-import { createLongTexts } from "../../src/gateway/media/long-texts.ts";
+import { openMediaCall } from "../../src/gateway/media/job/call.ts";
+import { createLongTexts } from "../../src/gateway/media/job/long-texts.ts";
 import type { LoadedMedia, MediaCall } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 

@@ -1,7 +1,7 @@
 import type { MicroCredits } from "../../src/core/credits.ts";
 import { noFailpoint } from "../../src/core/failpoint.ts";
 import type { Hold } from "../../src/core/hold.ts";
-import type { Log } from "../../src/core/log.ts";
+import type { Log } from "../../src/core/log/log.ts";
 import type { Model } from "../../src/core/model.ts";
 import { NO_USAGE } from "../../src/core/usage.ts";
 import type { Command, ElasticOutput, Outcome } from "../../src/ledger/commands.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
 import type { Choices } from "./choices.ts";
 
 /** Who a step belongs to: one that has died does nothing more, one that is frozen does nothing for now. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
 import { GatewayError, quoted } from "../../core/errors.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";

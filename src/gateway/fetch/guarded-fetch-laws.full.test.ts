@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { isPublicAddress } from "../../core/public-address.ts";
+import { isPublicAddress } from "../../core/net/public-address.ts";
 import type { PinnedRequest } from "../../runtime/pinned-fetch.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 import { wholeFile } from "./whole-file.ts";

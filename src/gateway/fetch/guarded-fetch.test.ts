@@ -4,9 +4,9 @@ import { gzipSync } from "node:zlib";
 import { INSIDE_HOSTS, ODD_HOSTS } from "../../../test/outbound/hosts.ts";
 import { createFakeClock, type FakeClock } from "../../../test/gateway/fake-clock.ts";
 import { type Answer, answerOf, openInternet } from "../../../test/outbound/internet.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { LogFields } from "../../core/log.ts";
+import type { LogFields } from "../../core/log/log.ts";
 import { wholeFile } from "./whole-file.ts";
 import {
   createGuardedFetch,

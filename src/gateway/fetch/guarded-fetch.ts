@@ -1,9 +1,9 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { declaredLength } from "../../core/declared-length.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { describeError, type Log } from "../../core/log.ts";
-import { isPublicAddress } from "../../core/public-address.ts";
-import { createTimeLimit, type TimeLimit } from "../../core/time-limit.ts";
+import { describeError, type Log } from "../../core/log/log.ts";
+import { isPublicAddress } from "../../core/net/public-address.ts";
+import { createTimeLimit, type TimeLimit } from "../../core/time/time-limit.ts";
 import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.ts";
 import { type Resolve, resolveName } from "../../runtime/resolve.ts";
 import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";

@@ -1,5 +1,5 @@
-import { isAddress } from "../../core/ip-address.ts";
-import { isPublicAddress, isPublicName } from "../../core/public-address.ts";
+import { isAddress } from "../../core/net/ip-address.ts";
+import { isPublicAddress, isPublicName } from "../../core/net/public-address.ts";
 
 /** What the operator allows beyond the public Internet by https. */
 export interface Exceptions {

@@ -1,4 +1,4 @@
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { FetchedFile } from "./guarded-fetch.ts";
 
 /** All bytes of a file that is being fetched. Whoever asks has room for them. */

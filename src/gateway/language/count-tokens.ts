@@ -1,8 +1,8 @@
 import { type Handover, handOver } from "../../core/handover.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { Clock } from "../../core/clock.ts";
-import { describeError } from "../../core/log.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { describeError } from "../../core/log/log.ts";
 import type { Model, ProtocolId } from "../../core/model.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Limiter } from "../../limits/limiter.ts";

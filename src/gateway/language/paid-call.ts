@@ -1,12 +1,12 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Hold } from "../../core/hold.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
-import { describeError } from "../../core/log.ts";
+import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { costOf, foldUnpriced } from "../../core/price.ts";
-import type { MemoryShare } from "../../core/request-memory.ts";
+import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/usage.ts";
 import type { Attempt } from "../../ledger/commands.ts";
 import type { Ledger } from "../../ledger/ledger.ts";

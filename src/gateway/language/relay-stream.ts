@@ -1,8 +1,8 @@
-import type { Clock, Timer } from "../../core/clock.ts";
+import type { Clock, Timer } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
-import { roomWithin } from "../../core/stall.ts";
-import { describeError } from "../../core/log.ts";
+import { roomWithin } from "../../core/time/stall.ts";
+import { describeError } from "../../core/log/log.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import type { Metered, RelayProtocol, RelayStream, UpstreamBody } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";

@@ -2,7 +2,7 @@ import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts"
 import type { Hold } from "../../core/hold.ts";
 import type { Caller } from "../../core/caller.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
-import { JSON_FACTOR, type MemoryShare } from "../../core/request-memory.ts";
+import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
 import type { RelayProtocol, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";

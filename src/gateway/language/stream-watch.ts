@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../core/clock.ts";
+import type { Clock, Timer } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RelayStream } from "../../protocols/protocol.ts";
 import type { Timeouts } from "../timeouts.ts";

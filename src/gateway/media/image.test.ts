@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { handOver } from "../../core/handover.ts";
-import { createRequestMemory } from "../../core/request-memory.ts";
+import { createRequestMemory } from "../../core/bytes/request-memory.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { bytesOf, imageBody, mediaOffer } from "../../../test/gateway/media-offer.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { LogFields } from "../../core/log.ts";
+import type { LogFields } from "../../core/log/log.ts";
 import { type ResultFile, type Task, TASK_ERRORS, type TaskErrorType } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";
 import { pendingTask } from "../../tasks/stored-task.ts";

@@ -1,6 +1,6 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { MemoryShare } from "../../core/request-memory.ts";
+import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Task, TaskFailure } from "../../core/task.ts";
 import {
   encodeCancelledImage,
@@ -9,7 +9,7 @@ import {
   type ImageLink,
 } from "../../protocols/images/encode-image.ts";
 import { type CompletedTask, isCompleted } from "../../protocols/task-members.ts";
-import { admitImage } from "./admit.ts";
+import { admitImage } from "./admit/admit.ts";
 import { submitTask, type TaskWay } from "./submit.ts";
 import {
   awaitTask,

@@ -12,7 +12,7 @@ import { passKeyLimits } from "../key-limits.ts";
 import type { Reader, ReadTerms } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
-import type { AdmissionRequest, TaskAdmission } from "./admit.ts";
+import type { AdmissionRequest, TaskAdmission } from "./admit/admit.ts";
 import { providerHeaders, taskProvider } from "./provider.ts";
 import type { MediaAnswer, MediaInput, MediaServices } from "./task.ts";
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { handOver } from "../../core/handover.ts";
-import { createRequestMemory } from "../../core/request-memory.ts";
+import { createRequestMemory } from "../../core/bytes/request-memory.ts";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { GatewayError } from "../../core/errors.ts";
-import type { LogFields } from "../../core/log.ts";
+import type { LogFields } from "../../core/log/log.ts";
 import type { MediaRequest } from "../../core/media.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Task } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";
 import { pendingTask } from "../../tasks/stored-task.ts";
 import type { Tasks, TaskSubmission } from "../../tasks/tasks.ts";
-import type { TaskAdmission } from "./admit.ts";
+import type { TaskAdmission } from "./admit/admit.ts";
 import type { Offer } from "../offer.ts";
 import { submitTask, type TaskWay } from "./submit.ts";
 import {

@@ -1,10 +1,10 @@
 import type { Assets } from "../../assets/assets.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { creditsText } from "../../core/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
-import type { MemoryShare } from "../../core/request-memory.ts";
+import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";

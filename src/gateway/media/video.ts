@@ -1,6 +1,6 @@
 import type { VideoBody } from "../../protocols/videos/index.ts";
 import { encodeCancelledVideo, encodeVideoTask } from "../../protocols/videos/encode-video.ts";
-import { admitVideo } from "./admit.ts";
+import { admitVideo } from "./admit/admit.ts";
 import { submitTask, type TaskWay } from "./submit.ts";
 import {
   cancelTask,

@@ -1,5 +1,5 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
-import { ownMemory } from "../../core/bytes.ts";
+import { ownMemory } from "../../core/bytes/bytes.ts";
 import type { Handover } from "../../core/handover.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Engine } from "../../db/engine.ts";
 import { openUnhurried } from "../../db/postgres.ts";
 import type { Database } from "../../db/schema.ts";

@@ -1,4 +1,4 @@
-import { standardBase64, withoutPadding } from "../../core/base64.ts";
+import { standardBase64, withoutPadding } from "../../core/bytes/base64.ts";
 import { plainMediaType } from "../media-type.ts";
 import { invalid } from "../request-json.ts";
 

@@ -1,5 +1,5 @@
-import { createByteBuilder } from "../../core/byte-builder.ts";
-import { joinBytes } from "../../core/bytes.ts";
+import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
 import { openAnswerStream, type StreamFormat } from "../stream.ts";

@@ -1,4 +1,4 @@
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import type { Modality } from "../../core/model.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";

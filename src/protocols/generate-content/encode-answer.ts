@@ -1,4 +1,4 @@
-import { standardBase64 } from "../../core/base64.ts";
+import { standardBase64 } from "../../core/bytes/base64.ts";
 import type { Part, ToolCallPart, Turn } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { callInput } from "../call-input.ts";

@@ -1,5 +1,5 @@
-import { createByteBuilder } from "../../core/byte-builder.ts";
-import { joinBytes } from "../../core/bytes.ts";
+import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { creditsText } from "../../core/credits.ts";
 import { applyEdits, setMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";

@@ -1,5 +1,5 @@
-import { createByteBuilder } from "../../core/byte-builder.ts";
-import { joinBytes } from "../../core/bytes.ts";
+import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { setMembers } from "../../core/json-splice.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";

@@ -1,4 +1,4 @@
-import { type Clock, wait } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/time/clock.ts";
 import type { SandboxEvent } from "./format.ts";
 
 /** How a stream goes. */

@@ -1,5 +1,5 @@
-import { isAddress } from "../../core/ip-address.ts";
-import { isPublicAddress, isPublicName } from "../../core/public-address.ts";
+import { isAddress } from "../../core/net/ip-address.ts";
+import { isPublicAddress, isPublicName } from "../../core/net/public-address.ts";
 
 /** Whether text is base64 of at least one byte, in either alphabet, padded or not. */
 export function isBase64(text: string): boolean {

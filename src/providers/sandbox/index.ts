@@ -1,4 +1,4 @@
-import { type Clock, wait } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";

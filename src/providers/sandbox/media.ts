@@ -1,4 +1,4 @@
-import { type Clock, wait } from "../../core/clock.ts";
+import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../core/image-size.ts";
 import type { MediaRequest } from "../../core/media.ts";

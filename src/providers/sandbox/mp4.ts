@@ -1,4 +1,4 @@
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { PixelSize } from "../../core/media.ts";
 
 /** What is put into the file. */

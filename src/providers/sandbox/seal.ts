@@ -1,4 +1,4 @@
-import { withoutPadding } from "../../core/base64.ts";
+import { withoutPadding } from "../../core/bytes/base64.ts";
 
 /** Signs what the sandbox thought, and knows its own signatures again. */
 export interface Seal {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../core/clock.ts";
+import type { Clock, Timer } from "../../core/time/clock.ts";
 import { openThread, type Thread } from "../../runtime/worker.ts";
 import type { ImageOrder } from "./image-order.ts";
 import type { StudioAnswer } from "./studio-thread.ts";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { PixelSize } from "../../core/media.ts";
 import { writeMp4 } from "./mp4.ts";
 

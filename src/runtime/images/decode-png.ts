@@ -1,5 +1,5 @@
 import { inflateSync } from "node:zlib";
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { Pixels } from "./pixels.ts";
 
 /** What the head of a PNG says. */

@@ -1,5 +1,5 @@
 import { crc32, constants, deflateRawSync } from "node:zlib";
-import { joinBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { Pixels } from "./pixels.ts";
 
 /** Rows that are compressed at a time: a large image is then not held twice. */

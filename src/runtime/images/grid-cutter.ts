@@ -1,4 +1,4 @@
-import { ownMemory } from "../../core/bytes.ts";
+import { ownMemory } from "../../core/bytes/bytes.ts";
 import { createStandby } from "../worker.ts";
 import type { Grid } from "./cut-grid.ts";
 import type { GridAnswer, GridOrder } from "./grid-thread.ts";

@@ -1,0 +1,121 @@
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../../../core/credits.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { ImageRequest, MediaRequest, VideoRequest } from "../../../core/media.ts";
+import { priceFacts, tokensFor } from "../../../core/media-model.ts";
+import { costOf, foldUnpriced, type PriceSnapshot } from "../../../core/price.ts";
+import { estimateTokens, measureText } from "../../../core/token-estimate.ts";
+import { NO_USAGE, type Usage } from "../../../core/usage.ts";
+import { inlineSize } from "../../../protocols/media-inputs.ts";
+import { mediaTokens } from "../../media-tokens.ts";
+import type { MediaModel } from "./model.ts";
+
+/** What a request can cost, and what it usually does. */
+export interface MediaQuote {
+  readonly snapshot: PriceSnapshot;
+  readonly amount: MicroCredits;
+  readonly expectedCost: MicroCredits;
+}
+
+/** Tokens that vendors put around a prompt. */
+const AROUND_PROMPT = 64;
+
+/** Counts of tokens in a model's data are what is usual; a bound leaves this much room, in percent. */
+const MARGIN = 5;
+
+/** Input that our guess puts this far above the context is refused without asking the provider. */
+const SURELY_TOO_LONG = 1.5;
+
+/** The price of a request at this moment: a bound on it, and the usual. */
+export function quoteMedia(model: MediaModel, request: MediaRequest, nowMs: number): MediaQuote {
+  const { priceVersion: version, prices } = model;
+  const snapshot: PriceSnapshot = { version, prices, pricedAtMs: nowMs, facts: priceFacts(request) };
+  const cost = (usage: Usage): MicroCredits => costOf(foldUnpriced(usage, prices), snapshot);
+  const most = cost(request.kind === "image" ? mostOfImages(model, request) : mostOfVideo(model, request));
+  return {
+    snapshot,
+    // No balance is larger, so a hold of this much is refused by the balance like any that is too large.
+    amount: most > MAX_MICRO_CREDITS ? MAX_MICRO_CREDITS : most,
+    expectedCost: cost(usageOfOutputs(model, request, request.kind === "image" ? request.n : 1)),
+  };
+}
+
+/** What a request comes to whose provider tells nothing but how many images or videos it has made. */
+export function usageOfOutputs(model: MediaModel, request: MediaRequest, delivered: number): Usage {
+  const tokens = delivered * tokensFor(model.media.outputTokens, priceFacts(request));
+  if (request.kind === "video") {
+    const { durationSec } = request;
+    return { ...NO_USAGE, output: tokens * durationSec, seconds: delivered * durationSec };
+  }
+  const { text, images } = inputOf(model, request);
+  return {
+    ...NO_USAGE,
+    input: delivered * text.expected,
+    imageInput: delivered * images.expected,
+    imageOutput: tokens,
+    images: delivered,
+  };
+}
+
+/** Each image is billed as a call of its own, which reads the input anew. */
+function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
+  const { text, images } = inputOf(model, request);
+  const { n } = request;
+  const { outputTokens, textTokens } = model.media;
+  return {
+    ...NO_USAGE,
+    input: n * text.ceiling,
+    imageInput: n * images.ceiling,
+    output: n * textTokens,
+    imageOutput: withMargin(n * tokensFor(outputTokens, priceFacts(request))),
+    images: n,
+  };
+}
+
+/** The most seconds of a video that are charged: those that were given may count as those that are made. */
+export function mostSecondsOf({ media }: MediaModel, request: VideoRequest): number {
+  return request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
+}
+
+function mostOfVideo(model: MediaModel, request: VideoRequest): Usage {
+  const seconds = mostSecondsOf(model, request);
+  const tokens = withMargin(seconds * tokensFor(model.media.outputTokens, priceFacts(request)));
+  return { ...NO_USAGE, output: tokens, seconds };
+}
+
+function withMargin(tokens: number): number {
+  return Math.ceil((tokens * (100 + MARGIN)) / 100);
+}
+
+interface Estimate {
+  readonly expected: number;
+  readonly ceiling: number;
+}
+
+function inputOf(
+  model: MediaModel,
+  { prompt, images, mask }: ImageRequest,
+): { readonly text: Estimate; readonly images: Estimate } {
+  const size = { ascii: 0, alphabetic: 0, ideographic: 0 };
+  measureText(prompt, size);
+  const text = estimateTokens(size);
+  const given = [...images, ...(mask === undefined ? [] : [mask])].map((input) => {
+    const known = inlineSize(input);
+    return known === undefined ? {} : { size: known };
+  });
+  return {
+    text: { expected: text.expected, ceiling: text.ceiling + AROUND_PROMPT },
+    images: mediaTokens(model, { media: {}, mediaBytes: 0, images: given }),
+  };
+}
+
+/** Throws a 400 when the input is surely longer than what the model takes. */
+export function checkContext(model: MediaModel, request: ImageRequest): void {
+  const { text, images } = inputOf(model, request);
+  const expected = text.expected + images.expected;
+  if (model.totalContext === null || expected <= model.totalContext * SURELY_TOO_LONG) return;
+  throw new GatewayError(
+    "input_too_large",
+    `The input is about ${expected} tokens long; ${model.id} takes ${model.totalContext}.`,
+    { param: "prompt" },
+  );
+}

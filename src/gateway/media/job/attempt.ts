@@ -1,0 +1,198 @@
+import { wait } from "../../../core/time/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { describeError } from "../../../core/log/log.ts";
+import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
+import { callFault } from "../../../providers/upstream.ts";
+import {
+  callForAttempt,
+  callForPoll,
+  codeOf,
+  type Job,
+  type JobEnd,
+  passStop,
+  pause,
+  tell,
+  tellOperator,
+} from "./open-job.ts";
+import { grown, heededMs, jittered } from "./waits.ts";
+
+/** Attempts in doubt: the first, and one more where the provider cannot be asked what became of it. */
+const MOST_IN_DOUBT = 2;
+
+/** Attempts of which the provider says that it has none. */
+const MOST_SURE = 5;
+
+/** Questions after a lost attempt that may go wrong. */
+const MOST_FINDS = 5;
+
+export type Working = Extract<MediaStep, { state: "working" }>;
+
+/** Attempts the task, and again for as long as it surely has not begun; in doubt once more. */
+export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
+  const { adapter, progress } = job;
+  const most = adapter.find === undefined ? MOST_IN_DOUBT : MOST_SURE;
+  for (let refusals = 0; ;) {
+    if (progress.mayBeAtWork) {
+      const name = await lookUp(job);
+      if (name !== undefined) return { state: "working", job: name, pollAfterMs: 0 };
+    }
+    const inDoubt = progress.attempts - progress.refusals;
+    if (inDoubt >= most) {
+      tell(job, "warn", "nobody can tell what became of the task, and it is sent no more");
+      return { state: "lost_track" };
+    }
+    const sent = await attempt(job);
+    switch (sent.kind) {
+      case "taken":
+        return sent.step;
+      case "over":
+        return sent.end;
+      case "in_doubt":
+        refusals = 0;
+        await pause(job, grown(1_000, inDoubt, 8_000));
+        break;
+      case "busy":
+        if (!(await waitForRoom(job, sent, refusals))) return { state: "overloaded" };
+        refusals += 1;
+    }
+  }
+}
+
+/** Waits until a provider that takes no work is to be asked again; false where the deadline would come first. */
+async function waitForRoom(
+  { run, parts: { clock, random } }: Job,
+  { retryAfterMs }: Extract<Attempted, { kind: "busy" }>,
+  refusals: number,
+): Promise<boolean> {
+  const waitMs = retryAfterMs === undefined ? grown(1_000, refusals, 60_000) : heededMs(retryAfterMs);
+  const delayMs = jittered(waitMs, random);
+  if (clock.steadyMs() + delayMs >= run.deadlineMs) return false;
+  await wait(clock, delayMs, run.signal);
+  return true;
+}
+
+/** The job of the last attempt, where the provider can be asked for it and has one. */
+async function lookUp(job: Job): Promise<string | undefined> {
+  const { adapter, progress } = job;
+  if (adapter.find === undefined) return undefined;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const name = await adapter.find(callForPoll(job));
+      if (name === undefined) progress.mayBeAtWork = false;
+      return name;
+    } catch (error) {
+      passStop(job, error);
+      tell(job, "warn", "an attempt could not be looked up", error);
+      if (tries === MOST_FINDS) return undefined;
+    }
+    await pause(job, grown(1_000, tries - 1, 15_000));
+  }
+}
+
+/** What an attempt came to. */
+type Attempted =
+  | { readonly kind: "taken"; readonly step: Working | MediaDone }
+  /** It may have begun, and may not have. */
+  | { readonly kind: "in_doubt" }
+  /** It surely has not begun, and the same can be sent again. */
+  | { readonly kind: "busy"; readonly retryAfterMs?: number; readonly error?: unknown }
+  | { readonly kind: "over"; readonly end: JobEnd; readonly mayBeAtWork: boolean };
+
+/** Sends the task, once that is written down, and writes down what was surely for nothing. */
+async function attempt(job: Job): Promise<Attempted> {
+  const { run, progress } = job;
+  const wasInDoubt = progress.mayBeAtWork;
+  progress.attempts += 1;
+  await run.beginAttempt();
+  progress.mayBeAtWork = true;
+  const sent = await send(job);
+  job.parts.failpoint("task.sent");
+  // What was sent before this may still be at work.
+  if (sent.kind === "busy" || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
+  if (sent.kind === "busy") {
+    tell(job, "warn", "the provider takes no work now", sent.error);
+    progress.refusals += 1;
+    await run.noteRefusal();
+  }
+  return sent;
+}
+
+async function send(job: Job): Promise<Attempted> {
+  let step: MediaStep;
+  try {
+    step = await job.adapter.create(callForAttempt(job)).finally(() => job.inputs.close());
+  } catch (error) {
+    passStop(job, error);
+    return afterThrow(job, error);
+  }
+  switch (step.state) {
+    case "working":
+    case "done":
+      return { kind: "taken", step };
+    case "refused":
+      return afterRefusal(job, step.refusal);
+    case "unknown_job":
+      return { kind: "in_doubt" };
+  }
+}
+
+function afterRefusal(job: Job, refusal: MediaRefusal): Attempted {
+  const { reason, retryAfterMs } = refusal;
+  switch (reason) {
+    case "busy":
+      return {
+        kind: "busy",
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        error: codeOf(refusal),
+      };
+    case "unclear":
+      tell(job, "warn", "the provider gave no clear answer", codeOf(refusal));
+      return { kind: "in_doubt" };
+    case "operator_fault":
+      tellOperator(job, codeOf(refusal));
+      return over({ state: "refused", refusal });
+    default:
+      return over({ state: "refused", refusal });
+  }
+}
+
+function afterThrow(job: Job, error: unknown): Attempted {
+  if (!(error instanceof GatewayError)) throw error;
+  const { kind, message } = error;
+  switch (kind) {
+    case "invalid_request_error":
+    case "input_too_large":
+    case "content_moderation":
+      return over({ state: "refused", refusal: { reason: REASONS[kind], message } });
+    case "overloaded_error":
+    case "rate_limit_error":
+      return { kind: "busy", error };
+    case "timeout_error":
+      tell(job, "warn", "the provider did not answer in time", error);
+      return job.adapter.find === undefined ? over({ state: "silent" }, true) : { kind: "in_doubt" };
+    default:
+  }
+  switch (callFault(error)) {
+    case "not_sent":
+      return { kind: "busy", error };
+    case "untrusted":
+      tellOperator(job, describeError(error));
+      return over({ state: "refused", refusal: { reason: "operator_fault", message: "" } });
+    case "too_large":
+      tell(job, "warn", "the provider's answer is too large", error);
+      return over({ state: "lost_track" }, true);
+    case "unknown":
+      tell(job, "warn", "the provider's answer did not come", error);
+      return { kind: "in_doubt" };
+  }
+}
+
+const REASONS = {
+  invalid_request_error: "invalid_request",
+  input_too_large: "input_too_large",
+  content_moderation: "moderation",
+} as const;
+
+function over(end: JobEnd, mayBeAtWork = false): Attempted {
+  return { kind: "over", end, mayBeAtWork };
+}

@@ -1,0 +1,138 @@
+import type { ByteAccount } from "../../../core/bytes/byte-budget.ts";
+import type { Clock } from "../../../core/time/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { handOver } from "../../../core/handover.ts";
+import type { Hold } from "../../../core/hold.ts";
+import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.ts";
+import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
+import type { MediaProvider } from "../../../providers/provider.ts";
+import { callUpstream, type UpstreamAnswer } from "../../../providers/upstream.ts";
+import type { LongTexts } from "./long-texts.ts";
+
+/** An answer that describes media, or carries them in its JSON. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+/** What the calls of one task are made with. */
+export interface MediaCallParts {
+  readonly paidBy: Hold;
+  readonly provider: MediaProvider;
+  readonly upstreamId: string;
+  readonly model: string;
+  readonly clientHeaders: Readonly<Record<string, string>>;
+  readonly load: (
+    input: string,
+    kind: "image" | "audio" | "video",
+    signal: AbortSignal,
+  ) => Promise<LoadedMedia>;
+  /** What of requests and answers is held whole is held on this account. */
+  readonly memory: ByteAccount;
+  /** Where the base64 of answers is left. */
+  readonly texts: Pick<LongTexts, "readJson">;
+  readonly clock: Clock;
+  /** Told the status of every answer, as soon as its head has come. */
+  readonly onAnswer: (status: number) => void;
+}
+
+/** What differs from call to call. */
+export interface CallTerms {
+  readonly reference: string;
+  /** How long each request of the call may take until its answer is whole, but for waits for room. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Gives an adapter its way to the provider: guarded, with the provider's credential, within a time limit. */
+export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCall {
+  const { provider, upstreamId, model, clientHeaders } = parts;
+  const { reference, signal } = terms;
+  const told = Object.fromEntries(
+    Object.entries(clientHeaders).filter(([name]) => provider.clientHeaders?.includes(name) === true),
+  );
+  return {
+    upstreamId,
+    model,
+    reference,
+    clientHeaders: told,
+    signal,
+    send: (request) => send(parts, terms, { ...request, headers: { ...told, ...request.headers } }),
+    load: (input, kind) => parts.load(input, kind, signal),
+  };
+}
+
+/** Waits for room for the request, then sends it. */
+async function send(
+  parts: MediaCallParts,
+  terms: CallTerms,
+  { method, path, headers = {}, json }: MediaHttpRequest,
+): Promise<MediaHttpAnswer> {
+  const { paidBy, provider, memory, clock, onAnswer } = parts;
+  const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
+  const held = body?.length ?? 0;
+  await memory.take(held, terms.signal);
+  try {
+    return await withinLimit(clock, terms, async (signal, time) => {
+      const answer = await callUpstream(paidBy, {
+        provider,
+        method,
+        path,
+        headers,
+        ...(body === undefined ? {} : { body: handOver(body) }),
+        stream: false,
+        signal,
+      });
+      onAnswer(answer.status);
+      return readAnswer(parts, answer, signal, time);
+    });
+  } finally {
+    memory.give(held);
+  }
+}
+
+/**
+ * Reads all of an answer. It stays on the account where it carries media, until the account is closed. That it waits for
+ * room is no fault of the provider's, whose work would be lost: it is not of its time.
+ */
+async function readAnswer(
+  { memory, texts }: MediaCallParts,
+  answer: UpstreamAnswer,
+  signal: AbortSignal,
+  time: TimeLimit,
+): Promise<MediaHttpAnswer> {
+  let room = 0;
+  let kept = 0;
+  try {
+    const bytes = await answer.readAll(MAX_JSON_BYTES, async (more) => {
+      time.rest();
+      await memory.take(more, signal);
+      time.goOn();
+      room += more;
+    });
+    const { value, hasLongTexts } = texts.readJson(bytes);
+    if (hasLongTexts) kept = bytes.length;
+    return { status: answer.status, header: answer.header, bytes, json: value };
+  } finally {
+    memory.give(room - kept);
+  }
+}
+
+/** Runs `work` with a signal that ends it at the limit with `timeout_error`, or when the call's own signal does. */
+async function withinLimit<T>(
+  clock: Clock,
+  { limitMs, signal }: CallTerms,
+  work: (limited: AbortSignal, time: TimeLimit) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const leave = (): void => controller.abort(signal.reason);
+  signal.addEventListener("abort", leave, { once: true });
+  const time = createTimeLimit(clock, limitMs, () =>
+    controller.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
+  );
+  time.goOn();
+  try {
+    return await work(controller.signal, time);
+  } finally {
+    time.rest();
+    signal.removeEventListener("abort", leave);
+  }
+}

@@ -1,0 +1,174 @@
+import { wait } from "../../../core/time/clock.ts";
+import { mayBeBegun, type TaskFailure } from "../../../core/task.ts";
+import type { RequestTimeline } from "../../../ledger/commands.ts";
+import type { MediaDone } from "../../../providers/media.ts";
+import { type TaskJob, type TaskOutcome, TaskStop } from "../../../tasks/run/job.ts";
+import { CLIENT_GONE } from "../../../tasks/run/run-end.ts";
+import { attemptUntilTaken } from "./attempt.ts";
+import { failureOf, noResult } from "./failure.ts";
+import {
+  callForPoll,
+  type Job,
+  type JobEnd,
+  lateSignal,
+  type MediaJobParts,
+  openJob,
+  tell,
+} from "./open-job.ts";
+import { countOf, keepOutputs } from "./outputs.ts";
+import { pollJob, pollNew } from "./poll.ts";
+import { chargeFor } from "./usage.ts";
+import { grown, jittered } from "./waits.ts";
+
+/** A provider that is told to stop is told so at most this often, and has this long each time. */
+const CANCEL = { tries: 5, limitMs: 5_000 } as const;
+
+/** The job of images and videos: at the provider that the task was claimed for, from wherever an earlier run left it. */
+export function createMediaJob(parts: MediaJobParts): TaskJob {
+  return async (run) => {
+    const job = openJob(parts, run);
+    if (job === undefined) {
+      const { kind, id, requestId, model, provider } = run;
+      parts.log.error("a task has nobody to do it any more", {
+        task: id,
+        request_id: requestId,
+        model,
+        provider,
+      });
+      return { kind: "failed", failure: noResult(kind), unfinished: mayBeBegun(run) };
+    }
+    try {
+      return await doJob(job);
+    } catch (error) {
+      return afterThrow(job, error);
+    } finally {
+      job.memory.close();
+    }
+  };
+}
+
+async function doJob(job: Job): Promise<TaskOutcome> {
+  const { run, provider } = job;
+  const end = await followJob(job);
+  if (end.state === "done") return deliver(job, end);
+  return failed(job, failureOf(end, { run, secrets: provider.secrets }));
+}
+
+/**
+ * Follows the job from where it stands to its end: has the provider take it where none has, and polls it until it is
+ * done. Rejects with the reason of the run's signal.
+ */
+async function followJob(job: Job): Promise<JobEnd> {
+  const { progress } = job;
+  if (progress.job !== null) return pollJob(job, progress.job);
+  const begun = await attemptUntilTaken(job);
+  return begun.state === "working" ? pollNew(job, begun) : begun;
+}
+
+/** Takes the outputs over and says what they cost. */
+async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
+  const { parts, run, payload, provider, memory, texts } = job;
+  const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
+  const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
+  // The provider has done its part: on shutdown or disconnect, finish storing the result.
+  const signal = lateSignal(job, ["shutdown", "client_gone"]);
+  const { request, base64 } = payload;
+  const asked = request.kind === "image" ? request.n : 1;
+  const outputParts = { ...parts, run, asked, signal, texts, memory, ownHosts, onTrouble };
+  const files = await keepOutputs(outputParts, outputs);
+  if (files.length === 0) {
+    // The provider has worked, and counts it.
+    job.progress.mayBeAtWork = true;
+    return failed(job, noResult(run.kind));
+  }
+  const { snapshot } = run.hold;
+  const charge = chargeFor({
+    model: job.model,
+    request,
+    snapshot,
+    most: run.hold.amount,
+    reported: usage,
+    given: countOf(outputs),
+    kept: files.length,
+  });
+  return {
+    kind: "completed",
+    result: {
+      createdSec: Math.floor(parts.clock.nowMs() / 1_000),
+      files,
+      ...(charge.told === undefined ? {} : { usage: charge.told }),
+      ...(base64 === true ? { base64 } : {}),
+    },
+    used: charge.used,
+    usage: charge.usage,
+    flags: charge.flags,
+    timeline: timelineOf(job),
+  };
+}
+
+function failed(job: Job, failure: TaskFailure): TaskOutcome {
+  return { kind: "failed", failure, unfinished: job.progress.mayBeAtWork, timeline: timelineOf(job) };
+}
+
+/** How a run ends that was stopped, or in which something went wrong that nobody foresaw. */
+function afterThrow(job: Job, error: unknown): TaskOutcome {
+  const { run } = job;
+  const stop: unknown = error instanceof TaskStop ? error : run.signal.reason;
+  if (!(stop instanceof TaskStop)) {
+    tell(job, "error", "a task went wrong within the gateway", error);
+    return failed(job, noResult(run.kind));
+  }
+  switch (stop.reason) {
+    case "lost":
+    case "shutdown":
+      return { kind: "released" };
+    case "deadline":
+      cancelBehind(job);
+      return failed(job, {
+        type: "timeout_error",
+        message: `The ${run.kind} was not made within the timeout.`,
+      });
+    case "client_gone":
+      cancelBehind(job);
+      return failed(job, {
+        type: "generation_error",
+        message: CLIENT_GONE,
+      });
+  }
+}
+
+/** Tells the provider to stop, behind the back of the run, which does not wait for it. */
+function cancelBehind(job: Job): void {
+  const { adapter, parts, progress } = job;
+  const { job: name } = progress;
+  const { cancel } = adapter;
+  if (name === null || cancel === undefined) return;
+  const { signal } = new AbortController();
+  // The run has an end before this has.
+  const aside = { ...job, memory: parts.memory.open() };
+  const tryOften = async (): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const call = callForPoll(aside, { limitMs: CANCEL.limitMs, signal });
+        if (await cancel(name, call)) return;
+        tell(job, "warn", "the provider could not be told to stop");
+      } catch (error) {
+        tell(job, "warn", "the provider could not be told to stop", error);
+      }
+      if (tries === CANCEL.tries) return;
+      await wait(parts.clock, jittered(grown(1_000, tries - 1, 10_000), parts.random), signal);
+    }
+  };
+  void tryOften().finally(() => aside.memory.close());
+}
+
+function timelineOf({ parts, run, provider, attempts, firstByteAtMs }: Job): RequestTimeline {
+  return {
+    provider: provider.id,
+    admittedAtMs: run.hold.snapshot.pricedAtMs,
+    heldAtMs: run.createdAtMs,
+    firstByteAtMs,
+    endedAtMs: parts.clock.nowMs(),
+    attempts,
+  };
+}

@@ -1,0 +1,251 @@
+import type { Assets } from "../../../assets/assets.ts";
+import { type ByteAccount, type ByteBudget, openPart } from "../../../core/bytes/byte-budget.ts";
+import { type Clock, wait } from "../../../core/time/clock.ts";
+import type { Failpoint } from "../../../core/failpoint.ts";
+import { describeError, type Log, type LogFields } from "../../../core/log/log.ts";
+import type { Model } from "../../../core/model.ts";
+import type { Random } from "../../../core/random.ts";
+import { mayBeBegun } from "../../../core/task.ts";
+import { upstreamIdFor } from "../../../core/upstream-id.ts";
+import type { Attempt } from "../../../ledger/commands.ts";
+import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
+import type { MediaProvider } from "../../../providers/provider.ts";
+import type { GridCutter } from "../../../runtime/images/grid-cutter.ts";
+import { type TaskRun, TaskStop } from "../../../tasks/run/job.ts";
+import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
+import type { Offer } from "../../offer.ts";
+import { bindAdapter, type BoundAdapter } from "./bind-adapter.ts";
+import { openMediaCall } from "./call.ts";
+import { loadInput } from "./input.ts";
+import { homeOf } from "./job-home.ts";
+import { createLongTexts, type LongTexts } from "./long-texts.ts";
+import type { MediaModel } from "../admit/model.ts";
+import { type MediaPayload, readMediaPayload } from "./payload.ts";
+import { jittered } from "./waits.ts";
+
+/** What jobs are done with. */
+export interface MediaJobParts {
+  /** The models and providers of this moment; a run sees one of them throughout. */
+  readonly offer: () => Offer;
+  readonly assets: Pick<Assets, "store">;
+  readonly fetch: GuardedFetch;
+  /** What all runs of this process may hold whole in memory. */
+  readonly memory: ByteBudget;
+  readonly cutGrid: GridCutter["cut"];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly failpoint: Failpoint;
+  readonly log: Log;
+}
+
+/** One run of a task, with all that its job is done with. */
+export interface Job {
+  readonly parts: MediaJobParts;
+  readonly run: TaskRun;
+  readonly payload: MediaPayload;
+  readonly model: MediaModel;
+  readonly provider: MediaProvider;
+  readonly upstreamId: string;
+  readonly adapter: BoundAdapter;
+  readonly progress: JobProgress;
+  /** The attempts of this run, as they are told of in the request's row. */
+  readonly attempts: Attempt[];
+  readonly memory: ByteAccount;
+  /** The part of it that the inputs of the present attempt are held on: the next one loads them anew. */
+  inputs: ByteAccount;
+  readonly texts: LongTexts;
+  firstByteAtMs: number | null;
+}
+
+/** What is known of a job so far; read by whoever ends the run in its midst. */
+export interface JobProgress {
+  job: string | null;
+  /** How often the provider was about to be sent the task, */
+  attempts: number;
+  /** and how often of these it did not take it for sure. */
+  refusals: number;
+  /** Whether the provider has the work, or may have it. */
+  mayBeAtWork: boolean;
+}
+
+/** How the job at the provider ended. */
+export type JobEnd =
+  | MediaDone
+  | { readonly state: "refused"; readonly refusal: MediaRefusal }
+  /** It took no work until the deadline. */
+  | { readonly state: "overloaded" }
+  /** It did not answer in time, and may have begun. */
+  | { readonly state: "silent" }
+  /** Nobody knows what became of it. */
+  | { readonly state: "lost_track" };
+
+/** How long one request to a provider may take: an attempt, which may do all of the work; any other. */
+const LIMIT_MS = { attempt: 300_000, poll: 30_000 } as const;
+
+/**
+ * How long a run that is to stop still waits for the name of a job, or for a result that was sent once: without it
+ * nobody could tell what became of the work. Shorter than what is left to a run for its end.
+ */
+const GRACE_MS = 2_500;
+
+/** `undefined` where nobody does the task any more, or its request cannot be read. */
+export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
+  const payload = readMediaPayload(run.payload);
+  const offer = parts.offer();
+  const isOfRun = (found: Model): found is MediaModel =>
+    found.category === run.kind && found.media !== undefined;
+  const model = offer.catalog.byId(run.model).find(isOfRun);
+  const route = model?.routes.find((found) => found.provider === run.provider);
+  const offered = offer.mediaProviders.get(run.provider);
+  if (payload === undefined || model === undefined || route === undefined || offered === undefined)
+    return undefined;
+  const { job, provider } = homeOf(run.job, offered);
+  const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
+  const adapter = adapterFor(provider, payload);
+  if (adapter === undefined) return undefined;
+  const progress = {
+    job,
+    attempts: run.attempts,
+    refusals: run.refusals,
+    mayBeAtWork: mayBeBegun(run) || job !== null,
+  };
+  const memory = parts.memory.open();
+  return {
+    parts,
+    run,
+    payload,
+    model,
+    provider,
+    upstreamId,
+    adapter,
+    progress,
+    attempts: [],
+    memory,
+    inputs: openPart(memory),
+    texts: createLongTexts(),
+    firstByteAtMs: null,
+  };
+}
+
+function adapterFor({ adapters }: MediaProvider, { request }: MediaPayload): BoundAdapter | undefined {
+  switch (request.kind) {
+    case "image":
+      return adapters.image === undefined ? undefined : bindAdapter(adapters.image, request);
+    case "video":
+      return adapters.video === undefined ? undefined : bindAdapter(adapters.video, request);
+  }
+}
+
+/** Opens the call of an attempt: what it loads is held until it has ended, and it is told of in the request's row. */
+export function callForAttempt(job: Job): MediaCall {
+  const { parts, provider, upstreamId, adapter, memory } = job;
+  const at = job.attempts.length;
+  const sent = { provider: provider.id, upstream_id: upstreamId, sent_at_ms: parts.clock.nowMs() };
+  job.attempts.push({ ...sent, status: null });
+  job.inputs = openPart(memory);
+  // What a run may be stopped for and still learn the name of the job that it begins; all of it where there is none.
+  const signal = lateSignal(
+    job,
+    adapter.poll === undefined ? ["shutdown"] : ["shutdown", "client_gone", "deadline"],
+  );
+  return openCall(job, {
+    limitMs: LIMIT_MS.attempt,
+    signal,
+    inputs: job.inputs,
+    onAnswer: (status) => void (job.attempts[at] = { ...sent, status }),
+  });
+}
+
+/** Opens any other call about the last attempt. */
+export function callForPoll(job: Job, terms: { limitMs?: number; signal?: AbortSignal } = {}): MediaCall {
+  const { limitMs = LIMIT_MS.poll, signal = job.run.signal } = terms;
+  return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer: () => {} });
+}
+
+interface CallTerms {
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+  readonly inputs: ByteAccount;
+  readonly onAnswer: (status: number) => void;
+}
+
+function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): MediaCall {
+  const { parts, run, payload, provider, upstreamId, memory, texts, progress } = job;
+  const { clock, fetch } = parts;
+  return openMediaCall(
+    {
+      paidBy: run.hold,
+      provider,
+      upstreamId,
+      model: run.model,
+      clientHeaders: payload.clientHeaders,
+      load: (input, kind, stop) => loadInput(input, kind, { fetch, memory: inputs, signal: stop }),
+      memory,
+      texts,
+      clock,
+      onAnswer(status) {
+        job.firstByteAtMs ??= clock.nowMs();
+        onAnswer(status);
+      },
+    },
+    { reference: `${run.id}.${progress.attempts}`, limitMs, signal },
+  );
+}
+
+/**
+ * Ends what should not be lost a while after the run is told to stop for one of these reasons, and at once where nothing
+ * could come of it.
+ */
+export function lateSignal({ run, parts }: Job, reasons: readonly TaskStop["reason"][]): AbortSignal {
+  const late = new AbortController();
+  const onStop = (): void => {
+    const reason: unknown = run.signal.reason;
+    const isWanted = reason instanceof TaskStop && reasons.includes(reason.reason);
+    if (isWanted) parts.clock.setTimer(GRACE_MS, () => late.abort(reason));
+    else late.abort(reason);
+  };
+  if (run.signal.aborted) onStop();
+  else run.signal.addEventListener("abort", onStop, { once: true });
+  return late.signal;
+}
+
+/** One line of what happened at the provider. What it said is redacted, and goes to the log alone. */
+export function tell(
+  { parts, run, provider }: Job,
+  level: "warn" | "error",
+  what: string,
+  error?: unknown,
+  more: LogFields = {},
+): void {
+  parts.log[level](what, {
+    task: run.id,
+    request_id: run.requestId,
+    account_id: run.accountId,
+    model: run.model,
+    provider: provider.id,
+    ...(error === undefined ? {} : { upstream_error: describeError(error) }),
+    ...more,
+  });
+}
+
+/** An alarm: a refusal that only the operator can mend, by its code. */
+export function tellOperator(job: Job, code: string): void {
+  tell(job, "error", "the provider refused the gateway itself", code, { operator_fault: true });
+}
+
+/** What of a refusal may be logged. */
+export function codeOf({ reason, code }: MediaRefusal): string {
+  return code ?? reason;
+}
+
+/** Passes on what ends the run, and nothing else. */
+export function passStop({ run }: Job, error: unknown): void {
+  if (error instanceof TaskStop) throw error;
+  run.signal.throwIfAborted();
+}
+
+/** Waits, and up to a quarter longer by chance. Rejects with the reason of the run's signal. */
+export function pause({ parts, run }: Job, delayMs: number): Promise<void> {
+  run.signal.throwIfAborted();
+  return delayMs === 0 ? Promise.resolve() : wait(parts.clock, jittered(delayMs, parts.random), run.signal);
+}

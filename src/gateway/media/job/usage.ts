@@ -1,0 +1,137 @@
+import type { MicroCredits } from "../../../core/credits.ts";
+import type { MediaRequest } from "../../../core/media.ts";
+import { costOf, foldUnpriced, type PriceSnapshot, rulesFor } from "../../../core/price.ts";
+import type { TaskUsage } from "../../../core/task.ts";
+import {
+  inputTokens,
+  NO_USAGE,
+  outputTokens,
+  type TokenUsage,
+  type Usage,
+  type UsageFlag,
+} from "../../../core/usage.ts";
+import { openUsageCounts } from "../../../protocols/usage-counts.ts";
+import type { MediaModel } from "../admit/model.ts";
+import { usageOfOutputs } from "../admit/quote.ts";
+
+/** What a provider delivered, and what is known of its count. */
+export interface Delivery {
+  readonly model: MediaModel;
+  readonly request: MediaRequest;
+  readonly snapshot: PriceSnapshot;
+  /** What was held: the most that was agreed to. */
+  readonly most: MicroCredits;
+  /** What the provider says it used; may be anything. */
+  readonly reported: Usage | undefined;
+  /** Outputs that the provider gave. */
+  readonly given: number;
+  /** Those of them that the client gets; at least one. */
+  readonly kept: number;
+}
+
+/** What is charged for a delivery. */
+export interface MediaCharge {
+  readonly usage: Usage;
+  readonly used: MicroCredits;
+  readonly flags: readonly UsageFlag[];
+  /** Tokens to tell the client; where the model is sold by them. */
+  readonly told?: TaskUsage;
+}
+
+/** A provider's own count may be this much above what was held before it is taken for a fault. */
+const SLACK = { times: 5n, of: 4n };
+
+/**
+ * What is charged for what was delivered: images by their number; videos by the seconds that the provider bills, else
+ * by those that were asked for; tokens as the provider counted them, else by our estimate. What cannot be is brought
+ * down to what was held, and flagged.
+ */
+export function chargeFor(delivery: Delivery): MediaCharge {
+  const { request, snapshot, most, kept } = delivery;
+  const flags = new Set<UsageFlag>();
+  const byTokens = isSoldByTokens(snapshot, request.kind);
+  const counted: Usage = {
+    ...(byTokens ? tokensOf(delivery, flags) : NO_USAGE),
+    ...(request.kind === "image" ? { images: kept } : { seconds: secondsOf(delivery, flags) }),
+  };
+  const usage = foldUnpriced(counted, snapshot.prices);
+  const cost = costOf(usage, snapshot);
+  if (cost * SLACK.of > most * SLACK.times) flags.add("clamped");
+  return {
+    usage,
+    used: flags.has("clamped") && cost > most ? most : cost,
+    flags: [...flags],
+    ...(byTokens ? { told: { inputTokens: inputTokens(usage), outputTokens: outputTokens(usage) } } : {}),
+  };
+}
+
+function isSoldByTokens({ prices }: PriceSnapshot, kind: MediaRequest["kind"]): boolean {
+  return rulesFor(prices, kind === "image" ? "image" : "second") === undefined;
+}
+
+/** Whole seconds of all videos that were delivered. */
+function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
+  const { reported, given, kept } = delivery;
+  const { asked, most } = secondsAsked(delivery);
+  const told = reported?.seconds;
+  if (told === undefined) return asked;
+  if (!Number.isFinite(told) || told <= 0) {
+    flags.add("clamped");
+    return asked;
+  }
+  const billed = Math.ceil(share(told, kept, given));
+  if (billed > most) flags.add("clamped");
+  return Math.min(billed, most);
+}
+
+/** Seconds of video that were asked for, and with them those that may be billed of videos that were given. */
+function secondsAsked({ model, request, kept }: Delivery): { readonly asked: number; readonly most: number } {
+  if (request.kind === "image") return { asked: 0, most: 0 };
+  const { durationSec, referenceVideos } = request;
+  const given = referenceVideos.length > 0 ? model.media.inputVideoSec : 0;
+  return { asked: durationSec * kept, most: (durationSec + given) * kept };
+}
+
+function tokensOf(delivery: Delivery, flags: Set<UsageFlag>): TokenUsage {
+  const { model, request, reported, given, kept } = delivery;
+  const counts = openUsageCounts();
+  const told = reported === undefined ? NO_USAGE : mapTokens(reported, (count) => counts.count(count));
+  for (const flag of counts.flags) flags.add(flag);
+  if (outputTokens(told) === 0) {
+    flags.add("estimated");
+    return usageOfOutputs(model, request, kept);
+  }
+  if (kept >= given) return told;
+  // The provider counted outputs that the client does not get.
+  flags.add("partial");
+  return mapTokens(told, (count, isInput) => (isInput ? count : Math.ceil(share(count, kept, given))));
+}
+
+function share(count: number, kept: number, given: number): number {
+  return (count * Math.min(kept, given)) / given;
+}
+
+const INPUTS: ReadonlySet<string> = new Set([
+  "input",
+  "cacheRead",
+  "cacheWrite5m",
+  "cacheWrite1h",
+  "imageInput",
+  "audioInput",
+] satisfies (keyof TokenUsage)[]);
+
+function mapTokens(usage: TokenUsage, change: (count: number, isInput: boolean) => number): TokenUsage {
+  const at = (bucket: keyof TokenUsage): number => change(usage[bucket], INPUTS.has(bucket));
+  return {
+    input: at("input"),
+    cacheRead: at("cacheRead"),
+    cacheWrite5m: at("cacheWrite5m"),
+    cacheWrite1h: at("cacheWrite1h"),
+    imageInput: at("imageInput"),
+    audioInput: at("audioInput"),
+    output: at("output"),
+    reasoning: at("reasoning"),
+    imageOutput: at("imageOutput"),
+    audioOutput: at("audioOutput"),
+  };
+}

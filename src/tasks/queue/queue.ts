@@ -1,0 +1,142 @@
+import type { TaskKind } from "../../core/task.ts";
+import type { Engine as StoreEngine } from "../../db/engine.ts";
+import type { Database } from "../../db/schema.ts";
+import { type Busy, createFairOrder, type Line } from "./fair-order.ts";
+import {
+  countRunning,
+  findHeads,
+  findOrphans,
+  type Placed,
+  type QueuedTask,
+  readLine,
+} from "./queue-reads.ts";
+
+/** A task and who is to do it. */
+export interface Picked {
+  readonly task: QueuedTask;
+  readonly provider: string;
+  /** Tasks that this provider may run at a time, this one included. */
+  readonly providerLimit: number;
+}
+
+/**
+ * Who does tasks of a model now, and how many at a time; `undefined` while nobody does. Its answer may change between
+ * two calls.
+ */
+export type ProviderOf = (
+  kind: TaskKind,
+  model: string,
+) => { readonly provider: string; readonly limit: number } | undefined;
+
+/** Tasks that wait to be taken. Reads, and writes nothing. */
+export interface Queue {
+  /** Running tasks that their process has left behind, at most `room` of those that `skip` does not name. */
+  orphans(room: number, skip: ReadonlySet<string>): Promise<readonly Picked[]>;
+  /** Pending tasks in the order in which accounts are to get them, at most `room`. */
+  pending(room: number, skip: ReadonlySet<string>): Promise<readonly Picked[]>;
+}
+
+/** What the queue is read with. */
+export interface QueueParts {
+  readonly database: Database;
+  readonly storeEngine: StoreEngine;
+  readonly steadyMs: () => number;
+  readonly bootId: string;
+  readonly providerOf: ProviderOf;
+  /** Lines that are read in one go; for tests. */
+  readonly maxLines?: number;
+}
+
+/** Lines (tasks of an account for one model) that are read in one go. */
+const MAX_LINES = 200;
+
+/** How often that is gone on with, while there is room: the rest has its turn in the next look. */
+const MAX_GOES = 10;
+
+/** A task that runs has its place at its provider already: taking it over takes no further one. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** The queue as the store has it. */
+export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Queue {
+  const { database, providerOf } = parts;
+  /** The last line that was looked at, when there were more. */
+  let lookedAt: Placed | undefined;
+
+  /** Picks from the next lines behind those that were looked at last; `picked` count as if they ran. */
+  const pickNext = async (
+    room: number,
+    skip: ReadonlySet<string>,
+    picked: readonly Picked[],
+  ): Promise<readonly Picked[]> => {
+    const heads = await findHeads(database, lookedAt, maxLines);
+    lookedAt = heads.length === maxLines ? heads.at(-1) : undefined;
+    if (heads.length === 0) return [];
+    const order = createFairOrder([...(await countRunning(database)), ...picked.map(busyWith)]);
+    const lines = new Map<Line, Waiting>();
+    const steadyMs = parts.steadyMs();
+    for (const head of heads) {
+      const { seq, task } = head;
+      if (steadyMs < task.readyAtMs) continue;
+      const served = providerOf(task.kind, task.model);
+      if (served === undefined) continue;
+      const { accountId, kind, model } = task;
+      const line = { accountId, kind, model, ...served };
+      order.at(line, seq);
+      lines.set(line, { head, known: [head], isWhole: false });
+    }
+    const picks: Picked[] = [];
+    for (let line = order.next(); line !== undefined && picks.length < room; line = order.next()) {
+      const waiting = lines.get(line);
+      const first = waiting?.known.shift();
+      if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
+      else if (first === undefined) {
+        // Only now is it worth a look at what stands behind the first of the line.
+        waiting.known = await readLine(database, waiting.head, { steadyMs, limit: room + skip.size });
+        waiting.isWhole = true;
+      } else if (!skip.has(first.task.id) && steadyMs < first.task.deadlineMs) {
+        order.taken(line);
+        picks.push({ task: first.task, provider: line.provider, providerLimit: line.limit });
+      }
+      const next = waiting?.known[0]?.seq;
+      if (next !== undefined) order.at(line, next);
+    }
+    return picks;
+  };
+
+  return {
+    async orphans(room, skip) {
+      const view = { storeEngine: parts.storeEngine, bootId: parts.bootId, steadyMs: parts.steadyMs() };
+      const found = await findOrphans(database, view, room + skip.size);
+      return found
+        .filter(({ task }) => !skip.has(task.id))
+        .slice(0, room)
+        .map(({ task, provider }) => ({ task, provider, providerLimit: NO_LIMIT }));
+    },
+
+    async pending(room, skip) {
+      const begunAt = lookedAt;
+      const picks: Picked[] = [];
+      // From the beginning once more where it was begun in the midst, so that whoever is woken misses nobody.
+      for (let goes = 0, rounds = begunAt === undefined ? 1 : 2; goes < MAX_GOES && rounds > 0; goes += 1) {
+        const known = new Set([...skip, ...picks.map(({ task }) => task.id)]);
+        picks.push(...(await pickNext(room - picks.length, known, picks)));
+        if (picks.length >= room) break;
+        if (lookedAt === undefined) rounds -= 1;
+      }
+      return picks;
+    },
+  };
+}
+
+function busyWith({ task: { accountId }, provider }: Picked): Busy {
+  return { accountId, provider, tasks: 1 };
+}
+
+/** What is known of a line. */
+interface Waiting {
+  readonly head: Placed;
+  /** Its next tasks; only the first while it is not whole. */
+  known: Placed[];
+  /** Whether all that can be taken in one go is known. */
+  isWhole: boolean;
+}

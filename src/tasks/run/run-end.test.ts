@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import { completed, RELEASED } from "../../../test/tasks/station.ts";
+import { type RunEnd, runEnd, type JobResult } from "./run-end.ts";
+import type { TaskOutcome, TaskStop } from "./job.ts";
+
+const FAILED: TaskOutcome = {
+  kind: "failed",
+  failure: { type: "content_moderation", message: "no" },
+  unfinished: false,
+};
+const COMPLETED = completed();
+
+/** The end in one word: its kind, or why it failed and whether a loss is booked. */
+function word(end: RunEnd): string {
+  return end.kind === "failed" ? `${end.failure.type}${end.unfinished ? ", at a loss" : ""}` : end.kind;
+}
+
+describe("how a run ends", () => {
+  const results: readonly (readonly [string, JobResult])[] = [
+    ["completed", { outcome: COMPLETED }],
+    ["failed", { outcome: FAILED }],
+    ["released", { outcome: RELEASED }],
+    ["rejected", { error: new Error("x") }],
+    ["hung", "hung"],
+  ];
+  const table: Readonly<Record<TaskStop["reason"] | "nothing", readonly string[]>> = {
+    //           completed    failed                released                     rejected                      hung
+    nothing: [
+      "completed",
+      "content_moderation",
+      "released",
+      "generation_error, at a loss",
+      "generation_error, at a loss",
+    ],
+    deadline: [
+      "completed",
+      "timeout_error",
+      "timeout_error, at a loss",
+      "timeout_error, at a loss",
+      "timeout_error, at a loss",
+    ],
+    client_gone: [
+      "completed",
+      "content_moderation",
+      "generation_error, at a loss",
+      "generation_error, at a loss",
+      "generation_error, at a loss",
+    ],
+    shutdown: ["completed", "content_moderation", "released", "released", "released"],
+    lost: ["completed", "lost", "lost", "lost", "lost"],
+  };
+  for (const stopped of ["deadline", "client_gone", "shutdown", "lost", undefined] as const) {
+    results.forEach(([name, result], i) => {
+      if (stopped === undefined && result === "hung") return;
+      const want = table[stopped ?? "nothing"][i];
+      test(`stopped by ${stopped ?? "nothing"}, a job that ${name} ends it as ${want}`, () => {
+        expect(word(runEnd(result, { stopped, mayBeBegun: true, timeoutSec: 60 }))).toBe(want!);
+      });
+    });
+  }
+
+  test("nothing is lost where no provider was sent the task", () => {
+    for (const stopped of ["deadline", "client_gone", undefined] as const)
+      expect(runEnd({ error: "x" }, { stopped, mayBeBegun: false, timeoutSec: 60 })).toMatchObject({
+        kind: "failed",
+        unfinished: false,
+      });
+  });
+
+  test("what went wrong within the gateway is not told to the client", () => {
+    const end = runEnd(
+      { error: new Error("secret") },
+      { stopped: undefined, mayBeBegun: true, timeoutSec: 60 },
+    );
+    expect(JSON.stringify(end)).not.toContain("secret");
+  });
+
+  test("what the job tells of a run that its deadline ended is kept", () => {
+    const { timeline } = COMPLETED as Extract<TaskOutcome, { kind: "completed" }>;
+    const end = runEnd(
+      { outcome: { ...FAILED, timeline } as TaskOutcome },
+      { stopped: "deadline", mayBeBegun: true, timeoutSec: 60 },
+    );
+    expect(end).toMatchObject({ timeline, unfinished: false });
+  });
+});

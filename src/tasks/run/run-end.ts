@@ -1,0 +1,76 @@
+import type { TaskFailure } from "../../core/task.ts";
+import type { RequestTimeline } from "../../ledger/commands.ts";
+import type { TaskOutcome, TaskStop } from "./job.ts";
+
+/** What became of a job's promise. */
+export type JobResult =
+  | { readonly outcome: TaskOutcome }
+  | { readonly error: unknown }
+  /** It was told to stop, and did not in time. */
+  | "hung";
+
+/** How a run is to be ended in the store. */
+export type RunEnd =
+  | Extract<TaskOutcome, { kind: "completed" }>
+  | RunFailure
+  | { readonly kind: "released" }
+  /** Another may have the task now: nothing is written of it. */
+  | { readonly kind: "lost" };
+
+export interface RunFailure {
+  readonly kind: "failed";
+  readonly failure: TaskFailure;
+  /** Whether the provider may have worked for nothing. */
+  readonly unfinished: boolean;
+  readonly timeline?: RequestTimeline;
+}
+
+/** What is known of a run when it ends. */
+export interface RunFacts {
+  /** Why it was told to stop; `undefined` when it was not. */
+  readonly stopped: TaskStop["reason"] | undefined;
+  /** Whether a provider may have begun it, in any run. */
+  readonly mayBeBegun: boolean;
+  readonly timeoutSec: number;
+}
+
+/**
+ * How a run ends by what its job came to. A result counts whatever the run was told meanwhile; the store refuses
+ * one that came after the deadline.
+ */
+export function runEnd(result: JobResult, facts: RunFacts): RunEnd {
+  const { stopped, mayBeBegun } = facts;
+  const outcome = result !== "hung" && "outcome" in result ? result.outcome : undefined;
+  if (outcome?.kind === "completed") return outcome;
+  if (stopped === "lost") return { kind: "lost" };
+  if (stopped === "deadline") return timedOut(facts, outcome);
+  if (outcome?.kind === "failed") return outcome;
+  if (stopped === "client_gone") return failed(CLIENT_GONE, mayBeBegun);
+  // What a job rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
+  if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
+  return failed("The generation failed.", mayBeBegun);
+}
+
+/** What is said of a task that its client no longer waits for. */
+export const CLIENT_GONE = "The client went away before the work was done.";
+
+/** The end of a run whose deadline came. */
+export function timedOut({ mayBeBegun, timeoutSec }: RunFacts, outcome?: TaskOutcome): RunFailure {
+  const known = outcome?.kind === "failed" ? outcome : undefined;
+  return {
+    kind: "failed",
+    failure: { type: "timeout_error", message: timeoutMessage(timeoutSec) },
+    unfinished: known?.unfinished ?? mayBeBegun,
+    ...(known?.timeline === undefined ? {} : { timeline: known.timeline }),
+  };
+}
+
+/** What the client of a task is told whose deadline came, waiting or running. */
+export function timeoutMessage(timeoutSec: number): string {
+  return `The task did not end within its timeout of ${timeoutSec} seconds, which counts the time in the queue.`;
+}
+
+/** The end of a run that came to nothing. */
+export function failed(message: string, unfinished: boolean): RunFailure {
+  return { kind: "failed", failure: { type: "generation_error", message }, unfinished };
+}

@@ -186,7 +186,10 @@ export type BegunPart =
   | { readonly type: "tool_call"; readonly id: string; readonly name: string }
   | { readonly type: "image"; readonly mediaType: string; readonly data: string };
 
-/** A place on the web that a text rests on. Offsets are characters of the choice's whole text. */
+/**
+ * A place on the web that a text rests on. Offsets are characters of the choice's whole text; without them it stands for
+ * all text of its part.
+ */
 export interface Citation {
   readonly url: string;
   readonly title?: string;

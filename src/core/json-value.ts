@@ -6,6 +6,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The objects of a list; none of what is no list. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** A text that says something. */
+export function filledText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
 /** The members that are there. */
 export function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const found = Object.entries(members).filter(([, value]) => value !== undefined);

@@ -77,9 +77,9 @@ export interface EventEncoder {
 
 /** A provider's events in, as JSON text. They are whole, repaired, and judged to be good by the format's own reader. */
 export interface EventDecoder {
-  /** `held`: what the event ends is not to be told before `end`. */
-  read(data: string, held: boolean): void;
-  /** The answer is whole, and charged. */
+  /** Tells all of an event but that the answer has ended. */
+  read(data: string): void;
+  /** The answer is whole, and charged: tells why it ended. */
   end(): void;
 }
 
@@ -167,9 +167,7 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
     return bytes;
   };
   return {
-    event({ bytes, start, end }, verdict) {
-      from.read(decoder.decode(bytes.subarray(start, end)), verdict === "hold");
-    },
+    event: ({ bytes, start, end }) => from.read(decoder.decode(bytes.subarray(start, end))),
     take,
     tail(metered, credit) {
       from.end();

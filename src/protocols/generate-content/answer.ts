@@ -1,5 +1,5 @@
 import { GatewayError } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
@@ -17,7 +17,7 @@ const FORMAT: AnswerFormat = {
   hasModel: false,
   callMark: "functionCall",
   read(value, context) {
-    const candidates = candidatesOf(value);
+    const candidates = objectsIn(value.candidates);
     const blocked = isBlocked(value);
     if (candidates.length === 0 && !blocked)
       throw new GatewayError("upstream_error", "The provider's answer has no candidates.");
@@ -49,22 +49,20 @@ function meteredAnswer(told: Metered | undefined, blocked: boolean, counted: () 
 
 /** Whether the prompt was blocked: a real answer of this format, with a 200 and no candidates. */
 export function isBlocked(value: JsonObject): boolean {
-  const { promptFeedback } = value;
-  if (!isJsonObject(promptFeedback)) return false;
-  const { blockReason } = promptFeedback;
-  return (typeof blockReason === "string" && blockReason !== "") || typeof blockReason === "number";
+  if (!isJsonObject(value.promptFeedback)) return false;
+  const { blockReason } = value.promptFeedback;
+  return filledText(blockReason) !== undefined || typeof blockReason === "number";
 }
 
-function candidatesOf(value: JsonObject): readonly JsonObject[] {
-  return Array.isArray(value.candidates) ? value.candidates.filter(isJsonObject) : [];
+/** The parts of a candidate. */
+export function partsOf({ content }: JsonObject): readonly JsonObject[] {
+  return isJsonObject(content) ? objectsIn(content.parts) : [];
 }
 
 /** Neither content nor a reason for having none: in a stream it would be cut off. */
-function saysNothing({ content, finishReason }: JsonObject): boolean {
-  const parts = isJsonObject(content) && Array.isArray(content.parts) ? content.parts : [];
-  const isEmpty = (part: unknown): boolean =>
-    !isJsonObject(part) || Object.keys(part).length === 0 || part.text === "";
-  return (finishReason === undefined || finishReason === null || finishReason === "") && parts.every(isEmpty);
+function saysNothing(candidate: JsonObject): boolean {
+  const isEmpty = (part: JsonObject): boolean => Object.keys(part).length === 0 || part.text === "";
+  return (candidate.finishReason ?? "") === "" && partsOf(candidate).every(isEmpty);
 }
 
 /** Our own count of an answer that came without usage. */
@@ -72,15 +70,11 @@ function countAnswer(candidates: readonly JsonObject[], searches: number, contex
   const text: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
   const thoughts: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
   let images = 0;
-  for (const { content } of candidates) {
-    const parts =
-      isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
-    for (const part of parts) {
-      if (isJsonObject(part.inlineData)) images += 1;
-      else if (typeof part.text === "string") measureText(part.text, part.thought === true ? thoughts : text);
-      else if (Object.keys(part).some((name) => name !== "thoughtSignature"))
-        measureText(JSON.stringify({ ...part, thoughtSignature: undefined }), text);
-    }
+  for (const part of candidates.flatMap(partsOf)) {
+    const { thoughtSignature: _signature, ...said } = part;
+    if (isJsonObject(part.inlineData)) images += 1;
+    else if (typeof part.text === "string") measureText(part.text, part.thought === true ? thoughts : text);
+    else if (Object.keys(said).length > 0) measureText(JSON.stringify(said), text);
   }
   return {
     usage: {

@@ -1,5 +1,5 @@
 import type { Citation } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json-value.ts";
 
 /** Where a candidate's text comes from, as its last metadata said. */
 export interface Sources {
@@ -11,41 +11,33 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The pages that `text` rests on, each place once, in the order of the text; those without a place at the end. */
-export function readCitations(text: string, { grounding, citations }: Sources): Citation[] {
+export function readCitations(text: string, { grounding = {}, citations = {} }: Sources): Citation[] {
   const bytes = encoder.encode(text);
+  const pages = objectsIn(grounding.groundingChunks).map(({ web, retrievedContext, maps }) =>
+    [web, retrievedContext, maps].find(isJsonObject),
+  );
+  const used = new Set<unknown>();
+  const supported = objectsIn(grounding.groundingSupports).flatMap(({ segment, groundingChunkIndices }) => {
+    const place = isJsonObject(segment) ? placeOf(segment, text, bytes) : undefined;
+    const places: readonly unknown[] = Array.isArray(groundingChunkIndices) ? groundingChunkIndices : [];
+    return places.flatMap((i) => {
+      const page = typeof i === "number" ? pages[i] : undefined;
+      used.add(page);
+      return cited(page, place);
+    });
+  });
   const found = [
-    ...listOf(citations?.citations).flatMap((citation) => {
-      const { uri, title } = citation;
-      return typeof uri === "string" ? [cited(uri, title, placeOf(citation, text, bytes))] : [];
-    }),
-    ...grounded(grounding ?? {}, text, bytes),
+    ...objectsIn(citations.citations).flatMap((page) => cited(page, placeOf(page, text, bytes))),
+    ...supported,
+    ...pages.filter((page) => !used.has(page)).flatMap((page) => cited(page)),
   ];
   const seen = new Map(found.map((citation) => [JSON.stringify(citation), citation]));
   return [...seen.values()].sort((a, b) => (a.start ?? Infinity) - (b.start ?? Infinity) || 0);
 }
 
-function grounded(grounding: JsonObject, text: string, bytes: Uint8Array): Citation[] {
-  const pages = listOf(grounding.groundingChunks).map((chunk) => {
-    const page = [chunk.web, chunk.retrievedContext, chunk.maps].find(isJsonObject);
-    return typeof page?.uri === "string" ? { uri: page.uri, title: page.title } : undefined;
-  });
-  const used = new Set<unknown>();
-  const places = listOf(grounding.groundingSupports).flatMap((support) => {
-    const place = isJsonObject(support.segment) ? placeOf(support.segment, text, bytes) : undefined;
-    const indexes: readonly unknown[] = Array.isArray(support.groundingChunkIndices)
-      ? support.groundingChunkIndices
-      : [];
-    return indexes.flatMap((i) => {
-      const page = typeof i === "number" ? pages[i] : undefined;
-      if (page === undefined) return [];
-      used.add(page);
-      return [cited(page.uri, page.title, place)];
-    });
-  });
-  const rest = pages.flatMap((page) =>
-    page === undefined || used.has(page) ? [] : [cited(page.uri, page.title, undefined)],
-  );
-  return [...places, ...rest];
+function cited(page: JsonObject | undefined, place?: Place): Citation[] {
+  if (typeof page?.uri !== "string") return [];
+  return [{ url: page.uri, ...present({ title: filledText(page.title) }), ...place }];
 }
 
 interface Place {
@@ -66,12 +58,4 @@ function placeOf(segment: JsonObject, text: string, bytes: Uint8Array): Place | 
   }
   const found = typeof quote === "string" && quote !== "" ? text.indexOf(quote) : -1;
   return found === -1 ? undefined : { start: found, end: found + String(quote).length };
-}
-
-function cited(url: string, title: unknown, place: Place | undefined): Citation {
-  return { url, ...(typeof title === "string" && title !== "" ? { title } : {}), ...place };
-}
-
-function listOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

@@ -1,90 +1,107 @@
-import type { ChatEvent } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import type { BegunPart, ChatEvent, FinishReason } from "../../core/chat.ts";
+import { filledText, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { openPartWriter } from "../part-writer.ts";
+import { partsOf } from "./answer.ts";
 import { readCitations, type Sources } from "./citations.ts";
-import { finishReason, finishWord } from "./finish-reasons.ts";
-import { createPartWriter } from "./part-events.ts";
 
 /** Reads one candidate of an answer, in as many pieces as it comes. */
-export interface CandidateDecoder {
-  /** The candidate as one chunk has it. */
-  read(candidate: JsonObject): void;
-  /** The answer has ended: what is open is closed, and the reason is told. */
-  end(blocked: Blocked | undefined): void;
-}
+export type CandidateDecoder = ReturnType<typeof openCandidate>;
 
 /** A prompt that was not answered, or not to its end. */
 export interface Blocked {
   readonly message?: string;
 }
 
+const THINKING: BegunPart = { type: "thinking", issuer: "google" };
+
+/** What a part has that is no more than a signature. */
+const SIGNS: ReadonlySet<string> = new Set(["thoughtSignature", "thought"]);
+
 /**
  * A decoder that hands its events to `say`. Pieces of one kind are one part, and a signature is told with its own part.
  * The finish waits for the end, because a provider can say more after it. `idOf` names a call that has no id.
  */
-export function createCandidateDecoder(
+export function openCandidate(
   choice: number,
   say: (event: ChatEvent) => void,
   idOf: (call: string) => string,
-): CandidateDecoder {
-  const parts = createPartWriter(choice, say);
+) {
+  const parts = openPartWriter(choice, say);
+  let text = "";
+  let lastText = -1;
   let calls = 0;
   let word: string | undefined;
   let message: string | undefined;
   let sources: Sources = {};
 
-  const readText = (said: string, isThought: boolean, signature: string | undefined): void => {
-    parts.add(isThought ? "thinking" : "text", said);
-    if (signature !== undefined) parts.signText(signature);
+  const addText = (said: string): void => {
+    if (parts.open !== "text" && said !== "") parts.begin({ type: "text" });
+    if (said !== "") lastText = parts.count - 1;
+    text += said;
+    parts.add(said);
   };
 
-  const readCall = (call: JsonObject, signature: string | undefined): void => {
-    const name = typeof call.name === "string" ? call.name : "";
+  const addThinking = (said: string, signature = ""): void => {
+    if (parts.open !== "thinking" && said + signature !== "") parts.begin(THINKING);
+    parts.add(said);
+    parts.sign(signature);
+    if (signature !== "") parts.end();
+  };
+
+  const addWhole = (part: BegunPart, signature = "", input = ""): void => {
+    parts.begin(part);
+    parts.add(input);
+    parts.sign(signature);
+    parts.end();
+  };
+
+  const addCall = (call: JsonObject, signature: string | undefined): void => {
+    const name = filledText(call.name) ?? "";
     const input = JSON.stringify(call.args ?? {});
-    const id =
-      typeof call.id === "string" && call.id !== "" ? call.id : idOf(`${choice} ${calls} ${name} ${input}`);
+    const id = filledText(call.id) ?? idOf(`${choice} ${calls} ${name} ${input}`);
     calls += 1;
-    parts.whole({ type: "tool_call", id, name }, signature, input);
+    addWhole({ type: "tool_call", id, name }, signature, input);
   };
 
   const readPart = (part: JsonObject): void => {
-    const signature =
-      typeof part.thoughtSignature === "string" && part.thoughtSignature !== ""
-        ? part.thoughtSignature
-        : undefined;
-    const isThought = part.thought === true;
-    const { functionCall, inlineData, executableCode, codeExecutionResult } = part;
-    if (isJsonObject(functionCall)) readCall(functionCall, signature);
+    const signature = filledText(part.thoughtSignature);
+    const { thought, functionCall, inlineData, executableCode, codeExecutionResult } = part;
+    if (isJsonObject(functionCall)) addCall(functionCall, signature);
     else if (isJsonObject(inlineData)) {
       const { mimeType, data } = inlineData;
       // An image among thoughts is a draft.
-      if (isThought || typeof mimeType !== "string" || typeof data !== "string") return;
-      if (/^image\//i.test(mimeType)) parts.whole({ type: "image", mediaType: mimeType, data }, signature);
-    } else if (isJsonObject(executableCode)) parts.add("text", codeText(executableCode));
-    else if (isJsonObject(codeExecutionResult)) parts.add("text", fence("", codeExecutionResult.output));
-    else if (typeof part.text === "string") readText(part.text, isThought, signature);
-    else if (Object.keys(part).every((name) => name === "thoughtSignature" || name === "thought"))
-      readText("", isThought, signature);
+      if (thought === true || typeof mimeType !== "string" || typeof data !== "string") return;
+      if (/^image\//i.test(mimeType)) addWhole({ type: "image", mediaType: mimeType, data }, signature);
+    } else if (isJsonObject(executableCode)) addText(codeText(executableCode));
+    else if (isJsonObject(codeExecutionResult)) addText(fence("", codeExecutionResult.output));
+    else if (typeof part.text === "string" || Object.keys(part).every((name) => SIGNS.has(name))) {
+      const said = filledText(part.text) ?? "";
+      if (thought !== true) addText(said);
+      // A text has no place for a signature where it goes: it comes as thinking behind.
+      addThinking(thought === true ? said : "", signature);
+    }
   };
 
   return {
-    read({ content, finishReason, finishMessage, groundingMetadata, citationMetadata }) {
-      if (isJsonObject(content) && Array.isArray(content.parts))
-        content.parts.filter(isJsonObject).forEach(readPart);
-      word ??= finishWord(finishReason);
-      if (typeof finishMessage === "string" && finishMessage !== "") message = finishMessage;
-      if (isJsonObject(groundingMetadata)) sources = { ...sources, grounding: groundingMetadata };
-      if (isJsonObject(citationMetadata)) sources = { ...sources, citations: citationMetadata };
+    /** The candidate as one chunk has it. */
+    read(candidate: JsonObject): void {
+      partsOf(candidate).forEach(readPart);
+      word ??= finishWord(candidate.finishReason);
+      message = filledText(candidate.finishMessage) ?? message;
+      const { groundingMetadata: grounding, citationMetadata: citations } = candidate;
+      if (isJsonObject(grounding)) sources = { ...sources, grounding };
+      if (isJsonObject(citations)) sources = { ...sources, citations };
     },
-    end(blocked) {
-      const { lastText: index } = parts;
-      const cited = index === -1 ? [] : readCitations(parts.text, sources);
-      for (const citation of cited) say({ type: "citation", choice, index, citation });
-      parts.close();
+    /** The answer has ended: what is open is closed, and the reason is told. */
+    end(blocked: Blocked | undefined): void {
+      if (lastText !== -1)
+        for (const citation of readCitations(text, sources)) parts.cite(citation, lastText);
+      parts.end();
       // An answer without a reason is one as far as it says something.
       const told = word ?? (blocked !== undefined ? "SAFETY" : parts.count > 0 ? "STOP" : "OTHER");
       const reason = finishReason(told, calls > 0);
       const refusal = reason === "content_filter" ? (message ?? blocked?.message) : undefined;
-      say({ type: "finish", choice, reason, ...(refusal === undefined ? {} : { refusal }) });
+      say({ type: "finish", choice, reason, ...present({ refusal }) });
     },
   };
 }
@@ -99,4 +116,39 @@ function fence(word: string, content: unknown): string {
   const body = typeof content === "string" ? content : "";
   const ticks = "`".repeat(Math.max(3, ...[...body.matchAll(/`+/g)].map(([run]) => run.length + 1)));
   return `\n${ticks}${word}\n${body}${body.endsWith("\n") ? "" : "\n"}${ticks}\n`;
+}
+
+const FILTERED = new Set(
+  "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE MODEL_ARMOR IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION IMAGE_OTHER".split(
+    " ",
+  ),
+);
+
+/** Some servers write the enumeration's numbers; two versions of it agree on these and no more. */
+const NUMBERED: Readonly<Record<number, string>> = {
+  1: "STOP",
+  2: "MAX_TOKENS",
+  3: "SAFETY",
+  4: "RECITATION",
+  6: "BLOCKLIST",
+  7: "BLOCKLIST",
+  8: "SPII",
+  11: "IMAGE_SAFETY",
+};
+
+/** The reason of a candidate as a word; `undefined` while it has none. */
+function finishWord(reason: unknown): string | undefined {
+  if (typeof reason === "number") return reason > 0 ? (NUMBERED[reason] ?? "OTHER") : undefined;
+  const word = filledText(reason);
+  return word?.endsWith("_UNSPECIFIED") === true ? undefined : word;
+}
+
+/**
+ * What a reason means. A call ends with the same word as a text does. Whatever is not known to be an end is an error: an
+ * answer that broke off never looks whole.
+ */
+function finishReason(word: string, hasCalls: boolean): FinishReason {
+  if (word === "STOP") return hasCalls ? "tool_calls" : "stop";
+  if (word === "MAX_TOKENS" || word === "CONTINUATION") return "length";
+  return FILTERED.has(word) ? "content_filter" : "error";
 }

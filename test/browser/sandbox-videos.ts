@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeImage } from "../../src/providers/sandbox/draw/image.ts";
+import { makeImage } from "../../src/providers/sandbox/draw/poster.ts";
 import { VIDEO_FPS, videoSampleUrl } from "../../src/providers/sandbox/video.ts";
 import { VIDEO_SIZES } from "../../src/providers/sandbox/media-sizes.ts";
 import { inChromium } from "./chromium.ts";

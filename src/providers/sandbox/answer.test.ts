@@ -5,7 +5,7 @@ import { createKeyedHash } from "../../runtime/hash.ts";
 import { type Answer, composeAnswer, drawImages } from "./answer.ts";
 import { type Ask, Refusal } from "./ask.ts";
 import { readOrders } from "./orders.ts";
-import { makeImage } from "./draw/image.ts";
+import { makeImage } from "./draw/poster.ts";
 import { createSeal } from "./seal.ts";
 import { fitText, piecesOf, tokensOf } from "./text-pieces.ts";
 

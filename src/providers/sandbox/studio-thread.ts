@@ -1,5 +1,5 @@
 import { serveThread } from "../../runtime/worker.ts";
-import { makeImage } from "./draw/image.ts";
+import { makeImage } from "./draw/poster.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** What came of an order. */

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { makeImage } from "./draw/image.ts";
+import { makeImage } from "./draw/poster.ts";
 import type { ImageOrder } from "./image-order.ts";
 import { openStudio } from "./studio.ts";
 

@@ -4,9 +4,11 @@ import type { ImageOrder } from "../image-order.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
 import * as fc from "fast-check";
+import { default as encodeJpeg } from "@jsquash/jpeg/encode.js";
+import { default as encodeWebp } from "@jsquash/webp/encode.js";
+import { encodePng } from "../../../runtime/images/encode-png.ts";
+import { makeImage } from "./poster.ts";
 import { render, words } from "./renderer.ts";
-
-import { encodeImage, makeImage } from "./image.ts";
 
 const ORDER: ImageOrder = {
   size: { width: 480, height: 480 },
@@ -26,7 +28,10 @@ const RED: Colour = [230, 10, 20];
 async function plain(colour: Colour, format: "png" | "jpeg" | "webp" = "png"): Promise<string> {
   const pixels = new Uint8Array(300 * 200 * 4).fill(255);
   for (let at = 0; at < pixels.length; at += 4) pixels.set(colour, at);
-  const file = await encodeImage({ width: 300, height: 200, pixels }, format);
+  const data = new Uint8ClampedArray(pixels);
+  const image = { width: 300, height: 200, colorSpace: "srgb", data, pixels } as const;
+  const encode = { png: encodePng, jpeg: encodeJpeg, webp: encodeWebp }[format];
+  const file = new Uint8Array(await encode(image));
   return `data:image/${format};base64,${file.toBase64()}`;
 }
 
@@ -122,6 +127,14 @@ describe("an image shows", () => {
       "data:",
     ])
       expect((await drawn({ references: [{ label: "image 1", input }] })).width).toBe(480);
+    const cut = (await plain(RED)).slice(0, -400);
+    const large = `data:image/png;base64,${btoa(
+      atob((await plain(RED)).slice(22))
+        .replace("\x00\x00\x01\x2c", "\x00\x00\xff\xff")
+        .replace("\x00\x00\x00\xc8", "\x00\x00\xff\xff"),
+    )}`;
+    const seen = [cut, large].map((input) => drawn({ references: [{ label: "image 1", input }] }));
+    expect(difference(...((await Promise.all(seen)) as [Pixels, Pixels]))).toBeDefined();
     const mask = "data:image/png;base64,AAAA";
     expect(difference(await drawn(), await drawn({ mask }))).toBeDefined();
   });
@@ -141,11 +154,8 @@ describe("an image shows", () => {
 
 describe("text", () => {
   const shown = async (text: string): Promise<unknown> => {
-    const { pixels } = await render(words(text, { fontFamily: "Roboto", fontSize: 30, color: "#fff" }), {
-      width: 60,
-      height: 60,
-    });
-    return Bun.hash(pixels);
+    const node = words("", text, { fontFamily: "Roboto", fontSize: 30, color: "#fff" });
+    return Bun.hash(await render(node, { width: 60, height: 60 }, { format: "raw" }));
   };
 
   test("has a shape of its own for every letter of the alphabets that it knows", async () => {

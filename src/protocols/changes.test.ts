@@ -14,7 +14,7 @@ const decoder = new TextDecoder();
 
 /** What comes of a text by changes. */
 function spliced(text: string, make: (changes: Changes) => void): string {
-  const changes = openChanges();
+  const changes = openChanges(String);
   make(changes);
   return decoder.decode(changes.splice(readRequestJson({ body: encoder.encode(text) })));
 }
@@ -100,7 +100,7 @@ test("every other byte stays, white space and the spelling of numbers among them
 
 test("without a change the bytes are those of the request", () => {
   const json = readRequestJson({ body: encoder.encode('{"a":1}') });
-  expect(openChanges().splice(json)).toBe(json.bytes);
+  expect(openChanges(String).splice(json)).toBe(json.bytes);
 });
 
 test("a name is found however it is spelled, and one that is not there is not removed", () => {
@@ -115,7 +115,7 @@ test("a name is found however it is spelled, and one that is not there is not re
 });
 
 test("what was removed stays removed", () => {
-  const changes = openChanges();
+  const changes = openChanges(String);
   changes.remove(["a"]);
   changes.set(["a"], 1);
   changes.set(["a", "b"], 1);
@@ -142,10 +142,10 @@ describe("how a text begins is changed, and the rest of it keeps its bytes", () 
 });
 
 test("as many warnings are kept as a caller is told, and no sentence is made beyond that", () => {
-  const changes = openChanges();
-  for (let i = 0; i < 16; i += 1) changes.warn(`${i}`);
-  changes.warn(() => {
+  const changes = openChanges(() => {
     throw new Error("It is not read.");
   });
+  for (let i = 0; i < 16; i += 1) changes.warn(`${i}`);
+  changes.warn({ field: "a", why: "not_taken" });
   expect(changes.warnings).toHaveLength(16);
 });

@@ -1,6 +1,7 @@
 import { type Member, memberName } from "../core/json-scan.ts";
 import { eachPart } from "../core/json-shape.ts";
 import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
+import type { TargetLoss } from "./losses.ts";
 import type { RequestJson } from "./request-json.ts";
 import { MOST_WARNINGS } from "./warnings.ts";
 
@@ -32,15 +33,18 @@ export interface Changes {
   rename(path: Path, name: string): void;
   /** Changes how a long text begins; the rest of it keeps its bytes. */
   setStart(path: Path, before: string, after: string): void;
-  /** Keeps as many sentences as a caller is told. */
-  warn(sentence: string | (() => string)): void;
+  /**
+   * Keeps as many sentences as a caller is told. One of ours names the target's fields: it is for what no request of
+   * another format leads to.
+   */
+  warn(what: string | TargetLoss): void;
   readonly warnings: readonly string[];
   /** The request's bytes with the changes made; every other byte stays. */
   splice(json: RequestJson): Uint8Array;
 }
 
-/** Changes of nothing yet. */
-export function openChanges(): Changes {
+/** Changes of nothing yet; `sentence` says a loss in the caller's words. */
+export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
   const root: Change = { within: new Map() };
   const warnings: string[] = [];
   const at = (path: Path): Change => {
@@ -62,9 +66,8 @@ export function openChanges(): Changes {
     },
     rename: (path, name) => void (at(path).name = name),
     setStart: (path, before, after) => void (at(path).start = { before, after }),
-    warn(sentence) {
-      if (warnings.length < MOST_WARNINGS)
-        warnings.push(typeof sentence === "string" ? sentence : sentence());
+    warn(what) {
+      if (warnings.length < MOST_WARNINGS) warnings.push(typeof what === "string" ? what : sentence(what));
     },
     warnings,
     splice({ bytes, members }) {

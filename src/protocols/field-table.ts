@@ -1,7 +1,6 @@
 import { eachField, fieldOf, type Fields } from "../catalog/parameter-tables/field.ts";
 import type { Changes } from "./changes.ts";
-import { createMeantField, type MeantField, unknownField } from "./meant-field.ts";
-import { printable } from "./printable.ts";
+import { createMeantField, type MeantField } from "./meant-field.ts";
 import type { RelayTarget } from "./protocol.ts";
 import { invalid } from "./request-json.ts";
 
@@ -52,11 +51,12 @@ export function checkFields(
     const field = fieldOf(fields, known);
     if (target.model.ignoredParameters.some((ignored) => canonical(ignored) === known)) {
       changes.remove(at);
-      changes.warn(() => `${printable(path)} was left out: ${target.model.id} does not take it`);
+      const place = field?.place === "wire" ? undefined : field?.place;
+      changes.warn({ field: path, place, why: "not_taken" });
     } else if (field === undefined) {
       if (target.unknownFields === "pass") continue;
       changes.remove(at);
-      changes.warn(() => unknownField(path, format, meant(name)));
+      changes.warn({ field: path, why: "unknown", format, meant: meant(name) });
     } else if (field.rule === "priced" && !field.freeValues.includes(value)) {
       throw invalid(
         `${path} changes the price, and ${target.model.id} has no price for it: leave it out.`,

@@ -1,29 +1,9 @@
-import type { ChatRequest } from "../core/chat.ts";
 import { type GatewayError, quoted } from "../core/errors.ts";
+import { unknownField } from "./meant-field.ts";
 import { printable } from "./printable.ts";
+import type { Place, PlaceNames } from "./protocol.ts";
 import { invalid } from "./request-json.ts";
 import { createWarnings } from "./warnings.ts";
-
-/** A place in a request of no format: one of its members, or what stands within its turns, parts and tools. */
-export type Place =
-  | keyof ChatRequest
-  | "cache"
-  | "callId"
-  | "callInput"
-  | "callSignature"
-  | "detail"
-  | "fileData"
-  | "hidden"
-  | "imageLink"
-  | "jsonObject"
-  | "jsonSchema"
-  | "signature"
-  | "strict"
-  | "thinkingParts"
-  | "toolName";
-
-/** What a server's format calls each place. */
-export type PlaceNames = Readonly<Record<Place, string>>;
 
 /** What a client's format cannot say: where the request has it, and why it is left out, changed or refused. */
 export type Loss = {
@@ -32,12 +12,12 @@ export type Loss = {
     /** The one of several, as its `at` says. */
     readonly at?: string | undefined;
     readonly why: Reason;
-  } & Facts<Reason>;
+  } & Facts<(typeof SENTENCES)[Reason]>;
 }[Why];
 
 type Why = keyof typeof SENTENCES;
-type Facts<Reason extends Why> =
-  Parameters<(typeof SENTENCES)[Reason]> extends readonly [unknown, infer Known] ? Known : object;
+type Facts<Sentence extends (...args: never) => string> =
+  Parameters<Sentence> extends readonly [unknown, infer Known] ? Known : object;
 
 /** What every sentence can name: the field at fault, others by their place, and the model. */
 interface Names {
@@ -63,8 +43,6 @@ const SENTENCES = {
   no_word: ({ it }: Names) => `${it} was left out: this model has no such word for one image`,
   blank: ({ it }: Names) => `${it} was left out where it is white space only: it is not taken`,
   too_long: ({ it }: Names, { most }: Most) => `${it} was left out: the provider takes ${most} characters`,
-  lowered: ({ it, model }: Names, { most }: Most) =>
-    `${it} was lowered to ${most}: ${model} puts out no more`,
   not_32_bits: ({ it }: Names) => `${it} was left out: this model takes an integer of 32 bits`,
   no_image_asked: ({ it, names }: Names) =>
     `${it} was left out: ${names.outputModalities} do not ask for an image`,
@@ -169,5 +147,65 @@ export function openLosses(names: PlaceNames, model: string): Losses {
     note: (loss) => void warnings.add(sentence(loss)),
     refusal: (loss) => invalid(`${sentence(loss)}.`, nameOf(loss)),
     warnings,
+  };
+}
+
+/** What a target does not take of a request in its own format. */
+export type TargetLoss = {
+  readonly [Reason in keyof typeof TARGET_SENTENCES]: TargetField & {
+    readonly why: Reason;
+  } & Facts<(typeof TARGET_SENTENCES)[Reason]>;
+}[keyof typeof TARGET_SENTENCES];
+
+/** A field of the target's format, and the place that it has in a request of no format. */
+interface TargetField {
+  readonly field: string;
+  /** Absent: no request of another format leads to it. */
+  readonly place?: Place | undefined;
+}
+
+/** What a sentence about a target can name: the field at fault, others, and the model. */
+interface TargetNames {
+  readonly it: string;
+  readonly nameOf: (field: TargetField) => string;
+  readonly model: string;
+}
+
+/** The sentence for each of them, whose caller wrote the target's own format or another one. */
+const TARGET_SENTENCES = {
+  unknown: (
+    { it }: TargetNames,
+    { format, meant }: { readonly format: string; readonly meant: string | undefined },
+  ) => unknownField(it, format, meant),
+  not_taken: ({ it, model }: TargetNames) => `${it} was left out: ${model} does not take it`,
+  not_while_thinking: ({ it, model }: TargetNames) =>
+    `${it} was left out: ${model} does not take it while it thinks`,
+  not_together: ({ it, nameOf, model }: TargetNames, { other }: { readonly other: TargetField }) =>
+    `${it} was left out: ${model} does not take it together with ${nameOf(other)}`,
+  most_output: ({ it, model }: TargetNames, { most }: Most) =>
+    `${it} was lowered to ${most}: ${model} puts out no more`,
+  most_taken: ({ it, model }: TargetNames, { most }: Most) =>
+    `${it} was lowered to ${most}: ${model} takes no more`,
+  always_thinks: ({ it, model }: TargetNames) => `${it} was left out: ${model} cannot be kept from thinking`,
+  no_room: (
+    { it, nameOf }: TargetNames,
+    { bound, least }: { readonly bound: TargetField; readonly least: number },
+  ) => `${it} was left out: ${nameOf(bound)} leaves no room for a budget of ${least}`,
+  budget_given: ({ it, model }: TargetNames, { budget }: { readonly budget: number }) =>
+    `${it} was given a budget of ${budget} tokens: ${model} needs one that fits`,
+  no_budget: ({ it, model }: TargetNames, { effort }: { readonly effort: string | undefined }) =>
+    `${it} was changed to adaptive${effort === undefined ? "" : ` with effort ${effort}`}: ${model} takes no budget`,
+} as const;
+
+/**
+ * Says what a model does not take in the words of its caller: by `names` what the caller's format calls the place,
+ * without them, where that is the target's own format, the field itself.
+ */
+export function targetSentences(model: string, names?: PlaceNames): (loss: TargetLoss) => string {
+  const nameOf = ({ field, place }: TargetField): string =>
+    names === undefined || place === undefined ? printable(field) : names[place];
+  return (loss) => {
+    const say = TARGET_SENTENCES[loss.why] as (known: TargetNames, facts: TargetLoss) => string;
+    return say({ it: nameOf(loss), nameOf, model }, loss);
   };
 }

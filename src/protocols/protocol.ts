@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { ChatRequest } from "../core/chat.ts";
 import type { MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { ImageSize } from "../core/image-size.ts";
@@ -26,8 +27,11 @@ export interface RelayProtocol {
    * caller's own. Throws as `upstreamBody` does.
    */
   demandAt?(request: RelayRequest, target: RelayTarget): Demand;
-  /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
-  upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
+  /**
+   * The body for upstream. Throws a `GatewayError` for a field that the target cannot express. `names` are those of the
+   * caller's format, where that is another one.
+   */
+  upstreamBody(request: RelayRequest, target: RelayTarget, names?: PlaceNames): UpstreamBody;
   /** Reads a whole answer. Throws `upstream_error` when it is none. */
   readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswer;
   /** A stage for a streamed answer, which goes to the format's own clients unless a sink says otherwise. */
@@ -130,6 +134,27 @@ export interface RelayTarget {
   /** Output bound to set when the caller set none; absent when the model's own is fine. */
   readonly outputBound?: number;
 }
+
+/** A place in a request of no format: one of its members, or what stands within its turns, parts and tools. */
+export type Place =
+  | keyof ChatRequest
+  | "cache"
+  | "callId"
+  | "callInput"
+  | "callSignature"
+  | "detail"
+  | "fileData"
+  | "hidden"
+  | "imageLink"
+  | "jsonObject"
+  | "jsonSchema"
+  | "signature"
+  | "strict"
+  | "thinkingParts"
+  | "toolName";
+
+/** What a server's format calls each place. */
+export type PlaceNames = Readonly<Record<Place, string>>;
 
 export interface UpstreamBody {
   readonly body: Uint8Array;

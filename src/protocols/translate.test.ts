@@ -52,6 +52,75 @@ describe("a translated request costs what its provider will count", () => {
   });
 });
 
+describe("what a target changes is told by the fields that its caller sent", () => {
+  const told = (to: "compat_messages" | "compat_generate_content", body: object, facts: Partial<Model>) => {
+    const way = servedBy("compat_chat_completions", to);
+    const request = chatCompletions.readRequest(wireRequest({ ...BODY, ...body }));
+    return way?.upstreamBody(request, { ...TARGET, model: { ...MODEL, ...facts } }).warnings;
+  };
+  const budget: Partial<Model> = {
+    thinking: { style: "budget" },
+    sampling: { fixedWhileThinking: true, eitherTemperatureOrTopP: false },
+  };
+
+  for (const name of ["max_tokens", "max_completion_tokens"])
+    for (const to of ["compat_messages", "compat_generate_content"] as const)
+      test(`a bound as ${name}, to ${to}`, () =>
+        expect(told(to, { [name]: 9_000 }, {})).toEqual([
+          `${name} was lowered to 8000: v/m puts out no more`,
+        ]));
+
+  test("of two bounds the one that counts", () =>
+    expect(told("compat_messages", { max_tokens: 1, max_completion_tokens: 9_000 }, {})).toEqual([
+      "max_completion_tokens was lowered to 8000: v/m puts out no more",
+    ]));
+
+  for (const [name, wish] of Object.entries({
+    reasoning: { effort: "high" },
+    reasoning_effort: "high",
+    thinking: { type: "enabled" },
+  }))
+    test(`thinking as ${name}`, () =>
+      expect(told("compat_messages", { [name]: wish, max_completion_tokens: 900 }, budget)).toEqual([
+        `${name} was left out: max_completion_tokens leaves no room for a budget of 1024`,
+      ]));
+
+  test("a field that the model ignores", () =>
+    expect(
+      told(
+        "compat_generate_content",
+        { top_p: 1, stop: "a", max_tokens: 5 },
+        {
+          ignoredParameters: ["topP", "stopSequences", "maxOutputTokens"],
+        },
+      ),
+    ).toEqual(["max_tokens", "top_p", "stop"].map((name) => `${name} was left out: v/m does not take it`)));
+
+  test("sampling beside thinking", () =>
+    expect(
+      told("compat_messages", { reasoning_effort: "low", temperature: 0.2, top_p: 0.5 }, budget),
+    ).toEqual(
+      ["temperature", "top_p"].map((name) => `${name} was left out: v/m does not take it while it thinks`),
+    ));
+});
+
+test("an image of an earlier answer is named by its place", () => {
+  const way = servedBy("compat_chat_completions", "compat_messages");
+  const image = (type: string) => ({
+    type: "image_url",
+    image_url: { url: `data:image/${type};base64,AAAA` },
+  });
+  const answer = { role: "assistant", content: "Here.", images: [image("png"), image("tiff")] };
+  const body = { ...BODY, messages: [...BODY.messages, answer, ...BODY.messages] };
+  const request = chatCompletions.readRequest(wireRequest(body));
+  expect(() => way?.upstreamBody(request, TARGET)).toThrow(
+    expect.objectContaining({
+      param: "messages[1].images[1].image_url.url",
+      message: expect.stringContaining("messages[1].images[1].image_url.url holds an image of type"),
+    }),
+  );
+});
+
 test("a request that is within the bounds of a body is not refused for what its translation comes to", () => {
   const way = servedBy("compat_chat_completions", "compat_messages");
   const calls = Array.from({ length: 30_000 }, (_, i) => ({

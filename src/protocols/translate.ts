@@ -3,11 +3,12 @@ import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
-import { type Losses, openLosses, type PlaceNames } from "./losses.ts";
+import { type Losses, openLosses } from "./losses.ts";
 import type {
   AnswerContext,
   Demand,
   Metered,
+  PlaceNames,
   RelayProtocol,
   RelayRequest,
   RelayTarget,
@@ -18,8 +19,6 @@ import type {
 /** The end of a format that answers clients. */
 export interface ServerEnd {
   readonly protocol: RelayProtocol;
-  /** What sentences to a caller of this format name. */
-  readonly placeNames: PlaceNames;
   /** A checked request in no format. Throws a `GatewayError` for what cannot be said in any other format. */
   decodeRequest(request: RelayRequest): DecodedRequest;
   /** A whole answer as this format writes it, up to the charge. */
@@ -60,6 +59,8 @@ export interface ClientEnd {
 /** A request in no format, as it came from its server. */
 export interface DecodedRequest {
   readonly chat: ChatRequest;
+  /** What its caller calls each place. */
+  readonly names: PlaceNames;
   readonly stream: boolean;
   /** What has no place in a `ChatRequest` and was left out, one sentence each. */
   readonly warnings: readonly string[];
@@ -104,9 +105,9 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     upstreamPath: client.protocol.upstreamPath,
     demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
     upstreamBody(request, target) {
-      const { request: written, warnings } = write(request, target);
+      const { request: written, names, warnings } = write(request, target);
       // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.
-      const sent = client.protocol.upstreamBody(written, target);
+      const sent = client.protocol.upstreamBody(written, target, names);
       return { ...sent, warnings: [...warnings, ...sent.warnings] };
     },
     readAnswer(body, context) {
@@ -123,6 +124,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
 /** A request in the client's format, and what was left out on the way. */
 interface WrittenRequest {
   readonly request: RelayRequest;
+  readonly names: PlaceNames;
   readonly warnings: readonly string[];
 }
 
@@ -132,11 +134,12 @@ function writeRequest(
   request: RelayRequest,
   target: RelayTarget,
 ): WrittenRequest {
-  const { chat, stream, warnings } = server.decodeRequest(request);
-  const losses = openLosses(server.placeNames, target.model.id);
+  const { chat, names, stream, warnings } = server.decodeRequest(request);
+  const losses = openLosses(names, target.model.id);
   const encoded = client.encodeRequest(chat, target, losses);
   return {
     request: client.readWritten(encoded, { model: target.model.id, stream }),
+    names,
     warnings: [...warnings, ...losses.warnings],
   };
 }

@@ -49,7 +49,7 @@ export function sentToGemini(chat: ChatRequest, model: Model = FLASH): Sent {
   const losses = openLosses(PLACE_NAMES, model.id);
   const encoded = encodeRequest(chat, target, losses);
   const written = readWritten(encoded, { model: model.id, stream: false });
-  const { body, warnings } = protocol.upstreamBody(written, target);
+  const { body, warnings } = protocol.upstreamBody(written, target, PLACE_NAMES);
   const headers = [["content-type", "application/json"] as const, ["x-goog-api-key", "AIza-good"] as const];
   const record = createRecord(
     { method: "POST", target: "/v1beta/models/gemini:generateContent", headers },

@@ -85,7 +85,7 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
   const body = messagesClient.encodeRequest(chat, target, losses);
   const address = { model: target.model.id, stream: true };
   const { protocol, readWritten } = messagesClient;
-  const up = protocol.upstreamBody(readWritten(body, address), target);
+  const up = protocol.upstreamBody(readWritten(body, address), target, PLACE_NAMES);
   const text = new TextDecoder().decode(up.body);
   const headers: Record<string, string> = {
     "x-api-key": "k",

@@ -63,20 +63,23 @@ export const CONTENT_CONFIG = {
   topK: SHARED.topK,
   maxOutputTokens: {
     schema: Type.Integer({ minimum: 1, description: "Thinking included" }),
+    place: "maxOutputTokens",
     otherNames: "max_tokens max_completion_tokens max_new_tokens max_tokens_to_sample max_length",
     does: "The most output tokens, thoughts included; a higher number is lowered to the maximum with a warning",
     shown: boundedByModel,
   },
   stopSequences: {
     schema: Type.Array(Type.String(), { maxItems: MOST_CONTENT_STOPS }),
+    place: "stop",
     otherNames: "stop stop_words",
     does: "End the answer before any of these texts",
   },
   presencePenalty: SHARED.presencePenalty,
   frequencyPenalty: SHARED.frequencyPenalty,
-  seed: { schema: Type.Integer(), does: "The same seed makes the same answer likelier" },
+  seed: { schema: Type.Integer(), place: "seed", does: "The same seed makes the same answer likelier" },
   candidateCount: {
     schema: Type.Integer({ minimum: 1, maximum: MOST_CANDIDATES }),
+    place: "choices",
     otherNames: "n num_choices num_generations",
     does: "How many answers; each is charged",
     shown: (schema) => ({ ...schema, default: 1 }),
@@ -96,6 +99,7 @@ export const CONTENT_CONFIG = {
       thinkingBudget: Type.Optional(Type.Integer({ minimum: -1 })),
       thinkingLevel: Type.Optional(Type.String()),
     }),
+    place: "thinking",
     otherNames: "thinking reasoning",
     does: "`thinkingLevel` and `includeThoughts`: how much it thinks, and whether it shows it",
     members: {
@@ -106,6 +110,7 @@ export const CONTENT_CONFIG = {
   },
   responseModalities: {
     schema: Type.Array(Type.Enum(["TEXT", "IMAGE", "AUDIO"]), { maxItems: 3, uniqueItems: true }),
+    place: "outputModalities",
     otherNames: "modalities",
     does: "What the answer holds",
     shown: (_, { outputModalities }) => {
@@ -118,6 +123,7 @@ export const CONTENT_CONFIG = {
   // What it asks for is output, and output has its bound.
   imageConfig: {
     schema: free,
+    place: "image",
     does: (model) =>
       givesImages(model)
         ? "What the images are like: `aspectRatio` such as `16:9`, `imageSize` of `1K`, `2K`, `4K`"
@@ -179,12 +185,14 @@ export const CONTENT = {
       { maxItems: 1_024 },
     ),
     counted: true,
+    place: "tools",
     otherNames: "functions function_declarations",
     does: 'Functions that the model may call: `[{"functionDeclarations":[{name, description, parametersJsonSchema}]}]`',
   },
   toolConfig: {
     schema: free,
     counted: true,
+    place: "toolChoice",
     otherNames: "tool_choice function_call",
     does: 'Whether it must call one: `{"functionCallingConfig":{"mode":"AUTO"}}`, or `ANY`, `NONE`',
   },

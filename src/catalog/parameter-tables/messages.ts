@@ -60,6 +60,7 @@ export const MESSAGES = {
   max_tokens: {
     required: true,
     schema: Type.Integer({ minimum: 0, description: "The most output, thinking included" }),
+    place: "maxOutputTokens",
     otherNames:
       "max_completion_tokens max_output_tokens max_tokens_to_sample max_new_tokens max_length num_predict",
     does: "The most output tokens, thinking included; a higher number is lowered to the maximum with a warning",
@@ -93,6 +94,7 @@ export const MESSAGES = {
   top_k: SHARED.topK,
   stop_sequences: {
     schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 }),
+    place: "stop",
     otherNames: "stop stop_words",
     does: "End the answer before any of these texts",
   },
@@ -100,6 +102,7 @@ export const MESSAGES = {
   tools: {
     schema: Type.Array(ToolSchema, { maxItems: 1_024 }),
     counted: true,
+    place: "tools",
     otherNames: "functions function_declarations",
     does: "Functions that the model may call: `{name, description, input_schema}`",
   },
@@ -110,6 +113,7 @@ export const MESSAGES = {
       disable_parallel_tool_use: nullable(Type.Boolean()),
     }),
     counted: true,
+    place: "toolChoice",
     otherNames: "function_call tool_config",
     does: '`{"type":"auto"}`, `{"type":"any"}`, `{"type":"none"}`, or `{"type":"tool","name":"…"}`',
     members: { disable_parallel_tool_use: { otherNames: "parallel_tool_calls" } },
@@ -121,6 +125,7 @@ export const MESSAGES = {
       display: nullable(Type.Enum(["summarized", "omitted"])),
     }),
     counted: true,
+    place: "thinking",
     otherNames: "reasoning thinking_config",
     does: "Extended thinking",
     members: {
@@ -154,6 +159,7 @@ export const MESSAGES = {
   },
   metadata: {
     schema: Type.Object({ user_id: nullable(Type.String()) }),
+    place: "user",
     members: { user_id: { otherNames: "user user_id safety_identifier" } },
   },
   cache_control: { counted: true },

@@ -31,10 +31,8 @@ function decodePart(part: WirePart, path: string): Part | undefined {
       const text = (part.type === "text" ? part.text : part.refusal) ?? "";
       return text === "" ? undefined : { type: "text", text, ...marked(part) };
     }
-    case "image_url": {
-      const at = `${path}.image_url`;
-      return { ...decodeImage(part.image_url, at), at: `${at}.url`, ...marked(part) };
-    }
+    case "image_url":
+      return { ...decodeImage(part.image_url, `${path}.image_url`), ...marked(part) };
     case "video_url":
       return { type: "video", ...linked(part.video_url?.url ?? "", `${path}.video_url.url`) };
     case "audio_url":
@@ -57,11 +55,13 @@ export function decodeImage(link: WirePart["image_url"], path: string): ImagePar
   const url = link?.url ?? "";
   const said = memberOf(link ?? {}, "detail");
   const detail = typeof said === "string" ? { detail: said } : {};
-  if (isLink(url)) return { type: "image", source: { kind: "url", url }, ...detail };
-  const { mediaType, data, signature } = readDataUrl(url, `${path}.url`);
+  const at = `${path}.url`;
+  if (isLink(url)) return { type: "image", source: { kind: "url", url }, at, ...detail };
+  const { mediaType, data, signature } = readDataUrl(url, at);
   return {
     type: "image",
     source: { kind: "data", mediaType, data },
+    at,
     ...detail,
     ...(signature === undefined ? {} : { signature }),
   };

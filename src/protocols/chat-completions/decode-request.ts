@@ -16,6 +16,7 @@ import type { DecodedRequest } from "../translate.ts";
 import { createWarnings } from "../warnings.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+import { namesIn } from "./place-names.ts";
 import type { ChatRequest } from "./request.ts";
 import { CHAT_FIELDS, type ChatRequestBody } from "./schema.ts";
 import { readWish } from "./thinking.ts";
@@ -54,7 +55,7 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
     stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
     choices: body.n ?? 1,
   };
-  return { chat, stream, warnings: [...warnings] };
+  return { chat, names: namesIn(fields), stream, warnings: [...warnings] };
 }
 
 /** Goes over the fields that have no place: those that cost or change the answer are refused. */

@@ -239,7 +239,9 @@ describe("laws", () => {
         const wire = wireRequest({ model: "v/m", messages });
         const { chat, warnings } = chatCompletionsServer.decodeRequest(readRequest(wire));
         expect(warnings).toEqual([]);
-        expect(chat.turns[1]?.parts as Json).toEqual(ordered.map(partOf));
+        // Where the request has an image was not said by the answer.
+        const said = chat.turns[1]?.parts.map(({ at: _at, ...part }: Json) => part);
+        expect(said as Json).toEqual(ordered.map(partOf));
       }),
       RUNS,
     );

@@ -1,6 +1,7 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
-import { placeNames } from "../../catalog/parameter-tables/field.ts";
-import type { PlaceNames } from "../losses.ts";
+import { fieldsAt, placeNames } from "../../catalog/parameter-tables/field.ts";
+import { present } from "../../core/json-value.ts";
+import type { PlaceNames } from "../protocol.ts";
 
 /** What the places of a request in no format are called here; of one with several fields, as sentences call it. */
 export const PLACE_NAMES: PlaceNames = {
@@ -22,3 +23,13 @@ export const PLACE_NAMES: PlaceNames = {
   thinkingParts: "reasoning_details",
   toolName: "tools[].function.name",
 };
+
+/** The same for one request: a bound, or a wish for thinking, is called by the first field that says it. */
+export function namesIn(body: Readonly<Record<string, unknown>>): PlaceNames {
+  const sent = (place: "maxOutputTokens" | "thinking"): string | undefined =>
+    fieldsAt(CHAT, place).find((name) => body[name] !== undefined && body[name] !== null);
+  return {
+    ...PLACE_NAMES,
+    ...present({ maxOutputTokens: sent("maxOutputTokens"), thinking: sent("thinking") }),
+  };
+}

@@ -3,13 +3,11 @@ import { decodeRequest } from "./decode-request.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { openEncoder } from "./encode-events.ts";
 import { chatCompletions } from "./index.ts";
-import { PLACE_NAMES } from "./place-names.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** Chat completions, as a format that other providers' models are asked in. */
 export const chatCompletionsServer: ServerEnd = {
   protocol: chatCompletions,
-  placeNames: PLACE_NAMES,
   // A request only ever comes back to the protocol that read it.
   decodeRequest: (request) => decodeRequest(request as ChatRequest),
   encodeAnswer,

@@ -4,6 +4,7 @@ import type { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
+import { targetSentences } from "../losses.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable, ignores } from "../field-table.ts";
@@ -21,7 +22,7 @@ import { changeMessages } from "./upstream-messages.ts";
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
   const chat = target.chat ?? OPEN_CHAT;
-  const changes = openChanges();
+  const changes = openChanges(targetSentences(target.model.id));
   changes.set(["model"], target.upstreamId);
   const rest: Rest = new Map(Object.entries(request.json.value));
   const thinks = askToThink(request, target, chat, changes, rest);

@@ -4,7 +4,7 @@ import { chatOf, FLASH } from "../../../test/protocols/gemini-sent.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import type { ChatEvent } from "../../core/chat.ts";
 import type { AnswerContext, RelayTarget } from "../protocol.ts";
-import { type ServerEnd, translate } from "../translate.ts";
+import { type DecodedRequest, type ServerEnd, translate } from "../translate.ts";
 import { generateContentClient } from "./client.ts";
 
 const encoder = new TextEncoder();
@@ -32,7 +32,6 @@ const SAID = `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{
 
 /** A server that writes its events as lines. */
 const SERVER: ServerEnd = {
-  placeNames: {} as ServerEnd["placeNames"],
   protocol: generateContentClient.protocol,
   decodeRequest: () => ({
     chat: chatOf([
@@ -46,6 +45,7 @@ const SERVER: ServerEnd = {
         parts: [{ type: "tool_result", callId: "c", parts: [{ type: "text", text: INPUT }], isError: false }],
       },
     ]),
+    names: {} as DecodedRequest["names"],
     stream: false,
     warnings: ["first"],
   }),

@@ -12,7 +12,7 @@ export function encodeConfig(chat: ChatRequest, target: RelayTarget, losses: Los
   const { model } = target;
   checkCounts(chat, model, losses);
   return present({
-    maxOutputTokens: boundOf(chat, model, losses),
+    maxOutputTokens: chat.maxOutputTokens,
     temperature: chat.temperature,
     topP: chat.topP,
     presencePenalty: chat.presencePenalty,
@@ -37,12 +37,6 @@ function checkCounts({ stop, choices }: ChatRequest, model: Model, losses: Losse
   const most = mostCandidates(model);
   if (choices > most)
     throw losses.refusal({ place: "choices", why: "too_many_answers", count: choices, most });
-}
-
-function boundOf({ maxOutputTokens: asked }: ChatRequest, model: Model, losses: Losses): number | undefined {
-  if (asked === undefined || model.maxOutput === null || asked <= model.maxOutput) return asked;
-  losses.note({ place: "maxOutputTokens", why: "lowered", most: model.maxOutput });
-  return model.maxOutput;
 }
 
 function seedOf({ seed }: ChatRequest, losses: Losses): number | undefined {

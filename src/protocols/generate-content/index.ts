@@ -15,7 +15,7 @@ export const generateContent: RelayProtocol = {
   credentialHeaders: (apiKey) => (apiKey === undefined ? {} : { "x-goog-api-key": apiKey }),
   readRequest,
   // A request only ever comes back to the protocol that read it.
-  upstreamBody: (request, target) => upstreamBody(request as GenerateContentRequest, target),
+  upstreamBody: (request, target, names) => upstreamBody(request as GenerateContentRequest, target, names),
   readAnswer,
   openStream,
   readRefusal,

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type Changes, openChanges } from "../changes.ts";
-import type { RelayTarget, UpstreamBody } from "../protocol.ts";
+import { targetSentences } from "../losses.ts";
+import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
 import { type GenerateContentRequest, unknownPart } from "./request.ts";
@@ -12,8 +13,12 @@ import { fieldName, spelledPath } from "./spelling.ts";
  * `generationConfig`, and fields taken out with a warning that the model ignores or nobody knows. Model and verb
  * stand in the path. Throws a 400 that names a field which the target cannot express.
  */
-export function upstreamBody(request: GenerateContentRequest, target: RelayTarget): UpstreamBody {
-  const changes = changeFields(request, target, REQUEST_FIELDS);
+export function upstreamBody(
+  request: GenerateContentRequest,
+  target: RelayTarget,
+  names?: PlaceNames,
+): UpstreamBody {
+  const changes = changeFields(request, target, REQUEST_FIELDS, names);
   return { body: changes.splice(request.json), warnings: changes.warnings };
 }
 
@@ -22,8 +27,9 @@ export function changeFields(
   request: GenerateContentRequest,
   target: RelayTarget,
   fields: FieldTable,
+  names?: PlaceNames,
 ): Changes {
-  const changes = openChanges();
+  const changes = openChanges(targetSentences(target.model.id, names));
   const { value } = request.json;
   checkFields(Object.entries(value), target, fields, changes);
   if (target.unknownFields === "remove") refuseUnknownPart(request);
@@ -61,6 +67,6 @@ function changeConfig(
     if (target.outputBound !== undefined) changes.set([name, bound], target.outputBound);
   } else if (most !== null && asked > most) {
     changes.set([name, bound], most);
-    changes.warn(`${name}.${bound} was lowered to ${most}: ${target.model.id} puts out no more`);
+    changes.warn({ field: `${name}.${bound}`, place: "maxOutputTokens", why: "most_output", most });
   }
 }

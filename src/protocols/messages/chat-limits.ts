@@ -1,6 +1,6 @@
 import type { ChatRequest } from "../../core/chat.ts";
 import type { Model } from "../../core/model.ts";
-import type { Place } from "../losses.ts";
+import type { Place } from "../protocol.ts";
 import type { ClientLimits } from "../translate.ts";
 import { effortsOf } from "./encode-thinking.ts";
 

@@ -173,7 +173,7 @@ describe("thinking in each model's words", () => {
       model: "sonnet",
       chat: { thinking: { mode: "off" } },
       want: {},
-      warns: ["thinking was left out: anthropic/claude-sonnet-5.5 cannot be kept from thinking"],
+      warns: ["reasoning was left out: anthropic/claude-sonnet-5.5 cannot be kept from thinking"],
     },
     {
       name: "an effort is a budget where the model thinks by one, and temperature goes",
@@ -190,7 +190,7 @@ describe("thinking in each model's words", () => {
       name: "no room at all, no thinking: the bound is the caller's, and was held for",
       chat: { thinking: { effort: "high" }, maxOutputTokens: 1_000, temperature: 0.2 },
       want: { max_tokens: 1_000, temperature: 0.2 },
-      warns: ["thinking was left out: max_tokens leaves no room for a budget of 1024"],
+      warns: ["reasoning was left out: max_tokens leaves no room for a budget of 1024"],
     },
     {
       name: "an effort is an effort where the model measures out its thinking, and temperature goes",
@@ -224,7 +224,7 @@ describe("thinking in each model's words", () => {
       model: "opus",
       chat: { thinking: { budgetTokens: 3_000 } },
       want: { thinking: { type: "adaptive", ...summarized }, output_config: { effort: "low" } },
-      warns: ["thinking was changed to adaptive with effort low: anthropic/claude-opus-5.5 takes no budget"],
+      warns: ["reasoning was changed to adaptive with effort low: anthropic/claude-opus-5.5 takes no budget"],
     },
     {
       name: "an effort that the format does not have",

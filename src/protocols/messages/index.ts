@@ -20,7 +20,7 @@ export const messages: RelayProtocol = {
   }),
   readRequest,
   // A request only ever comes back to the protocol that read it.
-  upstreamBody: (request, target) => upstreamBody(request as MessagesRequest, target),
+  upstreamBody: (request, target, names) => upstreamBody(request as MessagesRequest, target, names),
   readAnswer,
   openStream,
   readRefusal,

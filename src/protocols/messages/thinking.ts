@@ -7,6 +7,9 @@ import type { CountRequest } from "./request.ts";
 /** The least budget that models take. */
 export const LEAST_BUDGET = 1_024;
 
+const THINKING = { field: "thinking", place: "thinking" } as const;
+export const MAX_TOKENS = { field: "max_tokens", place: "maxOutputTokens" } as const;
+
 /**
  * Puts `thinking` and `output_config.effort` in the words that the model knows. Tells whether the model will think by
  * a budget, which fixes its sampling. A model whose data says nothing is sent what the caller wrote.
@@ -39,22 +42,22 @@ type Thinking = NonNullable<CountRequest["body"]["thinking"]>;
 function byEffort({ request, model, changes }: Turn, { type, budget_tokens: budget }: Thinking): void {
   if (type === "disabled" && model.thinking?.canBeOff === false) {
     changes.remove(["thinking"]);
-    changes.warn(`thinking was left out: ${model.id} cannot be kept from thinking`);
+    changes.warn({ ...THINKING, why: "always_thinks" });
   }
   if (type !== "enabled") return;
   const effort = effortOf(budget ?? 0);
   changes.set(["thinking", "type"], "adaptive");
   changes.remove(["thinking", "budget_tokens"]);
-  const told = typeof budget === "number" ? setEffort(request, changes, effort) : "";
-  changes.warn(`thinking was changed to adaptive${told}: ${model.id} takes no budget`);
+  const isSet = typeof budget === "number" && setEffort(request, changes, effort);
+  changes.warn({ ...THINKING, why: "no_budget", effort: isSet ? effort : undefined });
 }
 
-/** Sets the effort where the caller set none; tells so for a warning. */
-function setEffort({ body }: CountRequest, changes: Changes, effort: string): string {
-  if (typeof body.output_config?.effort === "string") return "";
+/** Sets the effort where the caller set none; tells whether it did. */
+function setEffort({ body }: CountRequest, changes: Changes, effort: string): boolean {
+  if (typeof body.output_config?.effort === "string") return false;
   if (body.output_config === undefined) changes.set(["output_config"], { effort });
   else changes.set(["output_config", "effort"], effort);
-  return ` with effort ${effort}`;
+  return true;
 }
 
 function byBudget({ request, model, maxTokens, changes }: Turn, thinking: Thinking): boolean {
@@ -69,13 +72,13 @@ function byBudget({ request, model, maxTokens, changes }: Turn, thinking: Thinki
   const budget = Math.max(LEAST_BUDGET, isForTurn ? asked : Math.min(asked, maxTokens - 1));
   if (budget >= maxTokens && !isForTurn) {
     changes.remove(["thinking"]);
-    changes.warn(`thinking was left out: max_tokens leaves no room for a budget of ${LEAST_BUDGET}`);
+    changes.warn({ ...THINKING, why: "no_room", bound: MAX_TOKENS, least: LEAST_BUDGET });
     return false;
   }
   if (thinking.type === "enabled" && budget === thinking.budget_tokens) return true;
   changes.set(["thinking", "type"], "enabled");
   changes.set(["thinking", "budget_tokens"], budget);
-  changes.warn(`thinking was given a budget of ${budget} tokens: ${model.id} needs one that fits`);
+  changes.warn({ ...THINKING, why: "budget_given", budget });
   return true;
 }
 

@@ -1,12 +1,13 @@
 import { type Changes, openChanges } from "../changes.ts";
-import type { RelayTarget, UpstreamBody } from "../protocol.ts";
+import { targetSentences } from "../losses.ts";
+import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
 import { betaName, relayedBetas } from "./betas.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { changeSampling } from "./sampling.ts";
 import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
-import { changeThinking } from "./thinking.ts";
+import { changeThinking, MAX_TOKENS } from "./thinking.ts";
 import { boundsOf, toolKind } from "./tools.ts";
 
 /**
@@ -16,8 +17,13 @@ import { boundsOf, toolKind } from "./tools.ts";
  * for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price, and for one of a
  * preview that was not asked for where the answer would be another one.
  */
-export function upstreamBody(request: MessagesRequest, target: RelayTarget): UpstreamBody {
-  return rewriteBody(request, target, MESSAGES_FIELDS, (changes) => {
+export function upstreamBody(
+  request: MessagesRequest,
+  target: RelayTarget,
+  names?: PlaceNames,
+): UpstreamBody {
+  const changes = openChanges(targetSentences(target.model.id, names));
+  return rewriteBody(request, target, MESSAGES_FIELDS, changes, () => {
     const maxTokens = boundOutput(request, target, changes);
     const thinks = changeThinking(request, target.model, maxTokens, changes);
     changeSampling(request, target.model, thinks, changes);
@@ -27,7 +33,8 @@ export function upstreamBody(request: MessagesRequest, target: RelayTarget): Ups
 
 /** The same for a request to count: what is said of an answer is left out, nothing is bounded. */
 export function countBody(request: CountRequest, target: RelayTarget): UpstreamBody {
-  return rewriteBody(request, target, COUNT_FIELDS, (changes) => {
+  const changes = openChanges(targetSentences(target.model.id));
+  return rewriteBody(request, target, COUNT_FIELDS, changes, () => {
     changeThinking(request, target.model, Infinity, changes);
   });
 }
@@ -36,16 +43,16 @@ function rewriteBody(
   request: CountRequest,
   target: RelayTarget,
   fields: FieldTable,
-  more: (changes: Changes) => void,
+  changes: Changes,
+  more: () => void,
 ): UpstreamBody {
-  const changes = openChanges();
   const { relayed, warnings } = relayedBetas(request.betas);
   for (const warning of warnings) changes.warn(warning);
   changes.set(["model"], target.upstreamId);
   checkFields(Object.entries(request.json.value), target, fields, changes, (name) =>
     judgePreview(request, relayed, name, changes),
   );
-  more(changes);
+  more();
   return {
     body: changes.splice(request.json),
     ...(relayed.length === 0 ? {} : { headers: { "anthropic-beta": relayed.join(",") } }),
@@ -80,7 +87,7 @@ function boundOutput(request: MessagesRequest, { model }: RelayTarget, changes: 
   const asked = request.body.max_tokens;
   if (model.maxOutput === null || asked <= model.maxOutput) return asked;
   changes.set(["max_tokens"], model.maxOutput);
-  changes.warn(`max_tokens was lowered to ${model.maxOutput}: ${model.id} puts out no more`);
+  changes.warn({ ...MAX_TOKENS, why: "most_output", most: model.maxOutput });
   return model.maxOutput;
 }
 

@@ -5,6 +5,7 @@ import { NO_USAGE } from "../../core/usage.ts";
 import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
 import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";
+import { isEmpty, saysSomething } from "./empty.ts";
 import { repairAnswer } from "./repairs.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
@@ -43,15 +44,10 @@ function hasChoices(value: JsonObject, native: boolean): boolean {
 
 /** As a stream with its end mark is judged: something was said, or every choice has a reason to say nothing. */
 function isWhole(choices: readonly JsonObject[]): boolean {
-  const saysSomething = ({ message }: JsonObject): boolean =>
-    isJsonObject(message) &&
-    Object.entries(message).some(([name, value]) => name !== "role" && !isEmpty(value));
-  return choices.every(({ finish_reason: reason }) => !isEmpty(reason)) || choices.some(saysSomething);
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === "") return true;
-  return typeof value === "object" && Object.keys(value).length === 0;
+  return (
+    choices.every(({ finish_reason: reason }) => !isEmpty(reason)) ||
+    choices.some(({ message }) => isJsonObject(message) && saysSomething(message))
+  );
 }
 
 /** Our own count of an answer that came without usage. */

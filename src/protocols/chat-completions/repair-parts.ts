@@ -31,43 +31,53 @@ export type RepairName =
   | "arguments_object"
   | "empty_arguments";
 
-/** Told of a repair that was needed. */
-export type Mark = (name: RepairName) => void;
+/** The repairs that one chunk or answer needed. */
+export type Repairs = Set<RepairName>;
+
+/** Gives a member its value, and notes the repair where it had another one. */
+export function put(
+  holder: JsonObject,
+  name: string,
+  value: unknown,
+  repair: RepairName,
+  repairs: Repairs,
+): void {
+  if (holder[name] === value) return;
+  holder[name] = value;
+  repairs.add(repair);
+}
+
+/** The objects of a list; none where there is no list. */
+export function objectsIn(list: unknown): JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** A text that says something. */
+export function givenText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
 
 /** Usage and errors where the vendor put them, moved to where clients and we look. */
-export function liftUsageAndError(holder: JsonObject, mark: Mark): void {
-  const groq = holder.x_groq;
-  if (isJsonObject(groq)) {
-    // Groq's own SDK has it as a string.
-    if (isError(groq.error) && holder.error === undefined) {
-      holder.error = groq.error;
-      mark("error_in_x_groq");
-    }
-    if (isJsonObject(groq.usage) && !isJsonObject(holder.usage)) {
-      holder.usage = groq.usage;
-      mark("usage_in_x_groq");
-    }
-  }
-  liftError(holder, mark);
-  const first: unknown = Array.isArray(holder.choices) ? holder.choices[0] : undefined;
+export function liftUsageAndError(holder: JsonObject, repairs: Repairs): void {
+  const groq = isJsonObject(holder.x_groq) ? holder.x_groq : {};
+  // Groq's own SDK has the error as a string.
+  const isError = isJsonObject(groq.error) || givenText(groq.error) !== undefined;
+  if (isError && holder.error === undefined) put(holder, "error", groq.error, "error_in_x_groq", repairs);
+  if (isJsonObject(groq.usage) && !isJsonObject(holder.usage))
+    put(holder, "usage", groq.usage, "usage_in_x_groq", repairs);
+  const error = errorWithin(holder);
+  if (error !== undefined) put(holder, "error", error, errorPlace(holder), repairs);
+  const [first] = Array.isArray(holder.choices) ? (holder.choices as readonly unknown[]) : [];
   if (!isJsonObject(first) || !isJsonObject(first.usage)) return;
   if (!isJsonObject(holder.usage)) holder.usage = first.usage;
   delete first.usage;
-  mark("usage_in_choice");
+  repairs.add("usage_in_choice");
 }
 
-function isError(value: unknown): boolean {
-  return isJsonObject(value) || (typeof value === "string" && value !== "");
-}
-
-/** An error beside the place for errors: MiniMax's `base_resp`, OpenRouter's choice, vLLM's chunk that is one. */
-function liftError(holder: JsonObject, mark: Mark): void {
-  if (holder.error !== undefined && holder.error !== null) return;
-  const error = errorWithin(holder);
-  if (error === undefined) return;
-  holder.error = error;
-  const base = isJsonObject(holder.base_resp) && holder.base_resp.status_code !== 0;
-  mark(base ? "error_in_base_resp" : holder.object === "error" ? "error_without_wrapper" : "error_in_choice");
+/** Where an error stands that is not in its place: MiniMax's `base_resp`, vLLM's chunk that is one, OpenRouter's choice. */
+function errorPlace({ base_resp: base, object }: JsonObject): RepairName {
+  if (isJsonObject(base) && base.status_code !== 0) return "error_in_base_resp";
+  return object === "error" ? "error_without_wrapper" : "error_in_choice";
 }
 
 /** Vendors' words for the reasons of the interface. */
@@ -90,37 +100,49 @@ export function finishWord(reason: unknown): string | null {
 }
 
 /** Arguments as text: some vendors send the object itself. */
-export function repairArguments(called: JsonObject): boolean {
-  if (called.arguments === undefined || typeof called.arguments === "string") return false;
-  called.arguments = called.arguments === null ? "" : JSON.stringify(called.arguments);
-  return true;
+export function argumentsText(given: unknown): string | undefined {
+  if (given === undefined || typeof given === "string") return given;
+  return given === null ? "" : JSON.stringify(given);
 }
 
 /**
  * Content given as parts (Mistral): text joined into `content`, which clients join as text, thinking into
  * `reasoning_content`. Parts of any other kind stand whole in `content_parts`, so that nothing is lost.
  */
-export function splitContent(holder: JsonObject): boolean {
-  const parts = holder.content;
-  if (!Array.isArray(parts)) return false;
+export function joinContent(holder: JsonObject, repairs: Repairs): void {
+  const parts: unknown = holder.content;
+  if (!Array.isArray(parts)) return;
+  repairs.add("content_parts");
   let text = "";
   let thinking = "";
   const others: unknown[] = [];
   for (const part of parts as readonly unknown[]) {
-    if (isJsonObject(part) && part.type === "text") text += typeof part.text === "string" ? part.text : "";
-    else if (isJsonObject(part) && part.type === "thinking") thinking += thinkingText(part.thinking);
+    if (isJsonObject(part) && part.type === "text") text += textIn(part.text);
+    else if (isJsonObject(part) && part.type === "thinking") thinking += textIn(part.thinking);
     else others.push(part);
   }
   holder.content = text === "" && (thinking !== "" || others.length > 0) ? null : text;
   if (thinking !== "") holder.reasoning_content = thinking;
   if (others.length > 0) holder.content_parts = others;
-  return true;
 }
 
-function thinkingText(thinking: unknown): string {
-  if (typeof thinking === "string") return thinking;
-  if (!Array.isArray(thinking)) return "";
-  return thinking
-    .map((part) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
+/** A text, or those of the parts in its place. */
+function textIn(said: unknown): string {
+  if (typeof said === "string") return said;
+  return objectsIn(said)
+    .map(({ text }) => givenText(text) ?? "")
     .join("");
+}
+
+/** MiniMax sends an item's whole text again with every chunk; what has come already is taken out. */
+export function keepNewDetails(delta: JsonObject, seen: Map<string, string>, repairs: Repairs): void {
+  for (const item of objectsIn(delta.reasoning_details)) {
+    const { text, format } = item;
+    if (typeof text !== "string" || typeof format !== "string" || !/^minimax/i.test(format)) continue;
+    const key = JSON.stringify([item.id, item.index]);
+    const before = seen.get(key) ?? "";
+    const isWhole = before !== "" && text.startsWith(before);
+    seen.set(key, isWhole ? text : before + text);
+    if (isWhole) put(item, "text", text.slice(before.length), "cumulative_details", repairs);
+  }
 }

@@ -3,10 +3,10 @@ import type { AnswerContext } from "../protocol.ts";
 import type { EventEncoder } from "../translate.ts";
 import { openDeltaWriter } from "./encode-deltas.ts";
 import {
+  brokenTail,
   type ChunkHead,
   DONE_EVENT,
   errorEvent,
-  finishChunks,
   KEEP_ALIVE,
   openChunk,
   usageChunk,
@@ -24,28 +24,23 @@ export function answerId(providerId: string | undefined, { requestId }: AnswerCo
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   let head = headOf(undefined, context);
-  let chunkStart = "";
+  let chunkStart = openChunk(head);
   let text = "";
-  const writer = openDeltaWriter(({ choice, delta, finish }) => {
-    const choices = [{ index: choice, delta, finish_reason: finish }];
-    text += `${chunkStart}${JSON.stringify(choices)}}\n\n`;
+  const writer = openDeltaWriter((index, delta, finish) => {
+    const choices = JSON.stringify([{ index, delta, finish_reason: finish }]);
+    text += `data: ${chunkStart},"choices":${choices}}\n\n`;
   });
-
-  const begin = (id: string | undefined): void => {
-    head = headOf(id, context);
-    chunkStart = `data: ${openChunk(head)},"choices":`;
-  };
-
   const take = (): string => {
     const taken = text;
     text = "";
     return taken;
   };
-
-  begin(undefined);
   return {
     push(event) {
-      if (event.type === "start") begin(event.id);
+      if (event.type === "start") {
+        head = headOf(event.id, context);
+        chunkStart = openChunk(head);
+      }
       writer.push(event);
       return take();
     },
@@ -56,16 +51,8 @@ export function openEncoder(context: AnswerContext): EventEncoder {
       return usageChunk(head, usage) + usageChunk(head, usage, credit) + broken + DONE_EVENT;
     },
     failureTail(error, metered, credit) {
-      const usage = JSON.stringify(encodeUsage(metered.usage));
       writer.flush();
-      return (
-        take() +
-        finishChunks(head, writer.choices, "error") +
-        usageChunk(head, usage) +
-        (credit === undefined ? "" : usageChunk(head, usage, credit)) +
-        errorEvent(error) +
-        DONE_EVENT
-      );
+      return take() + brokenTail(head, writer.choices, error, metered, credit);
     },
     keepAlive: KEEP_ALIVE,
   };

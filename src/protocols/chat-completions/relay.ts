@@ -6,7 +6,7 @@ import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { type ChunkShape, chunkShape } from "./shape.ts";
-import { DONE_EVENT, errorEvent, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
+import { brokenTail, DONE_EVENT, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
 import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -75,17 +75,8 @@ function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContex
         encoder.encode(usageChunk(head, usage, credit) + DONE_EVENT),
       ]);
     },
-    failureTail(error, metered, credit) {
-      const usage = JSON.stringify(encodeUsage(metered.usage));
-      const { head, choices } = reader;
-      return encoder.encode(
-        finishChunks(head, choices, "error") +
-          usageChunk(head, usage) +
-          (credit === undefined ? "" : usageChunk(head, usage, credit)) +
-          errorEvent(error) +
-          DONE_EVENT,
-      );
-    },
+    failureTail: (error, metered, credit) =>
+      encoder.encode(brokenTail(reader.head, reader.choices, error, metered, credit)),
     keepAlive: KEEP_ALIVE,
   };
 }

@@ -1,6 +1,8 @@
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import type { GatewayError } from "../../core/errors.ts";
+import type { Metered } from "../protocol.ts";
 import { encodeError } from "./error-body.ts";
+import { encodeUsage } from "./usage.ts";
 
 /** What every chunk of one stream begins with. `id` and `created` are JSON as it is written. */
 export interface ChunkHead {
@@ -35,6 +37,20 @@ export function finishChunks(head: ChunkHead, choices: ReadonlyMap<number, boole
         `data: ${openChunk(head)},"choices":[{"index":${index},"delta":${delta},"finish_reason":"${reason}"}]}\n\n`,
     )
     .join("");
+}
+
+/** The end of an answer that broke. Without `credit` its charge is not known yet. */
+export function brokenTail(
+  head: ChunkHead,
+  choices: ReadonlyMap<number, boolean>,
+  error: GatewayError,
+  metered: Metered,
+  credit: MicroCredits | undefined,
+): string {
+  const usage = JSON.stringify(encodeUsage(metered.usage));
+  const charge = credit === undefined ? "" : usageChunk(head, usage, credit);
+  const ends = finishChunks(head, choices, "error");
+  return ends + usageChunk(head, usage) + charge + errorEvent(error) + DONE_EVENT;
 }
 
 /** The event by which clients learn that an answer broke: an error with no chunk around it. */

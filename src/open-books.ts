@@ -1,5 +1,6 @@
 import type { Config } from "./environment.ts";
-import { systemClock, type Clock, type Timer } from "./core/time/clock.ts";
+import { type Clock, systemClock } from "./core/time/clock.ts";
+import { createInterval, type Interval } from "./core/time/interval.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";
 import { describeError, type Log } from "./core/log/log.ts";
@@ -119,7 +120,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     secretFor: (label) => deriveSecret(pepper, label),
     startThreads,
     async close() {
-      auditing.cancel();
+      void auditing.close();
       await sweeper.close();
       await writer.close();
       await database.destroy();
@@ -129,7 +130,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
 }
 
 /** Says in the log when the books are wrong. */
-function auditHourly(audit: Audit, clock: Clock, log: Log): Timer {
+function auditHourly(audit: Audit, clock: Clock, log: Log): Interval {
   const look = async (): Promise<void> => {
     try {
       const { ok, checks } = await audit.run(false);
@@ -140,12 +141,9 @@ function auditHourly(audit: Audit, clock: Clock, log: Log): Timer {
       log.error("the books could not be audited", { error: describeError(error) });
     }
   };
-  let timer = clock.setTimer(AUDIT_MS, next);
-  function next(): void {
-    void look();
-    timer = clock.setTimer(AUDIT_MS, next);
-  }
-  return { cancel: () => timer.cancel() };
+  const interval = createInterval(clock, AUDIT_MS, look);
+  interval.start();
+  return interval;
 }
 
 function databaseFileOf(home: Home | undefined): string {

@@ -1,4 +1,4 @@
-import type { Clock } from "./core/time/clock.ts";
+import { type Clock, wait } from "./core/time/clock.ts";
 import type { Listener } from "./runtime/serve.ts";
 import type { Services } from "./services.ts";
 
@@ -41,8 +41,7 @@ export function createShutdown(parts: ShutdownParts): (signal: EndSignal) => Pro
     }
     stopping = true;
     services.drain();
-    if (signal === "SIGTERM" && delayMs > 0)
-      await new Promise<void>((resolve) => clock.setTimer(delayMs, resolve));
+    if (signal === "SIGTERM" && delayMs > 0) await wait(clock, delayMs);
     const timers = [
       clock.setTimer(DRAIN_MS, services.endCalls),
       clock.setTimer(DRAIN_MS + GOODBYE_MS, () => void listener.stop()),

@@ -1,5 +1,5 @@
 import { parseCredits } from "../core/credits.ts";
-import type { Clock } from "../core/time/clock.ts";
+import { type Clock, wait } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import type { Database } from "../db/schema.ts";
@@ -67,7 +67,7 @@ export function createInstallation(parts: InstallationParts): Installation {
       const alone = await isAlone();
       if ((await known(`${name}_shown`)) !== undefined) return true;
       if (alone) return false;
-      await new Promise<void>((resolve) => clock.setTimer(LOOK_MS, resolve));
+      await wait(clock, LOOK_MS);
     }
   };
 

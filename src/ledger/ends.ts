@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import { type Clock, wait } from "../core/time/clock.ts";
 import { insist } from "../core/time/insist.ts";
 import type { AnswerTo, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
@@ -28,7 +28,7 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
   const waiting: Void[] = [];
   let busy = false;
 
-  const later = (): Promise<void> => new Promise((resolve) => clock.setTimer(RETRY_MS, resolve));
+  const later = (): Promise<void> => wait(clock, RETRY_MS);
 
   const insistOn = (command: Settle | Void): Promise<unknown> =>
     insist(() => writer.submit(command), { clock, pauseMs: RETRY_MS });

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import type { Clock, Timer } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { createInterval } from "../core/time/interval.ts";
 import { describeError, type Log } from "../core/log/log.ts";
 import type { Engine } from "../db/engine.ts";
 import type { Database } from "../db/schema.ts";
@@ -44,9 +45,7 @@ const MAX_HOLDS = 1_000;
  */
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { writer, clock, log, bootId, leaseMs } = parts;
-  let timer: Timer | undefined;
-  let closed = false;
-  /** Others were able to be heard as well since then. */
+  /** Other processes were able to renew their leases since then as well. */
   let heardSinceMs: number | undefined;
 
   const heartbeat = async (): Promise<void> => {
@@ -97,12 +96,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     } catch (error) {
       log.error("the store could not be swept", { error: describeError(error) });
     }
-    next();
   };
-
-  const next = (): void => {
-    if (!closed) timer = clock.setTimer(leaseMs / 3, () => void round());
-  };
+  const interval = createInterval(clock, leaseMs / 3, round);
 
   return {
     sweep,
@@ -112,11 +107,11 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       await heartbeat();
       // Other processes of a shared store first have a lease's time to be heard again: it may have been away for all.
       if (parts.engine === "sqlite") await sweep();
-      next();
+      interval.start();
     },
     async close() {
-      closed = true;
-      timer?.cancel();
+      // Without waiting for a sweep under way, which may have much to end.
+      void interval.close();
       await writer.submit({ kind: "leave", boot: bootId }).catch(() => undefined);
     },
   };

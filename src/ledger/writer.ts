@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import { type Clock, wait } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../core/log/log.ts";
 import type { AnswerTo, Command, Outcome } from "./commands.ts";
@@ -72,8 +72,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     writing = true;
     while (waiting.length > 0) {
       // One caller alone is not made to wait; several share a transaction.
-      if (together > 1 || waiting.length > 1)
-        await new Promise<void>((resolve) => pace.setTimer(GATHER_MS, resolve));
+      if (together > 1 || waiting.length > 1) await wait(pace, GATHER_MS);
       together = waiting.length;
       const batch = waiting.splice(0, batchLength(waiting));
       await run(batch);

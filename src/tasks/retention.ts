@@ -1,14 +1,14 @@
 import type { Assets } from "../assets/assets.ts";
 import { describeError } from "../core/log/log.ts";
+import { createInterval } from "../core/time/interval.ts";
 import type { Database } from "../db/schema.ts";
-import { createRounds } from "./rounds.ts";
 import type { RunParts } from "./run/run.ts";
 import { storedFileNames } from "./stored-task.ts";
 
-/** Lets go of files and tasks whose time is over, and of files that nobody knows of. */
+/** Deletes files and tasks whose time is over, and files that no task names. */
 export interface Retention {
   start(): void;
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no work of it is under way. */
   close(): Promise<void>;
 }
 
@@ -20,19 +20,19 @@ export interface RetentionParts extends Pick<
   readonly assets: Pick<Assets, "remove" | "sweep">;
 }
 
-/** How often it is looked for what is kept no longer. */
-const ROUND_MS = 60_000;
+/** How often retention looks for files and tasks whose time is over. */
+const EVERY_MS = 60_000;
 
-/** How often it is looked for files that no task names. */
+/** How often it looks for files that no task names. */
 const ORPHANS_MS = 60 * 60 * 1000;
 
-/** A process that never lives for long looks for both as well, but not while it comes up. */
-const FIRST_MS = { round: 1_000, orphans: 60_000 } as const;
+/** Soon after the start, so that a process that never lives for long looks too, but not while it starts. */
+const FIRST_MS = { kept: 1_000, orphans: 60_000 } as const;
 
-/** Tasks whose files are let go of at a time. */
+/** Tasks whose files are deleted at a time. */
 const MAX_TASKS = 100;
 
-/** Tasks are deleted in parts, of which a round has at most so many. */
+/** Parts in which tasks are deleted before the next pause. */
 const MAX_PARTS = 20;
 
 /** Retention by the settings that are in force. */
@@ -44,15 +44,15 @@ export function createRetention(parts: RetentionParts): Retention {
   const guarded = (what: string, work: () => Promise<void>) => (): Promise<void> =>
     work().catch((error: unknown) => log.error(what, { error: describeError(error) }));
 
-  const kept = createRounds(
+  const kept = createInterval(
     clock,
-    ROUND_MS,
-    guarded("what is kept no longer could not be let go of", async () => {
+    EVERY_MS,
+    guarded("files and tasks whose time is over could not be deleted", async () => {
       await forgetFiles(parts, isClosed);
       await forgetTasks(parts, isClosed);
     }),
   );
-  const orphans = createRounds(
+  const orphans = createInterval(
     clock,
     ORPHANS_MS,
     guarded("files that no task names could not be looked for", async () => {
@@ -62,7 +62,7 @@ export function createRetention(parts: RetentionParts): Retention {
 
   return {
     start() {
-      kept.start(FIRST_MS.round);
+      kept.start(FIRST_MS.kept);
       orphans.start(FIRST_MS.orphans);
     },
     async close() {
@@ -72,7 +72,7 @@ export function createRetention(parts: RetentionParts): Retention {
   };
 }
 
-/** First the row says that the files are gone, then they go: whoever reads the row is never sent to files that may miss. */
+/** The row is changed before the files are deleted, so that no reader of the row is sent to a file that is missing. */
 async function forgetFiles(
   { database, writer, clock, failpoint, assets }: RetentionParts,
   isClosed: () => boolean,

@@ -1,8 +1,8 @@
 import type { Assets } from "../assets/assets.ts";
 import { describeError } from "../core/log/log.ts";
+import { createInterval } from "../core/time/interval.ts";
 import { createQueue, type ProviderOf } from "./queue/queue.ts";
 import { createRetention } from "./retention.ts";
-import { createRounds, oneAtATime } from "./rounds.ts";
 import { createClaims } from "./claims.ts";
 import type { TaskStop } from "./run/job.ts";
 import type { RunParts } from "./run/run.ts";
@@ -72,15 +72,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     log.error("the queue of tasks could not be read", { error: describeError(error) }),
   );
   const renew = async (): Promise<number> => ((await claims.renew()) ? leaseMs / 3 : RETRY_MS);
-  const rounds = [
-    createRounds(clock, LOOK_MS[storeEngine], looking),
-    createRounds(clock, leaseMs / 3, renew),
+  const intervals = [
+    createInterval(clock, LOOK_MS[storeEngine], looking),
+    createInterval(clock, leaseMs / 3, renew),
   ];
 
   const close = async (): Promise<void> => {
     isClaiming = false;
     await claims.close(looking());
-    await Promise.all([sweep, retention, ...rounds].map((each) => each.close()));
+    await Promise.all([sweep, retention, ...intervals].map((each) => each.close()));
   };
 
   return {
@@ -92,8 +92,31 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       sweep.start();
       isClaiming = true;
       await looking();
-      for (const each of rounds) each.start();
+      for (const each of intervals) each.start();
       retention.start();
     },
+  };
+}
+
+/**
+ * `work`, never twice at a time: a call while it is under way has it done once more after that. Its errors go to
+ * `onError`.
+ */
+function oneAtATime(work: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let current: Promise<void> | undefined;
+  let again = false;
+
+  const run = async (): Promise<void> => {
+    do {
+      again = false;
+      await work().catch(onError);
+    } while (again);
+    current = undefined;
+  };
+
+  return () => {
+    if (current === undefined) return (current = run());
+    again = true;
+    return current;
   };
 }

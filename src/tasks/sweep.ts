@@ -1,9 +1,9 @@
 import { describeError } from "../core/log/log.ts";
+import { createInterval } from "../core/time/interval.ts";
 import type { FailTask } from "../ledger/task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "../ledger/reads/task-failing.ts";
 import { CommandRefused } from "../ledger/writer.ts";
 import { isLeft } from "./queue/queue-reads.ts";
-import { createRounds } from "./rounds.ts";
 import { timeoutMessage } from "./run/run-end.ts";
 import type { RunParts } from "./run/run.ts";
 import type { Claims } from "./claims.ts";
@@ -25,8 +25,8 @@ export interface SweepParts extends Pick<
   readonly claims: Pick<Claims, "count" | "has">;
 }
 
-/** How often it is looked for tasks whose deadline has come. */
-const ROUND_MS = 2_000;
+/** How often the sweep looks for tasks whose deadline has come. */
+const EVERY_MS = 2_000;
 
 /** Tasks that are ended at a time. */
 const MAX_TASKS = 100;
@@ -60,17 +60,17 @@ export function createSweep(parts: SweepParts): Sweep {
       if (found.length < MAX_TASKS || ended === 0) return;
     }
   };
-  const round = (): Promise<void> =>
+  const interval = createInterval(clock, EVERY_MS, () =>
     sweep().catch((error: unknown) =>
       log.error("overdue tasks could not be ended", { error: describeError(error) }),
-    );
-  const rounds = createRounds(clock, ROUND_MS, round);
+    ),
+  );
 
   return {
-    start: () => rounds.start(0),
+    start: () => interval.start(0),
     close() {
       closed = true;
-      return rounds.close();
+      return interval.close();
     },
   };
 }

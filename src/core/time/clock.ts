@@ -27,17 +27,17 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after `delayMs`; rejects with the signal's reason when that comes first. */
-export function wait(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const leave = (): void => {
       timer.cancel();
-      reject(signal.reason as Error);
+      reject(signal?.reason as Error);
     };
     const timer = clock.setTimer(delayMs, () => {
-      signal.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", leave);
       resolve();
     });
-    signal.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", leave, { once: true });
   });
 }

@@ -22,3 +22,27 @@ test("work is done again after each failure and a pause, and no more once it suc
   expect(await done).toBe("done at try 3");
   expect(tries).toBe(3);
 });
+
+test("a signal ends the pause, and what is told of a failure may give up", async () => {
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  const failing = () => Promise.reject(new Error("not now"));
+  const stopped = insist(failing, { clock, pauseMs: 1_000, signal: stop.signal });
+  await clock.advance(0);
+  stop.abort(new Error("enough"));
+  expect(await stopped.catch(String)).toBe("Error: enough");
+
+  const failures: unknown[] = [];
+  const given = insist(failing, {
+    clock,
+    pauseMs: 1_000,
+    onFailure: (error) => {
+      if (failures.push(error) === 2) throw error;
+    },
+  });
+  await clock.advance(0);
+  expect(failures).toHaveLength(1);
+  void clock.advance(1_000);
+  expect(await given.catch(String)).toBe("Error: not now");
+  expect(failures).toHaveLength(2);
+});

@@ -9,7 +9,6 @@ import { CommandRefused, type Writer } from "../../ledger/writer.ts";
 import { usageText } from "../../ledger/written-text.ts";
 import { type ClaimedTask, type ClaimedTaskParts, readClaimed } from "./claimed-task.ts";
 import type { Endings } from "../endings.ts";
-import { createFence, type Fence } from "./fence.ts";
 import { type TaskJob, type TaskRun, TaskStop } from "./job.ts";
 import { createLease, type Lease } from "./lease.ts";
 import type { Picked } from "../queue/queue.ts";
@@ -22,6 +21,7 @@ import {
   runEnd,
   timedOut,
 } from "./run-end.ts";
+import { createRunWriter, type RunWriter } from "./run-writer.ts";
 import type { TaskSettings } from "../settings.ts";
 
 /** What runs are made of. */
@@ -63,7 +63,7 @@ export function createRun(parts: RunParts, picked: Picked): Run {
 class OneRun implements Run {
   readonly #parts: RunParts;
   readonly #picked: Picked;
-  readonly #fence: Fence;
+  readonly #writer: RunWriter;
   readonly #lease: Lease;
   /** Aborted with a `TaskStop`. */
   readonly #stopping = new AbortController();
@@ -79,7 +79,7 @@ class OneRun implements Run {
     this.#parts = parts;
     this.#picked = picked;
     this.#epoch = picked.task.epoch;
-    this.#fence = createFence({
+    this.#writer = createRunWriter({
       ...parts,
       onTrouble: (error) => this.#tell("warn", "the store did not take what became of a task", error),
     });
@@ -105,7 +105,7 @@ class OneRun implements Run {
   async renew(): Promise<boolean> {
     const { writer, clock, leaseMs } = this.#parts;
     // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
-    if (this.#phase === "claiming" || this.#hasEnded() || this.#fence.isLost()) return true;
+    if (this.#phase === "claiming" || this.#hasEnded() || this.#writer.isLost()) return true;
     // What was stopped as lost is not kept from others; what is being written is.
     if (this.#phase === "working" && this.#stopReason() === "lost") return true;
     const steadyMs = clock.steadyMs();
@@ -114,7 +114,7 @@ class OneRun implements Run {
         writer.submit({ kind: "renew", ...this.#named(), leaseMs, steadyMs }),
       );
       if (!answer.ok && !this.#hasEnded()) {
-        this.#fence.lose();
+        this.#writer.lose();
         this.stop("lost");
       }
       return true;
@@ -215,9 +215,9 @@ class OneRun implements Run {
   }
 
   async #note(command: TaskCommand, until?: () => boolean): Promise<void> {
-    const answer = await this.#fence.insist(command, until);
+    const answer = await this.#writer.submit(command, until);
     if (answer?.ok === true) return;
-    if (this.#fence.isLost()) this.stop("lost");
+    if (this.#writer.isLost()) this.stop("lost");
     throw this.#stopping.signal.reason ?? new TaskStop("lost");
   }
 
@@ -233,7 +233,7 @@ class OneRun implements Run {
         case "failed":
           return await this.#fail(end);
         case "released":
-          await this.#fence.insist({ kind: "release", ...this.#named() });
+          await this.#writer.submit({ kind: "release", ...this.#named() });
           return "released";
         case "lost":
           return "lost";
@@ -250,7 +250,7 @@ class OneRun implements Run {
     const { result, used, usage, flags, timeline } = end;
     const steadyMs = clock.steadyMs();
     failpoint("task.before_finish");
-    const answer = await this.#fence.insist({
+    const answer = await this.#writer.submit({
       kind: "finish",
       ...this.#named(),
       result: JSON.stringify(result),
@@ -271,7 +271,7 @@ class OneRun implements Run {
 
   async #fail({ failure, unfinished, timeline }: RunFailure): Promise<RunEnd["kind"]> {
     this.#parts.failpoint("task.before_fail");
-    const answer = await this.#fence.insist({
+    const answer = await this.#writer.submit({
       kind: "fail",
       ...this.#named(),
       type: failure.type,

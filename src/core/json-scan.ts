@@ -25,6 +25,12 @@ export interface Member {
   readonly valueEnd: number;
 }
 
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+export const CLOSE_OBJECT = 0x7d;
+export const CLOSE_ARRAY = 0x5d;
+
 /** Returned instead of an offset when the text is not JSON or goes beyond a limit. */
 export const BROKEN = -1;
 
@@ -94,57 +100,69 @@ export function eachItem(
 }
 
 /** Goes over the value of a member at a depth: gives the offset after it, or `BROKEN`. */
-export type MemberWalk = (keyStart: number, keyEnd: number, valueStart: number, depth: number) => number;
+type MemberWalk = (keyStart: number, keyEnd: number, valueStart: number, depth: number) => number;
 
 /** Goes over an item at a depth: gives the offset after it, or `BROKEN`. */
-export type ItemWalk = (valueStart: number, depth: number) => number;
+type ItemWalk = (valueStart: number, depth: number) => number;
 
 /**
- * Goes over the object that begins at `at`; returns the offset after it, or `BROKEN`. Each value is gone over by
+ * Goes over the object that begins at `start`; returns the offset after it, or `BROKEN`. Each value is gone over by
  * `walk`, so that who looks inside needs no second pass; without it values are skipped. What `walk` was told is
  * good only when the whole text is.
  */
-export function walkMembers(scan: JsonScan, at: number, depth: number, walk?: MemberWalk): number {
-  const { bytes } = scan;
-  if (depth >= scan.maxDepth) return tooDeep(scan);
-  at = skipSpace(scan, at + 1);
-  if (at < scan.end && bytes[at] === 0x7d) return at + 1;
-  for (;;) {
-    if (at >= scan.end || bytes[at] !== 0x22) return malformed(scan);
-    const keyStart = at;
-    const keyEnd = skipString(scan, at);
-    if (keyEnd === BROKEN) return BROKEN;
-    at = skipSpace(scan, keyEnd);
-    if (at >= scan.end || bytes[at] !== 0x3a) return malformed(scan);
-    const valueStart = skipSpace(scan, at + 1);
+function walkMembers(scan: JsonScan, start: number, depth: number, walk?: MemberWalk): number {
+  let at = firstPart(scan, start, depth);
+  while (at !== BROKEN && scan.bytes[at] !== CLOSE_OBJECT) {
+    const keyEnd = skipKey(scan, at);
+    const valueStart = afterColon(scan, keyEnd);
+    if (valueStart === BROKEN) return BROKEN;
     const valueEnd =
-      walk === undefined
-        ? skipValue(scan, valueStart, depth + 1)
-        : walk(keyStart, keyEnd, valueStart, depth + 1);
+      walk === undefined ? skipValue(scan, valueStart, depth + 1) : walk(at, keyEnd, valueStart, depth + 1);
     if (valueEnd === BROKEN) return BROKEN;
-    at = skipSpace(scan, valueEnd);
-    const next = at < scan.end ? bytes[at] : 0;
-    if (next === 0x7d) return at + 1;
-    if (next !== 0x2c) return malformed(scan);
-    at = skipSpace(scan, at + 1);
+    at = nextPart(scan, valueEnd, CLOSE_OBJECT);
   }
+  return at === BROKEN ? BROKEN : at + 1;
 }
 
-/** The same for the array that begins at `at`. */
-export function walkItems(scan: JsonScan, at: number, depth: number, walk?: ItemWalk): number {
-  const { bytes } = scan;
-  if (depth >= scan.maxDepth) return tooDeep(scan);
-  at = skipSpace(scan, at + 1);
-  if (at < scan.end && bytes[at] === 0x5d) return at + 1;
-  for (;;) {
+/** The same for the array that begins at `start`. */
+function walkItems(scan: JsonScan, start: number, depth: number, walk?: ItemWalk): number {
+  let at = firstPart(scan, start, depth);
+  while (at !== BROKEN && scan.bytes[at] !== CLOSE_ARRAY) {
     const valueEnd = walk === undefined ? skipValue(scan, at, depth + 1) : walk(at, depth + 1);
     if (valueEnd === BROKEN) return BROKEN;
-    at = skipSpace(scan, valueEnd);
-    const next = at < scan.end ? bytes[at] : 0;
-    if (next === 0x5d) return at + 1;
-    if (next !== 0x2c) return malformed(scan);
-    at = skipSpace(scan, at + 1);
+    at = nextPart(scan, valueEnd, CLOSE_ARRAY);
   }
+  return at === BROKEN ? BROKEN : at + 1;
+}
+
+// The steps of a walk over an object or an array, for who looks inside and cannot afford a call of a closure.
+
+/** Offset of the first member or item of what begins at `start`, or of the bracket that closes it; or `BROKEN`. */
+export function firstPart(scan: JsonScan, start: number, depth: number): number {
+  if (depth >= scan.maxDepth) return tooDeep(scan);
+  const at = skipSpace(scan, start + 1);
+  return at < scan.end ? at : malformed(scan);
+}
+
+/** The same for what follows the value that ends at `valueEnd`. */
+export function nextPart(scan: JsonScan, valueEnd: number, close: number): number {
+  const at = skipSpace(scan, valueEnd);
+  const byte = at < scan.end ? scan.bytes[at] : 0;
+  if (byte === close) return at;
+  const next = skipSpace(scan, at + 1);
+  return byte === COMMA && scan.bytes[next] !== close ? next : malformed(scan);
+}
+
+/** Offset after the key that begins at `at`, or `BROKEN`. */
+export function skipKey(scan: JsonScan, at: number): number {
+  return at < scan.end && scan.bytes[at] === QUOTE ? skipString(scan, at) : malformed(scan);
+}
+
+/** Offset of the value whose key ends at `keyEnd`, or `BROKEN`. */
+export function afterColon(scan: JsonScan, keyEnd: number): number {
+  if (keyEnd === BROKEN) return BROKEN;
+  const at = skipSpace(scan, keyEnd);
+  return at < scan.end && scan.bytes[at] === COLON ? skipSpace(scan, at + 1) : malformed(scan);
 }
 
 /** The name that the key at `[keyStart, keyEnd)` stands for, escapes resolved: `"mod\u0065l"` is `model`. */

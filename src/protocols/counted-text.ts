@@ -45,7 +45,7 @@ export type CountedOutput = Pick<Usage, "output" | "reasoning" | "imageOutput">;
 /** A count for one stream. */
 export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
   const seen = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
-  const before = { ...seen };
+  let before = { ...seen };
 
   const since = (from: typeof seen): CountedOutput => ({
     output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
@@ -62,7 +62,7 @@ export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
       seen.thoughtWide += thoughts?.wide ?? 0;
       seen.images += images;
     },
-    usageTold: () => void Object.assign(before, seen),
+    usageTold: () => void (before = { ...seen }),
     total,
     metered(told) {
       if (told === undefined)

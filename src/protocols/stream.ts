@@ -2,7 +2,7 @@ import { GatewayError } from "../core/errors.ts";
 import { createEventReader, type EventReader, isDoneMark } from "./events.ts";
 import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink, Verdict } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
-import { createEventScanner, type Shape, valueAt } from "./scan.ts";
+import { scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
 
 /** How a streamed answer stands, as in `RelayStream`. */
 export interface StreamState {
@@ -34,16 +34,15 @@ export interface EventRepairs {
 }
 
 /** How the streams of one format are read and relayed. */
-export interface StreamFormat<S extends Shape, R extends StreamReader> {
+export interface StreamFormat<R extends StreamReader> {
   /** What the format calls an event. */
   readonly event: "a chunk" | "an event";
   /** Whether `[DONE]` ends an answer. Where it does not it is left out after a whole one: gateways in front send it. */
   readonly hasDoneMark: boolean;
   readonly maxLineBytes?: number;
-  /** `padding` are names of members that are not passed on. */
-  shape(padding: readonly string[]): S;
-  openReader(shape: S, state: StreamState, context: AnswerContext): R;
-  openRelay(shape: S, reader: R, context: AnswerContext): StreamSink;
+  readonly shape: Shape;
+  openReader(state: StreamState, context: AnswerContext): R;
+  openRelay(reader: R, context: AnswerContext): StreamSink;
   openRepairs?(): EventRepairs;
   /** The error in an event that is no JSON object, where the format has such. */
   oddError?(text: string): unknown;
@@ -56,12 +55,11 @@ const decoder = new TextDecoder();
  * Opens a stream of a format: its bytes are framed and scanned once, the reader judges each event, and the sink writes
  * what the client gets. The sink is the relay's unless another is given.
  */
-export function openAnswerStream<S extends Shape, R extends StreamReader>(
-  format: StreamFormat<S, R>,
+export function openAnswerStream<R extends StreamReader>(
+  format: StreamFormat<R>,
   context: AnswerContext,
   into?: StreamSink,
 ): RelayStream {
-  const shape = format.shape(context.padding);
   const repairs = context.native ? undefined : format.openRepairs?.();
   const stream: StreamState & RelayStream = {
     chunks: 0,
@@ -94,14 +92,13 @@ export function openAnswerStream<S extends Shape, R extends StreamReader>(
       return sink.keepAlive;
     },
   };
-  const reader = format.openReader(shape, stream, context);
-  const sink = into ?? format.openRelay(shape, reader, context);
-  const events = openEvents(format, context, { shape, state: stream, reader, sink, repairs });
+  const reader = format.openReader(stream, context);
+  const sink = into ?? format.openRelay(reader, context);
+  const events = openEvents(format, context, { state: stream, reader, sink, repairs });
   return stream;
 }
 
 interface StreamParts {
-  readonly shape: Shape;
   readonly state: StreamState;
   readonly reader: StreamReader;
   readonly sink: StreamSink;
@@ -110,11 +107,12 @@ interface StreamParts {
 
 /** Cuts bytes into events, and hands each to the scanner, the reader and the sink. */
 function openEvents(
-  format: Pick<StreamFormat<never, never>, "event" | "hasDoneMark" | "maxLineBytes" | "oddError">,
+  format: Omit<StreamFormat<never>, "openReader" | "openRelay">,
   context: AnswerContext,
-  { shape, state, reader, sink, repairs }: StreamParts,
+  { state, reader, sink, repairs }: StreamParts,
 ): EventReader {
-  const scanner = createEventScanner(shape);
+  const { shape } = format;
+  const root = withCuts(shape.root, context.padding, shape.cuts);
   const span: EventSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };
 
   /** An error that comes after the answer's end takes nothing away from it. */
@@ -135,7 +133,7 @@ function openEvents(
   };
 
   const see = (bytes: Uint8Array, start: number, end: number): void => {
-    if (!scanner.scan(bytes, start, end)) return seeOther(bytes, start, end);
+    if (!scanEvent(shape, root, bytes, start, end)) return seeOther(bytes, start, end);
     span.bytes = bytes;
     span.start = start;
     span.end = end;

@@ -3,7 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
 import type { StreamReader, StreamState } from "../stream.ts";
-import type { ChunkShape } from "./shape.ts";
+import { CHUNK } from "./shape.ts";
 import type { ChunkHead } from "./tail.ts";
 import { isPlainUsage, readUsage } from "./usage.ts";
 
@@ -27,7 +27,7 @@ export interface ChunkReader extends StreamReader {
 }
 
 /** A reader for one stream. */
-export function openReader(shape: ChunkShape, state: StreamState, context: AnswerContext): ChunkReader {
+export function openReader(state: StreamState, context: AnswerContext): ChunkReader {
   const count = openAnswerCount(context);
   const choices = new Map<number, boolean>();
   let calledTool = false;
@@ -44,21 +44,21 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
 
   /** Counts what a chunk gave. */
   const noteChoices = (): void => {
-    count.add(shape.text);
-    for (let i = 0; i < shape.told.length; i += 3) {
-      const index = shape.told[i] as number;
-      const finished = shape.told[i + 1] === 1;
+    count.add(CHUNK.text);
+    for (let i = 0; i < CHUNK.told.length; i += 3) {
+      const index = CHUNK.told[i] as number;
+      const finished = CHUNK.told[i + 1] === 1;
       if (finished || !choices.has(index)) choices.set(index, finished);
-      if (shape.told[i + 2] === 1) calledTool = true;
+      if (CHUNK.told[i + 2] === 1) calledTool = true;
     }
   };
 
   const noteUsage = (bytes: Uint8Array): boolean => {
-    if (shape.usage.start === -1) return false;
-    const value = valueAt(bytes, shape.usage);
+    if (CHUNK.usage.start === -1) return false;
+    const value = valueAt(bytes, CHUNK.usage);
     const metered = readUsage(value);
     if (metered === undefined) return false;
-    const text = textAt(bytes, shape.usage);
+    const text = textAt(bytes, CHUNK.usage);
     told = { text, isPlain: isPlainUsage(value), metered };
     count.usageTold();
     return true;
@@ -66,17 +66,17 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
 
   /** The first that says something: Azure begins with a chunk whose id is empty and whose time is 0. */
   const noteNames = (bytes: Uint8Array): void => {
-    id ??= textUnless(bytes, shape.id, '""');
-    created ??= textUnless(bytes, shape.created, "0");
+    id ??= textUnless(bytes, CHUNK.id, '""');
+    created ??= textUnless(bytes, CHUNK.created, "0");
   };
 
   const judge = (gaveUsage: boolean): Verdict => {
-    if (shape.choices.kind === LIST) {
-      if (shape.content.on) state.hasContent = true;
+    if (CHUNK.choices.kind === LIST) {
+      if (CHUNK.content.on) state.hasContent = true;
       if (gaveUsage) state.noted.add("usage_beside_choices");
       return "pass";
     }
-    if (shape.choices.kind === EMPTY_LIST) return gaveUsage ? "hold" : "pass";
+    if (CHUNK.choices.kind === EMPTY_LIST) return gaveUsage ? "hold" : "pass";
     // Clients read `choices` of every chunk: one without is made anew for the tail.
     if (gaveUsage) state.noted.add("usage_chunk_choices");
     else state.failure ??= new GatewayError("upstream_error", "The provider sent a chunk without choices.");
@@ -86,14 +86,14 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
   return {
     see({ bytes }) {
       state.chunks += 1;
-      const isError = shape.error.start !== -1;
+      const isError = CHUNK.error.start !== -1;
       if (!isError) noteChoices();
       const gaveUsage = noteUsage(bytes);
       if (isError) return "drop";
       if (id === undefined || created === undefined) noteNames(bytes);
       const verdict = judge(gaveUsage);
       // Clients are promised a model in every chunk.
-      if (shape.model.start === -1 && verdict !== "drop") state.noted.add("chunk_model");
+      if (CHUNK.model.start === -1 && verdict !== "drop") state.noted.add("chunk_model");
       return verdict;
     },
     get isComplete() {

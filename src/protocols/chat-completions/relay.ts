@@ -5,17 +5,17 @@ import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from 
 import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
-import { type ChunkShape, chunkShape } from "./shape.ts";
+import { CHUNK } from "./shape.ts";
 import { brokenTail, DONE_EVENT, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
 import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
 const OPEN = 0x7b;
 
-const FORMAT: StreamFormat<ChunkShape, ChunkReader> = {
+const FORMAT: StreamFormat<ChunkReader> = {
   event: "a chunk",
   hasDoneMark: true,
-  shape: chunkShape,
+  shape: CHUNK,
   openReader,
   openRelay,
   openRepairs: createChunkRepairs,
@@ -30,7 +30,7 @@ export function openStream(context: AnswerContext, into?: StreamSink): RelayStre
   return openAnswerStream(FORMAT, context, into);
 }
 
-function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContext): StreamSink {
+function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);
   const model = encoder.encode(JSON.stringify(context.model));
   const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
@@ -39,7 +39,7 @@ function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContex
 
   const emit = (span: Readonly<EventSpan>, cuts: readonly number[]): void => {
     out.add(DATA);
-    if (shape.model.start !== -1) addSpliced(out, span, cuts, shape.model, model);
+    if (CHUNK.model.start !== -1) addSpliced(out, span, cuts, CHUNK.model, model);
     else {
       out.add(withModel);
       const start = span.bytes.indexOf(OPEN, span.start) + 1;
@@ -51,7 +51,7 @@ function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContex
   /** The chunk keeps its usage. */
   const hold = (span: Readonly<EventSpan>): void => {
     const before = out.take();
-    const { cuts, usage } = shape;
+    const { cuts, usage } = CHUNK;
     const at = cuts.findIndex((to, i) => i % 2 === 1 && usage.start < to) - 1;
     emit(span, cuts.toSpliced(at, 2));
     held = { told: reader.told, chunk: out.take() };
@@ -61,7 +61,7 @@ function openRelay(shape: ChunkShape, reader: ChunkReader, context: AnswerContex
   return {
     event(span, verdict) {
       if (verdict === "hold") hold(span);
-      else emit(span, shape.cuts);
+      else emit(span, CHUNK.cuts);
     },
     comment: (bytes, start, end) => addComment(out, bytes, start, end),
     take: () => out.take(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { createEventScanner, EMPTY_LIST, LIST, type Place, textAt } from "../scan.ts";
-import { chunkShape } from "./shape.ts";
+import { EMPTY_LIST, LIST, type Place, scanEvent, textAt, withCuts } from "../scan.ts";
+import { CHUNK } from "./shape.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -13,13 +13,13 @@ type Json = any;
 const encoder = new TextEncoder();
 
 function scan(text: string, padding: readonly string[] = ["pad"]) {
-  const facts = chunkShape(padding);
+  const root = withCuts(CHUNK.root, padding, CHUNK.cuts);
   // The chunk stands in the middle of other bytes.
   const bytes = encoder.encode(`}"x"${text}"]}`);
   const end = bytes.length - 3;
-  const valid = createEventScanner(facts).scan(bytes, 4, end);
+  const valid = scanEvent(CHUNK, root, bytes, 4, end);
   const told = (at: Place): Json => (at.start === -1 ? undefined : JSON.parse(textAt(bytes, at)));
-  return { facts, told, bytes, end, valid };
+  return { facts: CHUNK, told, bytes, end, valid };
 }
 
 /** The chunk's text without what the cuts take out. */
@@ -198,16 +198,14 @@ describe("no chunk", () => {
   }
 
   test("a scan remembers nothing of the one before", () => {
-    const shape = chunkShape([]);
-    const scanner = createEventScanner(shape);
     const full = encoder.encode(
       '{"model":"m","id":"i","created":1,"usage":{},"error":{},"choices":[{"delta":{"content":"a"}}]}',
     );
-    scanner.scan(full, 0, full.length);
-    expect(scanner.scan(encoder.encode("{}"), 0, 2)).toBe(true);
-    const { model, id, created, usage, error, choices } = shape;
+    expect(scanEvent(CHUNK, CHUNK.root, full, 0, full.length)).toBe(true);
+    expect(scanEvent(CHUNK, CHUNK.root, encoder.encode("{}"), 0, 2)).toBe(true);
+    const { model, id, created, usage, error, choices } = CHUNK;
     expect([model, id, created, usage, error, choices].map(({ start }) => start)).toEqual(Array(6).fill(-1));
-    expect([shape.content.on, shape.text, shape.cuts, shape.told]).toEqual([
+    expect([CHUNK.content.on, CHUNK.text, CHUNK.cuts, CHUNK.told]).toEqual([
       false,
       { ascii: 0, wide: 0 },
       [],

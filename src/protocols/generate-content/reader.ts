@@ -4,7 +4,7 @@ import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { textAt, valueAt } from "../scan.ts";
 import type { StreamReader, StreamState } from "../stream.ts";
 import { NOTHING_TOLD } from "./answer.ts";
-import { type ChunkShape, isReason } from "./shape.ts";
+import { CHUNK, isReason } from "./shape.ts";
 import { readUsage, searchesOf } from "./usage.ts";
 
 /** What the relay asks of the reader of a stream. */
@@ -18,9 +18,9 @@ export interface ChunkReader extends StreamReader {
 }
 
 /** A reader for one stream. */
-export function openReader(shape: ChunkShape, state: StreamState, context: AnswerContext): ChunkReader {
+export function openReader(state: StreamState, context: AnswerContext): ChunkReader {
   const finished = new Map<number, boolean>();
-  const meter = openMeter(shape, context);
+  const meter = openMeter(context);
   let blocked = false;
   let endsAgain = false;
 
@@ -33,10 +33,10 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
   const noteCandidates = (): boolean => {
     let ends = false;
     endsAgain = false;
-    for (let i = 0; i < shape.told.length; i += 2) {
-      const index = shape.told[i] as number;
+    for (let i = 0; i < CHUNK.told.length; i += 2) {
+      const index = CHUNK.told[i] as number;
       const had = finished.get(index) === true;
-      const has = shape.told[i + 1] === 1;
+      const has = CHUNK.told[i + 1] === 1;
       if (has && had) endsAgain = true;
       else if (has) ends = true;
       finished.set(index, had || has);
@@ -45,7 +45,7 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
   };
 
   const judgeCandidates = (): Verdict => {
-    const { content, notes } = shape;
+    const { content, notes } = CHUNK;
     if (content.on) state.hasContent = true;
     const ends = noteCandidates();
     if (ends && allFinished()) return "hold";
@@ -57,23 +57,23 @@ export function openReader(shape: ChunkShape, state: StreamState, context: Answe
   };
 
   const judgeRest = (bytes: Uint8Array): Verdict => {
-    if (isReason(bytes, shape.blockReason)) {
+    if (isReason(bytes, CHUNK.blockReason)) {
       // This chunk is the end of the answer, and often all of it.
       blocked = state.isDone = true;
       return "hold";
     }
     // Without candidates clients forget the turn. Usage is told by the last chunk.
     state.noted.add("chunk_without_candidates");
-    return shape.more.on ? "pass" : "drop";
+    return CHUNK.more.on ? "pass" : "drop";
   };
 
   return {
     see({ bytes }) {
       state.chunks += 1;
-      if (shape.error.start !== -1) return "drop";
+      if (CHUNK.error.start !== -1) return "drop";
       meter.add(bytes);
-      const verdict = shape.told.length > 0 ? judgeCandidates() : judgeRest(bytes);
-      if (verdict !== "drop" && shape.edits.length > 0) state.noted.add("empty_part");
+      const verdict = CHUNK.told.length > 0 ? judgeCandidates() : judgeRest(bytes);
+      if (verdict !== "drop" && CHUNK.edits.length > 0) state.noted.add("empty_part");
       return verdict;
     },
     get isComplete() {
@@ -104,7 +104,7 @@ interface Meter {
 }
 
 /** Usage comes with nearly every chunk and is cumulative: the last one holds. */
-function openMeter(shape: ChunkShape, context: AnswerContext): Meter {
+function openMeter(context: AnswerContext): Meter {
   const count = openAnswerCount(context);
   const searches = new Map<number, Set<string>>();
   let told: Uint8Array | undefined;
@@ -119,8 +119,8 @@ function openMeter(shape: ChunkShape, context: AnswerContext): Meter {
 
   return {
     add(bytes) {
-      count.add(shape.text, shape.thoughts, shape.images.length);
-      const { grounding, usage } = shape;
+      count.add(CHUNK.text, CHUNK.thoughts, CHUNK.images.length);
+      const { grounding, usage } = CHUNK;
       for (let i = 0; i < grounding.length; i += 3) {
         const [index = 0, start = 0, end = 0] = grounding.slice(i, i + 3);
         const known = searches.get(index) ?? new Set();

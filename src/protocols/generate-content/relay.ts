@@ -9,7 +9,7 @@ import type { AnswerContext, EventSpan, RelayStream, StreamSink } from "../proto
 import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
 import { type ChunkReader, openReader } from "./reader.ts";
-import { type ChunkShape, chunkShape } from "./shape.ts";
+import { CHUNK } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -17,12 +17,12 @@ const decoder = new TextDecoder();
 const EMPTY_CANDIDATE = '{"content":{"role":"model","parts":[{"text":""}]},"index":0}';
 const KEEP_ALIVE = encoder.encode(`data: {"candidates":[${EMPTY_CANDIDATE}]}\n\n`);
 
-const FORMAT: StreamFormat<ChunkShape, ChunkReader> = {
+const FORMAT: StreamFormat<ChunkReader> = {
   event: "a chunk",
   hasDoneMark: false,
   // An image comes in one line; one longer than this is a fault of the provider.
   maxLineBytes: 32 * 1024 * 1024,
-  shape: chunkShape,
+  shape: CHUNK,
   openReader,
   openRelay,
   oddError: errorInList,
@@ -45,7 +45,7 @@ interface HeldChunk {
   readonly indexes: ReadonlySet<number>;
 }
 
-function openRelay(shape: ChunkShape, reader: ChunkReader): StreamSink {
+function openRelay(reader: ChunkReader): StreamSink {
   const out = createByteBuilder(4096);
   let held: HeldChunk | undefined;
 
@@ -57,9 +57,9 @@ function openRelay(shape: ChunkShape, reader: ChunkReader): StreamSink {
 
   /** The chunk as clients need it. */
   const edited = ({ bytes, start, end }: Readonly<EventSpan>): Uint8Array => {
-    const edits = [...shape.edits];
-    for (let i = 0; i < shape.cuts.length; i += 2)
-      edits.push({ start: shape.cuts[i] as number, end: shape.cuts[i + 1] as number, text: "" });
+    const edits = [...CHUNK.edits];
+    for (let i = 0; i < CHUNK.cuts.length; i += 2)
+      edits.push({ start: CHUNK.cuts[i] as number, end: CHUNK.cuts[i + 1] as number, text: "" });
     const within = edits
       .sort((a, b) => a.start - b.start)
       .map((edit) => ({ start: edit.start - start, end: edit.end - start, text: edit.text }));
@@ -67,16 +67,16 @@ function openRelay(shape: ChunkShape, reader: ChunkReader): StreamSink {
   };
 
   const emit = (span: Readonly<EventSpan>): void => {
-    if (shape.edits.length > 0) return send(edited(span));
+    if (CHUNK.edits.length > 0) return send(edited(span));
     out.add(DATA);
-    addSpliced(out, span, shape.cuts);
+    addSpliced(out, span, CHUNK.cuts);
     out.add(END);
   };
 
   const hold = (span: Readonly<EventSpan>): void => {
     if (held !== undefined) send(held.chunk);
-    const indexes = new Set(shape.told.filter((_, i) => i % 2 === 0));
-    held = { chunk: edited(span), hasContent: shape.content.on, indexes };
+    const indexes = new Set(CHUNK.told.filter((_, i) => i % 2 === 0));
+    held = { chunk: edited(span), hasContent: CHUNK.content.on, indexes };
   };
 
   /**
@@ -84,16 +84,16 @@ function openRelay(shape: ChunkShape, reader: ChunkReader): StreamSink {
    * to the end.
    */
   const giveHeld = ({ chunk, indexes }: HeldChunk): void => {
-    if (!shape.told.some((index, i) => i % 2 === 0 && indexes.has(index))) return;
+    if (!CHUNK.told.some((index, i) => i % 2 === 0 && indexes.has(index))) return;
     send(withoutReasons(chunk));
     held = { chunk: reasonsOf(chunk), hasContent: false, indexes };
   };
 
   return {
     event(span, verdict) {
-      if (shape.content.on && held?.hasContent === true) giveHeld(held);
+      if (CHUNK.content.on && held?.hasContent === true) giveHeld(held);
       if (verdict === "hold") hold(span);
-      else if (shape.told.length === 0)
+      else if (CHUNK.told.length === 0)
         send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
       else if (reader.endsAgain) send(withoutReasons(edited(span)));
       else emit(span);

@@ -7,7 +7,7 @@ import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { type Place, valueAt } from "../scan.ts";
 import type { StreamReader, StreamState } from "../stream.ts";
-import type { EventShape } from "./shape.ts";
+import { EVENT } from "./shape.ts";
 import { readUsage } from "./usage.ts";
 
 const ascii = (word: string): Uint8Array => new TextEncoder().encode(`"${word}"`);
@@ -55,7 +55,7 @@ interface Told {
 }
 
 /** A reader for one stream. */
-export function openReader(shape: EventShape, state: StreamState, context: AnswerContext): EventKindReader {
+export function openReader(state: StreamState, context: AnswerContext): EventKindReader {
   let kind: EventKind = "other";
   let began = false;
   let hasStopped = false;
@@ -85,21 +85,21 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
   };
 
   const begin = (bytes: Uint8Array): Verdict => {
-    if (shape.message.start === -1) return fail("The provider began an answer without a message.");
+    if (EVENT.message.start === -1) return fail("The provider began an answer without a message.");
     if (began) return fail("The provider began an answer twice.");
     began = true;
-    noteUsage(bytes, shape.messageUsage);
-    if (shape.messageUsage.start === -1) state.noted.add("start_usage");
-    if (shape.messageModel.start === -1) state.noted.add("start_model");
+    noteUsage(bytes, EVENT.messageUsage);
+    if (EVENT.messageUsage.start === -1) state.noted.add("start_usage");
+    if (EVENT.messageModel.start === -1) state.noted.add("start_model");
     return "pass";
   };
 
   const give = (bytes: Uint8Array): Verdict => {
     if (!began) return fail("The provider sent content before its message began.");
     if (hasStopped) return fail("The provider sent content after its message had stopped.");
-    if (shape.block.start !== -1) noteBlock(shape, told, bytes);
-    count.add(shape.text);
-    if (shape.content.on) state.hasContent = true;
+    if (EVENT.block.start !== -1) noteBlock(told, bytes);
+    count.add(EVENT.text);
+    if (EVENT.content.on) state.hasContent = true;
     return "pass";
   };
 
@@ -107,7 +107,7 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
     switch (kind) {
       case "ping":
         // A credit in it is that of another gateway.
-        return shape.credit.start === -1 ? "pass" : "drop";
+        return EVENT.credit.start === -1 ? "pass" : "drop";
       case "message_start":
         return begin(bytes);
       case "content_block_start":
@@ -115,24 +115,24 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
       case "content_block_stop":
         return give(bytes);
       case "message_delta":
-        noteUsage(bytes, shape.usage);
-        if (shape.stopReason.start !== -1) hasStopped = true;
+        noteUsage(bytes, EVENT.usage);
+        if (EVENT.stopReason.start !== -1) hasStopped = true;
         return "hold";
       case "message_stop":
         state.isDone = true;
         return "hold";
       case "error":
         // One that says no more is one all the same.
-        if (shape.error.start === -1 && !hasStopped) state.failure ??= readErrorObject(undefined, context);
+        if (EVENT.error.start === -1 && !hasStopped) state.failure ??= readErrorObject(undefined, context);
         return "drop";
       case "other":
-        return shape.type.start === -1 ? fail("The provider sent an event without a type.") : "pass";
+        return EVENT.type.start === -1 ? fail("The provider sent an event without a type.") : "pass";
     }
   };
 
   return {
     see({ bytes }) {
-      kind = kindOf(bytes, shape);
+      kind = kindOf(bytes);
       if (kind !== "ping") state.chunks += 1;
       return judge(bytes);
     },
@@ -147,7 +147,8 @@ export function openReader(shape: EventShape, state: StreamState, context: Answe
 }
 
 /** An object with an error is an error, whatever it says that it is. */
-function kindOf(bytes: Uint8Array, { type, error }: EventShape): EventKind {
+function kindOf(bytes: Uint8Array): EventKind {
+  const { type, error } = EVENT;
   if (error.start !== -1) return "error";
   if (type.start === -1) return "other";
   for (const [kind, quoted] of QUOTED_KINDS) if (keyIs(bytes, type.start, type.end, quoted)) return kind;
@@ -160,8 +161,8 @@ function addUsage(told: Told, value: JsonObject): void {
 }
 
 /** Counts what a block begins with. One that begins after something was found says that the model has read it. */
-function noteBlock(shape: EventShape, told: Told, bytes: Uint8Array): void {
-  const { block, blockType, input, content, text } = shape;
+function noteBlock(told: Told, bytes: Uint8Array): void {
+  const { block, blockType, input, content, text } = EVENT;
   const isType = (word: Uint8Array): boolean =>
     blockType.start !== -1 && keyIs(bytes, blockType.start, blockType.end, word);
   if (blockType.start !== -1 && !EMPTY_STARTS.some(isType)) content.on = true;

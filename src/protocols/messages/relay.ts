@@ -8,7 +8,7 @@ import { type Place, textAt } from "../scan.ts";
 import { openAnswerStream, type StreamFormat } from "../stream.ts";
 import { errorObject } from "./error-body.ts";
 import { type EventKindReader, KINDS, openReader } from "./reader.ts";
-import { type EventShape, eventShape } from "./shape.ts";
+import { EVENT } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -19,12 +19,12 @@ const HEADS = Object.fromEntries(KINDS.map((kind) => [kind, eventHead(kind)])) a
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
 const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
-const FORMAT: StreamFormat<EventShape, EventKindReader> = {
+const FORMAT: StreamFormat<EventKindReader> = {
   event: "an event",
   hasDoneMark: true,
   // A page or a document that the provider fetched comes in one event; beyond this it is a fault.
   maxLineBytes: 32 * 1024 * 1024,
-  shape: eventShape,
+  shape: EVENT,
   openReader,
   openRelay,
 };
@@ -38,7 +38,7 @@ export function openStream(context: AnswerContext, into?: StreamSink): RelayStre
   return openAnswerStream(FORMAT, context, into);
 }
 
-function openRelay(shape: EventShape, reader: EventKindReader, context: AnswerContext): StreamSink {
+function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);
   /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
   const held: Uint8Array[] = [];
@@ -47,8 +47,8 @@ function openRelay(shape: EventShape, reader: EventKindReader, context: AnswerCo
 
   const emit = (span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void => {
     const { kind } = reader;
-    out.add(kind === "other" ? headOf(span.bytes, shape.type) : HEADS[kind]);
-    addSpliced(out, span, shape.cuts, value, text);
+    out.add(kind === "other" ? headOf(span.bytes, EVENT.type) : HEADS[kind]);
+    addSpliced(out, span, EVENT.cuts, value, text);
     out.add(END);
   };
 
@@ -62,7 +62,7 @@ function openRelay(shape: EventShape, reader: EventKindReader, context: AnswerCo
   };
 
   const begin = (span: Readonly<EventSpan>): void => {
-    const { message, messageUsage } = shape;
+    const { message, messageUsage } = EVENT;
     const usage = JSON.stringify({ input_tokens: context.expectedInput, output_tokens: 0 });
     const changed = setMembers(span.bytes.slice(message.start, message.end), {
       model: JSON.stringify(context.model),
@@ -72,7 +72,7 @@ function openRelay(shape: EventShape, reader: EventKindReader, context: AnswerCo
   };
 
   const hold = (span: Readonly<EventSpan>): void => {
-    const data = apart(() => addSpliced(out, span, shape.cuts));
+    const data = apart(() => addSpliced(out, span, EVENT.cuts));
     if (reader.kind === "message_stop") stop = data;
     else {
       held.push(apart(() => emit(span)));

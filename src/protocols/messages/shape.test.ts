@@ -1,23 +1,21 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { createEventScanner, type Place, textAt } from "../scan.ts";
-import { eventShape } from "./shape.ts";
+import { type Place, scanEvent, textAt } from "../scan.ts";
+import { EVENT } from "./shape.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
   numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 10_000 : 500,
 };
 const encoder = new TextEncoder();
-const shape = eventShape([]);
-const scanner = createEventScanner(shape);
 
 /** What the scanner finds in an event that stands in the middle of other bytes. */
 function scan(event: unknown) {
   const text = typeof event === "string" ? event : JSON.stringify(event);
   const bytes = encoder.encode(`{"type":"error"}${text}]`);
-  const valid = scanner.scan(bytes, 16, bytes.length - 1);
+  const valid = scanEvent(EVENT, EVENT.root, bytes, 16, bytes.length - 1);
   const told = (at: Place): unknown => (at.start === -1 ? undefined : JSON.parse(textAt(bytes, at)));
-  return { valid, told, content: shape.content.on, text: { ...shape.text } };
+  return { valid, told, content: EVENT.content.on, text: { ...EVENT.text } };
 }
 
 const delta = (fields: object) => ({ type: "content_block_delta", index: 0, delta: fields });
@@ -47,10 +45,10 @@ describe("an event is read in place", () => {
   test("for its reason to stop, and a credit of somebody else", () => {
     const ended = (stop_reason: unknown) => {
       scan({ type: "message_delta", delta: { stop_reason } });
-      return shape.stopReason.start !== -1;
+      return EVENT.stopReason.start !== -1;
     };
     expect([ended("end_turn"), ended(null), ended("")]).toEqual([true, false, false]);
-    const hasCredit = (event: unknown) => scan(event).told(shape.credit) !== undefined;
+    const hasCredit = (event: unknown) => scan(event).told(EVENT.credit) !== undefined;
     expect([hasCredit({ type: "ping", credit: 1 }), hasCredit({ type: "ping" })]).toEqual([true, false]);
   });
 
@@ -58,7 +56,7 @@ describe("an event is read in place", () => {
     scan(start({ type: "tool_use", name: "abc", input: { a: 1 } }));
     const { text, content, told } = scan({ type: "ping" });
     expect([text.ascii, content]).toEqual([0, false]);
-    expect([shape.block, shape.blockType, shape.input, shape.message].map(told)).toEqual(
+    expect([EVENT.block, EVENT.blockType, EVENT.input, EVENT.message].map(told)).toEqual(
       Array(4).fill(undefined),
     );
   });
@@ -78,9 +76,9 @@ describe("an event is read in place", () => {
           typeof value === "object" && value !== null && !Array.isArray(value);
         // As the text says it: a number such as -0 is written as another.
         const { message, usage, type } = JSON.parse(text) as typeof event;
-        expect(told(shape.message)).toEqual(isObject(message) ? message : undefined);
-        expect(told(shape.usage)).toEqual(isObject(usage) ? usage : undefined);
-        expect(told(shape.type)).toEqual(type);
+        expect(told(EVENT.message)).toEqual(isObject(message) ? message : undefined);
+        expect(told(EVENT.usage)).toEqual(isObject(usage) ? usage : undefined);
+        expect(told(EVENT.type)).toEqual(type);
       }),
       RUNS,
     );

@@ -9,7 +9,7 @@ export const MAX_MICRO_CREDITS: MicroCredits = 2n ** 53n - 1n;
  * This text is what goes on the wire, so that a client reads the digits that the ledger holds.
  */
 export function creditsText(amount: MicroCredits): string {
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");
+  const digits = amount.toString().replace("-", "").padStart(7, "0");
   const whole = digits.slice(0, -6);
   const fraction = digits.slice(-6).replace(/0+$/, "");
   return `${amount < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
@@ -36,13 +36,8 @@ export function parseDecimal(value: number, places: number): bigint | undefined 
   if (!match) return undefined;
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;
   const shift = places + Number(exponent) - fraction.length;
-  if (shift > 40) return undefined;
-  const digits = BigInt(whole + fraction);
-  if (shift < 0) {
-    const divisor = 10n ** BigInt(-shift);
-    if (digits % divisor !== 0n) return undefined;
-    return sign === "-" ? -(digits / divisor) : digits / divisor;
-  }
-  const scaled = digits * 10n ** BigInt(shift);
+  // The shortest text ends in a zero only before the point: what goes beyond the places is never whole.
+  if (shift < 0 || shift > 40) return undefined;
+  const scaled = BigInt(whole + fraction) * 10n ** BigInt(shift);
   return sign === "-" ? -scaled : scaled;
 }

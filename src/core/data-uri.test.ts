@@ -21,6 +21,7 @@ describe("a data URI", () => {
 
   const refused = [
     "data:image/png;base64",
+    "data:image/png;base64A",
     "data:image/png,aGk=",
     "data:image/png;base64;x,aGk=",
     "data:image/png;base64,aGk",

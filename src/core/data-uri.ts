@@ -21,7 +21,8 @@ export function dataUriBytes(text: string): number {
  */
 export function readDataUri(text: string): DataUri | undefined {
   const comma = text.indexOf(",");
-  const head = text.slice(0, comma === -1 ? 0 : comma).toLowerCase();
+  // Without a comma all of it counts as base64, which has no colon.
+  const head = text.slice(0, comma).toLowerCase();
   if (!head.startsWith("data:") || !head.endsWith(";base64")) return undefined;
   const base64 = text.slice(comma + 1);
   // The decoder would step over white space.

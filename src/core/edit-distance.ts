@@ -9,7 +9,7 @@ export function editDistance(a: string, b: string): number {
     }
     row = next;
   }
-  return at(row, b.length);
+  return row.at(-1) as number;
 }
 
 function at(row: readonly number[], j: number): number {

@@ -1,7 +1,24 @@
 import { expect, test } from "bun:test";
-import { ERRORS, type ErrorKind, GatewayError, quoted, toGatewayError, withHeaders } from "./errors.ts";
+import { type ErrorKind, GatewayError, quoted, toGatewayError, withHeaders } from "./errors.ts";
 
-for (const [kind, { status }] of Object.entries(ERRORS)) {
+const STATUSES: Readonly<Record<ErrorKind, number>> = {
+  invalid_request_error: 400,
+  content_moderation: 400,
+  input_too_large: 400,
+  auth_error: 401,
+  insufficient_credits: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  method_not_allowed: 405,
+  conflict_error: 409,
+  rate_limit_error: 429,
+  internal_error: 500,
+  upstream_error: 502,
+  overloaded_error: 503,
+  timeout_error: 504,
+};
+
+for (const [kind, status] of Object.entries(STATUSES)) {
   test(`${kind} is ${status}`, () => {
     const error = new GatewayError(kind as ErrorKind, "m", { param: "p", cause: "c" });
     expect([error.status, error.param, error.cause, error.message]).toEqual([status, "p", "c", "m"]);
@@ -50,6 +67,7 @@ test("an error with more headers is the same error: all that it says stays", () 
     headers: { a: "1", b: "3" },
   });
   const plain = withHeaders(new GatewayError("auth_error", "m"), { b: "3" });
+  expect(new GatewayError("auth_error", "m").headers).toEqual({});
   const { param, code, retryAfterSec, operatorHint } = plain;
   expect([param, code, retryAfterSec, operatorHint]).toEqual(Array.from({ length: 4 }, () => undefined));
   expect([plain.operatorFault, plain.foreign]).toEqual([false, false]);

@@ -3,13 +3,9 @@ import type { Random } from "./random.ts";
 /** What an id names; the prefix of its text. */
 export type IdPrefix = "acct" | "key" | "hold" | "grant" | "boot" | "img" | "vid";
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
 /** A new id: a prefix and 128 random bits in hex, so that ids can be neither guessed nor counted. */
 export function newId(prefix: IdPrefix, random: Random): string {
-  let id = `${prefix}_`;
-  for (const byte of random.bytes(16)) id += HEX[byte];
-  return id;
+  return `${prefix}_${random.bytes(16).toHex()}`;
 }
 
 /**
@@ -17,7 +13,5 @@ export function newId(prefix: IdPrefix, random: Random): string {
  * then lie together in the store's index (docs/decisions/0004); what follows the time can be neither guessed nor counted.
  */
 export function newRequestId(nowMs: number, random: Random): string {
-  let id = `req_${nowMs.toString(16).padStart(12, "0")}`;
-  for (const byte of random.bytes(10)) id += HEX[byte];
-  return id;
+  return `req_${nowMs.toString(16).padStart(12, "0")}${random.bytes(10).toHex()}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type TokenRule, tokensFor } from "./media-model.ts";
+import type { ImageRequest, VideoRequest } from "./media.ts";
+import { priceFacts, type TokenRule, tokensFor } from "./media-model.ts";
 
 describe("the tokens of an image or a second of video", () => {
   const RULES: readonly TokenRule[] = [
@@ -19,4 +20,30 @@ describe("the tokens of an image or a second of video", () => {
       expect(tokensFor(RULES, facts)).toBe(tokens));
 
   test("a rule that asks nothing holds always", () => expect(tokensFor([{ tokens: 7 }], {})).toBe(7));
+});
+
+describe("the price of a request can depend on", () => {
+  const VIDEO: VideoRequest = {
+    kind: "video",
+    prompt: "p",
+    durationSec: 5,
+    resolution: "720p",
+    referenceImages: [],
+    referenceVideos: [],
+    referenceAudios: [],
+  };
+  const IMAGE: ImageRequest = { kind: "image", prompt: "p", n: 1, images: [] };
+
+  test("a video's resolution, and whether a video is among its references", () => {
+    expect(priceFacts(VIDEO)).toEqual({ resolution: "720p", hasVideo: false });
+    const withVideo = { ...VIDEO, referenceVideos: ["https://a.example/v.mp4"] };
+    expect(priceFacts(withVideo)).toEqual({ resolution: "720p", hasVideo: true });
+  });
+
+  test("an image's size in either way to say it, and its quality", () => {
+    expect(priceFacts(IMAGE)).toEqual({});
+    const sized = { ...IMAGE, size: { width: 1024, height: 768 }, quality: "high" };
+    expect(priceFacts(sized)).toEqual({ size: "1024*768", quality: "high" });
+    expect(priceFacts({ ...IMAGE, imageSize: "2K" })).toEqual({ resolution: "2K" });
+  });
 });

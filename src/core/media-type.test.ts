@@ -44,6 +44,8 @@ describe("none of ours:", () => {
     ["a page", "<!doctype html><html>"],
     ["JSON", '{"a":1}'],
     ["PDF", "%PDF-1.7"],
+    ["a PNG without its header", "\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIDAT"],
+    ["a PNG's header behind something else", `${"\u0000".repeat(12)}IHDR`],
     ["ZIP", "PK\u0003\u0004"],
     ["gzip", "\u001f\u008b\u0008"],
     ["ELF", "\u007fELF"],

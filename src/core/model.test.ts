@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { CATEGORIES, EFFORTS } from "./model.ts";
+import { IMAGE_FORMATS } from "./media.ts";
+import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "./model.ts";
 
 // Words of the interface, which clients send and are sent.
 
@@ -9,4 +10,10 @@ test("the categories of models, in the order in which they are listed", () => {
 
 test("the efforts of thinking, the least first", () => {
   expect(EFFORTS.join()).toBe("none,minimal,low,medium,high,xhigh,max");
+});
+
+test("the formats of requests, and what goes in and comes out", () => {
+  expect(PROTOCOLS.join()).toBe("compat_chat_completions,compat_messages,compat_generate_content");
+  expect(MODALITIES.join()).toBe("text,image,audio,video,pdf");
+  expect(IMAGE_FORMATS.join()).toBe("png,jpeg,webp");
 });

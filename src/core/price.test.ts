@@ -82,6 +82,10 @@ describe("a token is charged in its own bucket, or its parent's", () => {
     });
   }
 
+  test("a single token is folded too", () => {
+    expect(foldUnpriced(used({ audioInput: 1 }), prices)).toEqual(used({ input: 1 }));
+  });
+
   test("folding leaves alone what has a price", () => {
     const priced: Prices = { ...prices, audio_input: flat(50n) };
     expect(foldUnpriced(used({ audioInput: 3, input: 1 }), priced)).toEqual(
@@ -90,11 +94,16 @@ describe("a token is charged in its own bucket, or its parent's", () => {
   });
 });
 
-describe("a second and an image are charged by the piece", () => {
-  const prices: Prices = { input: flat(10n), second: flat(1_000n), image: flat(500n) };
+describe("a second, an image and a search are charged by the piece", () => {
+  const prices: Prices = {
+    input: flat(10n),
+    second: flat(1_000n),
+    image: flat(500n),
+    web_search: flat(70n),
+  };
 
   test("beside tokens, each at its own price", () => {
-    expect(costOf(used({ input: 3, seconds: 5, images: 2 }), at(prices))).toBe(6_030n);
+    expect(costOf(used({ input: 3, seconds: 5, images: 2, webSearches: 3 }), at(prices))).toBe(6_240n);
     expect(costOf(used({ seconds: 0 }), at(prices))).toBe(0n);
   });
 
@@ -195,6 +204,7 @@ describe("the first rule that holds gives the price", () => {
     { when: { resolution: ["720p"] }, facts: { size: "720p" }, holds: false },
     { when: { resolution: ["720p"] }, holds: false },
     { when: { size: ["1024x1024"] }, facts: { size: "1024x1024" }, holds: true },
+    { when: { size: ["1024x1024"] }, facts: { size: "1024x768" }, holds: false },
     { when: { quality: ["high"] }, facts: { quality: "highest" }, holds: false },
     {
       when: { size: ["1024x1024"], quality: ["high"] },
@@ -238,6 +248,8 @@ test("the dearest price is the highest up to the most input that there may be", 
   ] as const;
   for (const [most, dearest] of cases)
     expect(dearestPrice(at({ input: rules }), "input", most)).toBe(dearest);
+  expect(dearestPrice(at({ input: flat(0n) }), "input", 5)).toBe(0n);
+  expect(() => dearestPrice(at({}), "input", 5)).toThrow("No price rule");
 });
 
 test("a price is micro-credits a token: USD per million × 10,000, refused when finer or negative", () => {

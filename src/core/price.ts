@@ -101,7 +101,7 @@ const PARENT: Readonly<Record<PriceBucket, PriceBucket | undefined>> = {
   web_search: undefined,
 };
 
-const FIELD: Readonly<Record<PriceBucket, keyof Usage>> = {
+const FIELD = {
   input: "input",
   cache_read: "cacheRead",
   cache_write_5m: "cacheWrite5m",
@@ -115,7 +115,7 @@ const FIELD: Readonly<Record<PriceBucket, keyof Usage>> = {
   second: "seconds",
   image: "images",
   web_search: "webSearches",
-};
+} as const satisfies Record<PriceBucket, keyof Usage>;
 
 /** The output side, the plainest first. */
 const OUTPUTS = ["output", "reasoning", "image_output", "audio_output"] as const;
@@ -152,11 +152,11 @@ export function foldUnpriced(usage: Usage, prices: Prices): Usage {
   const plainInput = isPriced("input") ? "input" : undefined;
   const plainOutput = OUTPUTS.find(isPriced);
   for (const bucket of TOKEN_BUCKETS) {
-    const tokens = usage[FIELD[bucket]] ?? 0;
+    const tokens = usage[FIELD[bucket]];
     if (tokens === 0 || isPriced(bucket)) continue;
     const plain = OUTPUTS.some((output) => output === bucket) ? plainOutput : plainInput;
     const isInImage = bucket === "image_output" && isPriced("image");
-    if (plain !== undefined && !isInImage) folded[FIELD[plain]] = (folded[FIELD[plain]] ?? 0) + tokens;
+    if (plain !== undefined && !isInImage) folded[FIELD[plain]] += tokens;
     folded[FIELD[bucket]] = 0;
   }
   // Pieces without a price or a token to charge instead are left for `costOf` to refuse: they must not be free.

@@ -82,6 +82,44 @@ describe("a fault names the field and says what it must be", () => {
     expect(faultSentence(union.faultOf({ a: many }))).toBe("a[0].b.deep must be a string.");
   });
 
+  test("of two objects in a union, the deepest fault is named, the first of these", () => {
+    const deep = Type.Object({ deep: Type.String(), more: Type.Optional(Type.String()) });
+    const union = compileSchema(
+      Type.Object({ a: Type.Union([Type.Object({ b: deep }), Type.Object({ c: deep })]) }),
+    );
+    const told = (a: object): string => faultSentence(union.faultOf({ a }));
+    expect(told({ b: { deep: 1, more: 1 } })).toBe("a.b.deep must be a string.");
+    expect(told({ b: 5, c: { deep: 1 } })).toBe("a.c.deep must be a string.");
+  });
+
+  test("of an object in a union, the first member with a fault is named, however deep others lie", () => {
+    const either = Type.Union([
+      Type.String(),
+      Type.Object({ x: Type.Number(), y: Type.Object({ z: Type.Number() }) }),
+    ]);
+    const value = { a: { x: "1", y: { z: "1" } } };
+    expect(faultSentence(compileSchema(Type.Object({ a: either })).faultOf(value))).toBe(
+      "a.x must be a number.",
+    );
+  });
+
+  test("of several faults of one value, the first is named", () => {
+    const word = compileSchema(Type.String({ minLength: 2, pattern: "^[a-z]+$" }));
+    expect(faultSentence(word.faultOf(""))).toBe("The body must not be empty.");
+  });
+
+  test("a member that is missing is named before what lies deeper in another branch", () => {
+    const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
+    const many = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
+    const union = compileSchema(
+      Type.Object({
+        a: Type.Union([Type.Object({ b: Type.String() }), Type.Object({ c: many })]),
+      }),
+    );
+    const c = Object.fromEntries(names.map((name) => [name, 1]));
+    expect(faultSentence(union.faultOf({ a: { c } }))).toBe("a.b is required.");
+  });
+
   test("the branches of a union make one sentence", () => {
     const union = compileSchema(
       Type.Object({ a: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]) }),
@@ -136,7 +174,8 @@ describe("of very many items", () => {
     expect(readsOf(2_000) / some).toBeLessThan(2.2);
   });
 
-  test("as many as there may be are taken", () => {
+  test("as many as there may be are taken, and are no fault beside another", () => {
     expect(lists.accepts({ few: items(10), words: ["x", "y"] })).toBe(true);
+    expect(told({ few: items(10), words: ["x", "z"] })).toBe("words[1] must be one of x, y.");
   });
 });

@@ -96,14 +96,15 @@ function isTooLong(schema: Node, value: unknown): value is readonly unknown[] {
 function faultyPart({ schema, value, pointer }: Place): Place | undefined {
   const [branch, other] = branchesFor(schema, value);
   if (branch === undefined || other !== undefined) return undefined;
-  if (Array.isArray(value) && branch.items !== undefined) {
-    const check = checkOf(branch.items);
+  const { items = {}, properties = {} } = branch;
+  if (Array.isArray(value)) {
+    const check = checkOf(items);
     for (const [at, item] of value.entries())
-      if (!check.Check(item)) return { schema: branch.items, value: item, pointer: `${pointer}/${at}` };
+      if (!check.Check(item)) return { schema: items, value: item, pointer: `${pointer}/${at}` };
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  for (const [name, member] of Object.entries(branch.properties ?? {})) {
+  for (const [name, member] of Object.entries(properties)) {
     const held = Object.hasOwn(value, name) ? value[name] : undefined;
     if (held === undefined || (!isTooLong(member, held) && checkOf(member).Check(held))) continue;
     const key = name.replaceAll("~", "~0").replaceAll("/", "~1");
@@ -115,7 +116,7 @@ function faultyPart({ schema, value, pointer }: Place): Place | undefined {
 /** The branches of a union that are for values of this kind; a schema that is no union is its own one. */
 function branchesFor(schema: Node, value: unknown): readonly Node[] {
   if (schema.anyOf === undefined) return [schema];
-  const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+  const kind = Array.isArray(value) ? "array" : typeof value;
   return schema.anyOf.filter(({ type }) => type === undefined || type === kind);
 }
 
@@ -252,7 +253,7 @@ function named(type: unknown): string {
 /** A word stands without quotes: by those the log knows what the caller wrote, and leaves it out. */
 function written(value: unknown): string {
   if (typeof value === "string" && /^[^\s",]+$/.test(value)) return value;
-  return JSON.stringify(value) ?? "nothing";
+  return JSON.stringify(value);
 }
 
 /** `/messages/0/content` as `messages[0].content`. */

@@ -107,6 +107,8 @@ describe("by hand", () => {
       text: "data: a\n\n\ufeffdata: b\n\n",
       want: ["data a"],
     },
+    { name: "a mark behind a blank line is no mark", text: "\n\ufeffdata: a\n\n", want: [] },
+    { name: "a bare data before a line that begins with a space", text: "data\n x\n\n", want: ["data "] },
     { name: "an event that is no data is none", text: "event: x\n\n", want: [] },
   ];
   for (const { name, text, want } of cases) {
@@ -114,6 +116,30 @@ describe("by hand", () => {
       for (const sizes of [[], [1], [2, 3]]) expect(read(encoder.encode(text), sizes, true)).toEqual(want);
     });
   }
+
+  test("a mark is skipped whole or not at all", () => {
+    for (const broken of [
+      [0xef, 0xbb, 0x78],
+      [0xef, 0x78, 0xbf],
+      [0x78, 0xbb, 0xbf],
+      [0xef, 0x78, 0x78],
+      [0x78, 0x78, 0xbf],
+    ])
+      expect(read(Uint8Array.of(...broken, ...encoder.encode("data: x\n\n")), [])).toEqual([]);
+  });
+
+  test("a line ended by CR alone is handed over at once", () => {
+    expect(read(encoder.encode("data: a\r\rdata: b\r\rx"), [])).toEqual(["data a", "data b"]);
+  });
+
+  test("an LF belongs to the CR before it, with nothing in between", () => {
+    let dispatched = 0;
+    const lines = createSseLines({ data() {}, comment() {}, dispatch: () => (dispatched += 1) }, 100);
+    for (const piece of ["data: a\r", "", "\ndata: b\n"]) lines.push(encoder.encode(piece));
+    expect(dispatched).toBe(0);
+    lines.end();
+    expect(dispatched).toBe(1);
+  });
 
   test("a line beyond the limit is told, a long stream of short ones is not", () => {
     const lines = createSseLines({ data() {}, comment() {}, dispatch() {} }, 10);

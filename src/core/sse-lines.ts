@@ -45,7 +45,7 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
     } else if (bytes[start] === COLON) {
       visitor.comment(bytes, start + 1, end);
     } else if (isData(bytes, start, end)) {
-      const from = start + 5 < end && bytes[start + 5] === SPACE ? start + 6 : Math.min(start + 5, end);
+      const from = bytes[start + 5] === SPACE ? start + 6 : start + 5;
       hasData = true;
       visitor.data(bytes, bytes[start + 4] === COLON ? from : end, end);
     }
@@ -80,7 +80,7 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
       }
       if (bytes.length - from > maxLineBytes) return false;
       // A copy: the runtime may reuse what it handed in.
-      if (from < bytes.length) rest = bytes.slice(from);
+      rest = bytes.slice(from);
       return true;
     },
     end() {

@@ -1,5 +1,17 @@
 import { expect, test } from "bun:test";
-import { isEnded, mayBeBegun, TASK_STATES } from "./task.ts";
+import { isEnded, mayBeBegun, TASK_ERRORS, TASK_KINDS, TASK_STATES } from "./task.ts";
+
+test("the kinds of tasks, and why one may fail, in the words of the interface", () => {
+  expect(TASK_KINDS.join()).toBe("image,video");
+  expect(TASK_ERRORS.toSorted()).toEqual([
+    "content_moderation",
+    "generation_error",
+    "input_too_large",
+    "invalid_request_error",
+    "overloaded_error",
+    "timeout_error",
+  ]);
+});
 
 test("a task has ended where it can go nowhere any more", () => {
   expect(TASK_STATES.filter(isEnded)).toEqual(["completed", "failed", "cancelled"]);

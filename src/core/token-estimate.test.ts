@@ -16,6 +16,7 @@ describe("text by script", () => {
     ["", 0, 0, 0],
     ["plain, 123\n\u007f", 12, 0, 0],
     ["éßЖ", 0, 3, 0],
+    ["\u0080", 0, 1, 0],
     ["日本語", 0, 0, 3],
     ["한글", 0, 0, 2],
     ["😀", 0, 0, 2],
@@ -27,7 +28,21 @@ describe("text by script", () => {
 });
 
 test("a text has the size of its characters, wherever they stand in it and however long it is", () => {
-  const cases = ["é", "\u2e7f", "\u2e80", "日", "\ud83d", "\udc00", "\uffff", "😀", "é日a😀"];
+  const cases = [
+    "é",
+    "\u2e7f",
+    "\u2e80",
+    "日",
+    "\u0905",
+    "あ",
+    "日日",
+    "😀😀",
+    "\ud83d",
+    "\udc00",
+    "\uffff",
+    "😀",
+    "é日a😀",
+  ];
   for (const beyond of cases) {
     for (const before of [0, 1, 2, 3, 4, 5, 8_190, 8_191, 8_192, 20_000]) {
       for (const after of [0, 1, 2, 3, 40_000]) {
@@ -43,6 +58,14 @@ test("a text has the size of its characters, wherever they stand in it and howev
       }
     }
   }
+});
+
+test("nothing of a longer text before it counts", () => {
+  for (const before of ["日".repeat(8_192), "é".repeat(8_192)])
+    for (const length of [22, 23, 24, 25]) {
+      sizeOf(before);
+      expect(sizeOf(`é${"a".repeat(length)}`)).toEqual({ ascii: length, alphabetic: 1, ideographic: 0 });
+    }
 });
 
 test("each script has its rates", () => {

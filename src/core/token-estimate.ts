@@ -51,9 +51,10 @@ function countInUtf8(end: number, beyond: Beyond): void {
   let alphabetic = 0;
   let ideographic = 0;
   let at = 0;
-  while (at < end) {
+  for (;;) {
     if (at % 4 === 0) at = skipAsciiWords(at, end);
-    const lead = at < end ? (utf8[at] as number) : 0;
+    if (at >= end) break;
+    const lead = utf8[at] as number;
     if (lead < 0x80) at += 1;
     else if (lead < 0xe0) {
       alphabetic += 1;

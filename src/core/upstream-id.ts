@@ -10,14 +10,15 @@ const BRACES = /\{([^{}]*)\}/g;
 export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {
   return upstreamId.replace(BRACES, (_, ways: string) => {
     const names = ways.split("|");
-    return names[Math.min(wayOf(request), names.length - 1)] ?? "";
+    return names[Math.min(wayOf(request), names.length - 1)] as string;
   });
 }
 
 /** Everything that a provider calls the model, however it is asked for. */
 export function upstreamIds(upstreamId: string): readonly string[] {
-  const [[braces, ways] = []] = upstreamId.matchAll(BRACES);
-  if (braces === undefined || ways === undefined) return [upstreamId];
+  const [found] = upstreamId.matchAll(BRACES);
+  if (found === undefined) return [upstreamId];
+  const [braces, ways = ""] = found;
   return ways.split("|").flatMap((way) => upstreamIds(upstreamId.replace(braces, way)));
 }
 

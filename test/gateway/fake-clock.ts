@@ -6,6 +6,8 @@ export interface FakeClock extends Clock {
   jump(ms: number): void;
   /** Moves time on and fires what falls due, in order, letting promises settle between. */
   advance(ms: number): Promise<void>;
+  /** How many timers are pending. */
+  timers(): number;
 }
 
 interface Pending {
@@ -42,6 +44,7 @@ export function createFakeClock(startMs = Date.UTC(2026, 10, 21, 12)): FakeClock
       nowMs = untilMs;
       await settle();
     },
+    timers: () => pending.size,
   };
 }
 

@@ -50,7 +50,7 @@ test("a sample is the same for the same seed, another for another, and has nothi
 
 test("the score is of what changes anything; what changes nothing is known by its text", () => {
   const place = (n: number) => ({ path: "src/a/b.ts", before: `a < ${n}`, after: `a <= ${n}` });
-  const report = new MutationReport([{ ...place(3), why: "a is never 3" }]);
+  const report = new MutationReport([{ ...place(3), after: ["a <= 3"], why: "a is never 3" }]);
   expect(report.score()).toBe(100);
   const made = { folder: "src/a", line: 1, end: undefined };
   report.add({ ...made, ...place(1), end: "src/a/b.test.ts" });

@@ -1,8 +1,8 @@
-/** A change that changes nothing anybody can see, by the text of its line, with the reason. */
+/** Changes of a line, by its text, that change nothing anybody can see, with the reason. */
 export interface Equivalent {
   readonly path: string;
   readonly before: string;
-  readonly after: string;
+  readonly after: readonly string[];
   readonly why: string;
 }
 
@@ -32,7 +32,7 @@ export class MutationReport {
   /** Why a change changes nothing, where that is known. */
   reasonOf({ path, before, after }: Place): string | undefined {
     return this.#equivalents.find(
-      (known) => known.path === path && known.before === before && known.after === after,
+      (known) => known.path === path && known.before === before && known.after.includes(after),
     )?.why;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { describeError, redact } from "./log.ts";
+import { GatewayError } from "../errors.ts";
+import { describeError, redact, refusalFields } from "./log.ts";
 
 const CANARIES = [
   "sk-aB3dE6gH9jK2mN5pQ8rT1vW4xY7zA0cF3hJ6lM9oQ2sU5wZ",
@@ -41,6 +42,15 @@ describe("an error is told with its causes, in one line, redacted", () => {
     expect(text).toBe("Error: outer ← Error ECONNREFUSED: connect failed for [redacted]");
   });
 
+  test("but no code that is no word", () => {
+    expect(describeError(Object.assign(new Error("a"), { code: 5 }))).toBe("Error: a");
+  });
+
+  test("by its name, and up to 600 characters", () => {
+    const error = new GatewayError("auth_error", "x y ".repeat(200));
+    expect(describeError(error)).toBe(`GatewayError: ${"x y ".repeat(200)}`.slice(0, 600));
+  });
+
   test("of a ring of causes, and of no error at all", () => {
     const ring = new Error("a");
     ring.cause = ring;
@@ -57,4 +67,19 @@ describe("an error is told with its causes, in one line, redacted", () => {
 test("a text is cut to 300 characters where nothing else is said", () => {
   expect(redact("x y ".repeat(100))).toBe("x y ".repeat(75));
   expect(redact("x y ".repeat(100), 8)).toBe("x y x y ");
+});
+
+test("the line of a refusal has its code and its field, where it has them", () => {
+  const isModel = (): boolean => false;
+  expect(refusalFields(new GatewayError("auth_error", "No."), isModel)).toEqual({
+    error: "auth_error",
+    refusal: "No.",
+  });
+  const error = new GatewayError("not_found_error", "No.", { code: "model_not_found", param: "model" });
+  expect(refusalFields(error, isModel)).toEqual({
+    error: "not_found_error",
+    code: "model_not_found",
+    param: "model",
+    refusal: "No.",
+  });
 });

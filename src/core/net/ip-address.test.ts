@@ -4,6 +4,23 @@ import { isIn, readAddress, readRange } from "./ip-address.ts";
 const isWithin = (address: string, range: string): boolean =>
   isIn(readAddress(address) ?? [], readRange(range) ?? { groups: [], bits: 0 });
 
+describe("an address of IPv6", () => {
+  for (const [text, groups] of [
+    ["1:2:3:4:5:6:7:8", [1, 2, 3, 4, 5, 6, 7, 8]],
+    ["1:2:3:4:5:6:7::", [1, 2, 3, 4, 5, 6, 7, 0]],
+    ["::2:3:4:5:6:7:8", [0, 2, 3, 4, 5, 6, 7, 8]],
+    ["fe80::1", [0xfe80, 0, 0, 0, 0, 0, 0, 1]],
+    ["::", [0, 0, 0, 0, 0, 0, 0, 0]],
+    ["64:ff9b::192.0.2.33", [0x64, 0xff9b, 0, 0, 0, 0, 0xc000, 0x221]],
+    ["1:2:3:4:5:6:1.2.3.4", [1, 2, 3, 4, 5, 6, 0x102, 0x304]],
+    ["1:2:3:4:5:6:7:8::", undefined],
+    ["1:2:3:4:5:6:7:1.2.3.4", undefined],
+    ["1:2:3:4:5:6:7", undefined],
+  ] as const)
+    test(`${text} is ${groups === undefined ? "none" : "read"}`, () =>
+      expect(readAddress(text)).toEqual(groups as number[] | undefined));
+});
+
 describe("a range", () => {
   test("has as many bits as its address, or fewer; all of them where none are said", () => {
     expect(readRange("10.1.2.3")).toEqual({ groups: [10, 1, 2, 3], bits: 32 });

@@ -232,6 +232,7 @@ describe("a name", () => {
     "é.example",
     `${"a".repeat(64)}.example`,
     `${"a.".repeat(130)}example`,
+    `${"a.".repeat(125)}aaaa`,
   ];
   for (const name of house)
     test(`${JSON.stringify(name)} is not of the Internet`, () => expect(isPublicName(name)).toBe(false));
@@ -239,6 +240,8 @@ describe("a name", () => {
   const world = [
     "example.com",
     "example.com.",
+    "a.example.",
+    `${"a.".repeat(125)}aaa`,
     "a.b.c.example.org",
     "xn--bcher-kva.example",
     "local.example.com",

@@ -65,7 +65,5 @@ export function isPublicName(hostname: string): boolean {
 }
 
 function range(text: string): Range {
-  const found = readRange(text);
-  if (found === undefined) throw new Error(`${text} is no range of addresses.`);
-  return found;
+  return readRange(text) as Range;
 }

@@ -38,6 +38,6 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
       signal?.removeEventListener("abort", leave);
       resolve();
     });
-    signal?.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", leave);
   });
 }

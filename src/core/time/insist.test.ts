@@ -46,3 +46,11 @@ test("a signal ends the pause, and what is told of a failure may give up", async
   expect(await given.catch(String)).toBe("Error: not now");
   expect(failures).toHaveLength(2);
 });
+
+test("no work is done once the signal is aborted", async () => {
+  const signal = AbortSignal.abort(new Error("enough"));
+  let tries = 0;
+  const done = insist(async () => (tries += 1), { clock: createFakeClock(), pauseMs: 1_000, signal });
+  expect(await done.catch(String)).toBe("Error: enough");
+  expect(tries).toBe(0);
+});

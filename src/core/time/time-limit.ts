@@ -19,7 +19,7 @@ export function createTimeLimit(clock: Clock, ms: number, onOver: () => void): T
     rest() {
       if (going === undefined) return;
       going.timer.cancel();
-      leftMs = Math.max(0, leftMs - Math.max(0, clock.steadyMs() - going.sinceMs));
+      leftMs = Math.max(0, leftMs - (clock.steadyMs() - going.sinceMs));
       going = undefined;
     },
   };

@@ -1,0 +1,39 @@
+import { describe, expect, test } from "bun:test";
+import { createByteBuilder } from "./byte-builder.ts";
+
+const counting = (length: number, from = 0): Uint8Array => Uint8Array.from({ length }, (_, i) => from + i);
+
+describe("pieces come out as one array", () => {
+  // Few bytes are copied one by one, more by the runtime.
+  for (const size of [1, 48, 49, 200])
+    test(`of ${size} bytes each, whole and in part, beyond the room at the start`, () => {
+      const builder = createByteBuilder(4);
+      const piece = counting(size);
+      builder.add(piece);
+      builder.add(piece, 1);
+      builder.add(piece, 0, size - 1);
+      const whole = [...piece, ...piece.slice(1), ...piece.slice(0, size - 1)];
+      expect(builder.length).toBe(whole.length);
+      expect([...(builder.take() ?? [])]).toEqual(whole);
+    });
+
+  test("that fill the room at the start exactly, or one byte more", () => {
+    for (const size of [7, 8, 9]) {
+      const builder = createByteBuilder(8);
+      builder.add(counting(3));
+      builder.add(counting(size - 3, 3));
+      expect(builder.take()).toEqual(counting(size));
+    }
+  });
+});
+
+test("a builder begins anew once its bytes are taken, and those stay as they were", () => {
+  const builder = createByteBuilder();
+  expect([builder.length, builder.take()]).toEqual([0, undefined]);
+  builder.add(Uint8Array.of(1));
+  const first = builder.take();
+  expect([builder.length, builder.take()]).toEqual([0, undefined]);
+  builder.add(Uint8Array.of(2, 3));
+  expect(builder.take()).toEqual(Uint8Array.of(2, 3));
+  expect(first).toEqual(Uint8Array.of(1));
+});

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../core/json-value.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 
@@ -8,18 +8,22 @@ interface Said {
   readonly message: string;
   /** Type, code, status and reason, each in lower case: what is meant is recognised by these first. */
   readonly codes: readonly string[];
-  readonly param: string | undefined;
-  /** Seconds to wait, where the body says so (Google's RetryInfo). */
-  readonly waitSec: number | undefined;
+  readonly param?: unknown;
+  /** Seconds to wait, where the body says so. */
+  readonly waitSec?: string | undefined;
 }
 
 /** The error a client is given for an answer with a status that is not 2xx. */
-export function readRefusal(refusal: UpstreamRefusal, context: AnswerContext): GatewayError {
-  const body = unwrapped(parse(refusal.body));
+export function readRefusal(
+  { status, body, retryAfter }: UpstreamRefusal,
+  context: AnswerContext,
+): GatewayError {
+  const parsed = parse(body);
+  // Some servers answer with a list of one error.
+  const said: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
-  const status =
-    refusal.status >= 400 || !isJsonObject(body) ? refusal.status : statusWithin(errorWithin(body));
-  return refusalError(readSaid(body, status), context, refusal.retryAfter);
+  const meant = status >= 400 || !isJsonObject(said) ? status : statusWithin(errorWithin(said));
+  return refusalError(readSaid(said, meant), context, retryAfter);
 }
 
 /** The error for an `error` object inside an answer that began as a good one. */
@@ -48,7 +52,7 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
   const cause = new Error(`upstream ${said.status}: ${said.codes.join(" ")}`);
   switch (meaning) {
     case "operator":
-      return new GatewayError("upstream_error", FAILED, { cause, operatorFault: true });
+      return new GatewayError("upstream_error", OURS.upstream_error, { cause, operatorFault: true });
     case "invalid_request_error":
     case "input_too_large":
     case "content_moderation":
@@ -58,53 +62,90 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
         ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
     case "overloaded_error":
-      return new GatewayError(meaning, "The provider is overloaded or limits its rate. Try again shortly.", {
+      return new GatewayError(meaning, OURS[meaning], {
         cause,
         retryAfterSec: clampRetryAfter(retryAfter ?? said.waitSec),
       });
-    case "timeout_error":
-      return new GatewayError(meaning, "The provider did not answer in time.", { cause });
-    case "upstream_error":
-      return new GatewayError(meaning, FAILED, { cause });
+    default:
+      return new GatewayError(meaning, OURS[meaning], { cause });
   }
 }
 
-const FAILED = "The provider failed to answer this request.";
+/** What a client is told in place of a provider's sentence. */
+const OURS = {
+  invalid_request_error: "The provider refused the request as invalid.",
+  input_too_large: "The input is longer than the model takes.",
+  content_moderation: "The provider's moderation blocked the request.",
+  overloaded_error: "The provider is overloaded or limits its rate. Try again shortly.",
+  timeout_error: "The provider did not answer in time.",
+  upstream_error: "The provider failed to answer this request.",
+} as const;
 
 /** What a refusal means; `operator` is a fault of our account or settings, which only the operator can mend. */
-type Meaning =
-  | "operator"
-  | "invalid_request_error"
-  | "input_too_large"
-  | "content_moderation"
-  | "overloaded_error"
-  | "timeout_error"
-  | "upstream_error";
+type Meaning = keyof typeof OURS | "operator";
 
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+/** What tells a meaning. */
+interface Signs {
+  readonly meaning: Meaning;
+  /** Statuses that say it where nothing else does. */
+  readonly statuses: readonly number[];
+  /** In lower case; numbers are Zhipu's, numbers after `base_resp` MiniMax's. */
+  readonly codes?: ReadonlySet<string>;
+  /**
+   * Sentences of vendors whose code does not say it, at these statuses. Each is known from the start of the message,
+   * because the rest may quote what the caller wrote.
+   */
+  readonly sentences?: { readonly at: readonly number[]; readonly pattern: RegExp };
+}
 
-/** Codes by what they mean, in lower case; numbers are Zhipu's, numbers after `base_resp` MiniMax's. */
-const CODES: readonly (readonly [Meaning, ReadonlySet<string>])[] = [
-  [
-    "content_moderation",
-    words(`content_filter content_policy_violation responsibleaipolicyviolation moderation_blocked
+/** Status 0 is that of an error that came without one. */
+const SIGNS: readonly Signs[] = [
+  {
+    meaning: "content_moderation",
+    statuses: [451],
+    codes: words(`content_filter content_policy_violation responsibleaipolicyviolation moderation_blocked
       data_inspection_failed datainspectionfailed sensitive_words_detected 1301 base_resp:1026 base_resp:1027`),
-  ],
-  [
-    "operator",
-    words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
+    sentences: {
+      at: [400, 403, 0],
+      // Azure; OpenAI; OpenRouter; xAI; Anthropic.
+      pattern:
+        /^(the response was filtered due to the prompt|your request was rejected (as a result of|by) (our|the) safety system|[^"'`]{0,80} requires moderation|content violates usage guidelines|output blocked by content filtering policy)/i,
+    },
+  },
+  {
+    meaning: "operator",
+    statuses: [401, 402, 403, 404, 405, 407],
+    codes:
+      words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
       account_deactivated organization_restricted arrearage exceeded_current_quota_error insufficient_balance
       invalid_api_key invalidapikey api_key_invalid invalid_authentication_error authentication_error
       unauthenticated permission_error permission_denied access_terminated_error accessdenied model.accessdenied
       model_not_found modelnotfound model_not_supported model_decommissioned deploymentnotfound invalid_model not_found_error not_found
       resource_not_found_error 1000 1001 1002 1003 1004 1112 1113 1211 1220 base_resp:1004 base_resp:1008
       base_resp:2049`),
-  ],
-  [
-    "input_too_large",
-    words(`context_length_exceeded too_many_prompt_tokens too_many_tokens request_too_large
+    sentences: {
+      at: [400, 0],
+      // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
+      pattern:
+        /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
+    },
+  },
+  {
+    meaning: "input_too_large",
+    statuses: [413],
+    codes: words(`context_length_exceeded too_many_prompt_tokens too_many_tokens request_too_large
       exceed_context_size_error 1261 base_resp:1039`),
-  ],
+    sentences: {
+      at: [400, 422, 0],
+      // OpenAI, DeepSeek, vLLM, OpenRouter; Anthropic, Ollama; Google; Bedrock; Responses; xAI; Mistral; DashScope;
+      // Moonshot; Perplexity; Cohere.
+      pattern:
+        /^(this (model|endpoint)'s maximum (context|prompt) length is|prompt (is )?too long|prompt exceeds max length|the input token count|(the model returned the following errors: )?input tokens exceeded|input is too long|your input exceeds the context window|input length and `max_tokens` exceed context limit|prompt contains \d+ tokens|[<\d.>a-z_]{0,40} ?range of input length should be|your request exceeded model token limit|the total length of all messages is too long|too many tokens|the request exceeds the available context size|please reduce the length of the messages|the number of tokens to keep from the initial prompt is greater than the context length|trying to keep the first \d+ tokens when context)/i,
+    },
+  },
+  { meaning: "invalid_request_error", statuses: [400, 422] },
+  { meaning: "overloaded_error", statuses: [429, 503, 529] },
+  { meaning: "timeout_error", statuses: [504, 524] },
 ];
 
 /** Codes of an error that came without a status. */
@@ -113,65 +154,20 @@ const OVERLOADED =
   resource_exhausted overloaded overloaded_error engine_overloaded_error server_overloaded too_many_requests
   unavailable service_unavailable throttling 1302 1303 1305 base_resp:1002 base_resp:1041`);
 
-/**
- * Sentences of vendors whose code does not say what is meant. Each is known from the start of the message, because the
- * rest may quote what the caller wrote.
- */
-const SENTENCES: readonly (readonly [Meaning, readonly number[], RegExp])[] = [
-  // Azure; OpenAI; OpenRouter; xAI; Anthropic.
-  [
-    "content_moderation",
-    [400, 403, 0],
-    /^(the response was filtered due to the prompt|your request was rejected (as a result of|by) (our|the) safety system|[^"'`]{0,80} requires moderation|content violates usage guidelines|output blocked by content filtering policy)/i,
-  ],
-  // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
-  [
-    "operator",
-    [400, 0],
-    /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
-  ],
-  // OpenAI, DeepSeek, vLLM, OpenRouter; Anthropic, Ollama; Google; Bedrock; Responses; xAI; Mistral; DashScope; Moonshot;
-  // Perplexity; Cohere.
-  [
-    "input_too_large",
-    [400, 422, 0],
-    /^(this (model|endpoint)'s maximum (context|prompt) length is|prompt (is )?too long|prompt exceeds max length|the input token count|(the model returned the following errors: )?input tokens exceeded|input is too long|your input exceeds the context window|input length and `max_tokens` exceed context limit|prompt contains \d+ tokens|[<\d.>a-z_]{0,40} ?range of input length should be|your request exceeded model token limit|the total length of all messages is too long|too many tokens|the request exceeds the available context size|please reduce the length of the messages|the number of tokens to keep from the initial prompt is greater than the context length|trying to keep the first \d+ tokens when context)/i,
-  ],
-];
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.match(/\S+/g));
+}
 
 function meaningOf({ status, codes, message }: Said): Meaning {
-  for (const [meaning, known] of CODES) if (codes.some((code) => known.has(code))) return meaning;
-  for (const [meaning, statuses, sentence] of SENTENCES)
-    if (statuses.includes(status) && sentence.test(message)) return meaning;
-  switch (status) {
-    case 400:
-    case 422:
-      return "invalid_request_error";
-    case 401:
-    case 402:
-    case 403:
-    case 404:
-    case 405:
-    case 407:
-      return "operator";
-    case 413:
-      return "input_too_large";
-    case 429:
-    case 503:
-    case 529:
-      return "overloaded_error";
-    case 451:
-      return "content_moderation";
-    case 504:
-    case 524:
-      return "timeout_error";
-    case 0:
-      return codes.some((code) => OVERLOADED.has(code.split(".")[0] as string))
-        ? "overloaded_error"
-        : "upstream_error";
-    default:
-      return "upstream_error";
-  }
+  const known =
+    SIGNS.find((signs) => codes.some((code) => signs.codes?.has(code))) ??
+    SIGNS.find(
+      ({ sentences }) => sentences?.at.includes(status) === true && sentences.pattern.test(message),
+    ) ??
+    SIGNS.find(({ statuses }) => statuses.includes(status));
+  if (known !== undefined) return known.meaning;
+  const isOverloaded = status === 0 && codes.some((code) => OVERLOADED.has(code.split(".")[0] as string));
+  return isOverloaded ? "overloaded_error" : "upstream_error";
 }
 
 function statusWithin(error: unknown): number {
@@ -191,24 +187,16 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-/** Some servers answer with a list of one error. */
-function unwrapped(body: unknown): unknown {
-  return Array.isArray(body) ? body[0] : body;
-}
-
-/** Finds message, type and code in every shape that vendors use (vendors.md). */
-function readSaid(body: unknown, status: number): Said {
-  const outer = unwrapped(body);
-  if (!isJsonObject(outer)) return { status, message: "", codes: [], param: undefined, waitSec: undefined };
-  const within = isJsonObject(outer.base_resp) ? errorWithin(outer) : undefined;
-  const inner = isJsonObject(outer.error) ? outer.error : isJsonObject(within) ? within : outer;
+/** Finds message, type and code in every shape that vendors use. */
+function readSaid(outer: unknown, status: number): Said {
+  if (!isJsonObject(outer)) return { status, message: "", codes: [] };
+  const within = isJsonObject(outer.base_resp) ? errorWithin(outer) : outer.error;
+  const inner = isJsonObject(within) ? within : outer;
   const texts = [outer.error, inner.message, outer.message, detailText(outer.detail)];
-  const details = Array.isArray(inner.details) ? inner.details.filter(isJsonObject) : [];
-  const code =
-    inner.type === "base_resp" && typeof inner.code === "number" ? `base_resp:${inner.code}` : inner.code;
+  const details = objectsIn(inner.details);
   const codes = [
     inner.type,
-    code,
+    inner.type === "base_resp" ? `base_resp:${String(inner.code)}` : inner.code,
     inner.status,
     inner.error_type,
     outer.type,
@@ -216,24 +204,17 @@ function readSaid(body: unknown, status: number): Said {
     isJsonObject(inner.innererror) ? inner.innererror.code : undefined,
     ...details.map((detail) => detail.reason),
   ];
+  // Google's `{"@type": ".../google.rpc.RetryInfo", "retryDelay": "3.5s"}`.
+  const waits = details.map(({ retryDelay }) => /^(\d+(?:\.\d+)?)s$/.exec(filledText(retryDelay) ?? "")?.[1]);
   return {
     status,
-    message: texts.find((text): text is string => typeof text === "string" && text !== "") ?? "",
+    message: texts.map(filledText).find((text) => text !== undefined) ?? "",
     codes: codes
       .filter((word) => typeof word === "string" || typeof word === "number")
       .map((word) => String(word).toLowerCase().slice(0, 80)),
-    param: typeof inner.param === "string" ? inner.param : undefined,
-    waitSec: retryDelay(details),
+    param: inner.param,
+    waitSec: waits.find((wait) => wait !== undefined),
   };
-}
-
-/** Google's `{"@type": ".../google.rpc.RetryInfo", "retryDelay": "3.5s"}`. */
-function retryDelay(details: readonly JsonObject[]): number | undefined {
-  for (const { retryDelay: delay } of details) {
-    const seconds = typeof delay === "string" ? /^(\d+(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
-    if (seconds !== undefined) return Number(seconds);
-  }
-  return undefined;
 }
 
 function detailText(detail: unknown): unknown {
@@ -243,13 +224,6 @@ function detailText(detail: unknown): unknown {
     .join("; ");
 }
 
-const GENERIC: Readonly<Record<"invalid_request_error" | "input_too_large" | "content_moderation", string>> =
-  {
-    invalid_request_error: "The provider refused the request as invalid.",
-    input_too_large: "The input is longer than the model takes.",
-    content_moderation: "The provider's moderation blocked the request.",
-  };
-
 const KEY_LIKE = /\b(sk|pk|api|key|gsk|xai)[-_][A-Za-z0-9_*-]{6,}|Bearer\s|[A-Za-z0-9+/]{64,}/;
 
 /**
@@ -258,24 +232,20 @@ const KEY_LIKE = /\b(sk|pk|api|key|gsk|xai)[-_][A-Za-z0-9_*-]{6,}|Bearer\s|[A-Za
  */
 export function shownMessage(
   message: string,
-  kind: keyof typeof GENERIC,
+  kind: "invalid_request_error" | "input_too_large" | "content_moderation",
   context: Pick<AnswerContext, "secrets" | "model">,
 ): string {
   const secret = context.secrets.some((text) => text.length >= 8 && message.includes(text.slice(0, 8)));
-  if (message === "" || secret || KEY_LIKE.test(message)) return GENERIC[kind];
+  if (message === "" || secret || KEY_LIKE.test(message)) return OURS[kind];
   // oxlint-disable-next-line no-control-regex -- control characters of a provider's text stay out of ours
   const text = message.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, 500);
   return `${text}${/[.!?]$/.test(text) ? "" : "."} (${context.model})`;
 }
 
 /** Whether a provider's `param` is the path of a field, and nothing else. */
-function isFieldPath(param: string | undefined, secrets: readonly string[]): param is string {
-  return (
-    param !== undefined &&
-    /^[\w.[\]-]{1,120}$/.test(param) &&
-    !KEY_LIKE.test(param) &&
-    !secrets.includes(param)
-  );
+function isFieldPath(param: unknown, secrets: readonly string[]): param is string {
+  if (typeof param !== "string" || secrets.includes(param)) return false;
+  return /^[\w.[\]-]{1,120}$/.test(param) && !KEY_LIKE.test(param);
 }
 
 function clampRetryAfter(value: string | number | undefined): number {

@@ -1,8 +1,8 @@
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
-import { chatExamples } from "./examples/chat-completions.ts";
-import type { Example, ExampleFacts } from "./examples/example.ts";
-import { generateContentExamples } from "./examples/generate-content.ts";
-import { messagesExamples } from "./examples/messages.ts";
+import { CHAT_PROGRAMS } from "./examples/chat-completions.ts";
+import type { LanguagePrograms } from "./examples/example.ts";
+import { CONTENT_PROGRAMS } from "./examples/generate-content.ts";
+import { MESSAGES_PROGRAMS } from "./examples/messages.ts";
 import { CHAT } from "./parameter-tables/chat-completions.ts";
 import type { Fields } from "./parameter-tables/field.ts";
 import { CONTENT } from "./parameter-tables/generate-content.ts";
@@ -31,7 +31,7 @@ export interface Format {
   readonly outputField: string;
   /** How a medium is put into a request; a format that has no word for one does not take it. */
   readonly mediaParts: Readonly<Partial<Record<Modality, string>>>;
-  readonly examples: (model: ExampleFacts) => readonly Example[];
+  readonly programs: LanguagePrograms;
 }
 
 const COUNTS =
@@ -59,7 +59,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       video: '{"type":"video_url","video_url":{"url":"https://… or data:video/mp4;base64,…"}}',
       pdf: '{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,…"}}',
     },
-    examples: chatExamples,
+    programs: CHAT_PROGRAMS,
   },
   compat_messages: {
     name: "Messages",
@@ -87,7 +87,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
         '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"…"}} or {"type":"image","source":{"type":"url","url":"https://…"}}',
       pdf: '{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"…"}}',
     },
-    examples: messagesExamples,
+    programs: MESSAGES_PROGRAMS,
   },
   compat_generate_content: {
     name: "generateContent",
@@ -121,7 +121,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
         '{"inlineData":{"mimeType":"video/mp4","data":"…"}} or {"fileData":{"mimeType":"video/mp4","fileUri":"https://…"}}',
       pdf: '{"inlineData":{"mimeType":"application/pdf","data":"…"}}',
     },
-    examples: generateContentExamples,
+    programs: CONTENT_PROGRAMS,
   },
 };
 

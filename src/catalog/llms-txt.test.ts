@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ERRORS } from "../core/errors.ts";
 import { TOKEN_BUCKETS } from "../core/price.ts";
 import { loadModelFiles, servedIn } from "./catalog.ts";
+import { languageExamples } from "./examples/example.ts";
 import { FORMATS } from "./formats.ts";
 import { modelPage } from "./llms-txt.ts";
 import { servicePage } from "./llms-index.ts";
@@ -72,8 +73,8 @@ describe("every language model's page is whole", () => {
     test(`${model.uniqueId}: notes, examples and all errors`, () => {
       for (const note of model.notes) expect(page).toContain(`- ${note}`);
       for (const id of model.supportedProtocols) {
-        const { name, sdk, examples } = FORMATS[id];
-        for (const { title } of examples(model))
+        const { name, sdk, paths, programs } = FORMATS[id];
+        for (const { title } of languageExamples(model, paths(model.id), programs))
           expect(page).toContain(`### ${name}: ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`);
         expect(page).toContain(sdk.options(ORIGIN));
       }

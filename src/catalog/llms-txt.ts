@@ -3,7 +3,7 @@ import type { Model, ProtocolId } from "../core/model.ts";
 import { costOf, type PriceSnapshot } from "../core/price.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { errorTable } from "./error-words.ts";
-import type { Example } from "./examples/example.ts";
+import { type Example, languageExamples } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";
 import { mediaSections } from "./media-page.ts";
 import type { MediaPageModel } from "./media-words.ts";
@@ -132,7 +132,9 @@ function examples(model: Model, formats: readonly Served[], origin: string): rea
     "## Examples",
     `Each runs as it stands once \`BASE_URL\` (here \`${origin}\`) and \`API_KEY\` are in its environment; the JavaScript ones as modules (\`example.mjs\`) after \`npm install ${packages}\`. In what they print, \`…\` is text that varies and \`N\` a number.`,
     ...formats.flatMap(({ format }) =>
-      format.examples(model).flatMap((example) => shownExample(format, example)),
+      languageExamples(model, format.paths(model.id), format.programs).flatMap((example) =>
+        shownExample(format, example),
+      ),
     ),
   ];
 }

@@ -1,52 +1,22 @@
-import {
-  curl,
-  type Example,
-  type ExampleFacts,
-  languageExamples,
-  type Pair,
-  type Program,
-} from "./example.ts";
+import type { LanguagePrograms } from "./example.ts";
 
-const CLIENT = `import OpenAI from "openai";
+/** Chat completions, by curl and by the SDK `openai`. */
+export const CHAT_PROGRAMS: LanguagePrograms = {
+  client: `import OpenAI from "openai";
 
-const client = new OpenAI({ baseURL: \`\${process.env.BASE_URL}/api/v1\`, apiKey: process.env.API_KEY });`;
-
-/** Examples of chat completions, by curl and by the SDK `openai`. */
-export function chatExamples(model: ExampleFacts): readonly Example[] {
-  return languageExamples(model, {
-    client: CLIENT,
-    answer: answer(model),
-    stream: stream(model),
-    tool: tool(model),
-    imageIn: imageIn(model),
-    imageOut: imageOut(model),
-  });
-}
-
-function answer({ id }: ExampleFacts): Pair {
-  return {
-    curl: curl("/api/v1/chat/completions", {
-      model: id,
-      messages: [{ role: "user", content: "Say hello." }],
-    }),
+const client = new OpenAI({ baseURL: \`\${process.env.BASE_URL}/api/v1\`, apiKey: process.env.API_KEY });`,
+  hello: ({ id }) => ({ model: id, messages: [{ role: "user", content: "Say hello." }] }),
+  answer: {
     curlPrints: '{…"choices":[{…"message":{…"content":"…"…}…}]…"usage":{…}…"credit":N}',
     code: `const completion = await client.chat.completions.create({
-  model: "${id}",
+  model: "{{model}}",
   messages: [{ role: "user", content: "Say hello." }],
 });
 console.log(completion.choices[0].message.content);
 console.log("credit:", completion.credit);`,
     prints: "…\ncredit: N",
-  };
-}
-
-function stream({ id }: ExampleFacts): Pair {
-  return {
-    curl: curl(
-      "/api/v1/chat/completions",
-      { model: id, messages: [{ role: "user", content: "Say hello." }], stream: true },
-      true,
-    ),
+  },
+  stream: {
     curlPrints: `data: {…"choices":[{…"delta":{…"content":"…"}…}]…}
 …
 data: {…"choices":[]…"usage":{…}…}
@@ -55,7 +25,7 @@ data: {…"choices":[]…"usage":{…}…"credit":N}
 
 data: [DONE]`,
     code: `const stream = await client.chat.completions.create({
-  model: "${id}",
+  model: "{{model}}",
   messages: [{ role: "user", content: "Say hello." }],
   stream: true,
 });
@@ -66,11 +36,8 @@ for await (const chunk of stream) {
 }
 console.log("\\ncredit:", credit);`,
     prints: "…\ncredit: N",
-  };
-}
-
-function tool({ id }: ExampleFacts): string {
-  return `const tools = [
+  },
+  tool: `const tools = [
   {
     type: "function",
     function: {
@@ -86,7 +53,7 @@ function tool({ id }: ExampleFacts): string {
 ];
 const messages = [{ role: "user", content: "How warm is it in Oslo? Use the tool." }];
 for (;;) {
-  const completion = await client.chat.completions.create({ model: "${id}", messages, tools });
+  const completion = await client.chat.completions.create({ model: "{{model}}", messages, tools });
   const { message } = completion.choices[0];
   messages.push(message); // whole and unchanged: what it holds besides text is needed in the next turn
   if (!message.tool_calls?.length) {
@@ -98,12 +65,9 @@ for (;;) {
     console.log("called:", call.function.name, city);
     messages.push({ role: "tool", tool_call_id: call.id, content: JSON.stringify({ celsius: 3 }) });
   }
-}`;
-}
-
-function imageIn({ id }: ExampleFacts): string {
-  return `const completion = await client.chat.completions.create({
-  model: "${id}",
+}`,
+  imageIn: `const completion = await client.chat.completions.create({
+  model: "{{model}}",
   messages: [
     {
       role: "user",
@@ -114,15 +78,12 @@ function imageIn({ id }: ExampleFacts): string {
     },
   ],
 });
-console.log(completion.choices[0].message.content);`;
-}
-
-function imageOut({ id }: ExampleFacts): Program {
-  return {
+console.log(completion.choices[0].message.content);`,
+  imageOut: {
     code: `const messages = [{ role: "user", content: "Draw a lighthouse by day." }];
 const draw = async (file) => {
   const completion = await client.chat.completions.create({
-    model: "${id}",
+    model: "{{model}}",
     messages,
     modalities: ["text", "image"],
   });
@@ -136,5 +97,5 @@ await draw("day.png");
 messages.push({ role: "user", content: "The same by night." });
 await draw("night.png");`,
     prints: "wrote day.png for N\nwrote night.png for N",
-  };
-}
+  },
+};

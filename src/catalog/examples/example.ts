@@ -24,53 +24,67 @@ export const RED_SQUARE =
 export const RED_IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAgAAAAIAAQMAAADOtka5AAAAA1BMVEXIKChQLvxyAAAANklEQVR42u3BAQEAAACCIP+vbkhAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB8G4IAAAFjdVCkAAAAAElFTkSuQmCC";
 
-/** A program and what it prints. */
-export type Program = Pick<Example, "code" | "prints">;
+/** A program by the SDK, and what it prints. */
+interface Program {
+  readonly code: string;
+  readonly prints: string;
+}
 
-/** What the examples of a format of language models are made of; what they have in common `languageExamples` says. */
-interface FormatExamples {
+/** The same request by curl, whose code is made of its body. */
+interface Pair extends Program {
+  readonly curlPrints: string;
+}
+
+/** The programs of a format of language models; what is in two braces stands for a word of `words`, or is the model's id. */
+export interface LanguagePrograms {
+  readonly words?: (model: ExampleFacts) => Readonly<Record<string, string>>;
   /** What each program by the SDK begins with. */
   readonly client: string;
+  /** The body of a request that asks to say hello. */
+  readonly hello: (model: ExampleFacts) => Readonly<Record<string, unknown>>;
   readonly answer: Pair;
   readonly stream: Pair;
-  /** What the example of a tool shows beside it. */
-  readonly toolShows?: string;
   /** It calls `temperature_in` as often as the model wants, and says each time which city it is called for. */
   readonly tool: string;
+  /** What that shows beside it. */
+  readonly toolShows?: (model: ExampleFacts) => string;
   /** It asks which colour the red square `png` has, and prints the answer. */
   readonly imageIn: string;
   /** It draws two images into files; absent where the format's answers hold none. */
   readonly imageOut?: Program;
 }
 
-/** The same by curl, and by the SDK. */
-export interface Pair extends Program {
-  readonly curl: string;
-  readonly curlPrints: string;
-}
-
-/** The examples of a model in one format. */
+/** The examples of a model in one format. A second path is that of streams; else the body asks for them. */
 export function languageExamples(
-  { inputModalities, outputModalities }: ExampleFacts,
-  { client, answer, stream, toolShows = "", tool, imageIn, imageOut }: FormatExamples,
+  model: ExampleFacts,
+  [path = "", streamPath]: readonly string[],
+  { words, client, hello, answer, stream, tool, toolShows, imageIn, imageOut }: LanguagePrograms,
 ): readonly Example[] {
+  const known: Readonly<Record<string, string>> = { model: model.id, ...words?.(model) };
   const bySdk = (title: string, { code, prints }: Program, before = ""): Example => ({
     title: `${title}, by the SDK`,
     language: "js",
-    code: `${before}${client}\n\n${code}`,
+    code: `${before}${client}\n\n${code}`.replaceAll(/{{(\w+)}}/g, (_, word) => known[word] ?? ""),
     prints,
   });
-  const byBoth = (title: string, pair: Pair): readonly Example[] => [
-    { title: `${title}, by curl`, language: "sh", code: pair.curl, prints: pair.curlPrints },
-    bySdk(title, pair),
-  ];
+  const byCurl = (title: string, code: string, prints: string): Example => ({
+    title: `${title}, by curl`,
+    language: "sh",
+    code,
+    prints,
+  });
+  const body = hello(model);
+  const streamed = streamPath === undefined ? { ...body, stream: true } : body;
   const shown = `const png = "${RED_SQUARE}";\n${imageIn}`;
+  const beside = toolShows?.(model) ?? "";
   return [
-    ...byBoth("An answer", answer),
-    ...byBoth("A stream", stream),
-    bySdk(`A tool, called and answered${toolShows}`, { code: tool, prints: "called: temperature_in …\n…" }),
-    ...(inputModalities.includes("image") ? [bySdk("An image in", { code: shown, prints: "…" })] : []),
-    ...(imageOut !== undefined && outputModalities.includes("image")
+    byCurl("An answer", curl(path, body), answer.curlPrints),
+    bySdk("An answer", answer),
+    byCurl("A stream", curl(streamPath ?? path, streamed, true), stream.curlPrints),
+    bySdk("A stream", stream),
+    bySdk(`A tool, called and answered${beside}`, { code: tool, prints: "called: temperature_in …\n…" }),
+    ...(model.inputModalities.includes("image") ? [bySdk("An image in", { code: shown, prints: "…" })] : []),
+    ...(imageOut !== undefined && model.outputModalities.includes("image")
       ? [bySdk("An image out, and then changed", imageOut, 'import { writeFileSync } from "node:fs";\n')]
       : []),
   ];

@@ -1,55 +1,26 @@
-import {
-  curl,
-  type Example,
-  type ExampleFacts,
-  languageExamples,
-  type Pair,
-  type Program,
-} from "./example.ts";
+import type { LanguagePrograms } from "./example.ts";
 
-const CLIENT = `import { GoogleGenAI } from "@google/genai";
+/** generateContent, by curl and by the SDK `@google/genai`. */
+export const CONTENT_PROGRAMS: LanguagePrograms = {
+  client: `import { GoogleGenAI } from "@google/genai";
 
 const client = new GoogleGenAI({
   apiKey: process.env.API_KEY,
   httpOptions: { baseUrl: \`\${process.env.BASE_URL}/api\`, apiVersion: "v1" },
-});`;
-
-const SAY_HELLO = [{ role: "user", parts: [{ text: "Say hello." }] }];
-
-/** Examples of generateContent, by curl and by the SDK `@google/genai`. */
-export function generateContentExamples(model: ExampleFacts): readonly Example[] {
-  return languageExamples(model, {
-    client: CLIENT,
-    answer: answer(model),
-    stream: stream(model),
-    tool: tool(model),
-    imageIn: imageIn(model),
-    imageOut: imageOut(model),
-  });
-}
-
-function path({ id }: ExampleFacts, verb: string): string {
-  return `/api/v1/models/${encodeURIComponent(id)}:${verb}`;
-}
-
-function answer(model: ExampleFacts): Pair {
-  return {
-    curl: curl(path(model, "generateContent"), { contents: SAY_HELLO }),
+});`,
+  hello: () => ({ contents: [{ role: "user", parts: [{ text: "Say hello." }] }] }),
+  answer: {
     curlPrints: '{"candidates":[{…"parts":[…{"text":"…"…}…]…}]…"usageMetadata":{…}…"credit":N}',
-    code: `const response = await client.models.generateContent({ model: "${model.id}", contents: "Say hello." });
+    code: `const response = await client.models.generateContent({ model: "{{model}}", contents: "Say hello." });
 console.log(response.text);
 console.log("tokens:", response.usageMetadata.totalTokenCount);`,
     prints: "…\ntokens: N",
-  };
-}
-
-function stream(model: ExampleFacts): Pair {
-  return {
-    curl: curl(`${path(model, "streamGenerateContent")}?alt=sse`, { contents: SAY_HELLO }, true),
+  },
+  stream: {
     curlPrints: `data: {"candidates":[{…"parts":[{"text":"…"}]…}]…}
 
 data: {"candidates":[{…"finishReason":"STOP"…}]…"usageMetadata":{…}…"credit":N}`,
-    code: `const stream = await client.models.generateContentStream({ model: "${model.id}", contents: "Say hello." });
+    code: `const stream = await client.models.generateContentStream({ model: "{{model}}", contents: "Say hello." });
 let usage;
 for await (const chunk of stream) {
   process.stdout.write(chunk.text ?? "");
@@ -57,11 +28,8 @@ for await (const chunk of stream) {
 }
 console.log("\\ntokens:", usage.totalTokenCount);`,
     prints: "…\ntokens: N",
-  };
-}
-
-function tool(model: ExampleFacts): string {
-  return `const tools = [
+  },
+  tool: `const tools = [
   {
     functionDeclarations: [
       {
@@ -78,7 +46,7 @@ function tool(model: ExampleFacts): string {
 ];
 const contents = [{ role: "user", parts: [{ text: "How warm is it in Oslo? Use the tool." }] }];
 for (;;) {
-  const response = await client.models.generateContent({ model: "${model.id}", contents, config: { tools } });
+  const response = await client.models.generateContent({ model: "{{model}}", contents, config: { tools } });
   const { content } = response.candidates[0];
   contents.push(content); // whole: each part keeps its thoughtSignature
   const calls = content.parts.filter((part) => part.functionCall).map((part) => part.functionCall);
@@ -91,12 +59,9 @@ for (;;) {
     return { functionResponse: { id, name, response: { celsius: 3 } } };
   });
   contents.push({ role: "user", parts });
-}`;
-}
-
-function imageIn(model: ExampleFacts): string {
-  return `const response = await client.models.generateContent({
-  model: "${model.id}",
+}`,
+  imageIn: `const response = await client.models.generateContent({
+  model: "{{model}}",
   contents: [
     {
       role: "user",
@@ -104,15 +69,12 @@ function imageIn(model: ExampleFacts): string {
     },
   ],
 });
-console.log(response.text);`;
-}
-
-function imageOut(model: ExampleFacts): Program {
-  return {
+console.log(response.text);`,
+  imageOut: {
     code: `const contents = [{ role: "user", parts: [{ text: "Draw a lighthouse by day." }] }];
 const draw = async (file) => {
   const response = await client.models.generateContent({
-    model: "${model.id}",
+    model: "{{model}}",
     contents,
     config: { responseModalities: ["TEXT", "IMAGE"] },
   });
@@ -126,5 +88,5 @@ await draw("day.png");
 contents.push({ role: "user", parts: [{ text: "The same by night." }] });
 await draw("night.png");`,
     prints: "wrote day.png\nwrote night.png",
-  };
-}
+  },
+};

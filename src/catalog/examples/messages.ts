@@ -1,56 +1,29 @@
-import { curl, type Example, type ExampleFacts, languageExamples, type Pair } from "./example.ts";
+import type { ExampleFacts, LanguagePrograms } from "./example.ts";
 
-const CLIENT = `import Anthropic from "@anthropic-ai/sdk";
+/** Messages, by curl and by the SDK `@anthropic-ai/sdk`. */
+export const MESSAGES_PROGRAMS: LanguagePrograms = {
+  words: (model) => ({ most: String(maxTokens(model)), thinking: thinks(model) }),
+  toolShows: (model) => (thinks(model) === "" ? "" : ", with thinking"),
+  client: `import Anthropic from "@anthropic-ai/sdk";
 
-const client = new Anthropic({ baseURL: \`\${process.env.BASE_URL}/api\`, apiKey: process.env.API_KEY });`;
-
-const SAY_HELLO = [{ role: "user", content: "Say hello." }];
-
-/** Examples of messages, by curl and by the SDK `@anthropic-ai/sdk`. */
-export function messagesExamples(model: ExampleFacts): readonly Example[] {
-  return languageExamples(model, {
-    client: CLIENT,
-    answer: answer(model),
-    stream: stream(model),
-    toolShows: thinks(model) === "" ? "" : ", with thinking",
-    tool: tool(model),
-    imageIn: imageIn(model),
-  });
-}
-
-/** Enough for the examples, and within what the model gives. */
-function maxTokens({ maxOutput }: ExampleFacts): number {
-  return Math.min(2_048, maxOutput ?? 2_048);
-}
-
-/** How the model is asked to think, as a line of a request; nothing where its data does not say. */
-function thinks({ thinking }: ExampleFacts): string {
-  if (thinking?.style === "adaptive") return '\n    thinking: { type: "adaptive" },';
-  return thinking?.style === "budget" ? '\n    thinking: { type: "enabled", budget_tokens: 1024 },' : "";
-}
-
-function answer(model: ExampleFacts): Pair {
-  return {
-    curl: curl("/api/v1/messages", { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO }),
+const client = new Anthropic({ baseURL: \`\${process.env.BASE_URL}/api\`, apiKey: process.env.API_KEY });`,
+  hello: (model) => ({
+    model: model.id,
+    max_tokens: maxTokens(model),
+    messages: [{ role: "user", content: "Say hello." }],
+  }),
+  answer: {
     curlPrints: '{…"content":[…{"type":"text","text":"…"…}]…"usage":{…}…"credit":N}',
     code: `const message = await client.messages.create({
-  model: "${model.id}",
-  max_tokens: ${maxTokens(model)},
+  model: "{{model}}",
+  max_tokens: {{most}},
   messages: [{ role: "user", content: "Say hello." }],
 });
 for (const block of message.content) if (block.type === "text") console.log(block.text);
 console.log("credit:", message.credit);`,
     prints: "…\ncredit: N",
-  };
-}
-
-function stream(model: ExampleFacts): Pair {
-  return {
-    curl: curl(
-      "/api/v1/messages",
-      { model: model.id, max_tokens: maxTokens(model), messages: SAY_HELLO, stream: true },
-      true,
-    ),
+  },
+  stream: {
     curlPrints: `event: message_start
 data: {…}
 …
@@ -63,8 +36,8 @@ data: {"type":"ping","credit":N}
 event: message_stop
 data: {"type":"message_stop"}`,
     code: `const stream = await client.messages.create({
-  model: "${model.id}",
-  max_tokens: ${maxTokens(model)},
+  model: "{{model}}",
+  max_tokens: {{most}},
   messages: [{ role: "user", content: "Say hello." }],
   stream: true,
 });
@@ -74,11 +47,8 @@ for await (const event of stream) {
   if (event.type === "message_delta") console.log("\\ncredit:", event.credit);
 }`,
     prints: "…\ncredit: N",
-  };
-}
-
-function tool(model: ExampleFacts): string {
-  return `const tools = [
+  },
+  tool: `const tools = [
   {
     name: "temperature_in",
     description: "The temperature in a city now, in degrees Celsius",
@@ -88,8 +58,8 @@ function tool(model: ExampleFacts): string {
 const messages = [{ role: "user", content: "How warm is it in Oslo? Use the tool." }];
 for (;;) {
   const message = await client.messages.create({
-    model: "${model.id}",
-    max_tokens: ${maxTokens(model)},${thinks(model)}
+    model: "{{model}}",
+    max_tokens: {{most}},{{thinking}}
     messages,
     tools,
   });
@@ -105,13 +75,10 @@ for (;;) {
     results.push({ type: "tool_result", tool_use_id: block.id, content: JSON.stringify({ celsius: 3 }) });
   }
   messages.push({ role: "user", content: results });
-}`;
-}
-
-function imageIn(model: ExampleFacts): string {
-  return `const message = await client.messages.create({
-  model: "${model.id}",
-  max_tokens: ${maxTokens(model)},
+}`,
+  imageIn: `const message = await client.messages.create({
+  model: "{{model}}",
+  max_tokens: {{most}},
   messages: [
     {
       role: "user",
@@ -122,5 +89,16 @@ function imageIn(model: ExampleFacts): string {
     },
   ],
 });
-for (const block of message.content) if (block.type === "text") console.log(block.text);`;
+for (const block of message.content) if (block.type === "text") console.log(block.text);`,
+};
+
+/** Enough for the examples, and within what the model gives. */
+function maxTokens({ maxOutput }: ExampleFacts): number {
+  return Math.min(2_048, maxOutput ?? 2_048);
+}
+
+/** How the model is asked to think, as a line of a request; nothing where its data does not say. */
+function thinks({ thinking }: ExampleFacts): string {
+  if (thinking?.style === "adaptive") return '\n    thinking: { type: "adaptive" },';
+  return thinking?.style === "budget" ? '\n    thinking: { type: "enabled", budget_tokens: 1024 },' : "";
 }

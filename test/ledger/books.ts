@@ -188,12 +188,17 @@ export function commandsFor(id: (name: string) => string): Commands {
 
 /** Runs a statement in `place` over a connection of its own. */
 export async function executeAt(place: TestPlace["place"], statement: string): Promise<void> {
-  const database = "file" in place ? kyselyOver(openForWriting(place.file)) : openUnhurried(place.url);
+  const database = openAt(place);
   try {
     await sql.raw(statement).execute(database);
   } finally {
     await database.destroy();
   }
+}
+
+/** A connection of its own to `place`, which may write. */
+export function openAt(place: TestPlace["place"]): Database {
+  return "file" in place ? kyselyOver(openForWriting(place.file)) : openUnhurried(place.url);
 }
 
 type Reads = Pick<TestBooks, "account" | "key" | "row" | "entries" | "audit">;

@@ -1,8 +1,10 @@
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { sql } from "kysely";
 import { describeOnEngines, SQLITE } from "../../../test/gateway/engines.ts";
-import { openBooks } from "../../../test/ledger/books.ts";
+import { openAt, openBooks, type OpenedBooks } from "../../../test/ledger/books.ts";
 import { SCHEMA_WORDS } from "../../db/engine.ts";
-import type { Check } from "./checks.ts";
+import type { Database } from "../../db/schema.ts";
+import { type Check, checkBooks } from "./checks.ts";
 
 interface Fault {
   readonly name: string;
@@ -143,40 +145,58 @@ const faults: readonly Fault[] = [
 ];
 
 describeOnEngines("an audit sees", (engine) => {
+  let opened: OpenedBooks;
+  let database: Database;
+  beforeAll(async () => {
+    opened = await openBooks(engine);
+    await fill(opened);
+    database = openAt(opened.books.place);
+  });
+  afterAll(async () => {
+    await database.destroy();
+    await opened.close();
+  });
+
   for (const { name, statement, id, onlyFull, nowMs = 3 } of faults) {
     test(name, async () => {
-      const { books, begin, close } = await openBooks(engine);
+      // The fault goes with its transaction: the next test has the same books.
+      const tx = await database.startTransaction().execute();
       try {
-        await begin();
-        await books.apply(
-          books.grant("g", 1_000n),
-          books.hold("settled", 100n),
-          books.settle("settled", 60n),
-          books.hold("voided", 10n),
-          books.voided("voided"),
-          books.hold("abandoned", 10n),
-          books.voided("abandoned", { outcome: "process_died" }),
-          ...["waits", "runs", "completed", "failed", "cancelled"].map((task) => books.submit(task, 10n)),
-        );
-        await books.apply(
-          ...["runs", "completed", "failed"].map((task) => books.claim(task, { leaseMs: 3_600_000 })),
-          books.cancel("cancelled"),
-        );
-        await books.apply(books.finish("completed", 6n), books.fail("failed", { unfinished: true }));
         const wrong = async (full: boolean): Promise<readonly string[]> =>
-          (await books.store.auditor({ full, nowMs })).checks
+          (await checkBooks(tx, engine.name, { full, nowMs })).checks
             .filter(({ ok }: Check) => !ok)
             .map((one) => one.id);
         expect([await wrong(false), await wrong(true)]).toEqual([[], []]);
-        for (const unprotect of SCHEMA_WORDS[engine.name].unprotectLedger) await books.execute(unprotect);
-        await books.execute(statement);
+        for (const unprotect of SCHEMA_WORDS[engine.name].unprotectLedger)
+          await sql.raw(unprotect).execute(tx);
+        await sql.raw(statement).execute(tx);
         expect([await wrong(false), await wrong(true)]).toEqual([onlyFull ? [] : [id], [id]]);
       } finally {
-        await close();
+        await tx.rollback().execute();
       }
     });
   }
 });
+
+/** Holds that ended in every way, and a task in every state. */
+async function fill({ books, begin }: OpenedBooks): Promise<void> {
+  await begin();
+  await books.apply(
+    books.grant("g", 1_000n),
+    books.hold("settled", 100n),
+    books.settle("settled", 60n),
+    books.hold("voided", 10n),
+    books.voided("voided"),
+    books.hold("abandoned", 10n),
+    books.voided("abandoned", { outcome: "process_died" }),
+    ...["waits", "runs", "completed", "failed", "cancelled"].map((task) => books.submit(task, 10n)),
+  );
+  await books.apply(
+    ...["runs", "completed", "failed"].map((task) => books.claim(task, { leaseMs: 3_600_000 })),
+    books.cancel("cancelled"),
+  );
+  await books.apply(books.finish("completed", 6n), books.fail("failed", { unfinished: true }));
+}
 
 describeOnEngines("an audit of tasks that are left", (engine) => {
   test("counts from when their time was over, and no earlier than from when somebody was there", async () => {

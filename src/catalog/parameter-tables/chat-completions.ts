@@ -14,6 +14,7 @@ export const PART_TYPES = [
   "input_audio",
   "file",
 ] as const;
+export type PartType = (typeof PART_TYPES)[number];
 
 /** Where a medium is. */
 export const LinkSchema = Type.Object({ url: Type.String({ minLength: 1, maxLength: 64 * 1024 * 1024 }) });

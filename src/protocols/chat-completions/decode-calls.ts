@@ -1,10 +1,10 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
 import { BOUNDS, invalid } from "../request-json.ts";
-import { cacheOf, decodeContent, memberOf } from "./decode-parts.ts";
-import type { ChatMessage } from "./schema.ts";
+import { cacheOf, decodeContent } from "./decode-parts.ts";
+import type { ChatMessage, Open } from "./schema.ts";
 
 /** A call of the assistant's last message, and what came back for it. */
 interface OpenCall {
@@ -25,7 +25,7 @@ export interface CallLedger {
   close(): Turn | undefined;
 }
 
-const NO_RESULT = "No result was given for this call.";
+const NO_RESULT: Part = { type: "text", text: "No result was given for this call." };
 
 /**
  * A ledger for one request. A call without a result gets one that says so as an error; a result that is there twice
@@ -33,59 +33,49 @@ const NO_RESULT = "No result was given for this call.";
  */
 export function openCallLedger(warn: (sentence: string) => void): CallLedger {
   const json = openEmbeddedJson();
-  let calls: OpenCall[] = [];
-  let byId: ReadonlyMap<string, OpenCall> = new Map();
-  let inOldForm: OpenCall | undefined;
+  /** By the role of the message that answers it, and what that names: an id, or before calls had ids a function. */
+  const calls = new Map<string, OpenCall>();
 
   return {
     open(message, path) {
-      const written = (message.tool_calls ?? []).map((call, j) =>
-        readCall(call, json, `${path}.tool_calls[${j}]`),
-      );
-      const old = readOldCall(memberOf(message, "function_call"), json, `${path}.function_call`);
-      if (old !== undefined && written.length > 0)
-        throw invalid(`${path} has tool_calls and function_call: send one of them.`, `${path}.function_call`);
-      const ids = new Map<string, OpenCall>();
-      for (const call of written) {
-        const { part, path: at } = call;
-        if (ids.has(part.id)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
-        ids.set(part.id, call);
-      }
-      byId = ids;
-      inOldForm = old;
-      calls = old === undefined ? written : [...written, old];
-      return calls.map(({ part }) => part);
+      message.tool_calls?.forEach((call, i) => {
+        const at = `${path}.tool_calls[${i}]`;
+        const part = readCall(call, json, at);
+        const key = `tool ${part.id}`;
+        if (calls.has(key)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
+        calls.set(key, { part, path: at });
+      });
+      const at = `${path}.function_call`;
+      const old = readOldCall(message.function_call, json, at);
+      if (old !== undefined && calls.size > 0)
+        throw invalid(`${path} has tool_calls and function_call: send one of them.`, at);
+      if (old !== undefined) calls.set(`function ${old.name}`, { part: old, path: at });
+      return [...calls.values()].map(({ part }) => part);
     },
     answer(message, path) {
-      const isOld = message.role === "function" && inOldForm?.part.name === memberOf(message, "name");
-      const call =
-        message.role === "tool" ? byId.get(message.tool_call_id ?? "") : isOld ? inOldForm : undefined;
-      const at = `${path}.${message.role === "tool" ? "tool_call_id" : "name"}`;
+      const name = message.role === "tool" ? "tool_call_id" : "name";
+      const at = `${path}.${name}`;
+      const call = calls.get(`${message.role} ${String(message[name])}`);
       if (call === undefined)
         throw invalid(
           `${at} answers no tool call of the assistant message before it: a result must follow its call.`,
           at,
         );
-      if (call.result !== undefined) {
-        if (JSON.stringify(call.written ?? null) !== JSON.stringify(message.content ?? null))
-          throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
+      if (call.result === undefined) {
+        call.result = readResult(call.part.id, message, `${path}.content`);
+        call.written = message.content;
+      } else if (JSON.stringify(call.written ?? null) === JSON.stringify(message.content ?? null))
         warn(`${path} was left out: the same result stands before it`);
-        return;
-      }
-      call.result = readResult(call.part.id, message, `${path}.content`);
-      call.written = message.content;
+      else throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
     },
     close() {
-      if (calls.length === 0) return undefined;
-      const parts = calls.map(({ part, path, result }): ToolResultPart => {
+      if (calls.size === 0) return undefined;
+      const parts = [...calls.values()].map(({ part, path, result }): ToolResultPart => {
         if (result !== undefined) return result;
         warn(`${path} has no result: the model was told so`);
-        const said: Part = { type: "text", text: NO_RESULT };
-        return { type: "tool_result", callId: part.id, parts: [said], isError: true };
+        return { type: "tool_result", callId: part.id, parts: [NO_RESULT], isError: true };
       });
-      calls = [];
-      byId = new Map();
-      inOldForm = undefined;
+      calls.clear();
       return { role: "tool", parts };
     },
   };
@@ -95,13 +85,12 @@ function readResult(callId: string, message: ChatMessage, path: string): ToolRes
   const parts = decodeContent(message.content, path);
   // A mark inside a result is a mark on the result: that is where all its text ends.
   const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
-  const cache = cacheOf(message) ?? inner;
   return {
     type: "tool_result",
     callId,
     parts: parts.map(unmarked),
     isError: false,
-    ...(cache === undefined ? {} : { cache }),
+    ...present({ cache: cacheOf(message) ?? inner }),
   };
 }
 
@@ -111,44 +100,41 @@ function unmarked(part: Part): Part {
   return rest;
 }
 
-type WireCall = NonNullable<ChatMessage["tool_calls"]>[number];
+type WireCall = Open<NonNullable<ChatMessage["tool_calls"]>[number]>;
 
-function readCall(call: WireCall, json: EmbeddedJson, path: string): OpenCall {
+function readCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
   if (call.type === "custom")
     throw invalid(
       `${path}.type must be function: this model's provider has no custom tools.`,
       `${path}.type`,
     );
-  if (!call.function) throw invalid(`${path}.function is required.`, `${path}.function`);
-  if (!call.id) throw invalid(`${path}.id is required.`, `${path}.id`);
-  if (call.function.name === "") throw namelessCall(`${path}.function.name`);
-  const signature = signatureOf(call);
-  const part: ToolCallPart = {
-    type: "tool_call",
-    id: call.id,
-    name: call.function.name,
-    input: readArguments(call.function.arguments, json, `${path}.function.arguments`),
-    ...(signature === undefined ? {} : { signature }),
+  const { id, function: called } = call;
+  if (!called) throw invalid(`${path}.function is required.`, `${path}.function`);
+  if (!id) throw invalid(`${path}.id is required.`, `${path}.id`);
+  return {
+    ...readFunction(id, called, json, `${path}.function`),
+    ...present({ signature: signatureOf(call) }),
   };
-  return { part, path };
-}
-
-/** No format has one. */
-function namelessCall(path: string): GatewayError {
-  return invalid(`${path} must not be empty.`, path);
 }
 
 /** A call from before calls had ids. */
-function readOldCall(called: unknown, json: EmbeddedJson, path: string): OpenCall | undefined {
+function readOldCall(called: unknown, json: EmbeddedJson, path: string): ToolCallPart | undefined {
   if (called === undefined || called === null) return undefined;
-  if (!isJsonObject(called) || typeof called.name !== "string")
-    throw invalid(`${path} must be an object with a name.`, path);
-  if (called.name === "") throw namelessCall(`${path}.name`);
+  if (isJsonObject(called) && typeof called.name === "string")
+    return readFunction("call_function", { ...called, name: called.name }, json, path);
+  throw invalid(`${path} must be an object with a name.`, path);
+}
+
+interface CalledFunction {
+  readonly name: string;
+  readonly arguments?: unknown;
+}
+
+function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, path: string): ToolCallPart {
+  // No format has a call without a name.
+  if (called.name === "") throw invalid(`${path}.name must not be empty.`, `${path}.name`);
   const input = readArguments(called.arguments, json, `${path}.arguments`);
-  return {
-    part: { type: "tool_call", id: "call_function", name: called.name, input },
-    path,
-  };
+  return { type: "tool_call", id, name: called.name, input };
 }
 
 /** The input as it was written, once it is known to be a JSON object; "" where there is none. */
@@ -174,8 +160,7 @@ function readArguments(written: unknown, json: EmbeddedJson, path: string): stri
 }
 
 /** Source: "Thought signatures" of the Gemini API, as its own chat completions have it. */
-function signatureOf(call: WireCall): string | undefined {
-  const extra = memberOf(call, "extra_content");
+function signatureOf({ extra_content: extra }: WireCall): string | undefined {
   const google = isJsonObject(extra) ? extra.google : undefined;
   const signature = isJsonObject(google) ? google.thought_signature : undefined;
   return typeof signature === "string" && signature !== "" ? signature : undefined;

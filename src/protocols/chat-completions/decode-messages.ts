@@ -3,25 +3,17 @@ import { isJsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 import { printable } from "../printable.ts";
 import { openCallLedger } from "./decode-calls.ts";
-import { cacheOf, decodeContent, decodeImage, memberOf } from "./decode-parts.ts";
+import { cacheOf, decodeContent, decodeImage } from "./decode-parts.ts";
 import { decodeReasoning, interleave, partText } from "./decode-reasoning.ts";
+import { isEmpty } from "./empty.ts";
 import type { ChatMessage } from "./schema.ts";
 
 /** Members of messages that have a place in turns, or nothing to say there. */
-const READ: ReadonlySet<string> = new Set([
-  "role",
-  "content",
-  "tool_calls",
-  "tool_call_id",
-  "function_call",
-  "refusal",
-  "reasoning_details",
-  "images",
-  "audio",
-  "cache_control",
-]);
-
-const ROLES = { system: "system", developer: "system", user: "user", assistant: "assistant" } as const;
+const READ = new Set(
+  "role content tool_calls tool_call_id function_call refusal reasoning_details images audio cache_control".split(
+    " ",
+  ),
+);
 
 /**
  * Messages as turns: those with results of tools grouped behind the calls that they answer, all others each a turn of
@@ -46,7 +38,8 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: (sentence
         ? decodeAnswer(message, calls.open(message, path), path, warn)
         : decodeContent(message.content, `${path}.content`),
     );
-    if (parts.length > 0) turns.push({ role: ROLES[message.role], parts });
+    const role = message.role === "developer" ? "system" : message.role;
+    if (parts.length > 0) turns.push({ role, parts });
     else warn(`${path} was left out: there is nothing in it`);
   });
   closeCalls();
@@ -55,46 +48,37 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: (sentence
 }
 
 function warnOfMembers(message: ChatMessage, path: string, warn: (sentence: string) => void): void {
-  const hasDetails = (message.reasoning_details?.length ?? 0) > 0;
+  const hasDetails = !isEmpty(message.reasoning_details);
   for (const [name, value] of Object.entries(message)) {
-    if (READ.has(name) || isSilent(value)) continue;
+    if (READ.has(name) || isEmpty(value)) continue;
     // Clients give the text of their reasoning back beside the blocks that it came from.
     if ((name === "reasoning_content" || name === "reasoning") && hasDetails) continue;
     warn(`${printable(name)} of earlier messages was left out: this model's provider has no place for it`);
   }
-  if (isJsonObject(memberOf(message, "audio")))
+  if (isJsonObject(message.audio))
     throw invalid(`${path}.audio cannot be had from this model's provider: leave it out.`, `${path}.audio`);
-}
-
-function isSilent(value: unknown): boolean {
-  return (
-    value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0)
-  );
 }
 
 /** What an earlier answer said: its text, images and calls in this order, and its reasoning where it stood. */
 function decodeAnswer(
-  message: ChatMessage,
+  { content, images = [], reasoning_details: details, refusal }: ChatMessage,
   calls: readonly Part[],
   path: string,
   warn: (sentence: string) => void,
 ): Part[] {
-  const reasoning = decodeReasoning(message.reasoning_details ?? []);
-  for (const kind of new Set(reasoning.foreign))
+  const { placed, foreign } = decodeReasoning(details ?? []);
+  for (const kind of new Set(foreign))
     warn(`reasoning_details of ${printable(kind)} were left out: another model wrote them`);
-  const images = (message.images ?? []).map((image, i) =>
+  const texts =
+    typeof content === "string" && content !== ""
+      ? partText(content, placed)
+      : decodeContent(content, `${path}.content`);
+  if (texts.length === 0 && typeof refusal === "string" && refusal !== "")
+    texts.push({ type: "text", text: refusal });
+  const others = (images ?? []).map((image, i) =>
     decodeImage(image.image_url, `${path}.images[${i}].image_url`),
   );
-  const refusal = memberOf(message, "refusal");
-  const said: readonly Part[] =
-    typeof message.content === "string" && message.content !== ""
-      ? partText(message.content, reasoning.textEnds).map((text) => ({ type: "text", text }))
-      : decodeContent(message.content, `${path}.content`);
-  const texts: readonly Part[] =
-    said.length === 0 && typeof refusal === "string" && refusal !== ""
-      ? [{ type: "text", text: refusal }]
-      : said;
-  return interleave(reasoning.placed, texts, [...images, ...calls]);
+  return interleave(placed, texts, [...others, ...calls]);
 }
 
 /** A mark on a message is one on its last part that can have any. */

@@ -1,6 +1,7 @@
 import type { Issuer, Part } from "../../core/chat.ts";
-import { memberOf } from "./decode-parts.ts";
-import type { ChatMessage } from "./schema.ts";
+import { present } from "../../core/json-value.ts";
+import { isEmpty } from "./empty.ts";
+import type { ChatMessage, Open } from "./schema.ts";
 
 /** The word for a family of models that stands in `format` of a `reasoning_details` item. */
 export const FORMATS: Readonly<Record<Issuer, string>> = {
@@ -15,68 +16,56 @@ export const REDACTED = "redacted:";
 interface PlacedPart {
   readonly part: Part;
   readonly at: number | undefined;
-  /** How much text came before it, where more came behind it. */
-  readonly textBefore?: number;
+  /** How much text came before it, in units of a string, where more came behind it. */
+  readonly textBefore: number | undefined;
 }
 
 /** The reasoning of an earlier answer, read from `reasoning_details`. */
 export interface DecodedReasoning {
   readonly placed: readonly PlacedPart[];
-  /** Where reasoning parted the visible text, in units of a string, in order. */
-  readonly textEnds: readonly number[];
   /** Items of kinds or issuers that cannot be sent on, by what they call themselves. */
   readonly foreign: readonly string[];
 }
 
-type Detail = NonNullable<ChatMessage["reasoning_details"]>[number];
+type Detail = Open<NonNullable<ChatMessage["reasoning_details"]>[number]>;
 
 /** Reads the items in their order. Signatures are not looked into: whose they are is all that is told. */
 export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
   const placed: PlacedPart[] = [];
-  const textEnds = new Set<number>();
   const foreign: string[] = [];
-  const place = (part: Part, at: number | undefined, before: unknown): void =>
-    void placed.push({ part, at, ...(typeof before === "number" ? { textBefore: before } : {}) });
   for (const item of details) {
-    const format = memberOf(item, "format");
-    const issuer = issuerOf(format);
-    const index = memberOf(item, "index");
-    const before = memberOf(item, "text_before");
-    if (issuer !== "foreign" && typeof before === "number") textEnds.add(before);
-    const at = typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined;
-    if (issuer === "foreign") foreign.push(String(format));
-    else if (item.type === "thinking" || item.type === "redacted_thinking") {
-      const whose = issuer === undefined ? {} : { issuer };
-      const text = item.thinking ?? "";
-      const signature = item.signature ?? "";
-      const data = redactedData(item, text, signature);
-      if (data !== undefined) place({ type: "redacted_thinking", data, ...whose }, at, before);
-      else if (text !== "" || signature !== "") {
-        const signed = signature === "" ? {} : { signature };
-        place({ type: "thinking", text, ...signed, ...whose }, at, before);
-      }
-    } else foreign.push(item.type);
+    const { type, format, index, text_before: before } = item;
+    const issuer = (["anthropic", "google"] as const).find((known) => FORMATS[known] === format);
+    if (issuer === undefined && !isEmpty(format)) foreign.push(String(format));
+    else if (type !== "thinking" && type !== "redacted_thinking") foreign.push(type);
+    else {
+      const part = reasoningPart(item, issuer);
+      const at = Number.isInteger(index) && Number(index) >= 0 ? Number(index) : undefined;
+      const textBefore = typeof before === "number" ? before : undefined;
+      if (part !== undefined) placed.push({ part, at, textBefore });
+    }
   }
-  return { placed, textEnds: [...textEnds].sort((a, b) => a - b), foreign };
+  return { placed, foreign };
 }
 
-function issuerOf(format: unknown): Issuer | "foreign" | undefined {
-  if (format === undefined || format === null) return undefined;
-  return (["anthropic", "google"] as const).find((issuer) => FORMATS[issuer] === format) ?? "foreign";
-}
-
-function redactedData(item: Detail, text: string, signature: string): string | undefined {
-  if (item.type === "redacted_thinking") {
-    const data = memberOf(item, "data");
-    return typeof data === "string" && data !== "" ? data : undefined;
-  }
-  return text === "" && signature.startsWith(REDACTED) ? signature.slice(REDACTED.length) : undefined;
+/** `undefined` for an item that says nothing. */
+function reasoningPart({ type, ...item }: Detail, issuer: Issuer | undefined): Part | undefined {
+  const [text, signature] = [item.thinking ?? "", item.signature ?? ""];
+  const isRedacted = text === "" && signature.startsWith(REDACTED);
+  const data = type === "redacted_thinking" ? item.data : signature.slice(REDACTED.length);
+  if ((type === "redacted_thinking" || isRedacted) && typeof data === "string" && data !== "")
+    return { type: "redacted_thinking", data, ...present({ issuer }) };
+  if (text === "" && signature === "") return undefined;
+  return { type: "thinking", text, ...present({ signature: signature || undefined, issuer }) };
 }
 
 /** A text as it was before it became one, parted where reasoning stood. Ends that are not within it are passed over. */
-export function partText(text: string, textEnds: readonly number[]): string[] {
-  const ends = textEnds.filter((end) => Number.isInteger(end) && end > 0 && end < text.length);
-  return [...ends, text.length].map((end, i) => text.slice(i === 0 ? 0 : ends[i - 1], end));
+export function partText(text: string, placed: readonly PlacedPart[]): Part[] {
+  const within = placed
+    .map(({ textBefore = 0 }) => textBefore)
+    .filter((end) => Number.isInteger(end) && end > 0 && end < text.length);
+  const ends = [...new Set([0, ...within, text.length])].sort((a, b) => a - b);
+  return ends.slice(1).map((end, i) => ({ type: "text", text: text.slice(ends[i], end) }));
 }
 
 /**

@@ -1,82 +1,67 @@
-import type { ToolChoice, ToolDefinition } from "../../core/chat.ts";
+import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
 import { type GatewayError, quoted } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
-import { cacheOf, memberOf } from "./decode-parts.ts";
-import type { ChatRequestBody } from "./schema.ts";
+import { cacheOf } from "./decode-parts.ts";
+import type { ChatRequestBody, Open } from "./schema.ts";
 
 type WireTool = NonNullable<ChatRequestBody["tools"]>[number];
+type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice">;
 
-/** Tools in no format. Throws a 400 that names one which is no function: no other format has such. */
-export function decodeTools(tools: readonly WireTool[]): readonly ToolDefinition[] {
-  return tools.map((tool, i) => {
-    const called = tool.function;
-    if (tool.type === "custom" || !called) {
-      const path = `tools[${i}].type`;
-      const name = tool.custom?.name ?? "";
-      throw invalid(
-        `${path} must be function: ${quoted(name)} is a custom tool, which this model's provider has not.`,
-        path,
-      );
-    }
-    const cache = cacheOf(tool) ?? cacheOf(called);
-    const strict = memberOf(called, "strict");
-    return {
-      name: called.name,
-      at: `tools[${i}].function.name`,
-      ...(typeof called.description === "string" ? { description: called.description } : {}),
-      ...(isJsonObject(called.parameters) ? { parameters: called.parameters } : {}),
-      ...(typeof strict === "boolean" ? { strict } : {}),
-      ...(cache === undefined ? {} : { cache }),
-    };
-  });
-}
-
-/** A choice, and where it is one among some of the tools, their names. */
-export interface DecodedChoice {
-  readonly choice: ToolChoice | undefined;
-  readonly allowed?: ReadonlySet<string>;
-}
-
-/** The choice of tools. One that asks for a tool which is not there is a 400; without tools the others say nothing. */
-export function decodeToolChoice(
-  choice: ChatRequestBody["tool_choice"],
-  tools: readonly ToolDefinition[],
-): DecodedChoice {
-  if (choice === undefined) return { choice: undefined };
-  if (typeof choice === "string") return { choice: wordChoice(choice, tools) };
-  switch (choice.type) {
-    case "function":
-      return { choice: { type: "tool", name: nameOf(choice, "tool_choice", namesOf(tools)) } };
-    case "allowed_tools":
-      return allowedTools(memberOf(choice, "allowed_tools"), tools);
+/**
+ * The tools that may be called, and how: a choice that allows some of them leaves the others out. A choice that asks for
+ * a tool which is not there is a 400; without tools the others say nothing.
+ */
+export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRequestBody): DecodedTools {
+  const tools = written.map((tool, i) => decodeTool(tool, `tools[${i}]`));
+  const named = typeof choice === "object" ? (choice as Open<typeof choice>) : { type: choice };
+  const type = named.type;
+  switch (type) {
+    case undefined:
+      return { tools };
     case "auto":
     case "none":
     case "required":
-      return { choice: wordChoice(choice.type, tools) };
+      if (tools.length > 0) return { tools, toolChoice: { type } };
+      if (type !== "required") return { tools };
+      throw refused("tool_choice", "auto or none where there are no tools");
+    case "function":
+      return { tools, toolChoice: { type: "tool", name: nameOf(named, "tool_choice", namesOf(tools)) } };
+    case "allowed_tools":
+      return allowTools(tools, named.allowed_tools);
     default:
       throw refused("tool_choice.type", "function or allowed_tools: this model's provider has no other");
   }
 }
 
-function wordChoice(
-  word: "none" | "auto" | "required",
-  tools: readonly ToolDefinition[],
-): ToolChoice | undefined {
-  if (tools.length > 0) return { type: word };
-  if (word === "required") throw refused("tool_choice", "auto or none where there are no tools");
-  return undefined;
+/** Throws a 400 for a tool that is no function: no other format has such. */
+function decodeTool(tool: WireTool, path: string): ToolDefinition {
+  const called: Open<NonNullable<WireTool["function"]>> | null | undefined = tool.function;
+  if (tool.type === "custom" || !called) {
+    const name = quoted(tool.custom?.name ?? "");
+    throw refused(`${path}.type`, `function: ${name} is a custom tool, which this model's provider has not`);
+  }
+  const { name, description, parameters, strict } = called;
+  return {
+    name,
+    at: `${path}.function.name`,
+    ...present({
+      description: description ?? undefined,
+      parameters: isJsonObject(parameters) ? parameters : undefined,
+      strict: typeof strict === "boolean" ? strict : undefined,
+      cache: cacheOf(tool) ?? cacheOf(called),
+    }),
+  };
 }
 
-function allowedTools(said: unknown, tools: readonly ToolDefinition[]): DecodedChoice {
+function allowTools(tools: readonly ToolDefinition[], said: unknown): DecodedTools {
   const path = "tool_choice.allowed_tools";
-  const mode = isJsonObject(said) ? said.mode : undefined;
+  const { mode, tools: list } = isJsonObject(said) ? said : {};
   if (mode !== "auto" && mode !== "required") throw refused(`${path}.mode`, "auto or required");
-  const list: unknown = isJsonObject(said) ? said.tools : undefined;
   if (!Array.isArray(list) || list.length === 0) throw refused(`${path}.tools`, "a list of tools");
   const known = namesOf(tools);
-  const names = list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, known));
-  return { choice: { type: mode }, allowed: new Set(names) };
+  const allowed = new Set(list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, known)));
+  return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: { type: mode } };
 }
 
 function namesOf(tools: readonly ToolDefinition[]): ReadonlySet<unknown> {

@@ -17,11 +17,10 @@ function mostReasoning(
   if (chat.boundsReasoning) return 0;
   const { thinking: words } = chat;
   const wish = readWish(body);
-  const said = wish === undefined ? undefined : sayThinking(wish, words, model.thinking);
-  const isOff = wish?.mode === "off" && said?.warnings.length === 0;
+  const said = sayThinking(wish, words, model.thinking);
+  if (wish?.mode === "off" && said.warnings.length === 0) return 0;
   // What is said in the interface's words stands before what was written in the vendor's.
-  const sent = (name: string): unknown => said?.fields[name] ?? json.value[name];
-  if (isOff) return 0;
+  const sent = (name: string): unknown => said.fields[name] ?? json.value[name];
   if (words.toggle === "enable_thinking") {
     if (sent("enable_thinking") === false) return 0;
     if (model.thinking?.streamedOnly === true && !stream) return 0;

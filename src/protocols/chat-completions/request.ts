@@ -1,4 +1,4 @@
-import { PART_TYPES } from "../../catalog/parameter-tables/chat-completions.ts";
+import { PART_TYPES, type PartType } from "../../catalog/parameter-tables/chat-completions.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
@@ -13,7 +13,14 @@ import {
   withoutNulls,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
-import { CHAT_FIELDS, type ChatMessage, type ChatRequestBody, ChatRequestSchema } from "./schema.ts";
+import { isEmpty } from "./empty.ts";
+import {
+  CHAT_FIELDS,
+  type ChatMessage,
+  type ChatRequestBody,
+  ChatRequestSchema,
+  type MessagePart,
+} from "./schema.ts";
 
 /** A chat completions request: its value, and its bytes with where its members stand in them. */
 export interface ChatRequest extends RelayRequest {
@@ -35,95 +42,72 @@ export function readRequest(wire: WireRequest): ChatRequest {
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);
   value.messages.forEach((message, i) => checkMessage(message, `messages[${i}]`));
-  checkTools(value);
-  if (value.stream === true && value.modalities?.includes("image") === true) {
+  value.tools?.forEach((tool, i) => checkTool(tool, `tools[${i}]`));
+  if (value.stream === true && value.modalities?.includes("image") === true)
     throw invalid(
       "stream must be false when modalities asks for an image: image output is not streamed.",
       "stream",
     );
-  }
+  const schemaBytes =
+    spanLength(json, "tools") + spanLength(json, "functions") + spanLength(json, "response_format");
   return {
     model: value.model,
     stream: value.stream === true,
-    demand: readDemand(
-      value,
-      json.bytes.length,
-      spanLength(json, "tools") + spanLength(json, "functions") + spanLength(json, "response_format"),
-    ),
+    demand: readDemand(value, json.bytes.length, schemaBytes),
     body: value,
     json,
   };
 }
 
 function checkMessage(message: ChatMessage, path: string): void {
-  const { role, content } = message;
-  const calls =
-    message.tool_calls !== undefined && message.tool_calls !== null && message.tool_calls.length > 0;
-  const legacyCall = "function_call" in message;
-  const silent = role === "assistant" && (calls || legacyCall || "audio" in message);
-  if (Array.isArray(content) && content.length === 0 && !silent) {
+  const { role, content, images } = message;
+  const mayBeSilent =
+    role === "assistant" &&
+    (!isEmpty(message.tool_calls) || "function_call" in message || "audio" in message);
+  if (Array.isArray(content) && content.length === 0 && !mayBeSilent)
     throw invalid(`${path}.content must not be empty.`, `${path}.content`);
-  }
-  if (content === undefined && !silent) {
-    throw invalid(`${path}.content is required.`, `${path}.content`);
-  }
-  if (content === null && role !== "assistant" && role !== "function") {
+  if (content === undefined && !mayBeSilent) throw invalid(`${path}.content is required.`, `${path}.content`);
+  if (content === null && role !== "assistant" && role !== "function")
     throw invalid(`${path}.content must be a string or an array of parts.`, `${path}.content`);
-  }
-  if (role === "tool" && typeof message.tool_call_id !== "string") {
+  if (role === "tool" && typeof message.tool_call_id !== "string")
     throw invalid(`${path}.tool_call_id is required on a tool message.`, `${path}.tool_call_id`);
-  }
   if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
-  message.images?.forEach((image, i) =>
+  images?.forEach((image, i) =>
     checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
   );
 }
 
-type Part = Extract<NonNullable<ChatMessage["content"]>, readonly unknown[]>[number];
-
-/** The sub-field that carries a part of each type. */
-const CARRIER: Readonly<Record<(typeof PART_TYPES)[number], keyof Part>> = {
-  text: "text",
-  refusal: "refusal",
-  image_url: "image_url",
-  video_url: "video_url",
-  audio_url: "audio_url",
-  input_audio: "input_audio",
-  file: "file",
-};
-
-function isKnownPart(type: string): type is (typeof PART_TYPES)[number] {
+function isPartType(type: string): type is PartType {
   return (PART_TYPES as readonly string[]).includes(type);
 }
 
-function checkPart(part: Part, path: string): void {
+/** A part has a member of the name of its type. */
+function checkPart(part: MessagePart, path: string): void {
+  const { type } = part;
   // A type that the table does not know is for the provider to judge; admission refuses it where none opted in.
-  if (!isKnownPart(part.type)) return;
-  const carrier = CARRIER[part.type];
-  if (part[carrier] === undefined || part[carrier] === null)
-    throw invalid(`${path}.${carrier} is required in a part of type ${part.type}.`, `${path}.${carrier}`);
-  const link = { image_url: part.image_url, video_url: part.video_url, audio_url: part.audio_url };
-  for (const [name, value] of Object.entries(link)) {
-    if (value !== undefined && value !== null)
-      checkMediaUrl(value.url, name.slice(0, -"_url".length), `${path}.${name}.url`);
+  if (!isPartType(type)) return;
+  if (part[type] === undefined || part[type] === null)
+    throw invalid(`${path}.${type} is required in a part of type ${type}.`, `${path}.${type}`);
+  for (const kind of ["image", "video", "audio"] as const) {
+    const link = part[`${kind}_url`];
+    if (link !== undefined && link !== null) checkMediaUrl(link.url, kind, `${path}.${kind}_url.url`);
   }
 }
 
-/** The first part of a type that neither the table nor `own` knows, as the path of its `type`. */
-export function unknownPart(body: ChatRequestBody, own: readonly string[] = []): string | undefined {
+/** Throws a 400 that names the first part of a type that neither the table nor `own` knows. */
+export function refuseUnknownParts(body: ChatRequestBody, own: readonly string[] = []): void {
   for (const [i, { content }] of body.messages.entries()) {
     if (!Array.isArray(content)) continue;
-    const at = content.findIndex((part) => !isKnownPart(part.type) && !own.includes(part.type));
-    if (at !== -1) return `messages[${i}].content[${at}].type`;
+    const at = content.findIndex(({ type }) => !isPartType(type) && !own.includes(type));
+    if (at === -1) continue;
+    const path = `messages[${i}].content[${at}].type`;
+    const types = PART_TYPES.filter((type) => type !== "refusal").join(", ");
+    throw invalid(`${path} must be one of ${types}.`, path);
   }
-  return undefined;
 }
 
-function checkTools(body: ChatRequestBody): void {
-  body.tools?.forEach((tool, i) => {
-    const type = tool.type ?? "function";
-    if (tool[type] === undefined || tool[type] === null) {
-      throw invalid(`tools[${i}].${type} is required in a tool of type ${type}.`, `tools[${i}].${type}`);
-    }
-  });
+function checkTool(tool: NonNullable<ChatRequestBody["tools"]>[number], path: string): void {
+  const type = tool.type ?? "function";
+  if (tool[type] === undefined || tool[type] === null)
+    throw invalid(`${path}.${type} is required in a tool of type ${type}.`, `${path}.${type}`);
 }

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { CHAT, LinkSchema, ReasoningDetailSchema } from "../../catalog/parameter-tables/chat-completions.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import { objectOf } from "../../catalog/parameter-tables/field.ts";
 import { createFieldTable } from "../field-table.ts";
 
@@ -17,7 +18,11 @@ export const CHAT_FIELDS = createFieldTable({
 export const ChatRequestSchema = objectOf(CHAT, { title: "ChatCompletionRequest" });
 
 export type ChatRequestBody = Static<typeof ChatRequestSchema>;
-export type ChatMessage = ChatRequestBody["messages"][number];
+
+/** An object with the members that its schema leaves open. */
+export type Open<T> = T & Readonly<JsonObject>;
+export type ChatMessage = Open<ChatRequestBody["messages"][number]>;
+export type MessagePart = Extract<NonNullable<ChatMessage["content"]>, readonly unknown[]>[number];
 
 const Usage = Type.Object(
   {

@@ -17,22 +17,30 @@ export interface SaidThinking {
 /** The interface's fields about thinking. */
 export const THINKING_FIELDS = fieldsAt(CHAT, "thinking");
 
-/** Reads the three fields together, the reference's own word first. `undefined`: nothing was said. */
-export function readWish(body: Readonly<Record<string, unknown>>): ThinkingWish | undefined {
-  const reasoning = isJsonObject(body.reasoning) ? body.reasoning : undefined;
-  const thinking = isJsonObject(body.thinking) ? body.thinking : undefined;
-  const word = [body.reasoning_effort, reasoning?.effort].find((effort) => typeof effort === "string");
-  if (reasoning === undefined && thinking === undefined && word === undefined) return undefined;
-  const switched = [reasoning?.enabled, isOn(thinking?.type)].find((on) => typeof on === "boolean");
-  const most = [reasoning?.max_tokens, thinking?.budget_tokens].find((budget) => typeof budget === "number");
-  const mode = thinking?.type === "adaptive" ? "auto" : "on";
-  const isOff = word === "none" || switched === false;
-  return present({
+/**
+ * Reads the three fields together, the reference's own word first; tells `warn` where two of them differ. `undefined`:
+ * nothing was said.
+ */
+export function readWish(
+  body: Readonly<JsonObject>,
+  warn: (sentence: string) => void = () => {},
+): ThinkingWish | undefined {
+  const reasoning = isJsonObject(body.reasoning) ? body.reasoning : {};
+  const thinking = isJsonObject(body.thinking) ? body.thinking : {};
+  const words = [body.reasoning_effort, reasoning.effort].filter((word) => typeof word === "string");
+  if (words.length > 1 && words[0] !== words[1])
+    warn("reasoning was left out: reasoning_effort says otherwise");
+  const switched = [reasoning.enabled, isOn(thinking.type)].find((on) => typeof on === "boolean");
+  const most = [reasoning.max_tokens, thinking.budget_tokens].find((budget) => typeof budget === "number");
+  const mode = thinking.type === "adaptive" ? "auto" : "on";
+  const isOff = words[0] === "none" || switched === false;
+  const wish = present({
     mode: isOff ? "off" : switched === true ? mode : undefined,
-    effort: isOff ? undefined : word,
+    effort: isOff ? undefined : words[0],
     budgetTokens: most,
-    hidden: reasoning?.exclude === true ? true : undefined,
-  });
+    hidden: reasoning.exclude === true ? true : undefined,
+  } as const);
+  return Object.keys(wish).length === 0 ? undefined : wish;
 }
 
 function isOn(type: unknown): boolean | undefined {
@@ -44,31 +52,30 @@ function isOn(type: unknown): boolean | undefined {
  * object finds the model's own words itself, so it is told what the caller said.
  */
 export function sayThinking(
-  wish: ThinkingWish,
+  wish: ThinkingWish | undefined,
   words: ThinkingFields,
   facts: ThinkingFacts | undefined,
 ): SaidThinking {
+  const { mode, effort: word, budgetTokens, hidden }: ThinkingWish = wish ?? {};
   const model = words.effort === "reasoning" ? undefined : facts;
   const fields: Record<string, unknown> = {};
   const warnings: string[] = [];
   const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
-  if (wish.mode === "off") {
+  if (mode === "off") {
     if (toggle !== undefined) put(fields, toggle, switched(toggle, false));
     else if (effort !== undefined && (efforts ?? EFFORTS).includes("none"))
       put(fields, effort, effortIn(effort, "none"));
     else warnings.push("thinking was not switched off: this model cannot be told to");
     return { fields, warnings };
   }
-  const wanted =
-    wish.effort ??
-    (wish.budgetTokens === undefined ? undefined : effortForBudget(wish.budgetTokens, efforts));
-  const asked = wish.mode !== undefined || wanted !== undefined;
-  if (asked && toggle !== undefined && (wish.mode !== undefined || toggle === "enable_thinking"))
+  const wanted = word ?? (budgetTokens === undefined ? undefined : effortForBudget(budgetTokens, efforts));
+  const asked = mode !== undefined || wanted !== undefined;
+  if (asked && toggle !== undefined && (mode !== undefined || toggle === "enable_thinking"))
     put(fields, toggle, switched(toggle, true));
-  if (words.budget !== undefined && (wish.budgetTokens !== undefined || effort === undefined)) {
-    const budget = wish.budgetTokens ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
+  if (words.budget !== undefined && (budgetTokens !== undefined || effort === undefined)) {
+    const budget = budgetTokens ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
     if (budget !== Infinity)
       put(fields, words.budget, words.budget === "reasoning" ? { max_tokens: budget } : budget);
   } else if (wanted !== undefined && effort !== undefined) {
@@ -78,8 +85,8 @@ export function sayThinking(
   } else if (wanted !== undefined) warnings.push("how much to think was left out: this model cannot be told");
   else if (asked && toggle === undefined)
     warnings.push("thinking was left out: this model decides by itself");
-  if (wish.hidden === true && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
-  else if (wish.hidden === true)
+  if (hidden === true && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
+  else if (hidden === true)
     warnings.push("reasoning.exclude was left out: this model's provider has no such field");
   return { fields, warnings };
 }

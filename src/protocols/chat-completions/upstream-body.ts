@@ -1,18 +1,28 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type Changes, openChanges } from "../changes.ts";
-import { type ChatDialect, OPEN_CHAT, type ThinkingFields } from "../chat-dialect.ts";
+import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
-import { checkFields, type FieldTable, ignores } from "../field-table.ts";
-import { type ChatRequest, unknownPart } from "./request.ts";
-import { CHAT_FIELDS } from "./schema.ts";
+import { checkFields, ignores } from "../field-table.ts";
+import { isEmpty } from "./empty.ts";
+import { type ChatRequest, refuseUnknownParts } from "./request.ts";
+import { CHAT_FIELDS, type ChatRequestBody, type Open } from "./schema.ts";
 import { takesField, toolWords } from "./server-limits.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
 import { changeMessages } from "./upstream-messages.ts";
+
+/** A request on its way to a target. */
+interface Way {
+  readonly request: ChatRequest;
+  readonly target: RelayTarget;
+  readonly chat: ChatDialect;
+  readonly changes: Changes;
+  /** The fields of the body that are not dealt with yet. */
+  readonly rest: Map<string, unknown>;
+}
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
@@ -21,64 +31,56 @@ import { changeMessages } from "./upstream-messages.ts";
  * words, and the quirks of `ChatDialect`. Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
-  const chat = target.chat ?? OPEN_CHAT;
+  const { chat = OPEN_CHAT, unknownFields } = target;
   const changes = openChanges(targetSentences(target.model.id));
+  const rest = new Map(Object.entries(request.json.value));
+  const way: Way = { request, target, chat, changes, rest };
   changes.set(["model"], target.upstreamId);
-  const rest: Rest = new Map(Object.entries(request.json.value));
-  const thinks = askToThink(request, target, chat, changes, rest);
-  leaveUntaken(request, target, chat, changes, rest);
-  checkFields(rest, target, tableFor(chat), changes, (name) => {
+  const thinks = askToThink(way);
+  if (unknownFields === "remove") leaveUntaken(way);
+  checkFields(rest, target, CHAT_FIELDS, changes, (name) => {
     changes.remove([name]);
     changes.warn(`${name} was left out: this model's provider has no such field`);
   });
-  checkParts(request, target, chat);
-  checkCacheMarks(request);
-  checkTools(request, chat, changes);
-  checkResponseFormat(request, chat);
+  if (unknownFields === "remove") refuseUnknownParts(request.body, chat.ownParts);
+  checkCacheMarks(request.body);
+  checkTools(way);
+  checkResponseFormat(way);
   changeMessages(request, target, chat, thinks, changes);
-  boundOutput(request, target, changes);
-  askForUsage(request, target, changes);
-  askForText(request, target, chat, changes);
+  boundOutput(way);
+  askForUsage(way);
+  askForText(way);
   return { body: changes.splice(request.json), warnings: changes.warnings };
 }
-
-/** The fields of a body that are not dealt with yet. */
-type Rest = Map<string, unknown>;
 
 /**
  * Says what the caller wants of thinking in the target's own fields; those that say it already keep their bytes.
  * Returns whether the model may think.
  */
-function askToThink(
-  request: ChatRequest,
-  target: RelayTarget,
-  chat: ChatDialect,
-  changes: Changes,
-  rest: Rest,
-): boolean {
-  const wish = readWish(request.body);
-  if (target.unknownFields === "pass") return wish?.mode !== "off";
-  const words = ignores(target, "reasoning_effort") ? withoutEffort(chat.thinking) : chat.thinking;
-  const said =
-    wish === undefined ? { fields: {}, warnings: [] } : sayThinking(wish, words, target.model.thinking);
+function askToThink({ request, target, chat, changes, rest }: Way): boolean {
+  if (target.unknownFields === "pass") return readWish(request.body)?.mode !== "off";
+  const { thinking: facts, id } = target.model;
+  const { toggle } = chat.thinking;
+  const { effort: _effort, ...withoutEffort } = chat.thinking;
+  const wish = readWish(request.body, changes.warn);
+  const words = ignores(target, "reasoning_effort") ? withoutEffort : chat.thinking;
+  const said = sayThinking(wish, words, facts);
   const fields: Record<string, unknown> = { ...said.fields };
-  const { reasoning, reasoning_effort: effort } = request.body;
-  if (typeof effort === "string" && typeof reasoning?.effort === "string" && reasoning.effort !== effort)
-    changes.warn("reasoning was left out: reasoning_effort says otherwise");
-  const extra = chat.thinking.toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
-  if (Object.keys(extra).length > 0 && target.model.thinking?.canBeOff !== false)
+  const extra = toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
+  if (Object.keys(extra).length > 0 && facts?.canBeOff !== false)
     fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
-  const streamedOnly = target.model.thinking?.streamedOnly === true && !request.stream;
-  if (streamedOnly && chat.thinking.toggle === "enable_thinking") {
+  const streamedOnly = facts?.streamedOnly === true && !request.stream;
+  if (streamedOnly && toggle === "enable_thinking") {
     if (wish !== undefined && wish.mode !== "off")
-      changes.warn(`thinking was switched off: ${target.model.id} thinks in streams only`);
+      changes.warn(`thinking was switched off: ${id} thinks in streams only`);
     fields.enable_thinking = false;
     delete fields.thinking_budget;
   } else for (const warning of said.warnings) changes.warn(warning);
-  for (const name of THINKING_FIELDS) if (!Object.hasOwn(fields, name)) changes.remove([name]);
-  for (const [name, value] of Object.entries(fields))
-    if (!says(request.json.value[name], value)) changes.set([name], value);
-  for (const name of [...THINKING_FIELDS, ...Object.keys(fields)]) rest.delete(name);
+  for (const name of new Set([...THINKING_FIELDS, ...Object.keys(fields)])) {
+    if (!Object.hasOwn(fields, name)) changes.remove([name]);
+    else if (!says(request.json.value[name], fields[name])) changes.set([name], fields[name]);
+    rest.delete(name);
+  }
   return wish?.mode !== "off" && !streamedOnly;
 }
 
@@ -87,10 +89,6 @@ function vendorsOwn(thinking: unknown): JsonObject {
   if (!isJsonObject(thinking)) return {};
   const { type: _type, budget_tokens: _budget, ...extra } = thinking;
   return extra;
-}
-
-function withoutEffort({ effort: _effort, ...words }: ThinkingFields): ThinkingFields {
-  return words;
 }
 
 /** Whether what the caller wrote has all that is to be said; what else it says to the vendor (`keep`) stays. */
@@ -104,67 +102,41 @@ function says(written: unknown, wanted: unknown): boolean {
 }
 
 /** Leaves out the fields of the reference that this provider does not take, or has under another name. */
-function leaveUntaken(
-  request: ChatRequest,
-  target: RelayTarget,
-  chat: ChatDialect,
-  changes: Changes,
-  rest: Rest,
-): void {
-  if (target.unknownFields === "pass") return;
-  const calls = request.body.tools?.length ?? 0;
+function leaveUntaken({ request, target, chat, changes, rest }: Way): void {
+  const hasTools = !isEmpty(request.body.tools);
   for (const [name, value] of rest) {
+    const field = fieldOf(CHAT, name);
     const renamed = Object.hasOwn(chat.renames, name) ? chat.renames[name] : undefined;
-    if (name === "parallel_tool_calls" && calls === 0) {
+    const isIgnored = ignores(target, name);
+    if (name === "parallel_tool_calls" && !hasTools) {
       // It says nothing then, and vendors refuse it.
-      rest.delete(name);
       changes.remove([name]);
-    } else if (renamed !== undefined && !ignores(target, name)) {
-      rest.delete(name);
-      if (rest.has(renamed)) changes.remove([name]);
+    } else if (renamed !== undefined && !isIgnored) {
+      if (Object.hasOwn(request.json.value, renamed)) changes.remove([name]);
       else changes.rename([name], renamed);
     } else if (!takes(chat, name, value)) {
-      rest.delete(name);
       changes.remove([name]);
-      if (value === null) continue;
-      const meaning = fieldOf(CHAT, name)?.meaning;
-      if (meaning?.asks === undefined)
-        changes.warn(`${name} was left out: the provider of ${target.model.id} does not take it`);
-      else if (meaning.asks(value)) {
-        const instead = meaning.instead ?? "leave it out";
-        throw invalid(`${name} cannot be had from the provider of ${target.model.id}: ${instead}.`, name);
-      }
-    }
+      const { asks, instead = "leave it out" } = field?.meaning ?? {};
+      const provider = `the provider of ${target.model.id}`;
+      if (value !== null && asks === undefined)
+        changes.warn(`${name} was left out: ${provider} does not take it`);
+      if (value !== null && asks?.(value) === true)
+        throw invalid(`${name} cannot be had from ${provider}: ${instead}.`, name);
+    } else if (isIgnored || field?.rule === "priced" || chat.takes?.includes(name) !== true) continue;
+    rest.delete(name);
   }
 }
 
 function takes(chat: ChatDialect, name: string, value: unknown): boolean {
   const field = fieldOf(CHAT, name);
   if (name === "n" && !chat.manyChoices && value !== 1 && value !== null) return false;
-  if (chat.takes === undefined || field === undefined) return true;
   // What costs extra is no hint: it is refused, whoever takes it.
-  if (field.rule === "priced" && !field.freeValues.includes(value)) return true;
-  return takesField(chat, name);
-}
-
-const tables = new WeakMap<ChatDialect, FieldTable>();
-
-/** The table of the format, and the fields that are the vendor's own. */
-function tableFor(chat: ChatDialect): FieldTable {
-  const known = tables.get(chat);
-  if (known !== undefined) return known;
-  const own = (chat.takes ?? []).filter((name) => CHAT_FIELDS.fields[name]?.rule !== "priced");
-  const fields = {
-    ...CHAT_FIELDS.fields,
-    ...Object.fromEntries(own.map((name) => [name, { rule: "free" }] as const)),
-  };
-  const table: FieldTable = { ...CHAT_FIELDS, fields };
-  tables.set(chat, table);
-  return table;
+  if (field?.rule === "priced" && !field.freeValues.includes(value)) return true;
+  return chat.takes === undefined || field === undefined || takesField(chat, name);
 }
 
 /** A choice of tools, and tools, that the vendor cannot do. */
-function checkTools({ body }: ChatRequest, chat: ChatDialect, changes: Changes): void {
+function checkTools({ request: { body }, chat, changes }: Way): void {
   const custom = chat.customTools ? -1 : (body.tools ?? []).findIndex((tool) => tool.type === "custom");
   if (custom !== -1) {
     const path = `tools[${custom}].type`;
@@ -181,70 +153,58 @@ function checkTools({ body }: ChatRequest, chat: ChatDialect, changes: Changes):
   for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) changes.remove([name]);
 }
 
-function checkResponseFormat({ body }: ChatRequest, chat: ChatDialect): void {
-  const type = body.response_format?.type;
-  if (type === "json_schema" && !chat.jsonSchema) throw noFormat("json_object or text", "json_schema");
-  if (type === "json_object" && !chat.jsonObject) throw noFormat("json_schema or text", "json_object");
-}
-
-function noFormat(words: string, what: string): GatewayError {
-  return invalid(
-    `response_format must be ${words}: this model's provider has no ${what}.`,
+function checkResponseFormat({ request, chat }: Way): void {
+  const type = request.body.response_format?.type ?? "text";
+  const takesOf = { text: true, json_object: chat.jsonObject, json_schema: chat.jsonSchema };
+  if (takesOf[type]) return;
+  const other = type === "json_schema" ? "json_object" : "json_schema";
+  throw invalid(
+    `response_format must be ${other} or text: this model's provider has no ${type}.`,
     "response_format",
   );
 }
 
-function checkParts(request: ChatRequest, target: RelayTarget, chat: ChatDialect): void {
-  if (target.unknownFields === "pass") return;
-  const path = unknownPart(request.body, chat.ownParts);
-  if (path !== undefined) {
-    throw invalid(`${path} must be one of text, image_url, video_url, audio_url, input_audio, file.`, path);
-  }
-}
-
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
-function checkCacheMarks({ body }: ChatRequest): void {
-  const check = (value: object, path: string): void => {
-    const mark = (value as { readonly cache_control?: unknown }).cache_control;
+function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
+  const check = ({ cache_control: mark }: Open<object>, path: string): void => {
     const ttl = isJsonObject(mark) ? mark.ttl : undefined;
     if (ttl === undefined || ttl === null || ttl === "5m") return;
     const at = `${path}.cache_control.ttl`;
     throw invalid(`${at} changes the price, and only "5m" has a price here.`, at);
   };
-  body.messages.forEach((message, i) => {
+  messages.forEach((message, i) => {
     check(message, `messages[${i}]`);
     if (Array.isArray(message.content))
       message.content.forEach((part, j) => check(part, `messages[${i}].content[${j}]`));
   });
-  body.tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
+  tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
 }
 
-function boundOutput({ body }: ChatRequest, target: RelayTarget, changes: Changes): void {
-  const field = target.model.maxTokensField;
+function boundOutput({ request: { body }, target, changes }: Way): void {
+  const { maxTokensField: field, maxOutput: most, id } = target.model;
   const name = MAX_FIELDS.find((candidate) => body[candidate] !== undefined);
   if (name === undefined && target.outputBound === undefined) return;
   // One bound goes up: the alias, and one that was null, would stand beside it under the same name.
   for (const other of MAX_FIELDS) if (other !== (name ?? field)) changes.remove([other]);
   if (name === undefined) return changes.set([field], target.outputBound);
   if (name !== field) changes.rename([name], field);
-  const most = target.model.maxOutput;
   if (most === null || (body[name] ?? 0) <= most) return;
   changes.set([name], most);
-  changes.warn(`${name} was lowered to ${most}: ${target.model.id} puts out no more`);
+  changes.warn(`${name} was lowered to ${most}: ${id} puts out no more`);
 }
 
 /** The first that is set counts. */
 const MAX_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 /** Without a word of it the answer is text; models that put out images give those too, at their own price. */
-function askForText({ body }: ChatRequest, target: RelayTarget, chat: ChatDialect, changes: Changes): void {
-  if (body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
+function askForText({ request, target, chat, changes }: Way): void {
+  if (request.body.modalities !== undefined || !target.model.outputModalities.includes("image")) return;
   if (target.unknownFields === "remove" && !takes(chat, "modalities", null)) return;
   changes.set(["modalities"], ["text"]);
 }
 
 /** Without usage in the stream there would be nothing to bill by; a vendor that does not know the option tells it unasked. */
-function askForUsage({ body, stream }: ChatRequest, target: RelayTarget, changes: Changes): void {
+function askForUsage({ request: { body, stream }, target, changes }: Way): void {
   // Without a stream it says nothing, and vendors refuse it.
   const isTaken = target.streamUsageOption && stream;
   if (!isTaken && target.unknownFields === "remove") changes.remove(["stream_options"]);

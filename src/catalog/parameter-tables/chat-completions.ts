@@ -4,23 +4,11 @@ import { type Fields, nullable } from "./field.ts";
 import { atMost, givesImages, oneOf, text, type JsonSchema, type ParameterFacts } from "./parameter.ts";
 import { boundedByModel, cooledTo, SHARED } from "./shared-fields.ts";
 
-/** Parts of a message. What each needs besides its type is checked in `request.ts`. */
-export const PART_TYPES = [
-  "text",
-  "refusal",
-  "image_url",
-  "video_url",
-  "audio_url",
-  "input_audio",
-  "file",
-] as const;
-export type PartType = (typeof PART_TYPES)[number];
-
 /** Where a medium is. */
 export const LinkSchema = Type.Object({ url: Type.String({ minLength: 1, maxLength: 64 * 1024 * 1024 }) });
 
-const Part = Type.Object({
-  type: Type.String({ description: `One of ${PART_TYPES.join(", ")}` }),
+/** What parts of a message hold, each type of them in the member of its name. */
+const PART_MEMBERS = {
   text: nullable(Type.String()),
   refusal: nullable(Type.String()),
   image_url: nullable(LinkSchema),
@@ -34,6 +22,14 @@ const Part = Type.Object({
       filename: nullable(Type.String()),
     }),
   ),
+};
+
+export type PartType = keyof typeof PART_MEMBERS;
+export const PART_TYPES = Object.keys(PART_MEMBERS) as readonly PartType[];
+
+const Part = Type.Object({
+  type: Type.String({ description: `One of ${PART_TYPES.join(", ")}` }),
+  ...PART_MEMBERS,
 });
 
 /** A piece of reasoning, as answers have it and as it comes back. */
@@ -58,16 +54,18 @@ const Message = Type.Object({
   images: nullable(Type.Array(Type.Object({ type: Type.String(), image_url: LinkSchema }))),
 });
 
+const ToolName = Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" });
+
 const Tool = Type.Object({
   type: nullable(Type.Enum(["function", "custom"])),
   function: nullable(
     Type.Object({
-      name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }),
+      name: ToolName,
       description: nullable(Type.String()),
       parameters: nullable(Type.Object({})),
     }),
   ),
-  custom: nullable(Type.Object({ name: Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" }) })),
+  custom: nullable(Type.Object({ name: ToolName })),
 });
 
 /** Source: the request of POST /v1/chat/completions as of openai-node 7.55, and the interface's own fields. */
@@ -84,10 +82,8 @@ export const CHAT = {
     place: "turns",
     otherNames: "prompt input contents history conversation",
     does: "The conversation, oldest first",
-    shown: () => ({
-      type: "array",
-      minItems: 1,
-      maxItems: 10_000,
+    shown: (schema) => ({
+      ...schema,
       items: {
         type: "object",
         required: ["role"],
@@ -137,10 +133,9 @@ export const CHAT = {
     place: "stop",
     otherNames: "stop_sequences stop_words",
     does: "End the answer before any of these texts",
-    shown: (_, { chatLimits }) => {
-      const one = { type: "string", minLength: 1 };
-      const maxItems = chatLimits?.mostStops ?? MOST_CHAT_STOPS;
-      return { anyOf: [one, { type: "array", items: one, maxItems }] };
+    shown: ({ anyOf }, { chatLimits }) => {
+      const [one, list] = anyOf as readonly JsonSchema[];
+      return { anyOf: [one, { ...list, maxItems: chatLimits?.mostStops ?? MOST_CHAT_STOPS }] };
     },
   },
   presence_penalty: SHARED.presencePenalty,
@@ -170,12 +165,12 @@ export const CHAT = {
       chatLimits?.namedTool === false
         ? "Whether it may call one; another choice is refused"
         : 'Whether it must call one; an object names it: `{"type":"function","function":{"name":"…"}}`',
-    shown(schema, { chatLimits }) {
-      if (chatLimits === undefined) return schema;
-      const words = oneOf(...chatLimits.toolWords);
+    shown(schema, { chatLimits: limits }) {
+      if (limits === undefined) return schema;
+      const words = oneOf(...limits.toolWords);
       const [, named] = schema.anyOf as readonly JsonSchema[];
-      if (!chatLimits.namedTool) return words;
-      return { anyOf: [words, chatLimits.translated === undefined ? named : READ_TOOL_CHOICE] };
+      const object = limits.translated === undefined ? named : READ_TOOL_CHOICE;
+      return limits.namedTool ? { anyOf: [words, object] } : words;
     },
   },
   parallel_tool_calls: {
@@ -215,17 +210,20 @@ export const CHAT = {
     },
   },
   reasoning: {
-    schema: Type.Object({ effort: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
+    schema: Type.Object({ effort: nullable(Type.String()) }),
     rule: "gateway",
     place: "thinking",
     does: "How much the model thinks before it answers",
     members: {
       effort: {
-        does(model) {
-          const efforts = effortsOf(model);
-          const words =
-            efforts === undefined || efforts.length === 0 ? "`low`, `medium`, `high`" : listed(efforts);
-          return `How much, in a word: ${words}${efforts === undefined ? " and what else it knows" : "; another becomes the nearest, with a warning"}`;
+        does({ thinking, chatLimits }) {
+          const efforts = chatLimits?.translated?.efforts ?? thinking?.efforts;
+          const words = efforts?.length ? efforts : ["low", "medium", "high"];
+          const others =
+            efforts === undefined
+              ? " and what else it knows"
+              : "; another becomes the nearest, with a warning";
+          return `How much, in a word: ${words.map((word) => `\`${word}\``).join(", ")}${others}`;
         },
         shown: effortSchema,
       },
@@ -355,20 +353,12 @@ const READ_RESPONSE_FORMAT: JsonSchema = {
   ],
 };
 
-function effortsOf({ thinking, chatLimits }: ParameterFacts): readonly string[] | undefined {
-  return chatLimits?.translated?.efforts ?? thinking?.efforts;
-}
-
 /** Where the word is put into another format, one that nobody knows is refused. */
 function effortSchema(_: JsonSchema, { chatLimits }: ParameterFacts): JsonSchema {
   return chatLimits?.translated === undefined ? text : oneOf(...EFFORTS);
 }
 
 function staysOn({ thinking, chatLimits }: ParameterFacts): boolean {
-  const { translated } = { ...chatLimits };
-  return translated === undefined ? thinking?.canBeOff === false : !translated.efforts.includes("none");
-}
-
-function listed(words: readonly string[]): string {
-  return words.map((word) => `\`${word}\``).join(", ");
+  const isTold = chatLimits?.translated?.efforts.includes("none") ?? thinking?.canBeOff;
+  return isTold === false;
 }

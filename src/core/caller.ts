@@ -1,6 +1,6 @@
 import type { KeyLimits } from "./rate-limits.ts";
 
-/** Who makes a request: proof that a live key was shown. Only `Keys.authenticate` makes one. */
+/** The holder of a live key. Only `Keys.authenticate` makes one. */
 export interface Caller {
   readonly keyId: string;
   readonly accountId: string;
@@ -10,5 +10,5 @@ export interface Caller {
   readonly limits?: KeyLimits;
 }
 
-/** Why a text opens nothing: it is no key by its form, no key is known by it, or its key or account has ended. */
+/** Why a text is no live key: its form is wrong, no such key is known, or its key or account has ended. */
 export type KeyFault = "malformed" | "unknown" | "revoked" | "expired" | "account_inactive";

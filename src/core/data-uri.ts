@@ -5,12 +5,12 @@ export interface DataUri {
   readonly bytes: Uint8Array;
 }
 
-/** Whether `text` says of itself that it is a data URI. */
+/** Whether `text` begins like a data URI. */
 export function isDataUri(text: string): boolean {
   return text.slice(0, 5).toLowerCase() === "data:";
 }
 
-/** How many bytes a data URI of base64 holds at the most, told by its length. */
+/** The most bytes that a data URI of base64 can hold, by its length. */
 export function dataUriBytes(text: string): number {
   return Math.floor(((text.length - text.indexOf(",") - 1) * 3) / 4);
 }

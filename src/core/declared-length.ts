@@ -1,7 +1,7 @@
 /**
- * How many bytes the body of an answer has by its head, where that is so for sure; `undefined` where it is not said, and
- * where the body comes in chunks, which end when they end whatever stands beside them (RFC 9112, section 6.3). The runtime
- * refuses a length that is no number, and a body without chunks has no more bytes than were said.
+ * The length of an answer's body as its head declares it. `undefined` where the head does not, and where the body comes
+ * in chunks, which end without regard to it (RFC 9112, section 6.3). The runtime refuses a length that is no number,
+ * and cuts a body at its length.
  */
 export function declaredLength(headers: Headers): number | undefined {
   const said = headers.get("content-length");

@@ -1,4 +1,4 @@
-/** How many letters have to be put in, left out or replaced to make one text of the other (Levenshtein's distance). */
+/** Levenshtein distance: how many letters must be inserted, deleted or replaced to make one text of the other. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 0; i < a.length; i++) {

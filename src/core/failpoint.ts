@@ -1,4 +1,4 @@
-/** Places where a test can make the process die, throw or wait; each is named for the moment it stands at. */
+/** Places where a test can make the process die or throw; each is named for the moment it stands at. */
 export const FAILPOINTS = [
   "migrate.before_statement",
   "request.authenticated",

@@ -1,9 +1,9 @@
 /**
- * A value on its way to the one who needs it. Who passes it on keeps nothing of it: an async function holds its parameters
- * until it ends, and a request of 30 MB would stay for as long as its answer takes.
+ * A value that is taken once. An async function keeps its parameters until it ends, so a request of 30 MB would stay in
+ * memory for as long as its answer takes; a handover lets go of it.
  */
 export interface Handover<Value> {
-  /** The value; only once. */
+  /** The value; throws the second time. */
   take(): Value;
 }
 

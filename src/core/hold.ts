@@ -4,8 +4,8 @@ import type { PriceSnapshot } from "./price.ts";
 declare const made: unique symbol;
 
 /**
- * Credit set aside for one request. Only the ledger makes one, after the hold is durable; opening an upstream
- * call takes one, so that no call can be made without.
+ * Credit set aside for one request. The ledger alone makes a hold, after it is durable. A call upstream needs one, so
+ * no paid call goes without.
  */
 export interface Hold {
   readonly [made]: true;

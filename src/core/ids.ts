@@ -10,7 +10,7 @@ export function newId(prefix: IdPrefix, random: Random): string {
 
 /**
  * A new id of a request: 48 bits of time in milliseconds, then 80 random bits. Rows of requests that are made together
- * then lie together in the store's index (docs/decisions/0004); what follows the time can be neither guessed nor counted.
+ * then lie together in the store's index (docs/decisions/0004). The random part can be neither guessed nor counted.
  */
 export function newRequestId(nowMs: number, random: Random): string {
   return `req_${nowMs.toString(16).padStart(12, "0")}${random.bytes(10).toHex()}`;

@@ -1,38 +1,36 @@
-/** Width and height of an image, in pixels. Turned images may have them the other way round. */
+/** Width and height of an image in pixels, before any rotation that its metadata asks for. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/**
- * Images of one request whose size is looked for: as many as any vendor takes. The rest count as of unknown size.
- */
+/** Images of one request whose size is read: as many as any vendor takes. Further ones count as of unknown size. */
 export const MAX_SIZED_IMAGES = 1_500;
 
-/** The byte at an offset; NaN where there is none, which makes NaN of all that is computed from it. */
+/** The byte at an offset; NaN where there is none, which makes NaN of every sum it is in. */
 type ByteAt = (offset: number) => number;
 
-/** A media type with its parameters is looked for in this much; a signature carried in one takes some thousands. */
+/** Characters in which a media type with its parameters is looked for; a signature among them takes some thousands. */
 const MAX_HEADER = 64 * 1024;
 
-/** Segments or blocks that are stepped over in search of the size; enough for 32 MiB of JPEG segments. */
+/** Segments or blocks that are skipped in search of the size; enough for 32 MiB of JPEG segments. */
 const MAX_STEPS = 512;
 
 /**
- * The size of the PNG, JPEG, GIF or WebP image in a data URI, `undefined` when it holds none of these or a broken
- * one. What counts is the bytes, not the media type. Only the few characters that say the size are decoded.
+ * The size of the PNG, JPEG, GIF or WebP image in a data URI; `undefined` for anything else and for a broken image. It
+ * goes by the bytes, not the media type, and decodes only the few characters that state the size.
  */
 export function imageSizeOf(url: string): ImageSize | undefined {
   const byteAt = openDataUri(url);
   return byteAt === undefined ? undefined : sizeIn(byteAt);
 }
 
-/** The same for an image in base64 that stands by itself. */
+/** The same for an image in base64 without a data URI. */
 export function rawImageSizeOf(base64: string): ImageSize | undefined {
   return sizeIn(openBase64(base64, 0));
 }
 
-/** The same for an image whose bytes are at hand. */
+/** The same for an image in bytes. */
 export function imageSizeIn(bytes: Uint8Array): ImageSize | undefined {
   return sizeIn((offset) => bytes[offset] ?? NaN);
 }
@@ -52,7 +50,9 @@ function sizeIn(byteAt: ByteAt): ImageSize | undefined {
   }
 }
 
-/** The value of each character of base64 by its code. Whitespace and escapes have none: they would shift all that follows. */
+/**
+ * The value of each base64 character by its code. White space and escapes have none: they would shift all that follows.
+ */
 const SEXTETS: readonly number[] = sextets();
 
 function sextets(): number[] {
@@ -92,7 +92,7 @@ function pngSize(byteAt: ByteAt): ImageSize | undefined {
   );
 }
 
-/** Steps from segment to segment to the frame header: EXIF, with a thumbnail of its own, often stands before it. */
+/** Skips segments up to the frame header: EXIF, with a thumbnail of its own, often stands before it. */
 function jpegSize(byteAt: ByteAt): ImageSize | undefined {
   if (byteAt(1) !== 0xd8) return undefined;
   let at = 2;
@@ -104,7 +104,7 @@ function jpegSize(byteAt: ByteAt): ImageSize | undefined {
     else if (marker === 0x01) at += 2;
     else {
       const length = bigEndian(byteAt, at + 2);
-      // From the scan or the end on there is no header any more; a length counts its own two bytes.
+      // Behind the scan or the end comes no header any more; a length counts its own two bytes.
       if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xda) || !(length >= 2)) return undefined;
       at += 2 + length;
     }
@@ -112,12 +112,12 @@ function jpegSize(byteAt: ByteAt): ImageSize | undefined {
   return undefined;
 }
 
-/** Start of frame of any coding; C4, C8 and CC, among them, are tables. */
+/** Start of frame of any coding; among these C4, C8 and CC are tables. */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** The screen, or the first image where that is larger: decoders make room for it. */
+/** The screen, or the first image where that is larger: decoders allocate for it. */
 function gifSize(byteAt: ByteAt): ImageSize | undefined {
   if (!hasText(byteAt, 0, "GIF87a") && !hasText(byteAt, 0, "GIF89a")) return undefined;
   const flags = byteAt(10);
@@ -148,7 +148,7 @@ function webpSize(byteAt: ByteAt): ImageSize | undefined {
     return sizeOf(canvas(24), canvas(27));
   }
   if (hasText(byteAt, 12, "VP8L") && byteAt(20) === 0x2f) {
-    // Two numbers of 14 bits, each one less than it means.
+    // Two numbers of 14 bits, each stored less one.
     const bits = littleEndian(byteAt, 21) + littleEndian(byteAt, 23) * 65_536;
     return sizeOf((bits % 16_384) + 1, (Math.floor(bits / 16_384) % 16_384) + 1);
   }

@@ -2,19 +2,23 @@ import type { MediaRequest } from "./media.ts";
 import type { PriceFacts } from "./price.ts";
 import type { Checker } from "./schema.ts";
 
-/** What is known of an image or video model beside what is known of any model. */
+/** Facts of an image or video model beside those of any model. */
 export interface MediaFacts {
-  /** The fields of the interface that it takes, beside those that the gateway sees to, and how it narrows them. */
+  /**
+   * The fields of the interface that it takes, beside those that the gateway handles itself, and how it narrows them.
+   */
   readonly parameters: Readonly<Record<string, ParameterLimits>>;
   /** The defaults of the fields that it takes. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Checks the fields of a request that the model takes, as it narrows them; those it does not take are left out. */
+  /** Checks the fields that the model takes, as it narrows them; other fields are left out. */
   readonly checker: Checker<unknown>;
-  /** Output tokens of an image, or of a second of video; the first rule that holds counts. None: not sold by tokens. */
+  /**
+   * Output tokens of an image, or of a second of video; the first rule that holds counts. Empty: not sold by tokens.
+   */
   readonly outputTokens: readonly TokenRule[];
   /** The most output tokens of one call beside its images: thoughts and text. */
   readonly textTokens: number;
-  /** How many images each job makes, where that cannot be asked for. */
+  /** How many images each job makes, where a request cannot ask for a number. */
   readonly imagesPerJob?: number;
   /** Whether the prompt is a command line, in which switches can be set. */
   readonly promptSwitches: boolean;
@@ -24,7 +28,7 @@ export interface MediaFacts {
   readonly mostReferences?: number;
   /** The longest video that it makes from references. */
   readonly mostSecWithReferences?: number;
-  /** Whether several shots come of an expanded prompt only, except with references. */
+  /** Whether several shots need an expanded prompt, except with references. */
   readonly multiShotExpands: boolean;
   /** Whether the prompt can be expanded where there are reference images or videos. */
   readonly expandsWithReferences: boolean;
@@ -47,7 +51,7 @@ export interface ParameterLimits {
   readonly required: boolean;
 }
 
-/** A count of tokens, and for what it holds; what is absent is not asked. */
+/** A count of tokens and its conditions; an absent one is not asked. */
 export interface TokenRule {
   readonly resolution?: readonly string[];
   readonly size?: readonly string[];
@@ -55,7 +59,7 @@ export interface TokenRule {
   readonly tokens: number;
 }
 
-/** What of a request its price can depend on. */
+/** Properties of a request that its price can depend on. */
 export function priceFacts(request: MediaRequest): PriceFacts {
   if (request.kind === "video")
     return { resolution: request.resolution, hasVideo: request.referenceVideos.length > 0 };

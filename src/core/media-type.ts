@@ -8,8 +8,8 @@ interface Sniffed {
 }
 
 /**
- * What a file is, by its content: PNG, JPEG, GIF, WebP; MP4, QuickTime, WebM; MP3, WAV, M4A, Ogg. `undefined` for
- * anything else, SVG among it, which is a program.
+ * The type of a file by its content: PNG, JPEG, GIF, WebP; MP4, QuickTime, WebM; MP3, WAV, M4A, Ogg. `undefined` for
+ * anything else, also for SVG, which is a program.
  */
 export function mediaTypeOf(bytes: Uint8Array): Sniffed | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, 64));
@@ -41,7 +41,7 @@ function ofBrand(brand: string): Sniffed | undefined {
     : undefined;
 }
 
-/** The header of a frame of MPEG audio, layer III, none of whose fields has a value that is not given out. */
+/** A header of an MPEG audio frame, layer III, without a reserved value in any field. */
 function isMp3Frame(bytes: Uint8Array): boolean {
   const [sync, layer, rates] = bytes as Uint8Array & readonly [number, number, number];
   const isLayer3 = (layer & 0xe6) === 0xe2 && (layer & 0x18) !== 0x08;

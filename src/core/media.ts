@@ -1,6 +1,6 @@
 /**
- * Images and videos as they are asked for, once the parameters of the model have been checked and its defaults filled
- * in. Plain data, so that a request can wait in the store. A parameter that the model does not take is absent.
+ * Requests for images and videos after the parameters of the model were checked and its defaults filled in. Plain data,
+ * so that a request can wait in the store. A parameter that the model does not take is absent.
  */
 export type MediaRequest = ImageRequest | VideoRequest;
 

@@ -9,7 +9,7 @@ export type Category = (typeof CATEGORIES)[number];
 export const PROTOCOLS = ["compat_chat_completions", "compat_messages", "compat_generate_content"] as const;
 export type ProtocolId = (typeof PROTOCOLS)[number];
 
-/** What goes in and what comes out. */
+/** Kinds of input and output. */
 export const MODALITIES = ["text", "image", "audio", "video", "pdf"] as const;
 export type Modality = (typeof MODALITIES)[number];
 
@@ -23,8 +23,8 @@ export interface Route {
 }
 
 /**
- * How a model counts an image: the squares that cover it, each at a price in tokens. The vendors' words for it are
- * patches and tiles. An image too large is scaled down or refused, so that the model's ceiling for images holds.
+ * How a model counts an image: the squares that cover it, each at a price in tokens. Vendors call them patches or
+ * tiles. They scale down or refuse an image that is too large, so the model's ceiling for images holds.
  */
 export interface ImageTokens {
   /** The side of a square in pixels. */
@@ -33,9 +33,9 @@ export interface ImageTokens {
   readonly perPatch: number;
   /** Tokens of any image, beside its squares. */
   readonly base: number;
-  /** What an image of `detail: low` comes to, whatever its size; absent where that says nothing. */
+  /** Tokens of an image of `detail: low`, whatever its size; absent where that makes no difference. */
   readonly low?: number;
-  /** The most that an image of `detail: high` comes to; absent where that is the most of any. */
+  /** The most tokens of an image of `detail: high`; absent where the ceiling of images is the most. */
   readonly high?: number;
 }
 
@@ -43,23 +43,23 @@ export interface ImageTokens {
 export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** What can be said to a model about its thinking at its vendor, whatever field a provider of it has for that. */
+/** How a model can be told to think at its vendor, whatever field each provider has for that. */
 export interface ThinkingFacts {
-  /** The efforts that it takes; none at all: it refuses to be told; absent: not known, so any is passed on. */
+  /** The efforts that it takes. Empty: it refuses to be told. Absent: not known, so any is passed on. */
   readonly efforts?: readonly Effort[];
   /** Whether it thinks in streams only, so that a plain request must switch it off (open Qwen models). */
   readonly streamedOnly?: boolean;
   /** Whether every earlier answer must carry its reasoning once tools are in play, "" where it had none (DeepSeek V4). */
   readonly reasoningBackAlways?: boolean;
-  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Not in chat completions. */
+  /** `budget`: by a number of tokens. `adaptive`: by an effort, and the model decides. Not for chat completions. */
   readonly style?: "budget" | "adaptive";
-  /** Whether it can be kept from thinking; one that cannot is not sent a switch either. Absent is yes. */
+  /** Whether its thinking can be switched off; one where it cannot is not sent a switch either. Absent is yes. */
   readonly canBeOff?: boolean;
 }
 
-/** What a model refuses of the sampling fields that it takes. */
+/** Limits of a model on the sampling fields that it takes. */
 export interface SamplingFacts {
-  /** Where its range ends, if before that of the interface. */
+  /** The end of its range, if lower than the interface's. */
   readonly maxTemperature?: number;
   /** It takes `temperature` or `top_p`, not both. */
   readonly eitherTemperatureOrTopP: boolean;
@@ -67,7 +67,7 @@ export interface SamplingFacts {
   readonly fixedWhileThinking: boolean;
 }
 
-/** What of chat completions the server that a model is reached at can do, where that is not all of it. */
+/** What the server that a model is reached at does not do of chat completions. */
 export interface ChatLimits {
   /** Parameters that it does not take: they are left out with a warning, or refused where the answer would be another. */
   readonly untaken: readonly string[];
@@ -81,14 +81,14 @@ export interface ChatLimits {
   readonly mostChoices: number;
   /** The most texts of `stop`. */
   readonly mostStops: number;
-  /** Set where the request is put into another format; absent where it goes on as it is. */
+  /** Set where the request is translated into another format. */
   readonly translated?: TranslatedChat;
 }
 
 /** A request of chat completions on its way to a provider that speaks another format. */
 export interface TranslatedChat {
   readonly into: Exclude<ProtocolId, "compat_chat_completions">;
-  /** The efforts that the model has there, `none` among them where it can be kept from thinking. */
+  /** Efforts of the model in that format; `none` where its thinking can be switched off. */
   readonly efforts: readonly Effort[];
 }
 
@@ -96,7 +96,7 @@ export interface TranslatedChat {
 export const MOST_CHAT_CHOICES = 128;
 export const MOST_CHAT_STOPS = 16;
 
-/** A model of the catalogue: what the interface tells of it, what it costs, and how it is reached. */
+/** A model of the catalogue: what the interface shows of it, its prices, and its routes. */
 export interface Model {
   readonly id: string;
   /** `<category>/<id>`. */
@@ -115,7 +115,7 @@ export interface Model {
   readonly maxOutput: number | null;
   /** Fields in the interface's range that this model refuses; they are left out with a warning. */
   readonly ignoredParameters: readonly string[];
-  /** Absent where it does not think, or takes whatever way of asking the interface has. */
+  /** Absent where the model does not think, or takes any way of asking that the interface has. */
   readonly thinking?: ThinkingFacts;
   /** Absent where it takes sampling fields as the interface has them. */
   readonly sampling?: SamplingFacts;
@@ -131,7 +131,7 @@ export interface Model {
   /** Names `prices` by content. */
   readonly priceVersion: string;
   readonly routes: readonly Route[];
-  /** Of the server that chat completions go to now; absent where it does all of them, or nothing is known. */
+  /** Limits of the server that chat completions go to now; absent where it has none or they are not known. */
   readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;
   /** Set on image and video models, and on no other. */

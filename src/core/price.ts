@@ -18,7 +18,7 @@ export const TOKEN_BUCKETS = [
 
 export type TokenBucket = (typeof TOKEN_BUCKETS)[number];
 
-/** What is sold by the piece: a second of video, an image, each as it was delivered; a web search that a provider made. */
+/** Units that have a price: a second of video and an image, as delivered; a web search that a provider made. */
 export const UNIT_BUCKETS = ["second", "image", "web_search"] as const;
 
 export type UnitBucket = (typeof UNIT_BUCKETS)[number];
@@ -32,8 +32,8 @@ export type PriceBucket = TokenBucket | UnitBucket;
 export const WORD_FACTS = ["resolution", "size", "quality"] as const;
 
 /**
- * What a request asks for beside its counts, as far as a price can depend on it. A fact that the request leaves to the
- * model is filled in with the model's default by whoever makes the snapshot: an absent one meets no condition.
+ * Properties of a request, beside its counts, that a price can depend on. Where the request leaves one to the model,
+ * the maker of the snapshot fills in the model's default: an absent one meets no condition.
  */
 export interface PriceFacts {
   readonly resolution?: string;
@@ -43,7 +43,7 @@ export interface PriceFacts {
   readonly hasVideo?: boolean;
 }
 
-/** When a rule holds. What is absent is not asked; all that is present must be true. */
+/** When a rule holds. All conditions that are present must be true. */
 export interface PriceCondition {
   /** Prices that begin at a date: milliseconds since the epoch, inclusive. */
   readonly fromMs?: number;
@@ -142,9 +142,9 @@ export function rulesFor(prices: Prices, bucket: PriceBucket): readonly PriceRul
 }
 
 /**
- * `usage` with only what `prices` can charge. Admission refuses requests that ask for what has no price; tokens that a
- * provider reports unasked are charged at the plain rate of their side. Media are often counted twice, in tokens and
- * by the piece: the count that the model is not sold by is then left out, as it is in the price of the other.
+ * `usage` with only what `prices` can charge. Admission refuses requests for what has no price, so tokens without one
+ * were reported unasked: they are charged at the plain rate of their side. Providers often count media twice, in tokens
+ * and by the piece; the count that the model is not sold by is left out.
  */
 export function foldUnpriced(usage: Usage, prices: Prices): Usage {
   const folded: { -readonly [Field in keyof Usage]: Usage[Field] } = { ...usage };

@@ -1,6 +1,6 @@
 /** Randomness as a parameter, so that a seeded run can be repeated. */
 export interface Random {
-  /** `count` bytes that nobody can foresee. */
+  /** `count` bytes that are not predictable. */
   bytes(count: number): Uint8Array;
 }
 

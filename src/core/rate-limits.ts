@@ -1,4 +1,4 @@
-/** What a key may use; a limit that it has not is null. */
+/** Limits of a key; null where it has none. */
 export interface KeyLimits {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -14,11 +14,11 @@ export interface LimitWindow {
   readonly limit: number;
   /** Never below zero. */
   readonly remaining: number;
-  /** When all of it will be free again if nothing more is used, in milliseconds since the epoch. */
+  /** When the window is empty again if nothing more is used, in milliseconds since the epoch. */
   readonly resetAtMs: number;
 }
 
-/** How a key stands against its limits per minute after a request was counted; a limit that it has not is absent. */
+/** The state of a key's limits per minute after a request was counted; a limit that it does not have is absent. */
 export interface LimitState {
   readonly requests?: LimitWindow;
   readonly tokens?: LimitWindow;

@@ -12,9 +12,9 @@ export const IS_REQUIRED = "is required";
 
 /** A compiled schema. */
 export interface Checker<T> {
-  /** Whether `value` is of the schema. */
+  /** Whether `value` matches the schema. */
   accepts(value: unknown): value is T;
-  /** The first fault of a value that is not. */
+  /** The first fault of a value that does not match. */
   faultOf(value: unknown): SchemaFault;
 }
 
@@ -26,8 +26,8 @@ interface SchemaError {
 }
 
 /**
- * Compiles `schema` once. Whether a list of the value has too many items is asked before any of them is looked at; a
- * fault is looked for in the one item that has it, as telling of faults is slow.
+ * Compiles `schema` once. Lists are checked for too many items before any item is. A fault is searched for in the one
+ * item that has it, since reporting faults is slow.
  */
 export function compileSchema<S extends TSchema>(schema: S): Checker<Static<S>> {
   const compiled = Compile(schema);
@@ -38,7 +38,7 @@ export function compileSchema<S extends TSchema>(schema: S): Checker<Static<S>> 
   };
 }
 
-/** A schema as far as faults are looked for in its parts. */
+/** The parts of a schema in which faults are searched for. */
 interface Node {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Node>>;
@@ -47,7 +47,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** A part of a value, the schema that it must be of, and where it stands. */
+/** A part of a value with its schema and its path. */
 interface Place {
   readonly schema: Node;
   readonly value: unknown;
@@ -80,7 +80,7 @@ function hasTooMany(bounds: ListBounds, value: unknown): boolean {
 
 function faultIn(place: Place): SchemaFault {
   const { schema, value, pointer } = place;
-  // One item too many is as wrong as a million.
+  // A list with one item too many is as wrong as one with a million.
   const list = isTooLong(schema, value) ? value.slice(0, mostItems(schema) + 1) : value;
   const own = shellOf(schema).Errors(list);
   if (own.length > 0) return explain(own, pointer);
@@ -92,7 +92,7 @@ function isTooLong(schema: Node, value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > mostItems(schema);
 }
 
-/** The first part that is not of its schema; `undefined` where that cannot be told of one part alone. */
+/** The first part that does not match its schema; `undefined` where no single part shows the fault. */
 function faultyPart({ schema, value, pointer }: Place): Place | undefined {
   const [branch, other] = branchesFor(schema, value);
   if (branch === undefined || other !== undefined) return undefined;
@@ -120,7 +120,7 @@ function branchesFor(schema: Node, value: unknown): readonly Node[] {
   return schema.anyOf.filter(({ type }) => type === undefined || type === kind);
 }
 
-/** What a schema says of a value itself, and nothing of its parts. */
+/** A schema's conditions on a value itself, without its parts. */
 function withoutParts(schema: Node): Node {
   const { items: _items, properties, anyOf, ...own } = schema;
   return {
@@ -137,7 +137,7 @@ type Compiled = ReturnType<typeof Compile>;
 const checks = new WeakMap<Node, Compiled>();
 const shells = new WeakMap<Node, Compiled>();
 
-/** Compiled when a fault is first looked for: most parts never have one. */
+/** Compiled when a fault is first searched for: most parts never have one. */
 function checkOf(schema: Node): Compiled {
   return checks.getOrInsertComputed(schema, () => Compile(schema as TSchema));
 }
@@ -172,7 +172,7 @@ function explain(found: readonly SchemaError[], pointer: string): SchemaFault {
     first,
   );
   if (deepest.instancePath.length > union.instancePath.length) return describe(deepest);
-  // Only of an object can a member be missing: no other branch was meant.
+  // Only an object can lack a member: no other branch was meant.
   const missing = within.find((error) => error.keyword === "required");
   if (missing !== undefined) return describe(missing);
   const problems = [...new Set(within.map((error) => describe(error).problem))].map((problem, i) =>
@@ -182,8 +182,8 @@ function explain(found: readonly SchemaError[], pointer: string): SchemaFault {
 }
 
 /**
- * Of many faults only the first eight are told, and a union's own is its last: where it is missing, a wrong type with
- * faults below it can only be of a branch that was not meant. Gives the first of the deepest of them, else `first`.
+ * The checker reports the first eight faults, and a union's own as its last. Where that is missing, a wrong type with
+ * faults below it can only be of a branch that was not meant. Returns the first of the deepest of them, else `first`.
  */
 function deeperThan(first: SchemaError, errors: readonly SchemaError[]): SchemaError {
   if (first.keyword !== "type") return first;
@@ -250,7 +250,7 @@ function named(type: unknown): string {
   return /^[aeio]/.test(word) ? `an ${word}` : `a ${word}`;
 }
 
-/** A word stands without quotes: by those the log knows what the caller wrote, and leaves it out. */
+/** A word stands without quotes: the log takes quoted text for the caller's and leaves it out. */
 function written(value: unknown): string {
   if (typeof value === "string" && /^[^\s",]+$/.test(value)) return value;
   return JSON.stringify(value);

@@ -79,7 +79,7 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
         }
       }
       if (bytes.length - from > maxLineBytes) return false;
-      // A copy: the runtime may reuse what it handed in.
+      // A copy: the runtime may reuse the bytes it gave.
       rest = bytes.slice(from);
       return true;
     },

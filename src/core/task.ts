@@ -2,11 +2,11 @@
 export const TASK_KINDS = ["image", "video"] as const;
 export type TaskKind = (typeof TASK_KINDS)[number];
 
-/** Where a task can be. */
+/** States of a task. */
 export const TASK_STATES = ["pending", "running", "completed", "failed", "cancelled"] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
-/** Where a task can go from each state; from an end state nowhere. */
+/** The next states of each state; an end state has none. */
 export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: ["running", "failed", "cancelled"],
   running: ["completed", "failed"],
@@ -20,7 +20,7 @@ export function isEnded(state: TaskState): boolean {
   return TRANSITIONS[state].length === 0;
 }
 
-/** Why a task failed, in the words of the interface. */
+/** Why a task failed, as the interface names it. */
 export const TASK_ERRORS = [
   "generation_error",
   "content_moderation",
@@ -31,7 +31,7 @@ export const TASK_ERRORS = [
 ] as const;
 export type TaskErrorType = (typeof TASK_ERRORS)[number];
 
-/** What the client of a failed task is told. */
+/** The failure that the client of a task receives. */
 export interface TaskFailure {
   readonly type: TaskErrorType;
   readonly message: string;
@@ -47,12 +47,12 @@ export interface ResultFile {
   readonly sha256: string;
 }
 
-/** What a completed task came to. */
+/** The result of a completed task. */
 export interface TaskResult {
   /** When it was made, in seconds since the epoch. */
   readonly createdSec: number;
   readonly files: readonly ResultFile[];
-  /** Token counts that the client is told; on models that are billed by tokens. */
+  /** Token counts that the client receives; only of models that are billed by tokens. */
   readonly usage?: TaskUsage;
   /** Whether the client asked for the bytes themselves, beside their URLs; absent is no. */
   readonly base64?: boolean;
@@ -63,7 +63,7 @@ export interface TaskUsage {
   readonly outputTokens: number;
 }
 
-/** How often a provider was about to be sent a task, and how often of these it surely did not take it. */
+/** How often a run was about to send the task to a provider, and how often the provider surely did not take it. */
 export interface TaskAttempts<Count extends number | bigint = number> {
   readonly attempts: Count;
   readonly refusals: Count;
@@ -82,14 +82,14 @@ export interface Task {
   readonly model: string;
   readonly state: TaskState;
   readonly timeoutSec: number;
-  /** What was changed in what was asked for, a sentence each. */
+  /** Changes that the gateway made to the request, a sentence each. */
   readonly warnings: readonly string[];
   readonly createdAtMs: number;
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   /** Set when it has failed. */
   readonly failure: TaskFailure | null;
-  /** Set when it has completed; no files are named once they are no longer kept. */
+  /** Set when it has completed; without files once they are deleted. */
   readonly result: TaskResult | null;
   /** What was charged, in micro-credits; set when it has completed. */
   readonly charge: bigint | null;

@@ -1,4 +1,4 @@
-/** Text by how tokenizers treat it. */
+/** Size of a text, by how tokenizers split it. */
 export interface TextSize {
   /** Bytes of ASCII. */
   ascii: number;
@@ -21,7 +21,10 @@ const encoder = new TextEncoder();
 const utf8 = new Uint8Array(3 * PIECE);
 const words = new Int32Array(utf8.buffer);
 
-/** Text is measured as UTF-8, which is written natively: of ASCII its length says all, and words of it are skipped. */
+/**
+ * Text is measured as UTF-8, which the runtime writes natively: the length of ASCII text says all, and its words are
+ * skipped.
+ */
 function measurePiece(piece: string, size: TextSize): void {
   const { written } = encoder.encodeInto(piece, utf8);
   const beyond = { alphabetic: 0, ideographic: 0 };

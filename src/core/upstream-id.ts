@@ -4,8 +4,8 @@ const BRACES = /\{([^{}]*)\}/g;
 
 /**
  * What a provider calls the model for this request. Some have a name for each way to ask; the part that differs then
- * stands in braces, as `first|second|third`: from text alone, from images (those to change, or the frames of a video),
- * from references. Where fewer are named the last of them is meant for the rest.
+ * stands in braces, as `first|second|third`: from text alone, from images (to edit, or frames of a video), from
+ * references. Where fewer are named the last stands for the rest.
  */
 export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {
   return upstreamId.replace(BRACES, (_, ways: string) => {
@@ -14,7 +14,7 @@ export function upstreamIdFor(upstreamId: string, request: MediaRequest): string
   });
 }
 
-/** Everything that a provider calls the model, however it is asked for. */
+/** Every name by which a provider calls the model. */
 export function upstreamIds(upstreamId: string): readonly string[] {
   const [found] = upstreamId.matchAll(BRACES);
   if (found === undefined) return [upstreamId];

@@ -1,6 +1,6 @@
 /**
- * Token usage in disjoint buckets: a token is in exactly one of them, so that cost is a plain sum. Every
- * protocol's own counts (which overlap in different ways) are turned into this form before money sees them.
+ * Token usage in disjoint buckets: each token is in exactly one, so that cost is a plain sum. Every protocol turns its
+ * own counts, which overlap in different ways, into this form before the ledger sees them.
  */
 export interface TokenUsage {
   /** Input that is none of the other input buckets. */
@@ -18,13 +18,13 @@ export interface TokenUsage {
 }
 
 /**
- * What a request used: tokens, and what was delivered by the piece. A count that is absent is none, so that the usage
- * of most language requests is a `TokenUsage` and nothing more.
+ * Usage of a request: tokens and delivered pieces. An absent count is zero, so that most language requests have a plain
+ * `TokenUsage`.
  */
 export interface Usage extends TokenUsage {
   /**
-   * Seconds of delivered video, whole: whoever counts them rounds each video up, because the vendors that sell by the
-   * second bill a second that has begun.
+   * Whole seconds of delivered video. Each video is rounded up, because the vendors that sell by the second bill a
+   * second that has begun.
    */
   readonly seconds?: number;
   /** Delivered images. */
@@ -33,7 +33,7 @@ export interface Usage extends TokenUsage {
   readonly webSearches?: number;
 }
 
-/** How a usage was arrived at, when it is not simply what the provider said. */
+/** How a usage was arrived at, where it is not simply the provider's. */
 export type UsageFlag = "estimated" | "clamped" | "inferred" | "partial" | "above_hold";
 
 /** A usage of nothing. */

@@ -7,8 +7,8 @@ const CHECK_LENGTH = 6;
 const KEY = new RegExp(`^sk-[0-9A-Za-z]{${SECRET_LENGTH + CHECK_LENGTH}}$`);
 
 /**
- * A new API key: `sk-`, 43 base-62 characters (256 random bits), and the CRC-32 of those in 6 more, so that a
- * mistyped key is told from an unknown one without asking the store, and scanners can recognise a leaked one.
+ * A new API key: `sk-`, 43 base-62 characters (256 random bits), and their CRC-32 in 6 more. The checksum tells a
+ * mistyped key from an unknown one without asking the store, and lets scanners recognise a leaked one.
  */
 export function newKeyText(random: Random): string {
   let secret = "";

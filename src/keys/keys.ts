@@ -18,7 +18,7 @@ export interface StoredKey {
   readonly accountActive: boolean;
 }
 
-/** What is stored of a key when it is issued. */
+/** The stored part of an issued key. */
 export interface IssuedKey {
   readonly keyId: string;
   readonly hash: string;
@@ -30,8 +30,8 @@ export interface Keys {
   /** A new key: its text, which is shown once, and what the store keeps of it. */
   issue(): IssuedKey & { readonly text: string };
   /**
-   * The caller that `text` belongs to, or why it is not a live key. The store is asked once for every text of the form of
-   * a key, whatever its answer, and never for another. Rejects when the store cannot be asked.
+   * The caller that `text` belongs to, or why it is not a live key. The store is asked once for each text of the form
+   * of a key, whatever its answer, and never for another text. Rejects when the store cannot be asked.
    */
   authenticate(text: string): Promise<Caller | KeyFault>;
   /** Makes the next use of every key ask the store again. */
@@ -47,10 +47,10 @@ export interface KeysParts {
   readonly random: Random;
 }
 
-/** A key that was looked up is trusted this long, which bounds how late a revocation elsewhere is seen. */
+/** A key that was looked up is trusted for this long, which bounds how late a revocation elsewhere is seen. */
 const TRUST_MS = 4_000;
 
-/** Keys remembered at once; beyond it the one that came in first makes room. */
+/** Keys remembered at once; beyond it the oldest entry is dropped. */
 const MAX_REMEMBERED = 10_000;
 
 interface Remembered {
@@ -59,7 +59,7 @@ interface Remembered {
   readonly caller: Caller;
 }
 
-/** Keys over a store. What is remembered is found by the full hash of the full key. */
+/** Keys over a store. They are remembered by the full hash of the full key. */
 export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const hashOf = createKeyedHash(pepper);
   const remembered = new Map<string, Remembered>();
@@ -81,7 +81,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       models: key.models === null ? null : new Set(key.models),
       ...(key.limits === undefined ? {} : { limits: key.limits }),
     };
-    // What was asked before a change must not be remembered after it.
+    // An answer from before a change must not be remembered after it.
     if (asked !== generation) return caller;
     const [oldest] = remembered.keys();
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
@@ -103,7 +103,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       const isFresh = known !== undefined && clock.steadyMs() < known.untilMs;
       if (isFresh && clock.nowMs() < known.expiresAtMs) return known.caller;
       remembered.delete(hash);
-      // One question to the store however many requests wait for its answer.
+      // One read of the store for all requests that wait for its answer.
       let answer = asking.get(hash);
       if (answer === undefined) {
         answer = ask(hash).finally(() => asking.delete(hash));

@@ -1,17 +1,17 @@
 import { type Groups, isIn, type Range, readAddress, readRange } from "../core/net/ip-address.ts";
 
-/** How many requests each client address has under way. */
+/** Requests under way of each client address. */
 export interface AddressLimiter {
   /** How many client addresses have any. */
   readonly size: number;
   /**
-   * Counts a request, by the address that its connection comes from and its `X-Forwarded-For`, until the function that
-   * it gives is called. `undefined`: the client has as many under way as it may.
+   * Counts a request until the returned function is called, by the address of its connection and its `X-Forwarded-For`.
+   * `undefined`: the client has reached its bound.
    */
   admit(connected: string, forwardedFor: string | null): (() => void) | undefined;
 }
 
-/** Counts up to `most` requests of an address. What comes from `proxies` is counted for whom they speak. */
+/** Counts up to `most` requests of an address. Requests through `proxies` count for the proxies' clients. */
 export function createAddressLimiter(most: number, proxies: readonly Range[]): AddressLimiter {
   const counts = new Map<string, number>();
   return {
@@ -45,8 +45,8 @@ export function readProxies(text: string): readonly Range[] {
 }
 
 /**
- * The last address that no trusted proxy has: what stands before it in the header is what a client wrote. An entry that
- * is no address counts for the proxy that passed it on.
+ * The last address that no trusted proxy has: the client may have written anything before it. An entry that is no
+ * address counts for the proxy that passed it on.
  */
 function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): Groups {
   let client = readHop(connected) ?? [];
@@ -66,7 +66,7 @@ function readHop(text: string): Groups | undefined {
   return readAddress((bracketed ?? v4 ?? text).replace(mapped, ""));
 }
 
-/** Who has an address of IPv6 has all those that begin with the same 64 bits. */
+/** The holder of an IPv6 address has all addresses with the same first 64 bits. */
 function ownerOf(address: Groups): string {
   return address.slice(0, 4).join(address.length === 4 ? "." : ":");
 }

@@ -3,42 +3,39 @@ import type { KeyLimits, LimitState, LimitWindow } from "../core/rate-limits.ts"
 import { createSlidingWindow, type SlidingWindow, WINDOW_MS } from "./window.ts";
 
 /**
- * Counts what keys use and refuses what is beyond their limits.
- *
- * Requests are counted when they are admitted. Tokens are counted where they are used: input at the moment of
- * admission, output at the moment the request ends. Until it ends, a request is counted with a guess at its
- * admission; its end puts the real counts in place of the guess.
+ * Counts what keys use and refuses requests beyond their limits. A request counts from its admission. Its input tokens
+ * count at admission, its output tokens when it ends. Until then a guess counts in their place.
  */
 export interface Limiter {
   /** One decision on all limits of a key: a request that one of them refuses uses nothing of the others. */
   admit(request: LimitedRequest): Pass | LimitRefusal;
-  /** What would refuse the smallest request of a key now. Nothing is counted. */
+  /** The limit that would refuse the smallest request of a key now. Nothing is counted. */
   look(keyId: string, limits: KeyLimits): LimitRefusal | undefined;
-  /** How a key stands now against those of its limits that are by the minute. */
+  /** The state of a key's limits per minute. */
   stateOf(keyId: string, limits: KeyLimits): LimitState;
-  /** How many keys something is known of. */
+  /** How many keys are remembered. */
   readonly size: number;
 }
 
 /** A request of a key that has limits. */
 export interface LimitedRequest {
   readonly keyId: string;
-  /** As they are now: a change counts from the next request on. */
+  /** The limits as they are now: a change counts from the next request on. */
   readonly limits: KeyLimits;
-  /** Input tokens as a good guess. */
+  /** Expected input tokens. */
   readonly inputTokens: number;
-  /** Output tokens to reckon with until they are known; less of it is taken where the limit has no room for it at all. */
+  /** Expected output tokens; cut to the limit where the limit is smaller. */
   readonly outputTokens: number;
 }
 
 /** A request that was admitted and is under way. */
 export interface Pass {
   readonly ok: true;
-  /** The request has ended: its place is free, and `used` is counted in place of the guess. Only the first call does. */
+  /** Ends the request: frees its place and counts `used` in place of the guess. Only the first call has an effect. */
   end(used: UsedTokens | "as_guessed"): void;
 }
 
-/** Tokens of one request; each bucket in one of the two. */
+/** Tokens of one request; each bucket is in one of the two. */
 export interface UsedTokens {
   readonly input: number;
   readonly output: number;
@@ -52,7 +49,7 @@ export interface LimitRefusal {
   readonly retryAfterMs: number | null;
 }
 
-/** Nobody knows when a request under way will end: look again after this long. */
+/** No time is known at which a request under way ends: look again after this long. */
 const BUSY_MS = 1_000;
 
 interface KeyUse {
@@ -62,9 +59,9 @@ interface KeyUse {
   lastUsedMs: number;
 }
 
-/** A limiter of this process. Keys without use in the last minute are forgotten. */
+/** A limiter of this process. It forgets keys without use in the last minute. */
 export function createLimiter(clock: Clock): Limiter {
-  /** The key that was not used for longest is the first. */
+  /** Least recently used first. */
   const uses = new Map<string, KeyUse>();
 
   const useOf = (keyId: string, nowMs: number): KeyUse => {
@@ -81,7 +78,7 @@ export function createLimiter(clock: Clock): Limiter {
     return use;
   };
 
-  /** Looks at two keys for each that is used, so that there are never many that need not be there. */
+  /** Checks two keys for each that is used, so that the map stays small. */
   const forgetIdle = (nowMs: number): void => {
     for (let i = 0; i < 2; i += 1) {
       const [oldest] = uses;
@@ -89,7 +86,7 @@ export function createLimiter(clock: Clock): Limiter {
       const [keyId, use] = oldest;
       if (nowMs - use.lastUsedMs < WINDOW_MS) return;
       uses.delete(keyId);
-      // One with requests under way is looked at again when its turn comes.
+      // A key with requests under way is checked again when its turn comes.
       if (use.underWay > 0) uses.set(keyId, use);
     }
   };
@@ -150,7 +147,7 @@ export function createLimiter(clock: Clock): Limiter {
   };
 }
 
-/** The limit that a request must wait for longest, if there is any that it must wait for. */
+/** The limit that a request must wait for longest, if any. */
 function refusalOf(
   { requests, tokens, underWay }: KeyUse,
   { requestsPerMinute, tokensPerMinute, concurrency }: KeyLimits,

@@ -15,7 +15,7 @@ export interface LimitSettings {
 /** Agents ask for 40 to 50 when they start. */
 const DEFAULT_COUNTS_PER_MINUTE = 300;
 
-/** What the section comes to. */
+/** Reads the section. */
 export function readLimitSection(data: Static<typeof LimitSection>): LimitSettings {
   return { countTokensPerMinute: data.count_tokens_per_minute ?? DEFAULT_COUNTS_PER_MINUTE };
 }

@@ -1,14 +1,14 @@
-/** Amounts used in the last minute, each known by the moment it was used at. Times are given by the caller and never go back. */
+/** Amounts used in the last minute, each at its moment. The caller gives the times, which never go back. */
 export interface SlidingWindow {
-  /** Counts `amount` at `nowMs`, and gives its entry. */
+  /** Counts `amount` at `nowMs` and returns its entry. */
   add(nowMs: number, amount: number): WindowEntry;
-  /** Counts `amount` more, or less, at the moment of `entry`; what has left the window since stays left. */
+  /** Counts `amount` more, or less, at the moment of `entry`; an entry that has left the window stays out. */
   correct(entry: WindowEntry, amount: number): void;
-  /** What was used in the 60 s before `nowMs`, that moment included. */
+  /** The amount used in the 60 s before `nowMs`, that moment included. */
   used(nowMs: number): number;
   /** The first moment, not before `nowMs`, at which no more than `most` is in use if nothing is added. */
   freeAtMs(nowMs: number, most: number): number;
-  /** The moment at which all of it will have left. */
+  /** The moment at which the window is empty. */
   emptyAtMs(nowMs: number): number;
   /** How many moments it remembers. */
   readonly size: number;
@@ -27,8 +27,8 @@ export const WINDOW_MS = 60_000;
 const MANY = 512;
 
 /**
- * An empty window. It is exact: no 60 s hold more than what was counted in them. What is used in the same millisecond
- * is one entry, so that there are never more than 60,000 of them, however much is used.
+ * An empty window. It is exact: no 60 s hold more than was counted in them. Use within one millisecond is one entry, so
+ * there are never more than 60,000 entries.
  */
 export function createSlidingWindow(): SlidingWindow {
   let entries: WindowEntry[] = [];

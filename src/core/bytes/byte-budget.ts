@@ -1,36 +1,36 @@
 /**
- * Bytes that a process may hold whole at a time, over all its tasks. Who needs some waits until they fit; the first who
- * came is the first to go on.
+ * Bytes that a process may hold whole at a time, over all its tasks. Work that needs some waits until they fit, first
+ * come, first served.
  */
 export interface ByteBudget {
-  /** An account with nothing in it, for one piece of work. */
+  /** An empty account for one piece of work. */
   open(): ByteAccount;
   /**
-   * Holds bytes that somebody could do without, for as long as nobody needs the room: then `onRevoke` is called, for the
-   * eldest loan first. Gives what ends the loan; `undefined` where there is no room now.
+   * Holds bytes for a cache while no work needs the room. When work does, `onRevoke` is called, for the eldest loan
+   * first. Returns a function that ends the loan; `undefined` where there is no room now.
    */
   lend(bytes: number, onRevoke: () => void): (() => void) | undefined;
-  /** How many are taken in all, of those that are counted; loans are not. */
+  /** Bytes that are taken and counted; loans are not. */
   taken(): number;
 }
 
 /** What one piece of work holds. */
 export interface ByteAccount {
-  /** Resolves once it may hold so many more. Rejects with the signal's reason. */
+  /** Resolves once the account may hold `bytes` more. Rejects with the signal's reason. */
   take(bytes: number, signal: AbortSignal): Promise<void>;
-  /** So many are held no longer. */
+  /** Gives `bytes` back. */
   give(bytes: number): void;
-  /** All of it is held no longer; takes nothing any more. */
+  /** Gives everything back; takes nothing any more. */
   close(): void;
 }
 
-/** Work that holds no more than this is not counted, and never waits: questions after jobs and their answers. */
+/** Work that holds no more than this is not counted and never waits, such as polls of jobs and their answers. */
 export const UNCOUNTED_BYTES = 256 * 1024;
 
 interface Account {
-  /** What is held and counted; 0 while it is little. */
+  /** Bytes held and counted; 0 up to `UNCOUNTED_BYTES`. */
   held: number;
-  /** What is held while it is little. */
+  /** Bytes held up to `UNCOUNTED_BYTES`. */
   uncounted: number;
   isClosed: boolean;
 }
@@ -43,13 +43,13 @@ interface Waiting {
 }
 
 /**
- * A budget of `limit` bytes, which may change. The work that has held some for longest takes more without waiting, and
- * who asks for more than all of it goes on when nobody holds any: so that there is always one that comes to its end,
- * whatever the others wait for. What is held is therefore at most the limit and what one piece of work needs.
+ * A budget of `limit` bytes, which may change. The work that has held bytes for longest takes more without waiting.
+ * Work that asks for more than the whole budget goes on when no other holds any. So one piece of work can always end,
+ * and at most the limit and one piece's needs are held.
  */
 export function createByteBudget(limit: () => number): ByteBudget {
   let taken = 0;
-  /** Those who hold something, the eldest first. */
+  /** Accounts that hold something, the eldest first. */
   const holders = new Set<Account>();
   const waiting: Waiting[] = [];
   const loans = createLoans(() => limit() - taken);
@@ -71,7 +71,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
     if (account.held === 0) holders.delete(account);
     admit();
   };
-  /** Whoever may go on now: the first in the line for as long as it fits, the eldest holder from anywhere in it. */
+  /** Lets waiting work go on: the first in the queue while it fits, the eldest holder from anywhere in it. */
   const admit = (): void => {
     for (;;) {
       const [eldest] = holders;
@@ -99,7 +99,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
       grant(account, bytes);
       return;
     }
-    // Who leaves may be the one that the next has waited for.
+    // The one that leaves may be the one that the next has waited for.
     await inLine(waiting, { account, bytes }, signal, admit);
   };
 
@@ -126,7 +126,7 @@ export function createByteBudget(limit: () => number): ByteBudget {
   };
 }
 
-/** Waits as the last of a line until it may go on. Rejects with the signal's reason, then calls `onLeave`. */
+/** Waits at the end of the queue until it may go on. On the signal it rejects with its reason and calls `onLeave`. */
 async function inLine(
   waiting: Waiting[],
   wanted: Pick<Waiting, "account" | "bytes">,
@@ -161,7 +161,7 @@ function createLoans(room: () => number) {
         if (loans.delete(loan)) lent -= bytes;
       };
     },
-    /** Ends as many as have no room any more. */
+    /** Ends loans, the eldest first, until the rest has room. */
     revoke(): void {
       for (const loan of loans) {
         if (lent <= room()) return;
@@ -174,8 +174,8 @@ function createLoans(room: () => number) {
 }
 
 /**
- * A part of an account that is closed by itself: what was taken by it and is still held is then given back, and what it
- * still waited for too. It has the account's place among the others.
+ * A part of an account that closes by itself: it then gives back what it took and still holds, and stops waiting. It
+ * has the account's place in the order.
  */
 export function openPart(account: ByteAccount): ByteAccount {
   let held = 0;

@@ -1,13 +1,13 @@
-/** Gathers pieces of bytes into one array. Reused from turn to turn, so that a turn allocates only its result. */
+/** Gathers pieces of bytes into one array. It is reused, so that a turn allocates only its result. */
 export interface ByteBuilder {
   /** Adds `bytes[start..end)`. */
   add(bytes: Uint8Array, start?: number, end?: number): void;
-  /** What was added since the last call, as an array of its own; `undefined` when nothing was. */
+  /** Bytes added since the last call, as an array of its own; `undefined` when there are none. */
   take(): Uint8Array | undefined;
   readonly length: number;
 }
 
-/** So few are written sooner one by one than by a call into the runtime, which first needs a view of them. */
+/** Up to this many bytes a loop is faster than a call into the runtime, which first needs a view of them. */
 const FEW_BYTES = 48;
 
 /** A builder that starts with room for `capacity` bytes. */

@@ -10,7 +10,7 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** The bytes in memory that nothing else stands in: themselves, or a copy where they are a part of something larger. */
+/** The bytes in memory of their own: themselves, or a copy where they are a view of something larger. */
 export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   const isAll = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length;

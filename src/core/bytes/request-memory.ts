@@ -1,36 +1,35 @@
 /**
- * Memory that requests and their answers take, over all of them, in bytes. Nobody waits for it: who does not fit is told
- * so at once.
+ * Memory that requests and their answers take together, in bytes. A request that does not fit is refused at once; none
+ * waits.
  */
 export interface RequestMemory {
-  /** A share with nothing in it, for one request of `owner`. */
+  /** An empty share for one request of `owner`. */
   open(owner: string): MemoryShare;
   /** How much all shares hold. */
   taken(): number;
-  /** How many owners hold anything: no more than these are remembered. */
+  /** Owners that hold anything; no other is remembered. */
   owners(): number;
 }
 
-/** What JSON takes of memory while it is read, checked and written anew, for each of its bytes. */
+/** Bytes of memory for each byte of JSON while it is read, checked and written anew. */
 export const JSON_FACTOR = 8;
 
 /** What one request holds. */
 export interface MemoryShare {
-  /** Whether `take` of so much would find room now. */
+  /** Whether `take` of as many bytes would find room now. */
   hasRoomFor(bytes: number): boolean;
-  /** Holds so much more, if there is room for it. */
+  /** Holds as many more bytes, if there is room for them. */
   take(bytes: number): boolean;
   /**
-   * Holds just so much from now on, whether there is room or not: what was paid for is not refused. With 0 the share is
-   * at its end.
+   * Holds exactly as many bytes from now on, with or without room: what was paid for is not refused. 0 ends the share.
    */
   hold(bytes: number): void;
 }
 
 /**
- * A budget of `limit` bytes, which may change. A request takes more only while the others of its owner hold no more than
- * would then still be free. So one owner alone gets about half of the budget, several get less each, and somebody who
- * holds nothing finds room whatever another does.
+ * A budget of `limit` bytes, which may change. A request takes more only while the other requests of its owner hold no
+ * more than would then still be free. So one owner alone gets about half of the budget, several get less each, and an
+ * owner that holds nothing finds room.
  */
 export function createRequestMemory(limit: () => number): RequestMemory {
   let taken = 0;
@@ -50,7 +49,7 @@ export function createRequestMemory(limit: () => number): RequestMemory {
       let held = 0;
       const hasRoomFor = (bytes: number): boolean => {
         const free = limit() - taken - bytes;
-        // What is larger than all of it comes when nobody else holds anything.
+        // A request larger than the whole budget fits while no other holds anything.
         return free >= (byOwner.get(owner) ?? 0) - held || taken <= held;
       };
       return {

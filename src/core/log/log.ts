@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import { loggedMessage, loggedParam } from "./logged-message.ts";
 
-/** What a log line may carry. There is no field for prompts, answers or keys, so they cannot be logged. */
+/** Fields of a log line. None is for prompts, answers or keys, so they cannot be logged. */
 export interface LogFields {
   readonly request_id?: string;
   readonly task?: string;
@@ -16,7 +16,7 @@ export interface LogFields {
   readonly provider?: string;
   readonly upstream_status?: number;
   readonly upstream_error?: string;
-  /** The provider refused our account or settings: nobody but the operator can mend it, so it is worth an alarm. */
+  /** The provider refused our account or settings, which only the operator can mend: worth an alarm. */
   readonly operator_fault?: boolean;
   readonly outcome?: string;
   readonly credit?: string;
@@ -31,13 +31,13 @@ export interface LogFields {
   readonly param?: string;
   readonly code?: string;
   readonly refusal?: string;
-  /** The limit of its key that refused the request. */
+  /** The limit of the key that refused the request. */
   readonly limit?: string;
   readonly file?: string;
-  /** The host of a URL that somebody named. */
+  /** The host of a URL that a client or provider named. */
   readonly host?: string;
   readonly holds?: number;
-  /** Descriptors that the process may have open, that it has, and that are kept from clients. */
+  /** Descriptors that the process may open, that are open, and that are kept from clients. */
   readonly descriptors?: number;
   readonly open?: number;
   readonly kept?: number;
@@ -58,7 +58,7 @@ export function redact(text: string, maxLength = 300): string {
   return text.replace(SECRETS, "[redacted]").slice(0, maxLength);
 }
 
-/** What the line of a refused request has of the refusal; `isModel` knows the ids of models, which are no secret. */
+/** What the log line of a refused request has of its error; `isModel` knows the ids of models, which are no secret. */
 export function refusalFields(error: GatewayError, isModel: (text: string) => boolean): LogFields {
   const param = loggedParam(error.param);
   return {

@@ -3,24 +3,24 @@ import type { GatewayError } from "../errors.ts";
 /** A path of a field: words, dots, indexes. */
 const FIELD_PATH = /^[\w.[\]-]{1,120}$/;
 
-/** One that no text of a caller looks like by chance: it has an index. */
+/** A path with an index: no text of a caller looks like one by chance. */
 const INDEXED_PATH = /^[\w.]+\[\d+\][\w.[\]]*$/;
 
-/** What our messages have of the caller's: a string of JSON. */
+/** Text of the caller within our messages: a JSON string. */
 const QUOTED = /"(?:[^"\\]|\\.)*"?/g;
 
-/** Where a quotation of a provider's may begin; an apostrophe within a word begins none. */
+/** The beginning of a quotation in a provider's message; an apostrophe within a word begins none. */
 const OPENS = /["`“‘«]|(?<![\p{L}\p{N}])'/u;
 
-/** `param` as the log may have it; `undefined` for a name that is no path of a field but a text of the caller's. */
+/** `param` for the log; `undefined` where it is text of the caller's and no path of a field. */
 export function loggedParam(param: string | undefined): string | undefined {
   return param !== undefined && FIELD_PATH.test(param) ? param : undefined;
 }
 
 /**
- * A refusal's message without what the caller sent. In our own sentences that is what stands in quotes; in a provider's
- * all from the first quotation on, since the caller's own marks could end it early. Ids of models that `isModel` knows and
- * paths of fields stay. Of a moderation's message, which is about what the caller wrote, nothing does.
+ * A refusal's message without the caller's text. In our own sentences that is what stands in quotes. A provider's
+ * message is cut at its first quotation, since the caller's own quotes could end it early. Ids of models that `isModel`
+ * knows and paths of fields stay. A moderation's message is about the caller's text and is left out.
  */
 export function loggedMessage(
   { kind, message, param, foreign }: Pick<GatewayError, "kind" | "message" | "param" | "foreign">,
@@ -34,7 +34,7 @@ export function loggedMessage(
   return text.replaceAll(QUOTED, (quoted) => (isShown(quoted.slice(1, -1)) ? quoted : '"…"'));
 }
 
-/** The text up to the first quotation that is not shown. */
+/** The text before the first quotation that is not shown. */
 function untilQuotation(text: string, isShown: (text: string) => boolean): string {
   const start = text.search(OPENS);
   if (start === -1) return text;

@@ -19,7 +19,7 @@ export function readAddress(text: string): Groups | undefined {
 
 function readV4(text: string): Groups | undefined {
   const parts = text.split(".");
-  // A leading zero would be octal to some.
+  // Some readers take a number with a leading zero as octal.
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined;
   const groups = parts.map(Number);
   return groups.every((group) => group <= 255) ? groups : undefined;

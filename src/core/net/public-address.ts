@@ -1,8 +1,8 @@
 import { isAddress, isIn, type Range, readAddress, readRange } from "./ip-address.ts";
 
 /**
- * IPv4 that no server of the public Internet has, by IANA's registry of special-purpose addresses, and what clouds
- * keep for themselves.
+ * IPv4 networks without public servers, by IANA's registry of special-purpose addresses, and those that clouds keep for
+ * themselves.
  */
 const NOT_PUBLIC_V4: readonly Range[] = [
   "0.0.0.0/8", // this network
@@ -26,7 +26,7 @@ const NOT_PUBLIC_V4: readonly Range[] = [
   "240.0.0.0/4", // reserved, and broadcast at its end
 ].map(range);
 
-/** Of IPv6 only this is given out for global unicast; all else (mapped, NAT64, unique local, multicast …) is not public. */
+/** The only part of IPv6 for global unicast; all else (mapped, NAT64, unique local, multicast …) is not public. */
 const GLOBAL_UNICAST = range("2000::/3");
 
 /** What is special within it. */
@@ -40,8 +40,8 @@ const NOT_PUBLIC_V6: readonly Range[] = [
 ].map(range);
 
 /**
- * Whether `text` is the address of a server that anybody on the Internet could reach. What is no address in its plain
- * form, and an IPv6 address that carries an IPv4 one in it, is not.
+ * Whether `text` is an address that anybody on the Internet could reach. Text that is no plain address is not, nor is
+ * an IPv6 address that carries an IPv4 one.
  */
 export function isPublicAddress(text: string): boolean {
   const groups = readAddress(text);
@@ -50,13 +50,13 @@ export function isPublicAddress(text: string): boolean {
   return isIn(groups, GLOBAL_UNICAST) && !NOT_PUBLIC_V6.some((found) => isIn(groups, found));
 }
 
-/** Ends of names that mean something within a house only, by RFC 6761, 6762 and 8375, and ICANN's reservation. */
+/** Ends of names that only a local network resolves, by RFC 6761, 6762 and 8375, and ICANN's reservation. */
 const HOUSE_NAMES = ["localhost", "localdomain", "local", "internal", "intranet", "private"];
 const HOUSE_ENDS = [...HOUSE_NAMES, "corp", "home", "lan", "home.arpa"].map((name) => `.${name}`);
 
 /**
- * Whether a host's name, in lower case and ASCII as a URL's `hostname` has it, can be one of the public Internet: at
- * least two labels, and none of the ends that only a house knows. A dot at the end changes nothing.
+ * Whether a host's name can be one of the public Internet: at least two labels, and no end for local networks. The name
+ * is in lower case and ASCII, as a URL's `hostname`. A dot at the end changes nothing.
  */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;

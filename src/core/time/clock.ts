@@ -1,10 +1,10 @@
 /** Time as a parameter. Everything that waits or stamps takes one of these, so that tests can move it by hand. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch: for what is told and written down. It jumps when the machine's time is set. */
+  /** Milliseconds since the Unix epoch: for times that are shown or stored. It jumps when the machine's time is set. */
   nowMs(): number;
   /**
-   * Whole milliseconds since the Unix epoch as the process knew it at its start, from then on by the monotonic clock: for
-   * intervals and deadlines. It runs evenly whatever the machine's time is set to.
+   * Whole milliseconds since the Unix epoch at the start of the process, from then on by the monotonic clock: for
+   * intervals and deadlines. Setting the machine's time does not move it.
    */
   steadyMs(): number;
   /** Calls `run` once, not before `delayMs` have passed. */

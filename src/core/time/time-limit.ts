@@ -1,14 +1,14 @@
 import type { Clock, Timer } from "./clock.ts";
 
-/** So much time for some work, in which only what the work is to answer for is counted. */
+/** A time limit for some work, which counts only while the work itself is to answer for the time. */
 export interface TimeLimit {
-  /** From here on time counts; it does not before this is called first. */
+  /** Starts or resumes counting. */
   goOn(): void;
-  /** From here on it does not. */
+  /** Pauses counting. */
   rest(): void;
 }
 
-/** A limit of `ms` milliseconds; `onOver` is called once so many have counted. */
+/** A limit of `ms` milliseconds; `onOver` is called once as many have counted. */
 export function createTimeLimit(clock: Clock, ms: number, onOver: () => void): TimeLimit {
   let leftMs = ms;
   let going: { readonly timer: Timer; readonly sinceMs: number } | undefined;

@@ -1,7 +1,7 @@
 import type { ResultFile } from "../core/task.ts";
 import { type Content, MEDIA_TYPES } from "./content.ts";
 
-/** Where a file is kept: its task, and its name among the files of the task. */
+/** A stored file: its task, and its name among the files of the task. */
 export interface AssetName {
   readonly taskId: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface AssetName {
 /** Ids of tasks, as `newId` makes them. */
 const TASK_ID = /^(?:img|vid)_[0-9a-f]{32}$/;
 
-/** The first 128 bits of the content's SHA-256, and what it is. */
+/** The first 128 bits of the content's SHA-256, and the kind of file. */
 const NAME = /^[0-9a-f]{32}\.(png|jpg|webp|mp4)$/;
 
 /** Whether `text` is the id of a task. Nothing else becomes part of a path. */
@@ -18,7 +18,7 @@ export function isTaskId(text: string): boolean {
   return TASK_ID.test(text);
 }
 
-/** Whether `text` is a name that a file was stored by. */
+/** Whether `text` is a name of a stored file. */
 export function isAssetName(text: string): boolean {
   return NAME.test(text);
 }
@@ -31,13 +31,13 @@ export function mediaTypeOf(name: string): string {
   return known[1];
 }
 
-/** What is told of a file with this content. */
+/** The facts of a file with this content. */
 export function resultFileOf(content: Content, bytes: number, sha256: string): ResultFile {
   const name = `${sha256.slice(0, 32)}.${content.extension}`;
   return { name, mediaType: content.mediaType, bytes, sha256 };
 }
 
-/** What a file is called where it is saved. */
+/** The name under which a browser saves the file. */
 export function fileNameOf({ taskId, name }: AssetName): string {
   return `${taskId}-${name.slice(0, 8)}${name.slice(name.indexOf("."))}`;
 }
@@ -47,7 +47,7 @@ export function pathOf({ taskId, name }: AssetName): string {
   return `/assets/${taskId}/${name}`;
 }
 
-/** The file whose path this is, letter by letter; `undefined` for any other path. */
+/** The file of this path, compared letter by letter; `undefined` for any other path. */
 export function readPath(path: string): AssetName | undefined {
   const [empty, assets, taskId = "", name = "", ...more] = path.split("/");
   const isOurs = empty === "" && assets === "assets" && more.length === 0;

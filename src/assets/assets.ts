@@ -1,15 +1,15 @@
 import type { Clock } from "../core/time/clock.ts";
 import type { ResultFile } from "../core/task.ts";
 
-/** Files that tasks made, where they are kept: a folder, or a store that speaks S3. */
+/** Stored files that tasks made: in a folder, or in a store that speaks S3. */
 export interface Assets {
   /**
-   * Takes in a file of the wanted kind, durable when it resolves. The kind is told by the content: anything but a whole
-   * image (PNG, JPEG, WebP) or video (MP4) is refused with a sentence, as soon as that is clear. It is checked, hashed
-   * and written as it comes, and never held as a whole. The name is made of the content, so who stores the same again
-   * overwrites it with itself. Rejects with what its source rejected with, or with an `overloaded_error` when it cannot
-   * be kept now (the disk is full, the store is away): nothing of it is to be seen then, and it can be tried again.
-   * What can be tried again without its source is tried by `insist`; absent: once.
+   * Stores a file of the wanted kind, durable when it resolves. It checks, hashes and writes the pieces as they come,
+   * and never holds the whole. By the content it refuses, with a sentence and as soon as that is clear, all but a whole
+   * image (PNG, JPEG, WebP) or video (MP4). The name is made of the content, so storing a file again overwrites it with
+   * itself. Rejects with its source's error, or with an `overloaded_error` when it cannot be kept now (the disk is
+   * full, the store is away): nothing of it is visible then, and it can be tried again. What can be tried again without
+   * its source is tried by `insist`; absent: once.
    */
   store(
     taskId: string,
@@ -20,37 +20,37 @@ export interface Assets {
   /** A URL of the file, signed now; for an hour. */
   urlOf(taskId: string, file: ResultFile): string;
   /**
-   * The bytes of a file that was stored; `undefined` when it is not there any more. Rejects with an `overloaded_error`
-   * when it cannot be read now.
+   * The bytes of a stored file; `undefined` when it is gone. Rejects with an `overloaded_error` when it cannot be read
+   * now.
    */
   read(taskId: string, name: string): Promise<Uint8Array | undefined>;
-  /** Removes all that is kept of a task. */
+  /** Removes all files of a task. */
   remove(taskId: string): Promise<void>;
   /**
-   * Removes files older than an hour that nobody will name: `isNamed` says of each whether its task names it or is
-   * still at work, and may name it yet. Looks at a bounded number each time and goes on there the next time. Tells how
-   * many files it removed.
+   * Removes files older than an hour that no task will name: `isNamed` tells whether the file's task names it or is
+   * still running and may name it. Each call looks at a bounded number of files, goes on where the last one stopped,
+   * and resolves with the number of files that it removed.
    */
   sweep(isNamed: (taskId: string, name: string) => Promise<boolean>): Promise<number>;
 }
 
-/** A file that comes: its bytes, or its pieces, one after the other. A piece is used until the next is asked for. */
+/** A file that arrives: its bytes, or its pieces in order. A piece is valid until the next one is asked for. */
 export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Does some work of the store, again as often as it likes where that rejects. */
+/** Does work of the store, and may repeat it when it rejects. */
 export type Insist = <Done>(work: () => Promise<Done>) => Promise<Done>;
 
-/** The files of `Assets` as their URLs are asked for. */
+/** The files of `Assets` as readers of their URLs get them. */
 export interface AssetUrls {
   /**
-   * The file that a URL of `urlOf` names, by its path and query as they were sent; `undefined` for any other URL, for one
-   * whose time is over, for a file that is not there any more, and wherever URLs lead to the store itself. Rejects with
-   * an `overloaded_error` when it cannot be read now.
+   * The file of a URL that `urlOf` made, by its path and query as sent. `undefined` for any other URL, an expired one,
+   * a file that is gone, and wherever URLs lead to the store itself. Rejects with an `overloaded_error` when the file
+   * cannot be read now.
    */
   open(path: string, query: string): Promise<OpenAsset | undefined>;
 }
 
-/** Why bytes were not kept. */
+/** Why a file was not stored. */
 export interface NotStored {
   readonly notStored: string;
 }
@@ -61,16 +61,19 @@ export interface OpenAsset {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: number;
-  /** For how much longer the URL that named it is good. */
+  /** For how many seconds more its URL is valid. */
   readonly goodForSec: number;
-  /** Its bytes from `start` to before `end`, read from where they are kept as they are taken. */
+  /** Its bytes from `start` to before `end`, read from the store as the reader takes them. */
   slice(start: number, end: number): Blob;
 }
 
-/** A file that no task names is swept when it is older: what is younger may be of a task that is just ending. */
+/** The sweep removes files without a task that are older: a younger one may be of a task that is just ending. */
 const ORPHAN_MS = 60 * 60 * 1000;
 
-/** What was written before then is old enough: by the slower clock, so that none that was set forward makes a file old. */
+/**
+ * Files written before then are old enough. The slower of both clocks counts, so that setting the time forward makes no
+ * file old.
+ */
 export function orphanedBeforeMs(clock: Clock): number {
   return Math.min(clock.nowMs(), clock.steadyMs()) - ORPHAN_MS;
 }

@@ -1,28 +1,33 @@
 /**
- * A way over a file that comes in pieces: it yields where it needs the next piece, and returns what it has found. Whoever
- * drives it calls `next` once for each piece that was fed, and once more when the file has ended.
+ * A generator over a file that comes in pieces: it yields where it needs the next piece, and returns its result. Its
+ * driver calls `next` once for each piece that was fed, and once more when the file has ended.
  */
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** Reads a file from its beginning to its end and holds no more of it than the piece that it is in. */
+/** Reads a file from its beginning to its end and holds no more than the current piece. */
 export interface ByteReader {
-  /** How many bytes were read or passed. */
+  /** How many bytes were read or skipped. */
   readonly at: number;
   /** The next byte; `undefined` at the end of the file. */
   byte(): Steps<number | undefined>;
   /** The next `count` bytes; `undefined` when the file ends before. */
   take(count: number): Steps<Uint8Array | undefined>;
-  /** The next bytes, at most `count` of them, fewer where the file is shorter. They are still to be read. */
+  /** The next bytes, at most `count`, fewer where the file is shorter, without moving on. */
   peek(count: number): Steps<Uint8Array>;
-  /** Goes on by `count` bytes, `Infinity` to the end, and shows each stretch of them; false when the file ends before. */
+  /**
+   * Moves on by `count` bytes, `Infinity` to the end, and shows each stretch of them; false when the file ends before.
+   */
   pass(count: number, see?: (stretch: Uint8Array) => void): Steps<boolean>;
-  /** Goes on behind the next byte of this value; false when there is none. */
+  /** Moves on behind the next byte of this value; false when there is none. */
   passTo(value: number): Steps<boolean>;
 }
 
-/** A reader with the end that feeds it. */
+/** A reader together with its input. */
 export interface FedReader extends ByteReader {
-  /** Gives the next piece, which must not change until the way has yielded again; `undefined` at the end of the file. */
+  /**
+   * Feeds the next piece, which must not change until the generator has yielded again; `undefined` at the end of the
+   * file.
+   */
   feed(piece: Uint8Array | undefined): void;
 }
 
@@ -31,7 +36,7 @@ const NOTHING = new Uint8Array(0);
 /** A reader at the beginning of a file. */
 export function openReader(): FedReader {
   let piece: Uint8Array = NOTHING;
-  /** What of the piece was read. */
+  /** Bytes of the piece that were read. */
   let from = 0;
   let before = 0;
   let hasEnded = false;
@@ -103,12 +108,12 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
   return both;
 }
 
-/** The four letters that chunks and boxes are named by. */
+/** The four letters that name a chunk or a box. */
 export function nameAt(bytes: Uint8Array, at: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + 4));
 }
 
-/** The numbers in some bytes. */
+/** The big-endian numbers in some bytes. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -3,13 +3,13 @@ import { type ByteReader, openReader, type Steps } from "./byte-reader.ts";
 import { isWholeVideo } from "./video.ts";
 import { type FoundImage, readJpeg, readPng, readWebp } from "./images.ts";
 
-/** What a file is, told by its bytes alone. */
+/** What a file is, by its bytes alone. */
 export interface Content {
   readonly mediaType: (typeof MEDIA_TYPES)[Extension];
   readonly extension: Extension;
 }
 
-/** The kinds of files that are kept, by the ending of their names. */
+/** The kinds of files that are stored, by the ending of their names. */
 export const MEDIA_TYPES = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -19,8 +19,8 @@ export const MEDIA_TYPES = {
 export type Extension = keyof typeof MEDIA_TYPES;
 
 /**
- * The most bytes that are kept of one file. The largest images that models make are 4096 x 4096 (as PNG at most
- * 48 MiB), the largest videos 15 s in 1080p (below 100 MB at any usual rate).
+ * The most bytes of one stored file. The largest images that models make are 4096 x 4096 (as PNG at most 48 MiB), the
+ * largest videos 15 s in 1080p (below 100 MB at any usual rate).
  */
 export const MAX_FILE_BYTES = { image: 50 * 1024 * 1024, video: 256 * 1024 * 1024 } as const;
 
@@ -31,16 +31,16 @@ const WANTED: Readonly<Record<Kind, string>> = {
   video: "an MP4 video",
 };
 
-/** Says what a file is while it comes, piece by piece. */
+/** Tells what a file is while its pieces arrive. */
 export interface ContentCheck {
-  /** Takes the next piece; a sentence once it is clear that the file is not wanted, whatever comes. */
+  /** Takes the next piece; a sentence once it is clear that the file is not wanted. */
   push(piece: Uint8Array): NotStored | undefined;
-  /** What the file was, now that it has ended: whole and of the wanted kind, or a sentence that says what is wrong. */
+  /** Ends the file: what it is where it is whole and of the wanted kind, else a sentence that says what is wrong. */
   end(): Content | NotStored;
 }
 
 /**
- * Checks a file of the wanted kind by its bytes alone. An image of one pixel is no image: some providers send it in
+ * Checks a file of the wanted kind by its bytes alone. An image of one pixel is refused: some providers send it in
  * place of one that they have withheld.
  */
 export function openContentCheck(kind: Kind): ContentCheck {
@@ -63,7 +63,7 @@ export function openContentCheck(kind: Kind): ContentCheck {
     },
 
     end() {
-      // Nobody waits for more than the end: told of it, the way comes to its own.
+      // More bytes are not needed: told of the end, the generator returns.
       while (found === undefined) goOn();
       return found;
     },
@@ -83,7 +83,7 @@ function* readContent(file: ByteReader, kind: Kind): Steps<Content | NotStored> 
   return { mediaType: MEDIA_TYPES[format.extension], extension: format.extension };
 }
 
-/** By so much of its beginning it is told what a file is. */
+/** So many bytes of its beginning tell its kind. */
 const HEAD_BYTES = 512;
 
 function refuse(notStored: string): NotStored {
@@ -127,7 +127,7 @@ const FORMATS: readonly Format[] = [
     name: "an MP4 video",
     kind: "video",
     extension: "mp4",
-    // The other brands of the same boxes are images and QuickTime, which not every browser shows.
+    // Other brands of these boxes are images and QuickTime, which not every browser shows.
     begins: (head) => hasText(head, 4, "ftyp") && !NO_VIDEO.has(textAt(head, 8, 4)),
     *faultIn(file) {
       return (yield* isWholeVideo(file)) ? undefined : "broken";
@@ -154,7 +154,7 @@ const NO_VIDEO: ReadonlySet<string> = new Set([
   "qt  ",
 ]);
 
-/** What the sentence calls a file that is not kept; for the operator and the client, so no byte of it is shown. */
+/** The name of a refused file's kind in sentences for the operator and the client; it shows no byte of the file. */
 function otherName(bytes: Uint8Array): string {
   if (hasText(bytes, 0, "GIF8")) return "a GIF image";
   if (hasText(bytes, 4, "ftyp")) return "a QuickTime, HEIC or AVIF file";
@@ -175,7 +175,7 @@ function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return textAt(bytes, at, text.length) === text;
 }
 
-/** Bytes as characters of the same number. */
+/** Bytes as characters of the same numbers. */
 function textAt(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }

@@ -5,18 +5,18 @@ import type { ResultFile } from "../core/task.ts";
 import type { FileSource, NotStored } from "./assets.ts";
 import { type Incoming, stored, takeIn } from "./incoming.ts";
 
-/** A folder that files are put into so that each is there as a whole or not at all, whatever dies when. */
+/** A folder in which each file is there as a whole or not at all, also after a crash. */
 export interface Place {
   /** Makes the folder, and tries whether a file in it can be made durable. Rejects with one sentence when not. */
   prove(): Promise<void>;
   /**
-   * Takes a file of the wanted kind into `<folder>/<task>`, by its name. Durable when it resolves; when it rejects, as
-   * `takeIn` does, or tells that it is not stored, nothing is left of it.
+   * Stores a file of the wanted kind in `<folder>/<task>` under its name, durable when it resolves. When it rejects, as
+   * `takeIn` does, or tells that the file is not stored, nothing is left of it.
    */
   write(taskId: string, source: FileSource, kind: Incoming["kind"]): Promise<ResultFile | NotStored>;
 }
 
-/** What is written in `folder`. */
+/** Writes into `folder`. */
 export function createPlace(folder: string, random: Random): Place {
   return {
     async prove() {
@@ -52,18 +52,18 @@ export function createPlace(folder: string, random: Random): Place {
   };
 }
 
-/** A folder of this process's own files that are on their way elsewhere. */
+/** A folder of this process's files that are on their way to a bucket. */
 export interface Spool {
   /**
-   * Takes a file of the wanted kind in and gives its path to `send`; nothing of it is left when it resolves or rejects,
-   * as `takeIn` and `send` do.
+   * Stores a file of the wanted kind and gives its path to `send`; removes it before it resolves, or rejects as
+   * `takeIn` and `send` do.
    */
   through(
     source: FileSource,
     kind: Incoming["kind"],
     send: (path: string, file: ResultFile) => Promise<void>,
   ): Promise<ResultFile | NotStored>;
-  /** Removes what processes that died have left before this time. */
+  /** Removes what dead processes have left before this time. */
   sweep(beforeMs: number): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export async function openSpool(folder: string, random: Random): Promise<Spool> 
   };
 }
 
-/** A name of a file that is not there yet as far as others are concerned. */
+/** A name for a file that readers must not see yet. */
 function partialName(random: Random): string {
   return `.${random.bytes(16).toHex()}.partial`;
 }
@@ -103,7 +103,7 @@ function isPartialName(name: string): boolean {
   return /^\.[0-9a-f]{32}\.partial$/.test(name);
 }
 
-/** One sentence of a folder that is of no use, and of the variable that names another. */
+/** One sentence about a folder that cannot be used, with the variable that names another. */
 function notWritable(folder: string, variable: string, cause: unknown): Error {
   const code = codeOf(cause) ?? String(cause);
   return new Error(`${folder} cannot be written (${code}). Give it to this user, or set ${variable}.`, {
@@ -111,7 +111,7 @@ function notWritable(folder: string, variable: string, cause: unknown): Error {
   });
 }
 
-/** Whether a file system says that there is nothing by this name, or not what was asked for. */
+/** Whether a file system says that there is nothing by this name, or something else than was asked for. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].includes(codeOf(error) ?? "");
 }
@@ -123,7 +123,7 @@ function codeOf(error: unknown): string | undefined {
 /** The folder, for this user alone. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  // A new folder is there after a power failure once the one above it is durable.
+  // A new folder survives a power failure once the one above it is durable.
   if (first !== undefined) await syncFolder(dirname(folder));
 }
 

@@ -10,13 +10,13 @@ import { unavailable } from "./unavailable.ts";
 import { createPlace, isMissing } from "./disk-write.ts";
 import { createUrlSigner } from "./signed-url.ts";
 
-/** What files in a folder are kept with. */
+/** What a folder of files is opened with. */
 export interface DiskAssetsParts {
-  /** All of it is ours; made when it is missing. Processes that share a store of tasks must share it. */
+  /** The folder, ours alone; made when it is missing. Processes that share a store of tasks must share it. */
   readonly folder: string;
   /** Base of the URLs that are handed out. */
   readonly publicUrl: () => string;
-  /** What URLs are signed under, the same in all those processes. */
+  /** The secret that URLs are signed under, the same in all those processes. */
   readonly signingSecret: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,7 +25,7 @@ export interface DiskAssetsParts {
 }
 
 /**
- * Files in a folder of this machine: `<task>/<name>`, readable by this user alone, reached by URLs that are signed here.
+ * Files in a folder of this machine: `<task>/<name>`, readable by this user alone, with URLs that are signed here.
  * Rejects with one sentence when the folder cannot be written.
  */
 export async function openDiskAssets(parts: DiskAssetsParts): Promise<Assets & AssetUrls> {
@@ -107,7 +107,7 @@ async function sizeOf(folder: string, asset: AssetName): Promise<number | undefi
   }
 }
 
-/** The file, opened as itself: whatever else has its name, such as a link to elsewhere, is as if it were missing. */
+/** Opens the file itself: anything else of its name, such as a link to elsewhere, counts as missing. */
 async function openForReading(folder: string, { taskId, name }: AssetName): Promise<FileHandle | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let file: FileHandle | undefined;
@@ -124,7 +124,7 @@ async function openForReading(folder: string, { taskId, name }: AssetName): Prom
   return undefined;
 }
 
-/** Goes round all tasks' folders in the order of their names, a bounded number at a time. */
+/** Goes round the folders of all tasks in the order of their names, a bounded number at a time. */
 function createSweep(folder: string, tasksPerSweep: number, clock: Clock): Assets["sweep"] {
   let after = "";
   return async (isNamed) => {
@@ -154,7 +154,7 @@ async function sweepTask(
   let removed = 0;
   let left = 0;
   for (const name of await namesIn(place)) {
-    // What has no name of a file was being written when its process died.
+    // A file without a name of ours was being written when its process died.
     const isOrphan =
       (await isOld(join(place, name))) && !(isAssetName(name) && (await isNamed(taskId, name)));
     if (isOrphan) {
@@ -166,7 +166,7 @@ async function sweepTask(
   return removed;
 }
 
-/** What is at `path` itself, a link too; `undefined` when there is nothing. */
+/** The entry at `path` itself, also a link; `undefined` when there is none. */
 async function look(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -176,7 +176,7 @@ async function look(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** What is in a folder; a link to one is not gone through. */
+/** The entries of a folder; links to folders are not followed. */
 async function namesIn(place: string): Promise<readonly string[]> {
   if ((await look(place))?.isDirectory() !== true) return [];
   try {
@@ -187,7 +187,7 @@ async function namesIn(place: string): Promise<readonly string[]> {
   }
 }
 
-/** A folder that has come to hold something meanwhile stays. */
+/** A folder into which a file has come meanwhile stays. */
 async function removeEmpty(place: string): Promise<void> {
   try {
     await rmdir(place);

@@ -2,13 +2,13 @@ import { type ImageSize, imageSizeIn } from "../core/image-size.ts";
 import { checksum } from "../runtime/hash.ts";
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
-/** What was found of an image: its size, `no size`, or `broken` where it is cut off or does not hang together. */
+/** What was found of an image: its size, `no size`, or `broken` where it is cut off or inconsistent. */
 export type FoundImage = ImageSize | "no size" | "broken";
 
-/** As far as the size stands in a PNG or WebP image: its first chunk begins at 12 or 8 and says it. */
+/** Bytes up to the size in a PNG or WebP image: its first chunk begins at 12 or 8 and has it. */
 const HEAD_BYTES = 32;
 
-/** Chunk by chunk to the end mark, each with its checksum, with a header first and data within. */
+/** Reads chunk by chunk to the end mark, each with its checksum, with a header first and data within. */
 export function* readPng(file: ByteReader): Steps<FoundImage> {
   const size = imageSizeIn(yield* file.peek(HEAD_BYTES));
   yield* file.pass(8);
@@ -28,7 +28,7 @@ export function* readPng(file: ByteReader): Steps<FoundImage> {
   }
 }
 
-/** Segment by segment, and over the coded data between them, to the end mark; with a frame and a scan within. */
+/** Reads segment by segment, and over the coded data between them, to the end mark; with a frame and a scan within. */
 export function* readJpeg(file: ByteReader): Steps<FoundImage> {
   yield* file.pass(2);
   let frame: FoundImage = "broken";
@@ -50,7 +50,7 @@ export function* readJpeg(file: ByteReader): Steps<FoundImage> {
   }
 }
 
-/** The marker that must stand here, with any number of filling bytes before it. */
+/** The marker that must stand here, behind any number of fill bytes. */
 function* nextMarker(file: ByteReader): Steps<number | undefined> {
   if ((yield* file.byte()) !== 0xff) return undefined;
   return yield* markerHere(file);
@@ -82,7 +82,7 @@ function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** What a frame says behind its length: bits of a sample, height, width. */
+/** The fields of a frame behind its length: bits of a sample, height, width. */
 function* frameSize(file: ByteReader): Steps<FoundImage> {
   const frame = yield* file.take(5);
   if (frame === undefined) return "broken";
@@ -91,7 +91,7 @@ function* frameSize(file: ByteReader): Steps<FoundImage> {
   return width > 0 && height > 0 ? { width, height } : "no size";
 }
 
-/** Chunk by chunk within the length that the head states, with a coded image among them. */
+/** Reads chunk by chunk within the length that the head states, with a coded image among them. */
 export function* readWebp(file: ByteReader): Steps<FoundImage> {
   const head = yield* file.peek(HEAD_BYTES);
   const size = imageSizeIn(head);
@@ -104,7 +104,7 @@ export function* readWebp(file: ByteReader): Steps<FoundImage> {
     const length = viewOf(chunk).getUint32(4, true);
     if (length > end - file.at || !(yield* file.pass(length))) return "broken";
     if (IMAGES.has(nameAt(chunk, 0)) && length > 0) hasImage = true;
-    // The last chunk's filling byte is left out by some writers.
+    // Some writers leave out the last chunk's fill byte.
     if (length % 2 === 1 && file.at < end && !(yield* file.pass(1))) return "broken";
   }
   return hasImage && file.at === end ? (size ?? "no size") : "broken";

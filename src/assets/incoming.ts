@@ -6,21 +6,22 @@ import type { FileSource, NotStored } from "./assets.ts";
 import { type MAX_FILE_BYTES, openContentCheck } from "./content.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** Bytes at hand are taken in pieces of so much; between two of them others get their turn. */
+/** Bytes at hand are read in pieces of this size; other work runs between two of them. */
 const PIECE_BYTES = 512 * 1024;
 
-/** A file that is being taken in. */
+/** A file that is being stored. */
 export interface Incoming {
   readonly source: FileSource;
   readonly kind: keyof typeof MAX_FILE_BYTES;
-  /** Whether it shall outlive a failure of power once it was taken in. */
+  /** Whether it must survive a power failure once it is stored. */
   readonly durable: boolean;
 }
 
 /**
- * Writes a file that comes to `path`, where there must be none, and tells what it is: checked, hashed and counted on the
- * way, never held as a whole. Stops as soon as it is not wanted. Rejects with what the source rejected with, or with an
- * `overloaded_error` when the disk does not take it. Unless a file is told of, the caller removes what is there.
+ * Writes a file to `path`, where there must be none, and tells what it is: checked, hashed and counted as it comes,
+ * never held as a whole. Stops as soon as the file is not wanted. Rejects with its source's error, or with an
+ * `overloaded_error` when the disk does not take it. Unless it resolves with a file, the caller removes what it has
+ * written.
  */
 export async function takeIn(
   path: string,
@@ -47,7 +48,7 @@ export async function takeIn(
   }
 }
 
-/** The same work, whose failure is one of the store. */
+/** The same work; its failure is one of the store. */
 export async function stored<Done>(work: Promise<Done>): Promise<Done> {
   try {
     return await work;
@@ -64,7 +65,7 @@ function* cut(bytes: Uint8Array): Iterable<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
 
-/** Writes a piece to the end, however little of it the disk takes at once. */
+/** Writes a whole piece, however little of it the disk takes at once. */
 export async function writeWhole(
   file: { write: (...args: [Uint8Array, number, number]) => Promise<{ bytesWritten: number }> },
   piece: Uint8Array,

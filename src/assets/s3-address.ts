@@ -1,8 +1,8 @@
 import type { S3Place } from "../runtime/s3.ts";
 
-/** Where result files are kept in a bucket. */
+/** The bucket for result files. */
 export interface S3Address extends S3Place {
-  /** What stands before all our keys; empty, or with a slash at its end. */
+  /** Stands before all our keys; empty, or with a slash at its end. */
   readonly prefix: string;
 }
 
@@ -11,7 +11,7 @@ const PREFIX = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/
 const REGION = /^[a-z0-9-]+$/;
 
 /**
- * Reads `s3://bucket/prefix?region=…&endpoint=…`, with the credentials of the environment as all tools for S3 read them.
+ * Reads `s3://bucket/prefix?region=…&endpoint=…`, with the credentials of the environment that all tools for S3 read.
  * Throws one sentence that names what is wrong; it shows no part of a URL that may hold a secret.
  */
 export function readS3Address(text: string, valueOf: (name: string) => string | undefined): S3Address {
@@ -53,7 +53,10 @@ export function readS3Address(text: string, valueOf: (name: string) => string | 
   };
 }
 
-/** Scheme, host and port alone: clients of the store read its URLs from here, and the bucket is put behind it. */
+/**
+ * Whether the text is scheme, host and port alone: readers of the store's URLs use it too, and the bucket is put behind
+ * it.
+ */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;

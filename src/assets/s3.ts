@@ -10,7 +10,7 @@ import { unavailable } from "./unavailable.ts";
 import type { S3Address } from "./s3-address.ts";
 import { LIFETIME_SEC } from "./signed-url.ts";
 
-/** What files in a bucket are kept with. */
+/** What a bucket of files is opened with. */
 export interface S3AssetsParts {
   readonly address: S3Address;
   /** A folder of this machine for files on their way to the bucket; made when it is missing. */
@@ -20,8 +20,8 @@ export interface S3AssetsParts {
 }
 
 /**
- * Files in a bucket: `<prefix><task>/<name>`, reached by the store's own signed URLs. Rejects with one sentence when
- * the bucket or the folder cannot be written.
+ * Files in a bucket: `<prefix><task>/<name>`, with the store's own signed URLs. Rejects with one sentence when the
+ * bucket or the folder cannot be written.
  */
 export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & AssetUrls> {
   const { address, spoolFolder, clock, random } = parts;
@@ -50,7 +50,7 @@ export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & Asset
   return {
     async store(taskId, source, kind, insist = (work) => work()) {
       keyOf(taskId, "");
-      // Its name is made of its content, which is known once all of it has come.
+      // The name is made of the content, which is known once all of it has come.
       return spool.through(source, kind, async (path, { name, bytes, mediaType }) => {
         const key = keyOf(taskId, name);
         await insist(() => stored(bucket.put(key, fileSlice(path, 0, bytes), mediaType)));
@@ -70,11 +70,11 @@ export async function openS3Assets(parts: S3AssetsParts): Promise<Assets & Asset
       });
     },
 
-    // Its URLs lead to the store itself.
+    // URLs lead to the store itself.
     open: () => Promise.resolve(undefined),
 
     async remove(taskId) {
-      // A task has few files; what is beyond a listing is left to the sweep.
+      // A task has few files; any beyond one listing are left to the sweep.
       const { objects } = await bucket.list(keyOf(taskId, ""), "");
       for (const { key } of objects) await bucket.remove(key);
     },

@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/errors.ts";
 
-/** A store of result files that cannot be used now: the client is told no more, and may try again. */
+/** The error for a store of result files that cannot be used now; it tells the client no more, and to try again. */
 export function unavailable(done: "stored" | "read", cause: unknown): GatewayError {
   return new GatewayError("overloaded_error", `Results cannot be ${done} at the moment.`, {
     cause,

@@ -26,7 +26,7 @@ export function* isWholeVideo(file: ByteReader): Steps<boolean> {
   return fills && found.data && found.video;
 }
 
-/** What is done with the contents of a box, so many bytes; what it leaves unread is passed. */
+/** Handles the contents of a box of `length` bytes; what it leaves unread is skipped. */
 type Visit = (length: number, walk: Walk) => Steps<unknown>;
 type Visits = Readonly<Record<string, Visit>>;
 
@@ -39,12 +39,12 @@ interface Walk {
 /** A file has some dozens, fragments included some thousands. */
 const MAX_BOXES = 100_000;
 
-/** A box that holds boxes: what is no box within it is passed over. */
+/** A box that holds boxes; anything else within it is skipped. */
 function inside(visits: Visits): Visit {
   return (length, walk) => walkBoxes(walk, length, visits);
 }
 
-/** Goes over the boxes of a span; tells whether they fill it exactly. Reads nothing behind it. */
+/** Goes over the boxes of a span and tells whether they fill it exactly. Reads nothing behind it. */
 function* walkBoxes(walk: Walk, length: number, visits: Visits): Steps<boolean> {
   const { file } = walk;
   const end = file.at + length;

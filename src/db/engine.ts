@@ -1,7 +1,7 @@
 /** The stores that the books can be kept in. */
 export type Engine = "sqlite" | "postgres";
 
-/** How an engine says what the schema needs: all that differs between the two. */
+/** How an engine writes the parts of the schema in which the two differ. */
 export interface SchemaWords {
   /** A primary key that counts up by itself. */
   readonly sequence: string;
@@ -11,17 +11,17 @@ export interface SchemaWords {
   readonly table: string;
   /** What ends a table that is kept in the order of its primary key. */
   readonly keyedTable: string;
-  /** Statements after which rows of the ledger can be added and nothing else. */
+  /** Statements that let rows be added to the ledger, and never be changed or deleted. */
   readonly protectLedger: readonly string[];
   /** Statements that lift this protection, for a migration that fills a new column. */
   readonly unprotectLedger: readonly string[];
-  /** Statements after which a task can only go the ways that `TRANSITIONS` has. */
+  /** Statements that let a task change its state only as `TRANSITIONS` has it. */
   readonly protectTasks: readonly string[];
 }
 
 /**
- * A change of state that is none of the ways a task can go. One that is claimed and completed in one transaction is
- * written once: it has gone two ways, and its epoch has gone up.
+ * A forbidden change of state. A task that is claimed and completed in one transaction is written once: it makes two
+ * changes, and its epoch has risen.
  */
 const NO_WAY = `not ((old.state = 'pending' and new.state in ('running', 'failed', 'cancelled'))
   or (old.state = 'running' and new.state in ('completed', 'failed'))

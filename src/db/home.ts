@@ -8,9 +8,9 @@ export interface Home {
   readonly databaseFile: string;
   /** Secret of this installation that API keys are hashed with. */
   readonly pepper: string;
-  /** The hash of an admin token from when it was kept here; the store keeps it now. */
+  /** The hash of an admin token that an earlier version kept here; the store keeps it now. */
   readonly adminTokenHash: string | undefined;
-  /** Gives the lock back. */
+  /** Releases the lock. */
   close(): void;
 }
 
@@ -26,7 +26,7 @@ export function openHome(folder: string, random: Random): Home {
   };
 }
 
-/** Reads the secret in `file` (mode 0600), made of 32 random bytes in hex when the file is missing. */
+/** Reads the secret in `file` (mode 0600); makes one of 32 random bytes in hex when the file is missing. */
 export function readOrMakeSecret(file: string, random: Random): string {
   if (!existsSync(file)) {
     writeFileSync(file, `${random.bytes(32).toHex()}\n`, { mode: 0o600, flag: "wx" });
@@ -56,8 +56,8 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * The lock is an open exclusive transaction on a file of its own: the system lets go of it when the process ends,
- * however it ends, so that a lock can never be left behind.
+ * The lock is an open exclusive transaction on a file of its own. The system releases it however the process ends, so
+ * that a lock is never left behind.
  */
 function lockFolder(folder: string): { close(): void } {
   const file = join(folder, "lock");

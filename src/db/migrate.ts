@@ -8,7 +8,7 @@ import { keyLimits } from "./migrations/0003-key-limits.ts";
 import { tasks } from "./migrations/0004-tasks.ts";
 import type { Database } from "./schema.ts";
 
-/** Every migration by name, in order. A name that has shipped is never changed or taken out. */
+/** Every migration by name, in order. A name that has shipped is never changed or removed. */
 const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly string[]>> = {
   "0001-initial": initial,
   "0002-books": books,
@@ -17,9 +17,8 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
 };
 
 /**
- * Brings the schema up to date: all that is missing as one transaction, so that a start that dies in it leaves the
- * schema as it was. Two processes that start at once take turns. Throws when a statement fails, or when the store
- * was made by a newer version.
+ * Brings the schema up to date in one transaction, so that a start that dies in it leaves the schema as it was. Two
+ * processes that start at once take turns. Throws when a statement fails, or when a newer version made the store.
  */
 export async function migrate(
   database: Database,
@@ -41,7 +40,7 @@ export async function migrate(
   );
 }
 
-/** What to say when the store has had a migration that this version does not know. */
+/** The error for a store with a migration that this version does not know. */
 async function madeByNewer(database: Database): Promise<string | undefined> {
   try {
     const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
@@ -51,7 +50,7 @@ async function madeByNewer(database: Database): Promise<string | undefined> {
     if (unknown === undefined) return undefined;
     return `It was made by a newer version of Switchyard, which knows the migration ${unknown.name}. Start that version.`;
   } catch {
-    // The store cannot be asked: the first error says more.
+    // The store does not answer: the first error says more.
     return undefined;
   }
 }

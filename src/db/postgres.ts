@@ -9,10 +9,10 @@ import {
 import pg from "pg";
 import type { Database, Tables } from "./schema.ts";
 
-/** A question that the store has not answered by then is given up: the request is told that it cannot be asked. */
+/** A read without an answer by then is cancelled, and its request gets an error. */
 const ANSWER_MS = 5_000;
 
-/** Connections for reads; more questions than that wait for one another. */
+/** Connections for reads; further reads wait for one. */
 const MAX_CONNECTIONS = 8;
 
 /** Integers of 64 bits come as `bigint`, as they do from the other engine. */
@@ -28,18 +28,18 @@ const settings = {
   application_name: "switchyard",
   types,
   connectionTimeoutMillis: ANSWER_MS,
-  // The server gives up by itself; the client's own limit is for a server that says nothing at all.
+  // The server stops by itself; the client's own limit is for a server that is silent.
   statement_timeout: ANSWER_MS,
   query_timeout: ANSWER_MS,
   keepAlive: true,
 } as const;
 
-/** Opens typed reads; connections are made as they are needed and made anew after the server was away. */
+/** Opens typed reads. Connections are made as they are needed, and anew after the server was away. */
 export function openPostgres(url: string): Database {
   return readsOf(new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS }));
 }
 
-/** Opens one connection without limits on time, for migrations and audits. */
+/** Opens one connection without time limits, for migrations and audits. */
 export function openUnhurried(url: string): Database {
   return readsOf(
     new pg.Pool({
@@ -53,9 +53,9 @@ export function openUnhurried(url: string): Database {
 }
 
 /**
- * A connection that breaks is replaced, and whoever asks next finds out how the server is. The pool listens to those
- * that nobody uses; one that is in use may break too while it waits for nothing, just before a question or just after
- * the answer, and an error that nobody listens to ends the process.
+ * The pool replaces a broken connection, and the next read finds out how the server is. The pool handles errors of idle
+ * connections. A connection in use may break too while it waits for nothing, just before a read or just after the
+ * answer, and an error without a handler ends the process.
  */
 function readsOf(pool: pg.Pool): Database {
   pool.on("error", () => undefined);
@@ -76,17 +76,16 @@ export function postgresCompiler(): Database {
 }
 
 /**
- * What the planner does without for the writer. Its statements look up a few rows by their keys, and their plans are
- * kept: one that was made while the tables were empty or not yet counted would read whole tables at each batch. And
- * compiling a plan takes longer than any of them runs.
+ * Planner settings of the writer. Its statements look up a few rows by their keys, and their plans are kept: a plan
+ * from when the tables were empty or not yet analysed would read whole tables at each batch. And compiling a plan takes
+ * longer than any of the statements runs.
  */
 const NOT_FOR_THE_WRITER = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 
 /**
- * A connection for the writer: statements are sent without waiting for the answer to the one before. A commit is on
- * the disk when it is answered, whatever the server's default is, and a process that freezes in the middle of a
- * transaction does not keep its locks. `onLost` is called when the connection has ended, whoever ended it, and may be
- * called more than once.
+ * A connection for the writer, which sends statements without waiting for the answer to the one before. A commit is on
+ * the disk when it is answered, whatever the server's default is. A process that freezes within a transaction does not
+ * keep its locks. `onLost` is called when the connection has ended, and may be called more than once.
  */
 export async function connectWriter(url: string, onLost = (): void => undefined): Promise<pg.Client> {
   const client = new pg.Client({
@@ -95,7 +94,7 @@ export async function connectWriter(url: string, onLost = (): void => undefined)
     pipeline: true,
     idle_in_transaction_session_timeout: ANSWER_MS,
   });
-  // Before anything is asked: a server that goes away while nobody listens would end the process.
+  // Set before the first statement: an error event without a handler would end the process.
   client.on("error", onLost);
   client.on("end", onLost);
   try {

@@ -20,7 +20,7 @@ export interface Tables {
   store_health: StoreHealthTable;
 }
 
-/** Who pays. `balance` and `held` are changed only together with the rows that explain them. */
+/** Accounts of customers. `balance` and `held` change only together with the rows that explain them. */
 export interface AccountsTable {
   seq: Generated<bigint>;
   id: string;
@@ -44,19 +44,19 @@ export interface KeysTable {
   expires_at_ms: bigint | null;
   revoked_at_ms: bigint | null;
   created_at_ms: bigint;
-  /** The most that the key may ever spend; null for no bound of its own. */
+  /** The most that the key may ever spend; null for no budget of its own. */
   budget: bigint | null;
   /** Charges of the key so far. */
   spent: Generated<bigint>;
   /** Amounts of its open holds. */
   held: Generated<bigint>;
-  /** What the key may use in a minute and at once; null for no limit of its own. */
+  /** Limits of the key per minute and at once; null for none. */
   requests_per_minute: bigint | null;
   tokens_per_minute: bigint | null;
   concurrency: bigint | null;
 }
 
-/** Every list of prices that a hold was ever made by. */
+/** Every list of prices by which a hold was made. */
 export interface PriceVersionsTable {
   version: string;
   model: string;
@@ -73,7 +73,7 @@ export interface HoldsTable {
   boot_id: string;
   model: string;
   amount: bigint;
-  /** What the operator is taken to have lost when the process that made the hold dies. */
+  /** The expected loss of the operator when the process that made the hold dies. */
   expected_cost: bigint;
   state: "held" | "settled" | "voided";
   price_version: string;
@@ -82,13 +82,13 @@ export interface HoldsTable {
   ended_at_ms: bigint | null;
   end_reason: string | null;
   settled: bigint | null;
-  /** The task that it pays for: it then ends with the task, and not with a process. */
+  /** The task that it pays for: the hold then ends with the task, and not with a process. */
   task_id: string | null;
 }
 
 /**
- * Movements of credit, never changed and never deleted. `counter` is the account on the other side, so that every
- * row is a double entry; losses stand under the account `operator`, which has no balance.
+ * Movements of credit, never changed and never deleted. `counter` is the other account, so that every row is a double
+ * entry. Losses stand under the account `operator`, which has no balance.
  */
 export interface LedgerTable {
   seq: Generated<bigint>;
@@ -104,7 +104,7 @@ export interface LedgerTable {
   created_at_ms: bigint;
 }
 
-/** One row for each request that credit was held for, written in the transaction that ends its hold. */
+/** One row for each request that had a hold, written in the transaction that ends the hold. */
 export interface RequestsTable {
   seq: Generated<bigint>;
   id: string;
@@ -140,18 +140,18 @@ export interface TasksTable {
   request_id: string;
   model: string;
   state: TaskState;
-  /** Goes up with every claim: what an earlier owner writes is refused by it. */
+  /** Rises with every claim: the store refuses writes of an earlier owner by it. */
   epoch: Generated<bigint>;
-  /** The process that runs it, and until when it must have been heard of, by the store's clock. */
+  /** The process that runs it, and its lease by the store's clock. */
   owner: string | null;
   lease_until_ms: bigint | null;
   provider: string | null;
-  /** What the provider calls it. */
+  /** The provider's name for the job. */
   job: string | null;
-  /** How often the provider was about to be sent it. */
+  /** How often a run was about to send it to the provider. */
   attempts: Generated<bigint>;
   refusals: Generated<bigint>;
-  /** JSON of what its price depends on beside counts: `{pricedAtMs, facts}`. */
+  /** JSON of the conditions of its price beside counts: `{pricedAtMs, facts}`. */
   terms: string;
   /** JSON array of sentences. */
   warnings: string;
@@ -165,15 +165,15 @@ export interface TasksTable {
   /** Until when its files are kept; null when none are. */
   files_until_ms: bigint | null;
   created_at_ms: bigint;
-  /** It is not begun before then. */
+  /** No process claims it before then. */
   ready_at_ms: bigint;
-  /** The process whose request waits for its end; null when its client asks after it. */
+  /** The process whose request waits for its end; null when its client polls it. */
   awaited_by: string | null;
   started_at_ms: bigint | null;
   ended_at_ms: bigint | null;
 }
 
-/** What tasks that have not ended were asked, sealed. */
+/** The requests of tasks that have not ended, sealed. */
 export interface TaskPayloadsTable {
   task_id: string;
   sealed: string;
@@ -185,13 +185,13 @@ export interface ProcessesTable {
   lease_until_ms: bigint;
 }
 
-/** What an installation knows of itself, by name. */
+/** Facts of an installation, by name. */
 export interface InstallationTable {
   name: string;
   value: string;
 }
 
-/** How far the audit has found each account and each key right, and what it had come to: its balance, or what it had spent. */
+/** How far the audit has found each account and each key right, with its balance or what it had spent. */
 export interface AuditMarksTable {
   subject_id: string;
   ledger_seq: bigint;

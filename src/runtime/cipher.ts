@@ -1,31 +1,33 @@
 import { systemRandom, type Random } from "../core/random.ts";
 import { deriveSecret } from "./hash.ts";
 
-/** Keeps text at rest so that who reads the store reads nothing, and changes nothing unseen. */
+/** Encrypts text at rest: a reader of the store learns nothing, and a change is noticed. */
 export interface Cipher {
   /**
-   * `text`, sealed: the bytes of a text again, in memory that threads share. The same text is sealed differently each
-   * time; what is sealed shows the length of the text alone.
+   * Seals `text`: the bytes of a text again, in memory that threads share. The same text is sealed differently each
+   * time; the result shows only its length.
    */
   seal(text: string): Promise<Uint8Array>;
   /** The text that was sealed. Rejects when it was changed, cut, or sealed under another secret. */
   open(sealed: string): Promise<string>;
 }
 
-/** The label of the key that seals: a later one gets a label and a mark of its own, and this one still opens. */
+/** The label of the sealing key: a later key gets a label and a mark of its own, and this one still opens. */
 const LABEL = "sealed text 1";
 
-/** What is sealed begins with it. It is sealed along, so that it cannot be taken for that of another key. */
+/** Every sealed text begins with this mark. It is authenticated too, so that no text can be taken for another key's. */
 const MARK = "s1.";
 
-/** 96 random bits, as GCM takes them: their chance to meet stays below 2^-32 for the first 2^32 texts of a key. */
+/**
+ * 96 random bits, as GCM takes them: the chance that two are equal stays below 2^-32 for the first 2^32 texts of a key.
+ */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Seals under a key of its own, made from the installation's secret: AES-256-GCM with a random nonce. Text must be
- * well-formed Unicode, as JSON text is. `random` must never repeat itself. Text as large as a request (32 MiB) takes the
- * runtime's own threads to encrypt, and base64 of it is made part by part, so that nobody else waits for it.
+ * Seals under a key of its own, derived from the installation's secret: AES-256-GCM with a random nonce. Text must be
+ * well-formed Unicode, as JSON text is. `random` must never repeat itself. The runtime's threads encrypt text as large
+ * as a request (32 MiB), and its base64 is made in parts, so that other work does not wait.
  */
 export function createCipher(secret: string, random: Random = systemRandom): Cipher {
   const { subtle } = crypto;
@@ -46,7 +48,7 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
       const bytes = new TextEncoder().encode(text);
       if (isLong) await othersTurn();
       const encrypted = await subtle.encrypt(terms(nonce), await key, bytes);
-      // The nonce is a whole number of characters, so that both together are the text of both.
+      // The nonce fills whole base64 characters, so the base64 of both parts is that of the whole.
       const head = MARK + toText(nonce);
       const length = head.length + Math.ceil((encrypted.byteLength * 4) / 3);
       const sealed = Buffer.from(new SharedArrayBuffer(length));
@@ -77,14 +79,14 @@ export function createCipher(secret: string, random: Random = systemRandom): Cip
 const NOT_OPENED =
   "Sealed text cannot be opened: it was changed, or the installation's secret is another one.";
 
-/** As much as becomes base64, or is made of it, in some milliseconds. */
+/** Bytes that are encoded to base64, or decoded, in some milliseconds. */
 const BYTES = 3 * 512 * 1024;
 const CHARACTERS = 4 * 512 * 1024;
 
-/** From here on encoding it, and giving it to the runtime's threads, each take some milliseconds. */
+/** From this size on encoding a text, and giving it to the runtime's threads, each take some milliseconds. */
 const LONG = 8 * 1024 * 1024;
 
-/** Does `work` part by part; between two of them others get their turn. */
+/** Does `work` in parts; other work runs between two of them. */
 async function inParts<
   Whole extends { readonly length: number; slice(start: number, end: number): Whole },
   Done,
@@ -97,7 +99,7 @@ async function inParts<
   return done;
 }
 
-/** Until what waits has been read from sockets and answered: the first immediate in a row comes before that. */
+/** Until sockets were read and answered: the first immediate in a row comes before that. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
@@ -106,7 +108,7 @@ function toText(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** `undefined` for any text but the one that bytes make: the decoder steps over white space, and takes padding. */
+/** `undefined` for any text but the canonical base64: the decoder would skip white space and take padding. */
 function toBytes(text: string): Uint8Array | undefined {
   const padding = "=".repeat((4 - (text.length % 4)) % 4);
   try {

@@ -3,9 +3,9 @@ import type { Log } from "../core/log/log.ts";
 import { createReserve, descriptorCount, descriptorLimit, onShortage, type Reserve } from "./descriptors.ts";
 import type { Listener } from "./serve.ts";
 
-/** Keeps a process from running out of descriptors by its clients. */
+/** Keeps clients from using up the process's descriptors. */
 export interface DescriptorGuard {
-  /** Whether there is room for a request, which is then counted. */
+  /** Whether there is room for a request; counts the request if so. */
   hasRoom(): boolean;
 }
 
@@ -13,32 +13,32 @@ export interface DescriptorGuard {
 export interface GuardParts {
   /** Descriptors that the process may have open. */
   readonly limit: number;
-  /** How many it has open, those of the reserve included. */
+  /** How many it has open, the reserve included. */
   readonly count: () => number;
-  /** What the store, upstream calls and files have when clients have taken all else. */
+  /** Descriptors for the store, upstream calls and files when clients have taken all else. */
   readonly reserve: Reserve;
   readonly listener: Pick<Listener, "closeIdle" | "pause" | "resume">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How often it is looked, and no more often than this for each 1,000 descriptors when requests come. */
+/** How often it checks; under requests no more often than this for each 1,000 descriptors. */
 const LOOK_MS = 100;
 const MS_PER_THOUSAND = 1;
 
-/** A closed listener stays closed for so long at least. */
+/** How long a closed listener stays closed at least. */
 const PAUSE_MS = 1_000;
 
-/** What a request takes: its connection, and one for its call upstream. */
+/** Descriptors of a request: its connection, and one for its call upstream. */
 const OF_A_REQUEST = 2;
 
-/** With fewer free than this beside the reserve nothing new is let in. */
+/** With fewer free beside the reserve it lets no new request in. */
 const LAST = 8;
 
 /** With fewer descriptors the gateway does not start: it has 50 open by itself. */
 const LEAST_LIMIT = 128;
 
-/** With fewer it warns: each request takes two. */
+/** With fewer it logs a warning: each request takes two. */
 const USUAL_LIMIT = 1_024;
 
 /** The share of `limit` that clients may not have; half of it is held open from the start. */
@@ -47,8 +47,8 @@ export function reserveOf(limit: number): number {
 }
 
 /**
- * The guard of this process. Throws one sentence where it may have too few descriptors to work with; where the system does
- * not say how many there are, nothing is refused.
+ * The guard of this process. Throws one sentence where the process may have too few descriptors to work with. Where the
+ * system does not tell how many are open, the guard refuses nothing.
  */
 export function guardProcess(parts: Pick<GuardParts, "listener" | "clock" | "log">): DescriptorGuard {
   const limit = descriptorLimit();
@@ -66,15 +66,15 @@ export function guardProcess(parts: Pick<GuardParts, "listener" | "clock" | "log
 }
 
 /**
- * Three steps, as descriptors run short. Where clients have all but `reserveOf(limit)`: connections without a request are
- * closed, and requests refused. Where they have the unheld half of that too: the listener is closed, because the runtime
- * accepts for as long as there are connections, and beyond the last descriptor it tries without a pause (measured on Bun
- * 1.4.5); the held half is let go, for what is under way. Once clients have left, the listener is opened again.
+ * Three steps, as descriptors run short. When clients have all but `reserveOf(limit)`: it closes connections without a
+ * request and refuses requests. When they have the unheld half of that too: it closes the listener and frees the held
+ * half for work under way. The runtime accepts as long as there are connections, and beyond the last descriptor it
+ * tries without a pause (measured on Bun 1.4.5). Once clients have left: it opens the listener again.
  */
 export function guardDescriptors(parts: GuardParts): DescriptorGuard {
   const { limit, count, reserve, listener, clock, log } = parts;
   const most = limit - reserveOf(limit);
-  /** How many are open beside the reserve; requests that came since it was looked are counted in. */
+  /** Open descriptors beside the reserve; counts in the requests that came since the last check. */
   let used = 0;
   let lookedMs = 0;
   let pausedMs: number | undefined;

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:f
 /** The descriptors of a process, one entry each. Linux alone has it. */
 const OPEN = "/proc/self/fd";
 
-/** How many descriptors this process may have open: the runtime has raised that as far as it may. `undefined`: not known. */
+/** How many descriptors this process may have open, after the runtime raised the soft limit; `undefined`: not known. */
 export function descriptorLimit(): number | undefined {
   try {
     const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -14,8 +14,8 @@ export function descriptorLimit(): number | undefined {
 }
 
 /**
- * What tells how many of `limit` descriptors are open. Since Linux 6.2 the folder's size says it, in 2 us; before, its
- * entries are counted (1 ms for 1,000), which takes a descriptor: without one all are open.
+ * Makes the function that tells how many of `limit` descriptors are open. Since Linux 6.2 the folder's size says it, in
+ * 2 us. Before, it counts the entries (1 ms for 1,000), which takes a descriptor: without one, all are open.
  */
 export function descriptorCount(limit: number): () => number {
   if (statSync(OPEN).size > 0) return () => statSync(OPEN).size;
@@ -28,16 +28,16 @@ export function descriptorCount(limit: number): () => number {
   };
 }
 
-/** Descriptors that are kept from all other use until they are needed. */
+/** Descriptors that are kept open without use until they are needed. */
 export interface Reserve {
   readonly held: number;
-  /** Takes them, as many as there are. */
+  /** Opens them, as many as there are. */
   hold(): void;
-  /** Lets them go. */
+  /** Closes them. */
   release(): void;
 }
 
-/** A reserve of `count` descriptors, of which none is held yet. */
+/** A reserve of `count` descriptors; none is open yet. */
 export function createReserve(count: number): Reserve {
   const held: number[] = [];
   return {
@@ -67,7 +67,10 @@ function openOne(): number | undefined {
 
 let relieve: () => boolean = () => false;
 
-/** `run` is called when descriptors have run out, and tells whether it made room. One of a process counts, the last. */
+/**
+ * Sets the function that is called when descriptors have run out and tells whether it made room. A process has one, the
+ * last that was set.
+ */
 export function onShortage(run: () => boolean): void {
   relieve = run;
 }
@@ -89,10 +92,10 @@ function areFree(count: number): boolean {
   return held === count;
 }
 
-/** What the HTTP client says when there is no descriptor for a socket, or for asking for the address of a name. */
+/** What the HTTP client says when there is no descriptor for a socket or for a DNS lookup. */
 const NOT_CONNECTED = new Set(["EMFILE", "ENFILE", "ECONNREFUSED", "ENOTFOUND", "DNS_ECONNREFUSED"]);
 
-/** Opens a connection, once more out of the reserve where there was no descriptor for it: then nothing was sent. */
+/** Opens a connection, and once more out of the reserve where there was no descriptor: then nothing was sent. */
 export async function withDescriptor<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();

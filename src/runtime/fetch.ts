@@ -1,6 +1,6 @@
 import { withDescriptor } from "./descriptors.ts";
 
-/** A request that goes out once, as it is: no redirect is followed, no time limit but the signal's. */
+/** A request that is sent once, as it is: it follows no redirect and has no time limit but the signal's. */
 export interface OutboundRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
@@ -25,17 +25,17 @@ export function fetchOnce(url: string, request: OutboundRequest | StreamedReques
 }
 
 /**
- * Has the HTTP client start its thread and read the machine's certificates, by a call that comes to nothing. Measured on
- * Bun 1.4.5: without a free descriptor at the first call the runtime ends the process, and without one at the first call
- * by TLS it goes on without the certificates, for good.
+ * Makes the HTTP client start its thread and read the machine's certificates, by a call that fails. Measured on Bun
+ * 1.4.5: without a free descriptor at the first call the runtime ends the process, and without one at the first call by
+ * TLS it goes on without the certificates, for good.
  */
 export async function warmHttpClient(): Promise<void> {
-  // Nobody may listen at port 1 without being root; whoever answers is not understood.
+  // Only root can listen at port 1, and any answer from there fails the TLS handshake.
   const signal = AbortSignal.timeout(WARM_MS);
   await send("https://127.0.0.1:1/", { method: "GET", headers: {}, signal }).catch(() => undefined);
 }
 
-/** What the call above may take at the most. */
+/** The time limit of the call above. */
 const WARM_MS = 1_000;
 
 function send(url: string, request: OutboundRequest | StreamedRequest): Promise<Response> {
@@ -45,7 +45,7 @@ function send(url: string, request: OutboundRequest | StreamedRequest): Promise<
     ...(request.body === undefined ? {} : { body: request.body as BunFetchRequestInit["body"] }),
     signal: request.signal,
     redirect: "manual",
-    // The runtime's own limit cuts a silent upstream at 300 s; ours are set by the caller.
+    // The runtime's own limit ends a silent upstream at 300 s; the caller sets ours.
     timeout: false,
   } as BunFetchRequestInit);
 }

@@ -8,14 +8,14 @@ export function createKeyedHash(secret: string): (text: string) => string {
 }
 
 /**
- * A secret for one use, made from the installation's (HKDF-SHA-256, RFC 5869), in hex. Who learns it learns neither the
+ * A secret for one use, derived from the installation's (HKDF-SHA-256, RFC 5869), in hex. It reveals neither the
  * installation's secret nor that of another `label`.
  */
 export function deriveSecret(secret: string, label: string): string {
   return new Uint8Array(hkdfSync("sha256", secret, "", `switchyard ${label}`, 32)).toHex();
 }
 
-/** Whether two texts are the same, in a time that does not tell where they differ. */
+/** Whether two texts are the same, in a time that does not depend on where they differ. */
 export function isSameText(one: string, other: string): boolean {
   const [a, b] = [new TextEncoder().encode(one), new TextEncoder().encode(other)];
   return a.length === b.length && timingSafeEqual(a, b);
@@ -26,7 +26,7 @@ export function contentHash(content: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(content).digest("hex");
 }
 
-/** CRC-32 (IEEE 802.3) of `text` or bytes, as an unsigned number; `before` is that of what stands before them. */
+/** CRC-32 (IEEE 802.3) of `text` or bytes, as an unsigned number; `before` is the sum of preceding bytes. */
 export function checksum(content: string | Uint8Array, before = 0): number {
   return crc32(content, before);
 }

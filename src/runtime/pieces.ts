@@ -1,9 +1,9 @@
-/** What is given at a time. */
+/** Bytes in one piece. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The bytes as a stream that lets go of them, and tells so, once all were taken or nobody wants more. As the body of a
- * request, whose `content-length` must be among its headers, it spares the copy that the runtime's client keeps of any
+ * The bytes as a stream that releases them, and calls back, once the reader has taken all or cancels. As the body of a
+ * request, whose `content-length` must be among its headers, it saves the copy that the runtime's client keeps of any
  * other body until the answer has ended (measured on Bun 1.4.5).
  */
 export function inPieces(bytes: Uint8Array, onGone: () => void): ReadableStream<Uint8Array> {

@@ -1,10 +1,10 @@
 import { withDescriptor } from "./descriptors.ts";
 
-/** A GET to an address that was checked, for a name that stays what it was. */
+/** A GET to an address that was checked, under the name it was resolved from. */
 export interface PinnedRequest {
-  /** http or https, with the name that was asked for; only its path and query go to the server. */
+  /** http or https, with the host's name; only its path and query go to the server. */
   readonly url: URL;
-  /** An IP address: the one thing that is connected to. */
+  /** The IP address to connect to; no other is used. */
   readonly address: string;
   /** Without a `Host`, which is that of the URL. */
   readonly headers: Headers;
@@ -14,9 +14,9 @@ export interface PinnedRequest {
 /** Sends one request; redirects are answers, bodies come as they were sent. Rejects when no answer came. */
 export type PinnedFetch = (request: PinnedRequest) => Promise<Response>;
 
-/** What tests set. */
+/** Options for tests. */
 export interface PinOptions {
-  /** Certificates, in PEM, of the authorities that are trusted in place of the machine's. */
+  /** Certificates, in PEM, of the authorities to trust in place of the machine's. */
   readonly authorities?: string;
 }
 
@@ -46,7 +46,7 @@ export function createPinnedFetch({ authorities }: PinOptions = {}): PinnedFetch
       redirect: "manual",
       keepalive: false,
       decompress: false,
-      // The runtime's own limit is coarse; ours is the signal.
+      // The runtime's own limit is coarse; the signal is ours.
       timeout: false,
       tls: {
         rejectUnauthorized: true,

@@ -2,44 +2,44 @@ import { S3Client } from "bun";
 import type { Clock } from "../core/time/clock.ts";
 import { fetchOnce } from "./fetch.ts";
 
-/** A bucket of a store that speaks S3, and who asks it. */
+/** A bucket of a store that speaks S3, with credentials. */
 export interface S3Place {
   readonly bucket: string;
   readonly region: string;
-  /** Of a store that is not Amazon's, with its scheme; the bucket becomes the first part of the path. */
+  /** Address of a store that is not Amazon's, with its scheme; the bucket becomes the first part of the path. */
   readonly endpoint?: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-/** An object as a listing tells of it. */
+/** An object of a listing. */
 export interface S3Object {
   readonly key: string;
   readonly changedAtMs: number;
 }
 
-/** What is done with a bucket. Everything but `presign` rejects with an `S3Failure`, at the latest when its time is over. */
+/** Operations on a bucket. Every one but `presign` rejects with an `S3Failure`, at the latest at its time limit. */
 export interface S3Bucket {
   /**
-   * Puts an object in one request, so that it is there as a whole or as it was. A file is read as it is sent. What takes
-   * too long is broken off.
+   * Puts an object in one request, so that readers see it whole or as it was before. A file is read as it is sent. A
+   * request beyond its time limit is cancelled.
    */
   put(key: string, content: Blob, mediaType: string): Promise<void>;
   /** The object's bytes; `undefined` when there is none. */
   get(key: string): Promise<Uint8Array | undefined>;
-  /** Removes an object; one that is not there is removed already. */
+  /** Removes an object; a missing one counts as removed. */
   remove(key: string): Promise<void>;
   /** Objects in the order of their keys: at most 1,000 of those that begin with `prefix` and come behind `after`. */
   list(
     prefix: string,
     after: string,
   ): Promise<{ readonly objects: readonly S3Object[]; readonly more: boolean }>;
-  /** A URL that anybody may read the object by, for so long, as a file of this name. */
+  /** A URL by which anybody may read the object for `seconds`, as a file of this name. */
   presign(key: string, lifetimeSec: number, fileName: string): string;
 }
 
-/** What a store answered instead, in its own word (`NoSuchBucket`), or `Timeout`. */
+/** The store's error code (`NoSuchBucket`), or `Timeout`. */
 export class S3Failure extends Error {
   readonly code: string;
 
@@ -50,16 +50,16 @@ export class S3Failure extends Error {
   }
 }
 
-/** Any request may take this long, */
+/** Time limit of any request, */
 const REQUEST_MS = 30_000;
 
-/** and one with a file in it a millisecond for so many bytes more: a megabit a second. */
+/** and of one with a file a millisecond more for this many bytes: a megabit a second. */
 const BYTES_PER_MS = 128;
 
-/** How long what is signed here for a request of ours holds: a request takes less, and clocks may differ. */
+/** How long signatures of our own requests hold: a request takes less, and clocks may differ. */
 const SIGNED_SEC = 3_600;
 
-/** Opens a bucket by the runtime's client; nothing is sent yet. Nothing is taken from the environment. */
+/** Opens a bucket by the runtime's client, which sends nothing yet. Takes nothing from the environment. */
 export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
   const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = place;
   const client = new S3Client({
@@ -70,7 +70,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
     secretAccessKey,
     sessionToken: sessionToken ?? "",
   });
-  // The client has no time limit of its own and cannot be stopped: it is left behind.
+  // The client has no time limit and cannot be stopped: a late call is left running and ignored.
   const within = async <Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> => {
     const late = Promise.withResolvers<never>();
     const timer = clock.setTimer(ms, () => late.reject(new S3Failure("Timeout")));
@@ -84,7 +84,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
   };
   return {
     async put(key, content, mediaType) {
-      // The client would put a large file in parts, which a process that dies leaves behind in the bucket.
+      // The client would put a large file in parts, which a process that dies leaves in the bucket.
       const url = client.presign(key, { method: "PUT", expiresIn: SIGNED_SEC });
       const late = new AbortController();
       const ms = REQUEST_MS + content.size / BYTES_PER_MS;
@@ -100,7 +100,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
         if (!answer.ok) throw new S3Failure(wordIn(text) ?? `status ${answer.status}`);
       } catch (error) {
         if (error instanceof S3Failure) throw error;
-        // The runtime's error shows the URL with its signature, and is left behind.
+        // The runtime's error shows the URL with its signature, so it is dropped.
         throw late.signal.aborted ? late.signal.reason : new S3Failure(codeOf(error));
       } finally {
         timer.cancel();
@@ -128,7 +128,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
       );
       const objects = contents.map(({ key, lastModified = "" }) => ({
         key,
-        // What has no date counts as just made.
+        // An object without a date counts as just made.
         changedAtMs: Date.parse(lastModified) || clock.nowMs(),
       }));
       return { objects, more: isTruncated };
@@ -143,7 +143,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
   };
 }
 
-/** The store's word for what is wrong, in the XML that it answers with. */
+/** The store's error code, in its XML answer. */
 function wordIn(text: string): string | undefined {
   return /<Code>(\w{1,100})<\/Code>/.exec(text)?.[1];
 }

@@ -1,17 +1,17 @@
-/** What a handler may do to the connection that a request came on. */
+/** A handler's control over the connection of its request. */
 export interface Connection {
   /** Lifts the idle limit for this request: from here on our own deadlines count. */
   keepOpen(): void;
-  /** Puts the idle limit back, for what comes next on the connection. */
+  /** Restores the idle limit for the next request on the connection. */
   limitIdle(): void;
   /**
-   * Ends the connection when its client takes nothing of this request's answer for as long as a reader may stall; or
-   * sends no next request for as long. Of files that is always so.
+   * Ends the connection when its client takes nothing of this answer, or sends no next request, for as long as a reader
+   * may stall. Answers with files always have this.
    */
   limitStall(): void;
-  /** Whether the process has room for a request more, which is then counted. */
+  /** Whether the process has room for another request; counts the request if so. */
   hasRoom(): boolean;
-  /** Where it comes from; `undefined` once its client has gone. */
+  /** The client's address; `undefined` once the client has gone. */
   address(): string | undefined;
 }
 
@@ -19,9 +19,9 @@ export interface Connection {
 export interface Listener {
   readonly port: number;
   readonly url: string;
-  /** Closes connections without a request under way, but for those that have not sent one yet; tells how many. */
+  /** Closes connections without a request under way, except those that have not sent one yet; tells how many. */
   closeIdle(): number;
-  /** Takes no new connection until `resume`; requests under way go on, and their connections end with them. */
+  /** Takes no new connection until `resume`; requests under way finish, and their connections end with them. */
   pause(): void;
   /** Listens again; false where it cannot. */
   resume(): boolean;
@@ -35,10 +35,12 @@ export interface Listener {
 export interface ServeOptions {
   readonly hostname: string;
   readonly port: number;
-  /** So long a client may take nothing of an answer that the runtime sends by itself. It looks every 4 s. */
+  /**
+   * For how long a client may take nothing of an answer that the runtime sends by itself. The runtime checks every 4 s.
+   */
   readonly stallSec: number;
   handle(request: Request, connection: Connection): Response | Promise<Response>;
-  /** Whether the process has room for a request more, which is then counted; absent: always. */
+  /** Whether the process has room for another request; counts the request if so. Absent: always. */
   readonly hasRoom?: () => boolean;
 }
 
@@ -46,9 +48,9 @@ export interface ServeOptions {
 const IDLE_SEC = 255;
 
 /**
- * What a body may declare before the runtime answers 413 without a body: as much as it can be told, so that the handler's
- * own limit gives the answer. What nobody reads it leaves at the client, but for 1.4 MiB (measured on Bun 1.4.5 with
- * 200 uploads of 30 MB that waited for their handler), and throws away once the answer is sent.
+ * The length from which the runtime answers 413 without a body: the largest it takes, so that the handler's own limit
+ * gives the answer. The runtime leaves an unread body at the client, but for 1.4 MiB (measured on Bun 1.4.5 with 200
+ * uploads of 30 MB that waited for their handler), and discards it once the answer is sent.
  */
 const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -57,7 +59,7 @@ export function serve(options: ServeOptions): Listener {
   const { hostname } = options;
   let server: Bun.Server<undefined> | undefined = listen(options, options.port);
   const port = server.port ?? options.port;
-  /** Those that take no connection any more, but still answer requests. */
+  /** Listeners that take no connection any more, but still answer requests. */
   const ending = new Map<Bun.Server<undefined>, Promise<void>>();
   let isOver = false;
 
@@ -105,7 +107,7 @@ function listen(
     hostname,
     port,
     maxRequestBodySize: MAX_BODY_BYTES,
-    // What is set for a request is forgotten once a file is sent (measured, 1.4.5): this limit is that of files.
+    // The runtime forgets a request's idle limit once a file is sent (measured, 1.4.5): this limit is that of files.
     idleTimeout: stallSec,
     development: false,
     // Outside development the runtime shares a port between processes unless told not to (measured, 1.4.5).
@@ -120,14 +122,14 @@ function listen(
         address: () => bun.requestIP(request)?.address,
       });
     },
-    // What a handler throws it answers by itself. A file that was removed before its first byte was sent ends here.
+    // A handler answers its own errors. A file that was removed before its first byte was sent ends here.
     error: ({ code }) => new Response(null, { status: code === "ENOENT" ? 404 : 500 }),
   });
 }
 
 /**
  * A request of HTTP/1.0 needs no Host, and health checks of load balancers send none: the runtime then gives its target
- * alone as its URL. One whose Host is not valid keeps such a URL, by which the gateway knows it.
+ * alone as its URL. One whose Host is not valid keeps such a URL, which tells the gateway.
  */
 function withHost(request: Request): Request {
   if (!request.url.startsWith("/") || request.headers.has("host")) return request;

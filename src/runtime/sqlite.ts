@@ -6,25 +6,25 @@ export type SqliteValue = string | bigint | number | Uint8Array | null;
 /** A row as SQLite gives it. */
 export type SqliteRow = Readonly<Record<string, SqliteValue>>;
 
-/** A statement that was compiled once. */
+/** A compiled statement. */
 export interface SqliteStatement {
   /** Runs it and tells how many rows it changed. */
   run(...values: SqliteValue[]): number;
   get(...values: SqliteValue[]): SqliteRow | undefined;
   all(...values: SqliteValue[]): SqliteRow[];
-  /** Whether the statement gives rows back. */
+  /** Whether the statement returns rows. */
   readonly givesRows: boolean;
 }
 
 /** An open database file. */
 export interface SqliteDatabase {
-  /** Runs statements that give nothing back. */
+  /** Runs statements that return nothing. */
   execute(sql: string): void;
   prepare(sql: string): SqliteStatement;
   close(): void;
 }
 
-/** Opens the file at `path`, made when it is missing unless `readonly`. Throws what SQLite says when it cannot. */
+/** Opens the file at `path`, made when it is missing unless `readonly`. Throws SQLite's error when it cannot. */
 export function openSqlite(path: string, options: { readonly readonly?: boolean } = {}): SqliteDatabase {
   const database = new Database(
     path,

@@ -1,4 +1,4 @@
-/** Where the bytes of a body go. */
+/** Receives the bytes of a body. */
 interface BodySink {
   write(bytes: Uint8Array): void;
   /** Sends what was written; a promise where the client has to take some of it first. */
@@ -14,8 +14,7 @@ interface DirectController {
 
 /**
  * A response body that `produce` writes from beginning to end. `cancel` is called when the client has gone. The
- * runtime's direct stream costs a third less per write than a pulled one; waiting on its flush is what keeps
- * backpressure (runtime.md, W8).
+ * runtime's direct stream costs a third less per write than a pulled one; waiting for its flush is the backpressure.
  */
 export function streamBody(
   produce: (sink: BodySink) => Promise<void>,

@@ -2,25 +2,25 @@ import { ensureDescriptors } from "./descriptors.ts";
 
 /** A thread that takes messages and sends messages back. */
 export interface Thread<Message> {
-  /** Sends a message. The memory of `moved` goes to the thread and is empty here afterwards; all else is copied. */
+  /** Sends a message. The memory of `moved` moves to the thread and is empty here afterwards; the rest is copied. */
   post(message: Message, moved?: readonly ArrayBuffer[]): void;
   /** Ends the thread at once. */
   stop(): void;
 }
 
-/** What the owner of a thread is told. */
+/** Events for the owner of a thread. */
 export interface ThreadEvents<Answer> {
   onMessage(answer: Answer): void;
-  /** The thread is gone: it threw, or it was stopped. */
+  /** The thread has ended: it threw, or it was stopped. */
   onClose(reason: string): void;
 }
 
-/** What a thread opens at its start, with room to spare. */
+/** Descriptors that a thread opens at its start, with a margin. */
 const DESCRIPTORS_OF_THREAD = 8;
 
 /**
- * Starts the module at `file` as a thread. `settings` reach it as the argument of its `serveThread` set-up;
- * messages are copied, so they must be plain data. Throws where there is no descriptor left for it.
+ * Starts the module at `file` as a thread. `settings` are the argument of its `serveThread` set-up; messages are
+ * copied, so they must be plain data. Throws where there is no descriptor for it.
  */
 export function openThread<Message, Answer>(
   file: URL,
@@ -42,11 +42,11 @@ export function openThread<Message, Answer>(
   };
 }
 
-/** Threads for one piece of work each, which end with it and with all the memory that it took. */
+/** Threads for one piece of work each: each ends with its work and frees all its memory. */
 export interface Standby<Message, Answer> {
   /**
-   * From now on one that has started always stands by: starting one takes descriptors, which may have run out by the time
-   * that it is needed. Throws where there are none now.
+   * Keeps one started thread ready from now on: starting one takes descriptors, which may have run out when it is
+   * needed. Throws where there are none now.
    */
   standBy(): void;
   /** Has a thread do the work. Rejects when the thread ends before it has answered. */
@@ -110,9 +110,9 @@ declare const self: {
 };
 
 /**
- * The thread's own end: `open` is called with the settings, then what it returns is called with each message; its
- * result goes back to the owner, and the memory that `movedOf` it names goes with it uncopied. What is thrown there ends
- * the thread, so a handler answers errors as data.
+ * The thread's side. `open` is called with the settings and returns the handler of messages. A handler's result goes
+ * back to the owner; the memory that `movedOf` names of it moves without a copy. An exception ends the thread, so a
+ * handler answers errors as data.
  */
 export function serveThread<Settings, Message, Answer>(
   open: (settings: Settings) => (message: Message) => Answer | Promise<Answer>,

@@ -1,8 +1,8 @@
 import type { SchemaWords } from "../engine.ts";
 
 /**
- * Budgets of keys, one row per paid request, processes and their leases, what an installation knows of itself, and
- * how far the audit has come. What a hold was used for moves from the hold to its request.
+ * Budgets of keys, one row per paid request, processes and their leases, facts of an installation, and how far the
+ * audit has come. The usage of a hold moves from the hold to its request.
  */
 export const books = (words: SchemaWords): string[] => {
   const { sequence, integer, table, keyedTable } = words;

@@ -1,6 +1,6 @@
 import type { SchemaWords } from "../engine.ts";
 
-/** Tasks, what they were asked while they have not ended, and holds that live as long as a task does. */
+/** Tasks, their sealed requests while they have not ended, and holds that live as long as a task. */
 export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): string[] => [
   `create table tasks (
     seq ${sequence},
@@ -53,7 +53,7 @@ export const tasks = ({ sequence, integer, table, protectTasks }: SchemaWords): 
     sealed text not null
   ) ${table}`,
   `alter table holds add column task_id text`,
-  // Holds of tasks are open for long, and are not looked at when those of requests are.
+  // Holds of tasks stay open for long, and reads of requests' holds leave them out.
   `drop index holds_open`,
   `create index holds_open on holds (task_id, expires_at_ms) where state = 'held'`,
   ...protectTasks,

@@ -9,7 +9,7 @@ export interface Grid {
   readonly rows: number;
 }
 
-/** More is not decoded: it would take too much memory, and no grid has it. */
+/** A larger image is not decoded: it would take too much memory, and no grid is as large. */
 const MOST_PIXELS = 40_000_000;
 
 /**

@@ -100,7 +100,7 @@ function readHead(data: Uint8Array | undefined): Head {
   };
 }
 
-/** Puts the `column`th pixel of a line to a place in the image. */
+/** Puts the `column`th pixel of a line in its place in the image. */
 function pixelWriter(
   { depth, samples, colourType }: Head,
   chunks: readonly Chunk[],
@@ -128,7 +128,7 @@ function pixelWriter(
   };
 }
 
-/** Turns differences back into bytes; `step` bytes before stands the pixel on the left. */
+/** Turns filtered lines back into bytes; the pixel on the left is `step` bytes before. */
 function unfilter(kind: number, line: Uint8Array, above: Uint8Array, step: number): void {
   for (let i = 0; i < line.length; i += 1) {
     const left = i < step ? 0 : (line[i - step] as number);

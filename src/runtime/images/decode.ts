@@ -2,8 +2,8 @@ import { decodePng } from "./decode-png.ts";
 import type { Pixels } from "./pixels.ts";
 
 /**
- * The image of a PNG, JPEG or WebP file; `undefined` for a file of any other kind. What is not PNG is loaded when it
- * is first needed. Rejects for a broken file. How large it is, is to be looked at before.
+ * The image of a PNG, JPEG or WebP file; `undefined` for any other file. Decoders other than PNG's are loaded on first
+ * use. Rejects for a broken file. The caller checks the size before.
  */
 export async function decodePixels(bytes: Uint8Array<ArrayBuffer>): Promise<Pixels | undefined> {
   if (bytes[0] === 0x89) return decodePng(bytes);
@@ -14,7 +14,7 @@ export async function decodePixels(bytes: Uint8Array<ArrayBuffer>): Promise<Pixe
   return undefined;
 }
 
-/** What decoders have to say of an image that others made is nothing for our log. */
+/** The decoders' own messages about images of others do not belong in our log. */
 const QUIET = { print() {}, printErr() {} };
 
 const jpeg = once(async () => {

@@ -2,10 +2,10 @@ import { crc32, constants, deflateRawSync } from "node:zlib";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { Pixels } from "./pixels.ts";
 
-/** Rows that are compressed at a time: a large image is then not held twice. */
+/** Rows that are compressed at a time, so that a large image is not held twice. */
 const BAND_ROWS = 128;
 
-/** Of zlib: what is drawn here gets hardly smaller by more of it. */
+/** zlib's level: a higher one makes these images hardly smaller. */
 const LEVEL = 6;
 
 const SIGNATURE = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -17,7 +17,7 @@ export function encodePng({ width, height, pixels }: Pixels): Uint8Array {
   header.setUint32(4, height);
   header.setUint8(8, 8);
   header.setUint8(9, 2);
-  // The two bytes in front and the sum behind make of it what zlib writes: https://www.rfc-editor.org/rfc/rfc1950
+  // The two bytes in front and the sum behind make a zlib stream: https://www.rfc-editor.org/rfc/rfc1950
   const compressed: Uint8Array[] = [new Uint8Array([0x78, 0x01])];
   const sum = { low: 1, high: 0 };
   for (let top = 0; top < height; top += BAND_ROWS) {
@@ -57,7 +57,7 @@ function packRows(pixels: Pixels["pixels"], width: number, top: number, bottom: 
   return rows;
 }
 
-/** Sums stay exact for so many bytes before they must be brought back under the modulus. */
+/** Sums stay exact for this many bytes before they need the modulus. */
 const ADLER_RUN = 5_552;
 
 function addAdler(sum: { low: number; high: number }, bytes: Uint8Array): void {

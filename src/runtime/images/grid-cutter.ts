@@ -5,13 +5,16 @@ import type { GridAnswer, GridOrder } from "./grid-thread.ts";
 
 /** Cuts grids of images off the main thread. */
 export interface GridCutter {
-  /** Cuts a file of several images into a file for each, as `cutGrid` does. The file's memory goes there: it is empty afterwards. */
+  /**
+   * Cuts a file of several images into a file for each, as `cutGrid` does. The file's memory moves to the thread:
+   * `file` is empty afterwards.
+   */
   cut(file: Uint8Array, grid: Grid): Promise<readonly Uint8Array[]>;
-  /** Starts the thread, which else starts with the first grid. */
+  /** Starts the thread now, and not with the first grid. */
   startThread(): void;
 }
 
-/** A cutter of one grid at a time, on a thread that is there for as long as it takes: a large image needs much memory. */
+/** A cutter of one grid at a time, on a thread that ends with each grid: a large image needs much memory. */
 export function createGridCutter(): GridCutter {
   const threads = createStandby<GridOrder, GridAnswer>(new URL("./grid-thread.ts", import.meta.url), null);
   let last: Promise<unknown> = Promise.resolve();

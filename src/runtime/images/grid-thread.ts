@@ -1,13 +1,13 @@
 import { serveThread } from "../worker.ts";
 import { cutGrid, type Grid } from "./cut-grid.ts";
 
-/** What the thread is told to cut. */
+/** An order to the thread. */
 export interface GridOrder {
   readonly file: Uint8Array<ArrayBuffer>;
   readonly grid: Grid;
 }
 
-/** What came of it. */
+/** Its result. */
 export type GridAnswer = { readonly files: readonly Uint8Array[] } | { readonly problem: string };
 
 serveThread<null, GridOrder, GridAnswer>(() => async ({ file, grid }) => {

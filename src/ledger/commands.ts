@@ -8,15 +8,15 @@ import type { TaskAnswers, TaskCommand } from "./task-commands.ts";
 export type { Attempt, ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 
 /**
- * Everything that may happen to accounts, keys and money. Plain data: it can be queued, grouped, sent to a thread
- * and sent again. A command that was done before is answered as it was then and changes nothing.
+ * Every change to accounts, keys and money. Plain data: it can be queued, grouped, sent to a thread and sent again. A
+ * command that was done before gets its earlier answer and changes nothing.
  */
 export type Command = MoneyCommand | RecordCommand;
 
 /** Commands that move credit or a task's state. They are decided together, over the rows they refer to. */
 export type MoneyCommand = Grant | HoldCredit | Settle | Void | TaskCommand;
 
-/** Commands that write down a fact and move no credit: one statement each. */
+/** Commands that write a fact and move no credit: one statement each. */
 export type RecordCommand =
   | CreateAccount
   | IssueKey
@@ -29,7 +29,7 @@ export type RecordCommand =
   | MarkAudited
   | Ping;
 
-/** Gives credit, or takes it back when the amount is negative; never below what is held. */
+/** Gives credit, or takes it back when the amount is negative; never below the held amount. */
 export interface Grant {
   readonly kind: "grant";
   /** Names the grant: a second one with the same cause is the same grant. */
@@ -41,7 +41,7 @@ export interface Grant {
   readonly nowMs: number;
 }
 
-/** Ends a hold by charging what was used. */
+/** Ends a hold by charging the usage. */
 export interface Settle extends HoldEnd {
   readonly kind: "settle";
   readonly used: MicroCredits;
@@ -56,9 +56,9 @@ export interface Void extends HoldEnd {
 }
 
 /**
- * Outcomes of holds that were given up before their request could settle: the process died, the hold's time was over,
- * the charge could not be written and the client was told an error, or a task failed that a provider may have worked on
- * for nothing. The expected cost is booked as the operator's loss, until a late settlement tells it exactly.
+ * Outcomes of holds that ended before their request could settle: the process died, the hold expired, the charge could
+ * not be written and the client got an error, or a task failed that a provider may have worked on for nothing. The
+ * expected cost is booked as the operator's loss, until a late settlement tells it exactly.
  */
 export const ABANDONED = ["process_died", "expired", "unwritten", "unfinished_upstream"] as const;
 export type Abandonment = (typeof ABANDONED)[number];
@@ -69,12 +69,12 @@ interface HoldEnd {
   readonly key: string;
   /** How the request ended, in one word. */
   readonly outcome: string;
-  /** What is told of the request; unknown of one whose process died. */
+  /** Facts of the request; unknown where its process died. */
   readonly timeline?: RequestTimeline;
   readonly nowMs: number;
 }
 
-/** Opens an account with nothing on it. */
+/** Opens an account with a balance of 0. */
 export interface CreateAccount {
   readonly kind: "create_account";
   readonly account: string;
@@ -90,7 +90,7 @@ export interface IssueKey {
   readonly hash: string;
   readonly hint: string;
   readonly models: readonly string[] | null;
-  /** The most the key may ever spend; null for no bound. */
+  /** The most that the key may ever spend; null for no budget. */
   readonly budget: MicroCredits | null;
   /** Absent for none. */
   readonly limits?: KeyLimits;
@@ -98,14 +98,14 @@ export interface IssueKey {
   readonly nowMs: number;
 }
 
-/** Changes what is named; what is absent stays. */
+/** Changes the members that are present; absent ones stay. */
 export interface ChangeKey {
   readonly kind: "change_key";
   readonly key: string;
   readonly name?: string;
   readonly models?: readonly string[] | null;
   readonly budget?: MicroCredits | null;
-  /** Each by itself: one that is absent stays. */
+  /** Each limit by itself: an absent one stays. */
   readonly limits?: Partial<KeyLimits>;
   readonly expiresAtMs?: number | null;
 }
@@ -116,7 +116,7 @@ export interface RevokeKey {
   readonly nowMs: number;
 }
 
-/** Writes a fact of the installation down, unless one of this name stands already with another value than `instead`. */
+/** Stores a fact of the installation, unless one of this name has another value than `instead`. */
 export interface Remember {
   readonly kind: "remember";
   readonly name: string;
@@ -124,7 +124,7 @@ export interface Remember {
   readonly instead?: string;
 }
 
-/** Says that the process lives: its lease lasts from now, by the store's clock, for so long. */
+/** Renews the lease of the process: `leaseMs` from now by the store's clock. */
 export interface Heartbeat {
   readonly kind: "heartbeat";
   readonly boot: string;
@@ -133,32 +133,32 @@ export interface Heartbeat {
   readonly steadyMs: number;
 }
 
-/** Says that the process ends in order, or that another found it dead. */
+/** The process has ended in order, or another found it dead. */
 export interface Leave {
   readonly kind: "leave";
   readonly boot: string;
-  /** Set by another, by the time of the machine: then only a process whose lease has run out is forgotten. */
+  /** Set by another process, from its machine's time: then the row goes only where its lease has run out. */
   readonly deadAtMs?: number;
 }
 
-/** Deletes tasks that ended before then and whose files are not kept any more, so many at a time. */
+/** Deletes tasks that ended before then and have no files any more, at most this many at a time. */
 export interface ForgetTasks {
   readonly kind: "forget_tasks";
   readonly beforeMs: number;
 }
 
-/** Writes down how far the audit has come. */
+/** Stores how far the audit has come. */
 export interface MarkAudited {
   readonly kind: "mark_audited";
   readonly marks: readonly AuditMark[];
 }
 
-/** Changes nothing that matters; its answer shows that the store takes what is written. */
+/** Changes nothing that matters; its answer shows that the store takes writes. */
 export interface Ping {
   readonly kind: "ping";
 }
 
-/** What each command is answered with. `ok: false` is an expected outcome, told by its reason. */
+/** The answer to each command. `ok: false` is an expected outcome, told by its reason. */
 export interface Answers extends TaskAnswers {
   grant:
     | { readonly ok: true; readonly balance: MicroCredits }
@@ -166,7 +166,7 @@ export interface Answers extends TaskAnswers {
   hold:
     | { readonly ok: true; readonly amount: MicroCredits; readonly outputTokens?: number }
     | { readonly ok: false; readonly reason: HoldRefusal };
-  /** A hold that was voided before is charged nothing: what was used then is the operator's loss. */
+  /** A hold that was voided before is charged nothing: the usage is then the operator's loss. */
   settle:
     | { readonly ok: true; readonly charged: MicroCredits }
     | { readonly ok: false; readonly reason: "unknown_hold" };
@@ -175,7 +175,7 @@ export interface Answers extends TaskAnswers {
   issue_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_account" };
   change_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_key" };
   revoke_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_key" };
-  /** The value that stands: this one, or the one that was there. */
+  /** The value in force: this one, or the earlier one. */
   remember: { readonly ok: true; readonly value: string };
   heartbeat: { readonly ok: true };
   leave: { readonly ok: true };
@@ -190,7 +190,7 @@ export type AnswerTo<C extends Command> = Answers[C["kind"]];
 /** The outcome of one command of a batch: its answer, or an unexpected failure. */
 export type Outcome = { readonly answer: Answers[Command["kind"]] } | Failure;
 
-/** Why a command was not done. */
+/** Why a command failed. */
 export interface Failure {
   readonly failure: string;
   /** Present where the store is at fault: it may take the same command another time. */

@@ -5,17 +5,17 @@ import type { Writer } from "./writer.ts";
 
 /** Ends holds, retrying while the store is away. */
 export interface Ends {
-  /** Ends a hold. Rejects when the store does not take it now; it is then tried again until it does. */
+  /** Ends a hold. Rejects when the store does not take it now; it is then retried until it does. */
   end<C extends Settle | Void>(command: C): Promise<AnswerTo<C>>;
   /**
-   * Charges a client that gets its answer only once the charge is written. Rejects when the store does not take it
-   * now: the client then gets an error instead of the answer, so the hold is voided as soon as the store can, and what
-   * was used is booked as lost. Only a charge that the store had taken already, and whose answer was lost, stands.
+   * Charges a client that gets its answer only once the charge is written. Rejects when the store does not take it now:
+   * the client then gets an error, the hold is voided as soon as the store can, and the usage is booked as lost. The
+   * charge stands only where the store had taken it already and its answer was lost.
    */
   charge(command: Settle): Promise<AnswerTo<Settle>>;
   /**
-   * Voids a hold that the store may have taken, with only its answer lost. One is voided at a time, so that a store
-   * that comes back does not get all of them at once.
+   * Voids a hold that the store may have taken, with only its answer lost. It voids one at a time, so that a store that
+   * comes back does not get all of them at once.
    */
   giveBack(command: Void): void;
 }
@@ -60,7 +60,7 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
         return await writer.submit(command);
       } catch (error) {
         const { hold, account, key, nowMs } = command;
-        // A settlement after a void charges nothing and books what was used.
+        // A settlement after a void charges nothing and books the usage.
         void later()
           .then(() => insistOn({ kind: "void", hold, account, key, outcome: "unwritten", nowMs }))
           .then(() => insistOn(command));

@@ -9,11 +9,11 @@ export interface HoldCredit {
   readonly requestId: string;
   readonly boot: string;
   readonly model: string;
-  /** What is held in any case. */
+  /** The amount that is held in any case. */
   readonly amount: MicroCredits;
   /** Room for output that the caller did not bound: as much as the balance allows, within these limits. */
   readonly elastic?: ElasticOutput;
-  /** What the operator is taken to have lost when this process dies before the hold has ended. */
+  /** The operator's expected loss when this process dies before the hold has ended. */
   readonly expectedCost: MicroCredits;
   readonly priceVersion: string;
   /** The rules of `priceVersion` as JSON, stored once. */
@@ -23,8 +23,8 @@ export interface HoldCredit {
 }
 
 /**
- * An output bound to be chosen by what may be spent: at most `maxTokens`, at most what half of that pays, at least
- * `floorTokens` (or the hold is refused).
+ * An output bound that the ledger chooses: at most `maxTokens`, at most what half of the spendable credit pays, at
+ * least `floorTokens` (or the hold is refused).
  */
 export interface ElasticOutput {
   readonly tokenPrice: MicroCredits;
@@ -35,7 +35,7 @@ export interface ElasticOutput {
 /** Why no credit was set aside: the account or the key has too little left, or the key may not be used any more. */
 export type HoldRefusal = "insufficient_credits" | "budget_exceeded" | "key_not_live";
 
-/** When a request passed each point, and whom it was sent to. Times in milliseconds. */
+/** The times of a request in milliseconds, and its calls to providers. */
 export interface RequestTimeline {
   readonly provider: string;
   readonly admittedAtMs: number;

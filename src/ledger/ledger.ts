@@ -12,7 +12,7 @@ import { createEnds } from "./ends.ts";
 import { createRulesText, usageText } from "./written-text.ts";
 import type { Writer } from "./writer.ts";
 
-/** What a request wants set aside. */
+/** A request's demand for a hold. */
 export interface HoldRequest {
   readonly accountId: string;
   readonly keyId: string;
@@ -21,19 +21,19 @@ export interface HoldRequest {
   readonly snapshot: PriceSnapshot;
   readonly amount: MicroCredits;
   readonly elastic?: ElasticOutput;
-  /** What the operator is taken to lose when this process dies before the request has ended. */
+  /** The operator's expected loss when this process dies before the request has ended. */
   readonly expectedCost: MicroCredits;
 }
 
-/** How a request ended, in one word, and when it passed each point. */
+/** How a request ended, in one word, and its times. */
 export interface RequestEnd {
   readonly outcome: string;
   readonly timeline: RequestTimeline;
 }
 
-/** What a request used, and how it ended. */
+/** Usage of a request, and how it ended. */
 export interface Settlement extends RequestEnd {
-  /** Whether the client has the answer already; one that has not is charged now or never. */
+  /** Whether the client has the answer already. One that has not is charged now or never. */
   readonly delivered: boolean;
   readonly used: MicroCredits;
   readonly usage: TokenUsage;
@@ -42,10 +42,10 @@ export interface Settlement extends RequestEnd {
 
 /** The only code that moves credit between a balance, a hold and the ledger. */
 export interface Ledger {
-  /** Sets credit aside, or tells why not. */
+  /** Sets credit aside, or returns the reason why not. */
   hold(request: HoldRequest): Promise<Hold | HoldRefusal>;
   /**
-   * Charges what was used and frees the rest; returns what was charged. Twice is once. A hold that was given up in
+   * Charges the usage and frees the rest; returns the charge. A second call has no effect. A hold that was voided in
    * the meantime is charged nothing. Rejects when the store does not take it now.
    */
   settle(hold: Hold, settlement: Settlement): Promise<MicroCredits>;
@@ -59,9 +59,9 @@ export interface LedgerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly failpoint: Failpoint;
-  /** Names this run of the process: its holds die with it. */
+  /** Names this run of the process: its holds are released when it dies. */
   readonly bootId: string;
-  /** A hold that has not ended by then was lost: longer than any request may take now. */
+  /** A hold that is still open after this time was lost: it is longer than any request may take. */
   readonly holdLifetimeMs: () => number;
 }
 
@@ -94,7 +94,7 @@ export function createLedger({
       model: request.model.id,
       priceRules: rulesText(request.snapshot),
       nowMs,
-      // By whichever clock it lasts longer: it is no less than a request's time, however the machine's was set.
+      // By the clock that is ahead: setting the machine's time never shortens it below a request's time.
       expiresAtMs: Math.max(nowMs, clock.steadyMs()) + holdLifetimeMs(),
     };
   };
@@ -157,8 +157,8 @@ export function createLedger({
 }
 
 /**
- * Ids of one run's holds: 128 random bits and a number that counts up. Rows that are made together then lie
- * together in the store, which halves what a hold and its settlement cost; random ids would touch a page each.
+ * Ids of one run's holds: 128 random bits and a number that counts up. Rows that are made together then lie together in
+ * the store, which halves what a hold and its settlement cost; random ids would touch a page each.
  */
 function holdSeries(random: Random): () => string {
   const series = newId("hold", random);

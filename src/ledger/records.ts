@@ -23,7 +23,7 @@ import type {
   RecordCommand,
 } from "./commands.ts";
 
-/** The one statement that a record command is, for the engine that `build` compiles for. */
+/** Makes the one statement of a record command, for the engine that `build` compiles for. */
 export function recordStatement(build: Database, engine: Engine, command: RecordCommand): CompiledQuery {
   switch (command.kind) {
     case "create_account":
@@ -69,7 +69,7 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         .compile();
     case "leave": {
       const left = build.deleteFrom("processes").where("boot_id", "=", command.boot);
-      // One that was found dead may have come back since, and its holds with it.
+      // A process that was found dead may have come back since, and its holds with it.
       return command.deadAtMs === undefined
         ? left.compile()
         : left.where("lease_until_ms", "<=", storeTime(engine, command.deadAtMs)).compile();
@@ -86,7 +86,7 @@ export function recordStatement(build: Database, engine: Engine, command: Record
   }
 }
 
-/** The answer to a record command whose statement gave `rows` back. */
+/** The answer to a record command whose statement returned `rows`. */
 export function recordAnswer(
   command: RecordCommand,
   rows: readonly Readonly<Record<string, unknown>>[],
@@ -104,7 +104,7 @@ export function recordAnswer(
   }
 }
 
-/** The time of the store: of its server, or the steady one of this process where the store is embedded. */
+/** The store's clock: its server's, or the steady one of this process where the store is embedded. */
 export function storeTime(engine: Engine, steadyMs: number): RawBuilder<bigint> {
   return engine === "postgres"
     ? sql<bigint>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
@@ -115,7 +115,7 @@ function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
   return sql<bigint>`${storeTime(engine, command.steadyMs)} + ${sql.lit(command.leaseMs)}`;
 }
 
-/** A key that was issued before is given back as it is; one of an unknown account gives no row. */
+/** A key that was issued before is returned as it is; one of an unknown account gives no row. */
 function issueKey(build: Database, command: IssueKey): CompiledQuery {
   const { key, account, name, hash, hint, models, budget, limits, expiresAtMs, nowMs } = command;
   const row: RowOf<typeof ISSUED_KEYS> = {
@@ -176,8 +176,9 @@ function changedLimits({ requestsPerMinute, tokensPerMinute, concurrency }: Part
 }
 
 /**
- * Marks as one value, since there may be more of them than a statement takes values. A mark moves forward only: of two
- * audits at the same time the later may be about the earlier snapshot, and knows nothing of the keys that were used since.
+ * All marks as one value, since there may be more than a statement takes values. A mark moves forward only: of two
+ * audits at the same time the later to finish may have the earlier snapshot, and does not know the keys that were used
+ * since.
  */
 function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown> {
   const rows = jsonOfAmounts(marks);

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { Tables } from "../db/schema.ts";
 
 /**
- * What the ledger makes of a column. Both stores keep whole numbers in 64 bits: amounts stay `bigint`; times and counts
+ * How the ledger reads a column. Both stores keep whole numbers in 64 bits: amounts stay `bigint`; times and counts
  * become numbers.
  */
 type Kind = "text" | "bigint" | "number";
@@ -34,7 +34,7 @@ export interface Rows<Of extends Columns = Columns, Table extends keyof Tables =
   readonly columns: Of;
 }
 
-/** A row by its description. Which values may be null is said by the schema. */
+/** Describes a row. The schema says which values may be null. */
 export type RowOf<Described> =
   Described extends Rows<infer Of, infer Table>
     ? { readonly [Member in keyof Of]: Value<Of[Member], Stored<Table>> }
@@ -114,7 +114,7 @@ export const HOLDS = describe("holds", "id", {
   priceVersion: text("price_version"),
   createdAtMs: number("created_at_ms"),
   expiresAtMs: number("expires_at_ms"),
-  /** The task that it pays for: only what ends the task ends the hold. */
+  /** The task that it pays for: only the task's end ends the hold. */
   task: text("task_id"),
   state: text("state"),
   settled: bigint("settled"),
@@ -166,12 +166,12 @@ export const TASKS = describe("tasks", "id", {
   state: text("state"),
   epoch: number("epoch"),
   owner: text("owner"),
-  /** By the store's clock; 0 once its owner has given it up. */
+  /** By the store's clock; 0 once its owner has released it. */
   leaseUntilMs: number("lease_until_ms"),
   provider: text("provider"),
   job: text("job"),
   attempts: number("attempts"),
-  /** Attempts that came to nothing for sure. */
+  /** Attempts that the provider surely did not take. */
   refusals: number("refusals"),
   terms: text("terms"),
   warnings: text("warnings"),
@@ -206,7 +206,7 @@ export type HoldRow = RowOf<typeof HOLDS>;
 export type EntryRow = RowOf<typeof ENTRIES>;
 export type RequestRow = RowOf<typeof REQUESTS>;
 export type TaskRow = RowOf<typeof TASKS>;
-/** An account or a key whose entries and requests up to here were found right. */
+/** The mark of an account or a key whose entries and requests up to here were found right. */
 export type AuditMark = RowOf<typeof AUDIT_MARKS>;
 
 /** The columns of `rows`, as the text of a list. */

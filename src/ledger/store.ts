@@ -10,13 +10,13 @@ import { createPostgresExecutor } from "./postgres/executor.ts";
 import { createSqliteExecutor } from "./sqlite/executor.ts";
 import type { Executor } from "./writer.ts";
 
-/** Where the books are kept: typed reads, and the one way to change them. */
+/** An open store: typed reads, and the one way to change it. */
 export interface Store {
   readonly engine: Engine;
   readonly database: Database;
   readonly executor: Executor;
   readonly auditor: Auditor;
-  /** Starts the threads that are needed later, beside that of the writer. */
+  /** Starts the threads that are needed later, beside the writer's. */
   startThreads(): void;
 }
 
@@ -30,7 +30,7 @@ export interface StoreSettings {
   readonly writerFailpoint: string | undefined;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
-  /** Told when the disk has failed to keep what was written: nothing is written any more. */
+  /** Called when the disk has failed to keep what was written: nothing is written any more. */
   readonly onLost?: (reason: string) => void;
 }
 

@@ -12,15 +12,18 @@ import { CommandRefused, type Writer } from "./writer.ts";
 
 /** Renews this process's lease, and ends what dead processes left: their holds, and tasks that their requests waited for. */
 export interface Sweeper {
-  /** Takes the lease and goes on renewing it and sweeping; in a store of its own it sweeps at once. */
+  /** Takes the lease and goes on renewing it and sweeping; an embedded store is swept at once. */
   start(): Promise<void>;
-  /** Ends what can be ended now; returns how many holds, those of tasks included. */
+  /** Ends everything that can be ended now; resolves with the number of holds, those of tasks included. */
   sweep(): Promise<number>;
-  /** Since when, by the steady clock, this process was heard of without a break; `undefined` while the store does not hear it. */
+  /**
+   * Since when, by the steady clock, this process has renewed its lease without a break; `undefined` while the store
+   * does not take it.
+   */
   heardSinceMs(): number | undefined;
-  /** Whether no other process that shares the store lives. */
+  /** Whether no other live process shares the store. */
   isAlone(): Promise<boolean>;
-  /** Stops, and says that this process ends in order. */
+  /** Stops, and gives the lease back. */
   close(): Promise<void>;
 }
 
@@ -32,16 +35,16 @@ export interface SweeperParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly bootId: string;
-  /** A process that has not been heard of for so long is dead. */
+  /** How long a lease lasts: a process that has not renewed it is dead. */
   readonly leaseMs: number;
 }
 
-/** Holds that are ended at a time, those whose time is over first. */
+/** Holds that are ended at a time, the first to expire first. */
 const MAX_HOLDS = 1_000;
 
 /**
- * A sweeper over the store. Where the store belongs to one process alone, every other run of it is dead; where it is
- * shared, those whose lease has run out by the store's clock are.
+ * A sweeper over the store. In an embedded store every earlier run of the process is dead; in a shared one, a process
+ * is dead whose lease has run out by the store's clock.
  */
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { writer, clock, log, bootId, leaseMs } = parts;
@@ -78,7 +81,10 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     }
   };
 
-  /** Sends what `find` finds, until nothing is left that can be ended now: what was claimed in this moment is for the next sweep. */
+  /**
+   * Ends everything that `find` finds, until nothing is left that can be ended now. A task that was claimed meanwhile
+   * is for the next sweep.
+   */
   const sweepAll = async (find: () => Promise<readonly (Void | FailTask)[]>): Promise<number> => {
     for (let all = 0; ;) {
       const found = await find();
@@ -91,7 +97,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   const round = async (): Promise<void> => {
     try {
       await heartbeat();
-      // After an outage of the store every process has a whole lease to be heard again before the sweeper ends its holds.
+      // After an outage of the store every process gets a whole lease to renew its own before the sweeper ends its
+      // holds.
       if (heardSinceMs !== undefined && clock.steadyMs() - heardSinceMs >= leaseMs) await sweep();
     } catch (error) {
       log.error("the store could not be swept", { error: describeError(error) });
@@ -105,7 +112,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     isAlone: () => isAlone(parts),
     async start() {
       await heartbeat();
-      // Other processes of a shared store first have a lease's time to be heard again: it may have been away for all.
+      // Other processes of a shared store first get a lease's time to renew theirs: the store may have been away for
+      // all.
       if (parts.engine === "sqlite") await sweep();
       interval.start();
     },
@@ -134,7 +142,7 @@ async function findAbandoned({ database, engine, clock, bootId }: SweeperParts):
     .limit(MAX_HOLDS)
     .execute();
   return rows.map(({ hold, account, key, expired }) => {
-    // SQLite has numbers for truth.
+    // SQLite has numbers for booleans.
     const outcome: Abandonment = Number(expired) === 1 ? "expired" : "process_died";
     return { kind: "void", hold, account, key, outcome, nowMs };
   });
@@ -178,7 +186,7 @@ async function findUnawaited({
   return rows.map((row) => failTask(row, { type: "generation_error", message: UNAWAITED, nowMs }));
 }
 
-/** Processes whose holds have all been ended need not be known any more. */
+/** Deletes the rows of dead processes whose holds have all ended. */
 async function forgetDead({ database, engine, writer, clock, bootId }: SweeperParts): Promise<void> {
   const isShared = engine === "postgres";
   let dead = database.selectFrom("processes").select("boot_id").where("boot_id", "<>", bootId);

@@ -4,8 +4,8 @@ import type { UsageFlag } from "../core/usage.ts";
 import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 
 /**
- * Everything that may happen to a task. Each moves the task and its money together: who reads `completed` reads what
- * was charged. `epoch` is the fencing token: it goes up with every claim, and a command of an earlier one is `lost`.
+ * Every change to a task. Each moves the task and its money together: a reader of `completed` reads the charge too.
+ * `epoch` is the fencing token: it rises with every claim, and a command with an earlier one is `lost`.
  */
 export type TaskCommand =
   | SubmitTask
@@ -20,20 +20,20 @@ export type TaskCommand =
   | CancelTask
   | ForgetFiles;
 
-/** Sets credit aside and puts a task in the queue: both or neither. Its hold lives as long as the task does. */
+/** Sets credit aside and puts a task in the queue: both or neither. The hold is open as long as the task. */
 export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly kind: "submit";
   readonly task: string;
   readonly taskKind: TaskKind;
-  /** The request, sealed: the bytes of a text, in shared memory where they are many; deleted when the task ends. */
+  /** The sealed request: the bytes of a text, in shared memory where they are many; deleted when the task ends. */
   readonly payload: Uint8Array;
-  /** JSON of what its price depends on beside counts: `{pricedAtMs, facts}`. */
+  /** JSON of the conditions of its price beside counts: `{pricedAtMs, facts}`. */
   readonly terms: string;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
   /** By the steady clock. */
   readonly deadlineMs: number;
-  /** By the steady clock, it is not to be begun before then; absent: at once. */
+  /** By the steady clock: the task stays pending until then. */
   readonly readyAtMs?: number;
   /** The request that submits it waits for its end: once this process is dead, the task has no client. */
   readonly awaited?: boolean;
@@ -55,12 +55,12 @@ interface OfRun extends OfTask {
 
 /**
  * Takes a task for this process: a pending one, or a running one whose owner has not renewed its lease by the store's
- * clock, or any owner but this process where `alone`. Not once the deadline has come. How far the task had come (its
- * job, its attempts) is to be read after the claim: until then its owner before may have gone on with it.
+ * clock, or has any owner but this process where `alone`. Not once the deadline has come. The task's progress (its job,
+ * its attempts) must be read after the claim: until then the owner before may have gone on.
  */
 export interface ClaimTask extends OfTask {
   readonly kind: "claim";
-  /** The epoch that the task was seen at; the claim makes it one more. */
+  /** The task's epoch when it was read; the claim adds one. */
   readonly seenEpoch: number;
   readonly boot: string;
   readonly provider: string;
@@ -69,46 +69,46 @@ export interface ClaimTask extends OfTask {
   readonly leaseMs: number;
   /** No other process shares the store: another owner of the task is dead. */
   readonly alone: boolean;
-  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  /** The steady time of the process: for deadlines, and for leases where the store is embedded. */
   readonly steadyMs: number;
 }
 
-/** Says that the provider is about to be sent the task, for the `attempt`th time. */
+/** The run is about to send the task to the provider, for the `attempt`th time. */
 export interface AttemptTask extends OfRun {
   readonly kind: "attempt";
   readonly attempt: number;
 }
 
-/** Says that of the attempts so far so many came to nothing for sure: the provider did not take the task. */
+/** The provider surely did not take the task in `refusals` of the attempts so far. */
 export interface NoteRefusal extends OfRun {
   readonly kind: "note_refusal";
   /** All of them, over all runs. */
   readonly refusals: number;
 }
 
-/** Writes down what the provider calls the task. */
+/** Stores the provider's name for the job. */
 export interface NoteJob extends OfRun {
   readonly kind: "note_job";
   readonly job: string;
 }
 
-/** Lengthens the lease of a running task, from now by the store's clock. */
+/** Renews the lease of a running task, from now by the store's clock. */
 export interface RenewTask extends OfRun {
   readonly kind: "renew";
   readonly leaseMs: number;
-  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  /** The steady time of the process: for deadlines, and for leases where the store is embedded. */
   readonly steadyMs: number;
 }
 
-/** Gives a running task up for any other process to take at once. */
+/** Releases a running task for any other process to take at once. */
 export interface ReleaseTask extends OfRun {
   readonly kind: "release";
 }
 
-/** Ends a running task with its result, and charges what was used. */
+/** Ends a running task with its result, and charges the usage. */
 export interface FinishTask extends OfRun {
   readonly kind: "finish";
-  /** The steady time of the process: of deadlines, and of leases where the store is embedded. */
+  /** The steady time of the process: for deadlines, and for leases where the store is embedded. */
   readonly steadyMs: number;
   /** JSON of a `TaskResult`. */
   readonly result: string;
@@ -125,7 +125,7 @@ export interface FailTask extends OfRun {
   readonly type: TaskErrorType;
   readonly message: string;
   /**
-   * Whether a provider may still be at work on it, or have been for nothing: its expected cost is then booked as the
+   * Whether a provider may still be working on it, or have worked for nothing: its expected cost is then booked as the
    * operator's loss.
    */
   readonly unfinished: boolean;
@@ -137,24 +137,24 @@ export interface CancelTask extends OfTask {
   readonly kind: "cancel";
 }
 
-/** Says that the files of an ended task are kept no longer. */
+/** The files of an ended task are deleted. */
 export interface ForgetFiles extends OfTask {
   readonly kind: "forget_files";
 }
 
-/** Why a command of a run did nothing: another has the task now, or it has ended. */
+/** Why a command of a run did nothing: another run has the task, or it has ended. */
 type Lost = { readonly ok: false; readonly reason: "lost" };
 
 type Taken = { readonly ok: true };
 
-/** What each command is answered with. */
+/** The answer to each command. */
 export interface TaskAnswers {
   submit:
     | { readonly ok: true; readonly amount: MicroCredits }
     | { readonly ok: false; readonly reason: HoldRefusal | "too_many_pending" };
   claim:
     | { readonly ok: true; readonly epoch: number }
-    /** `taken`: another has it, or it was seen at another epoch; `full`: the provider has as many as it may. */
+    /** `taken`: another process has it, or it has another epoch now; `full`: the provider has as many as it may. */
     | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" };
   attempt: Taken | Lost;
   note_refusal: Taken | Lost;
@@ -164,7 +164,7 @@ export interface TaskAnswers {
   finish:
     | { readonly ok: true; readonly charged: MicroCredits }
     | Lost
-    /** It came too late: the task is to fail. */
+    /** Too late: the task must fail. */
     | { readonly ok: false; readonly reason: "deadline" };
   fail: Taken | Lost;
   /** A task that was cancelled before is answered with ok. */

@@ -6,15 +6,15 @@ import type { AnswerTo, Command, Outcome } from "./commands.ts";
 /** The one writer of the process. Commands that wait together commit together; each gets its own answer. */
 export interface Writer {
   /**
-   * Resolves when the command is durable. Rejects with `overloaded_error` while the store takes nothing, and with
-   * `CommandRefused` where it is this command that it does not take.
+   * Resolves when the command is durable. Rejects with `overloaded_error` while the store takes no writes, and with
+   * `CommandRefused` where it refuses this command.
    */
   submit<C extends Command>(command: C): Promise<AnswerTo<C>>;
-  /** Resolves when nothing waits, and ends the writer; later commands are refused. */
+  /** Resolves when nothing waits, and ends the writer; later commands are rejected. */
   close(): Promise<void>;
 }
 
-/** Does one batch as one transaction. Rejects when the batch may have to be sent again. */
+/** Runs one batch as one transaction. Rejects when the batch may have to be sent again. */
 export interface Executor {
   execute(commands: readonly Command[]): Promise<readonly Outcome[]>;
   close(): void;
@@ -23,19 +23,19 @@ export interface Executor {
 /** Commands of one transaction at most, so that no answer waits for a very long one. */
 const MAX_BATCH = 256;
 
-/** Characters of tasks' requests in one transaction, unless one alone has more: others wait behind it for their holds. */
+/** Characters of tasks' requests in one transaction, unless one alone has more: other commands wait behind it. */
 const MAX_PAYLOADS = 32 * 1024 * 1024;
 
 /** Tries of a batch before its commands are refused. */
 const MAX_ATTEMPTS = 3;
 
-/** After so long a batch is not tried again: its callers get an error instead of waiting on. */
+/** Time after which a batch is not retried: its callers get an error. */
 const GIVE_UP_MS = 4_000;
 
 /** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
 const GATHER_MS = 1;
 
-/** The store is well and does not take the command: it breaks an invariant, and would break it again. */
+/** The store is well and refuses the command: it breaks an invariant, and would break it again. */
 export class CommandRefused extends Error {
   constructor(reason: string) {
     super(`The store refused a command: ${reason}`);
@@ -50,9 +50,9 @@ interface Waiting {
 }
 
 /**
- * A writer that hands batches to `executor`, one at a time: while one is written, the next gathers. Since a
- * command can be sent twice without harm, a batch whose executor died is sent again. `pace` is real time: it
- * spaces writes to a real disk, and nothing that is stored depends on it.
+ * A writer that hands batches to `executor`, one at a time: while one is written, the next gathers. A command can be
+ * sent twice without harm, so a batch whose executor died is sent again. `pace` is real time: it spaces writes to a
+ * real disk, and nothing that is stored depends on it.
  */
 export function createWriter(executor: Executor, log: Log, pace: Clock): Writer {
   const waiting: Waiting[] = [];
@@ -71,7 +71,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     if (writing) return;
     writing = true;
     while (waiting.length > 0) {
-      // One caller alone is not made to wait; several share a transaction.
+      // A single caller does not wait; several share a transaction.
       if (together > 1 || waiting.length > 1) await wait(pace, GATHER_MS);
       together = waiting.length;
       const batch = waiting.splice(0, batchLength(waiting));

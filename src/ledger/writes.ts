@@ -12,14 +12,14 @@ import {
   TASKS,
 } from "./rows.ts";
 
-/** What a batch writes into one table. Both stores make their statements from it. */
+/** The write of a batch into one table. Both stores make their statements from it. */
 export type Write = Insert | Update;
 
 /** Adds whole rows. */
 export interface Insert {
   readonly kind: "insert";
   readonly rows: Rows;
-  /** What follows the values. */
+  /** SQL behind the values. */
   readonly end: string;
   of(changes: Changes): Iterable<Readonly<Record<string, unknown>>>;
 }
@@ -46,7 +46,7 @@ function insert<Described extends Rows>(
   return { kind: "insert", rows, end, of };
 }
 
-/** The members that it sets, those that it adds to, and what must hold of the row beside its key. */
+/** The members that it sets, those that it adds to, and its conditions on the row beside the key. */
 interface Changed<Member> {
   readonly set?: readonly Member[];
   readonly add?: readonly Member[];

@@ -7,7 +7,9 @@ export function usageText(usage: Usage): string {
   return JSON.stringify(usage, (_, value: unknown) => (value === 0 ? undefined : value));
 }
 
-/** Writes the rules of a snapshot as JSON, with prices as decimal text; each version is written once and remembered. */
+/**
+ * Writes the rules of a snapshot as JSON, with prices as decimal text; it writes each version once and remembers it.
+ */
 export function createRulesText(): (snapshot: PriceSnapshot) => string {
   const known = new Map<string, string>();
   return ({ version, prices }) => {

@@ -9,31 +9,31 @@ export interface Claims {
   /** How many there are. */
   count(): number;
   has(taskId: string): boolean;
-  /** Tasks that are not to be claimed now: those that run here, and those that were given up unasked a moment ago. */
+  /** Tasks that must not be claimed now: those that run here, and those that a run has just released unasked. */
   unclaimable(): ReadonlySet<string>;
-  /** Claims a task and lets it run; tells whether another was quicker. Never rejects. */
+  /** Claims a task and runs it; `taken` where another process was faster. Never rejects. */
   claim(picked: Picked): Promise<"taken" | undefined>;
-  /** Lengthens every lease; false when the store did not take one. */
+  /** Renews every lease; false when the store did not take one. */
   renew(): Promise<boolean>;
-  /** Tells the task to stop where it runs here; tells whether it does. */
+  /** Tells the task's run to stop; false where it does not run here. */
   stop(taskId: string, reason: TaskStop["reason"]): boolean;
   /**
-   * Gives all of it up, for others to go on with at once; resolves when that is written, or cannot be in time. What
-   * `claiming` is claiming in this moment is given up like the rest.
+   * Releases all tasks for other processes; resolves when that is written, or when it takes too long. A task that
+   * `claiming` is just claiming is released too.
    */
   close(claiming: Promise<void>): Promise<void>;
 }
 
-/** What a job has to stop in: to tell its provider, and to be heard of. */
+/** Time for a job to stop: to tell its provider, and to be noted. */
 const GRACE_MS = 4_000;
 
-/** What is written at the end has so long. */
+/** Time limit of the writes at the end. */
 const CLOSE_MS = 8_000;
 
-/** A task that was given up unasked is not claimed again by the same process before this time has passed. */
+/** A task that a run released unasked is not claimed again by the same process before this time has passed. */
 const REST_MS = 10_000;
 
-/** Nothing runs at first. `onEnd` is called when a run has ended: there is room for another. */
+/** Claims of this process; none at first. `onEnd` is called when a run has ended and left room for another. */
 export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: () => void): Claims {
   const { clock, log } = parts;
   const gone = new AbortController();
@@ -67,7 +67,7 @@ export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: (
     async claim(picked) {
       const { id } = picked.task;
       const run = createRun(runParts, picked);
-      // From here on it can be told to stop.
+      // From here on `stop` finds it.
       runs.set(id, run);
       let claim;
       try {

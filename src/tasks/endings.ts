@@ -1,11 +1,11 @@
 import type { Clock, Timer } from "../core/time/clock.ts";
 import type { Database } from "../db/schema.ts";
 
-/** Who waits for tasks to end, and is told. */
+/** Waits for the ends of tasks. */
 export interface Endings {
-  /** Resolves once the task has ended, whichever process ended it. Rejects with the signal's reason when that comes first. */
+  /** Resolves once the task has ended, in whatever process. Rejects with the signal's reason when that comes first. */
   wait(id: string, signal: AbortSignal): Promise<void>;
-  /** To be called by whoever ends a task in this process, after the store has taken it. */
+  /** Called when this process has ended a task, after the store has taken it. */
   ended(id: string): void;
 }
 
@@ -13,14 +13,14 @@ export interface Endings {
 export interface EndingsParts {
   readonly database: Database;
   readonly clock: Clock;
-  /** How often the store is asked after tasks that are waited for. */
+  /** How often the store is polled while anybody waits. */
   readonly pollMs: number;
 }
 
-/** Tasks that the store is asked after in one statement. */
+/** Tasks of one statement of the poll. */
 const MAX_IDS = 500;
 
-/** What ends here is told at once; the store is asked after the rest while anybody waits, in one read for all. */
+/** Tasks that end in this process resolve at once; the rest are polled in the store, in one read for all. */
 export function createEndings({ database, clock, pollMs }: EndingsParts): Endings {
   const waiting = new Map<string, Set<() => void>>();
   let timer: Timer | undefined;
@@ -46,7 +46,7 @@ export function createEndings({ database, clock, pollMs }: EndingsParts): Ending
     try {
       for (let at = 0; at < ids.length; at += MAX_IDS) await ask(ids.slice(at, at + MAX_IDS));
     } catch {
-      // The store is away: it is asked again, and who waits has a signal that ends the waiting.
+      // The store is away: it is polled again, and each wait ends with its signal.
     }
     timer = undefined;
     next();
@@ -74,7 +74,7 @@ export function createEndings({ database, clock, pollMs }: EndingsParts): Ending
         };
         told.add(tell);
         signal.addEventListener("abort", leave, { once: true });
-        // It may have ended before anybody waited.
+        // It may have ended before the wait began.
         ask([id]).catch(() => undefined);
         next();
       }),

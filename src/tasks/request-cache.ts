@@ -3,16 +3,16 @@ import type { Clock, Timer } from "../core/time/clock.ts";
 
 /**
  * Requests of tasks that this process has submitted and no run has taken yet: such a run need not read and open the
- * sealed copy. One that is not here is in the store all the same.
+ * sealed copy. The store has every request as well.
  */
 export interface RequestCache {
   /** Keeps a task's request until it is taken or dropped, where there is room for `bytes`, and for `keptMs` at most. */
   keep(task: string, payload: unknown, { bytes, keptMs }: { bytes: number; keptMs: number }): void;
-  /** Gives it out, once; `undefined` where it is not here. */
+  /** Takes it out; `undefined` where it is not here. */
   take(task: string): { readonly payload: unknown } | undefined;
 }
 
-/** A cache within a budget that it gives way in: nobody waits for what is only kept here. */
+/** A cache that gives its room in the budget up to any work that needs it. */
 export function createRequestCache(memory: Pick<ByteBudget, "lend">, clock: Clock): RequestCache {
   const kept = new Map<string, { payload: unknown; timer: Timer; endLoan(): void }>();
 

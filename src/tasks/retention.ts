@@ -97,7 +97,7 @@ async function forgetFiles(
   }
 }
 
-/** Asks first, so that a gateway with nothing to do writes nothing. */
+/** Reads first, so that a gateway with nothing to do writes nothing. */
 async function forgetTasks(
   { database, writer, clock, settings }: RetentionParts,
   isClosed: () => boolean,

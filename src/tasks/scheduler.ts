@@ -8,20 +8,20 @@ import type { TaskStop } from "./run/job.ts";
 import type { RunParts } from "./run/run.ts";
 import { createSweep } from "./sweep.ts";
 
-/** Runs tasks: claims them fairly, keeps them, ends them, and ends those that nobody would. */
+/** Runs tasks: claims them fairly, renews their leases, ends them, and sweeps those whose deadline has come. */
 export interface Scheduler {
   /**
-   * Claims what is there, and takes over what dead processes left behind where that is known at once; goes on so. What
-   * is overdue is ended meanwhile.
+   * Claims pending tasks, and at once those of dead processes where it is known that they are dead; goes on doing so.
+   * Overdue tasks are ended meanwhile.
    */
   start(): Promise<void>;
-  /** Something may be there to be claimed, or will be when so much time has passed. */
+  /** There may be a task to claim, now or in `inMs`. */
   wake(inMs?: number): void;
-  /** Stops the task where it runs in this process; tells whether it does. */
+  /** Tells the task's run to stop; false where it does not run here. */
   stop(taskId: string, reason: TaskStop["reason"]): boolean;
-  /** From here on nothing is claimed; what runs goes on. */
+  /** Claims nothing from here on; runs go on. */
   drain(): void;
-  /** Gives up what runs, for others to go on with at once; resolves when all of it is written, or cannot be in time. */
+  /** Releases running tasks for other processes; resolves when that is written, or when it takes too long. */
   close(): Promise<void>;
 }
 
@@ -31,16 +31,16 @@ export interface SchedulerParts extends Omit<RunParts, "graceMs" | "gone" | "lea
   readonly providerOf: ProviderOf;
 }
 
-/** How often the queue is looked at for what other processes have put there or left behind. */
+/** How often it looks for tasks that other processes have queued or left behind. */
 const LOOK_MS = { sqlite: 5_000, postgres: 1_000 } as const;
 
-/** A store that did not take a lease is asked again so soon. */
+/** Pause before a lease that the store did not take is renewed again. */
 const RETRY_MS = 1_000;
 
 /** Retries after losing a claim race. */
 const MAX_RACES = 5;
 
-/** The scheduler over the store; it stands still until it is started. */
+/** A scheduler over the store; it stands still until it is started. */
 export function createScheduler(parts: SchedulerParts): Scheduler {
   const { clock, log, settings, storeEngine, database, bootId, providerOf } = parts;
   let isClaiming = false;
@@ -50,7 +50,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (inMs > 0) clock.setTimer(inMs, wake);
     else void looking();
   };
-  // That of the start: a shorter one would run out before the round that is to renew it.
+  // The lease of the start: a shorter one would run out before its renewal is due.
   const { leaseMs } = settings();
   const claims = createClaims({ ...parts, leaseMs }, wake);
   const queue = createQueue({ database, storeEngine, bootId, providerOf, steadyMs: () => clock.steadyMs() });

@@ -1,18 +1,21 @@
 import { type Static, Type } from "typebox";
 
-/** What the operator sets of tasks. */
+/** Settings of tasks. */
 export interface TaskSettings {
-  /** Tasks that an account may have waiting. */
+  /** Pending tasks of an account. */
   readonly pendingPerAccount: number;
   /** Tasks that a provider runs at a time, over all processes, */
   readonly runningPerProvider: number;
-  /** unless it stands here with a number of its own. */
+  /** or a number of its own by the provider's name. */
   readonly runningAt: Readonly<Record<string, number>>;
   /** Tasks that this process runs at a time. */
   readonly runningPerProcess: number;
-  /** What this process holds whole of tasks' inputs and results at a time, in bytes. */
+  /** Bytes of tasks' inputs and results that this process holds whole at a time. */
   readonly memoryBytes: number;
-  /** A running task that its process has not been heard of for so long is taken over by another; as it was at the start. */
+  /**
+   * A running task whose process has not renewed its lease for so long is taken over by another; the value at the start
+   * counts.
+   */
   readonly leaseMs: number;
   /** How long the files of a result are kept. */
   readonly filesMs: number;
@@ -53,8 +56,8 @@ export const TaskSection = Type.Object(
 );
 
 /**
- * What a section comes to. `names` are those of providers that may stand in it. Throws a sentence that begins with
- * `path` where it cannot be used.
+ * Reads the section. `names` are those of providers that may stand in it. Throws a sentence that begins with `path`
+ * where it is wrong.
  */
 export function readTaskSection(
   path: string,

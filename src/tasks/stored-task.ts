@@ -24,7 +24,7 @@ export const TASK_COLUMNS = [
 /** A row of the store with these columns. */
 export type TaskColumns = Pick<TasksTable, (typeof TASK_COLUMNS)[number]>;
 
-/** The task that a row tells of, as it stands at `steadyMs`. */
+/** The task of a row, as it stands at `steadyMs`. */
 export function taskOf(row: TaskColumns, steadyMs: number): Task {
   return {
     id: row.id,
@@ -55,7 +55,7 @@ export interface NewTask {
   readonly createdAtMs: number;
 }
 
-/** How a task stands that nobody has begun. */
+/** The new task as clients see it. */
 export function pendingTask(task: NewTask): Task {
   const state: TaskState = "pending";
   const nothing = { startedAtMs: null, endedAtMs: null, failure: null, result: null };
@@ -71,7 +71,7 @@ function failureOf({ error_type: type, error_message: message }: TaskColumns): T
   return type === null ? null : { type, message: message ?? "" };
 }
 
-/** Files are named while they are kept, and no longer. */
+/** Files are named only while they are kept. */
 function resultOf({ result, files_until_ms: untilMs }: TaskColumns, steadyMs: number): TaskResult | null {
   if (result === null) return null;
   const made = readResult(result);

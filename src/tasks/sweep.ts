@@ -8,11 +8,11 @@ import { timeoutMessage } from "./run/run-end.ts";
 import type { RunParts } from "./run/run.ts";
 import type { Claims } from "./claims.ts";
 
-/** Ends tasks whose deadline has come and which nobody runs. */
+/** Ends tasks whose deadline has come and which no live process runs. */
 export interface Sweep {
-  /** Begins at once to end what is overdue, and goes on doing so. */
+  /** Begins at once to end overdue tasks, and goes on doing so. */
   start(): void;
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no work of it is under way. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface SweepParts extends Pick<
   RunParts,
   "database" | "storeEngine" | "writer" | "clock" | "log" | "failpoint" | "bootId" | "endings"
 > {
-  /** What runs here, and is ended by its run. */
+  /** Tasks that run here, which their runs end. */
   readonly claims: Pick<Claims, "count" | "has">;
 }
 
@@ -31,12 +31,14 @@ const EVERY_MS = 2_000;
 /** Tasks that are ended at a time. */
 const MAX_TASKS = 100;
 
-/** Overdue tasks are ended at the epoch that they were seen at: whoever has taken one meanwhile goes on with it. */
+/**
+ * An overdue task is ended at the epoch that was read: where another process has claimed it meanwhile, its run goes on.
+ */
 export function createSweep(parts: SweepParts): Sweep {
   const { writer, clock, log, failpoint, endings } = parts;
   let closed = false;
 
-  /** One that cannot be ended is in nobody's way. */
+  /** A task that cannot be ended does not hold up the others. */
   const end = async (command: FailTask): Promise<boolean> => {
     const { task } = command;
     try {
@@ -75,7 +77,7 @@ export function createSweep(parts: SweepParts): Sweep {
   };
 }
 
-/** Tasks to be failed, the longest overdue first. */
+/** Overdue tasks to fail, the longest overdue first. */
 async function findOverdue(parts: SweepParts): Promise<readonly FailTask[]> {
   const { database, storeEngine, bootId, clock, claims } = parts;
   const steadyMs = clock.steadyMs();
@@ -86,7 +88,7 @@ async function findOverdue(parts: SweepParts): Promise<readonly FailTask[]> {
     .where("deadline_ms", "<=", BigInt(steadyMs))
     .where((task) => task.or([task("state", "=", "pending"), isLeft({ storeEngine, bootId, steadyMs })]))
     .orderBy("deadline_ms")
-    // What runs here may stand before all that nobody runs.
+    // Tasks that run here may stand before all that no process runs.
     .limit(MAX_TASKS + claims.count())
     .execute();
   return rows

@@ -17,19 +17,22 @@ import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 
 /** Tasks as the use cases see them: submitted, read, waited for, cancelled. Only this folder changes their state. */
 export interface Tasks {
-  /** Sets credit aside and queues the task, or tells why not. Durable when it resolves. */
+  /** Sets credit aside and queues the task, or returns the reason why not. Durable when it resolves. */
   submit(submission: TaskSubmission): Promise<Task | HoldRefusal | "too_many_pending">;
   /** The task of this account; `undefined` for any other id. Reads, and writes nothing. */
   find(kind: TaskKind, id: string, accountId: string): Promise<Task | undefined>;
-  /** Cancels it while nobody has begun. `cancelled` also where it was before. */
+  /** Cancels it while it is pending. `cancelled` also where it was cancelled before. */
   cancel(
     kind: TaskKind,
     id: string,
     accountId: string,
   ): Promise<"cancelled" | "started" | "ended" | "unknown_task">;
-  /** The task once it has ended, whichever process ran it. Rejects with the signal's reason when that comes first. */
+  /** The task once it has ended, in whatever process. Rejects with the signal's reason when that comes first. */
   ended(task: Task, signal: AbortSignal): Promise<Task>;
-  /** Whoever waited for it has gone: it is cancelled, stopped where it runs in this process, or failed where another runs it. */
+  /**
+   * The client that waited has gone: cancels the task, stops it where it runs in this process, or fails it where
+   * another runs it.
+   */
   abandon(task: Task): Promise<void>;
 }
 
@@ -41,17 +44,17 @@ export interface TaskSubmission {
   readonly requestId: string;
   readonly model: Model;
   readonly snapshot: PriceSnapshot;
-  /** What is held: the most that it can cost. */
+  /** The amount to hold: the most that it can cost. */
   readonly amount: MicroCredits;
-  /** What the operator is taken to lose when a provider works for nothing. */
+  /** The operator's expected loss when a provider works for nothing. */
   readonly expectedCost: MicroCredits;
-  /** Plain data; sealed where it is kept. */
+  /** Plain data; sealed in the store. */
   readonly payload: unknown;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
-  /** So long it stays pending at least; absent: no longer than it must. */
+  /** The least time for which it stays pending; absent: none. */
   readonly minPendingMs?: number;
-  /** Whether its client waits for its end and will not ask after it: it is failed when this process dies. Absent is no. */
+  /** Whether its client waits for its end and will not poll it: the task fails when this process dies. Absent is no. */
   readonly awaited?: boolean;
 }
 
@@ -61,15 +64,15 @@ export interface TasksParts extends Pick<
   "database" | "writer" | "clock" | "failpoint" | "bootId" | "cipher" | "endings" | "requests"
 > {
   readonly random: Random;
-  /** Who runs them: told of what is new, and of runs that nobody waits for any more. */
+  /** Receives new tasks, and stops of runs that no client waits for any more. */
   readonly scheduler: Pick<Scheduler, "wake" | "stop">;
-  /** Tasks that an account may have waiting. */
+  /** Pending tasks that an account may have. */
   readonly maxPending: () => number;
 }
 
 const ID_PREFIX = { image: "img", video: "vid" } as const;
 
-/** A hold outlives its task's deadline by what the task's end may have to wait for the store. */
+/** A hold outlives its task's deadline by the time that the task's end may have to wait for the store. */
 const END_MS = 10 * 60 * 1000;
 
 /** How long the store is left alone before it is asked again. */
@@ -95,7 +98,7 @@ export function createTasks(parts: TasksParts): Tasks {
         .select(["state", "key_id", "hold_id"])
         .executeTakeFirst();
       if (row === undefined) return "unknown_task";
-      // A task never goes back: what has begun or ended needs no command to be found so.
+      // A task never goes back: for one that has begun or ended no command is needed.
       if (row.state === "cancelled") return "cancelled";
       if (row.state !== "pending") return row.state === "running" ? "started" : "ended";
       failpoint("task.before_cancel");
@@ -146,13 +149,14 @@ function createSubmit(parts: TasksParts, giveUp: GiveUp): Tasks["submit"] {
     const command = await submitCommand(submission);
     const { task, hold, account, key, model, nowMs } = command;
     const { kind, timeoutSec, warnings } = submission;
-    // Before it is in the queue, from which it may be claimed at once. Sealed it is as long as in memory, or longer.
+    // Before the task is in the queue, where it may be claimed at once. The sealed request is at least as long as it is
+    // in memory.
     const cached = { bytes: command.payload.length, keptMs: timeoutSec * 1000 };
     requests.keep(task, submission.payload, cached);
     failpoint("task.before_submit");
     const answer = await writer.submit(command).catch((error: unknown) => {
       requests.take(task);
-      // Its client is told that it failed: nobody waits for it, and nobody shall pay.
+      // The client gets an error: it does not wait for the task and must not pay for it.
       void giveUp(async () => ({ kind: "cancel", task, hold, account, key, nowMs }));
       throw error;
     });
@@ -174,7 +178,7 @@ function createSubmit(parts: TasksParts, giveUp: GiveUp): Tasks["submit"] {
   };
 }
 
-/** Makes the command of a submission. */
+/** Makes the commands of submissions. */
 function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<SubmitTask> {
   const { clock, random, cipher } = parts;
   const rulesText = createRulesText();
@@ -220,7 +224,7 @@ function rowsOf(database: Database, kind: TaskKind, id: string, accountId: strin
     .where("kind", "=", kind);
 }
 
-/** Tells what is to be sent to cancel a task, or that there is no such task. Rejects while the store is away. */
+/** Reads the command that cancels a task; `undefined` where there is no such task. Rejects while the store is away. */
 type Cancelling = () => Promise<CancelTask | undefined>;
 
 type GiveUp = (cancelling: Cancelling) => Promise<void>;
@@ -231,10 +235,10 @@ interface Abandoned {
 }
 
 /**
- * Ends tasks that nobody waits for, however long the store is away; resolves once it was tried: cancels them, or stops
- * them where they run in this process, which lets their provider be told. Those of other processes are failed, and
- * their runs find them lost: whoever is told of no result pays for none. One is asked after at a time, so that a store
- * that was away is not met by all at once.
+ * Ends tasks that no client waits for, however long the store is away; resolves after the first try. It cancels them,
+ * or stops them where they run in this process, so that their provider is told. It fails those that other processes
+ * run, and their runs find them lost: a client without a result pays for none. It ends one at a time, so that a store
+ * that was away does not get all at once.
  */
 function createGivingUp({ database, writer, clock, endings, scheduler }: TasksParts): GiveUp {
   const waiting: Abandoned[] = [];

@@ -7,7 +7,7 @@ import { type Check, checkBooks, type Findings } from "./checks.ts";
 import type { AuditRequest } from "./request.ts";
 import type { Writer } from "../writer.ts";
 
-/** What an audit says: whether every invariant of the books holds. */
+/** The result of an audit: whether every invariant of the books holds. */
 export interface AuditReport {
   readonly ok: boolean;
   readonly checks: readonly Check[];
@@ -19,7 +19,7 @@ export interface Audit {
   run(full: boolean): Promise<AuditReport>;
 }
 
-/** Looks at one snapshot of the store. */
+/** Checks one snapshot of the store. */
 export type Auditor = (request: AuditRequest) => Promise<Findings>;
 
 /** Marks of one command at most. */
@@ -30,18 +30,18 @@ export interface AuditParts {
   readonly auditor: Auditor;
   readonly writer: Writer;
   readonly clock: Clock;
-  /** Since when this process is there without a break, and the store with it; `undefined` while it is not. */
+  /** Since when this process has run without a break of its own or of the store; `undefined` during one. */
   readonly thereSinceMs: () => number | undefined;
 }
 
-/** An audit by `auditor`; what it found right is written down, so that the next one can go on from there. */
+/** An audit by `auditor`. It stores marks of what it found right, from which the next one goes on. */
 export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts): Audit {
   const running = new Map<boolean, Promise<AuditReport>>();
 
   const run = async (full: boolean): Promise<AuditReport> => {
     const nowMs = clock.steadyMs();
     const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
-    // An account and its keys are marked by one command: marks that belong together stand or fall together.
+    // One command marks an account and its keys, so that marks that belong together are written together.
     let group: (typeof marks)[number][number][] = [];
     const flush = async (): Promise<void> => {
       if (group.length > 0) await writer.submit({ kind: "mark_audited", marks: group });
@@ -64,12 +64,12 @@ export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts
   };
 }
 
-/** Audits a database file on threads of their own. */
+/** Audits a database file on a thread for each run. */
 export function createAuditThreads(databaseFile: string): Standby<AuditRequest, Findings> {
   return createStandby(new URL("./thread.ts", import.meta.url), databaseFile);
 }
 
-/** Audits a PostgreSQL database, over a connection of its own that is closed with the audit. */
+/** Audits a PostgreSQL database, over a connection for each run. */
 export function postgresAuditor(url: string): Auditor {
   return async (request) => {
     const database = openUnhurried(url);

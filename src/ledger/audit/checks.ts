@@ -11,24 +11,24 @@ export interface Check {
   /** The name of the invariant: I1, I2, … */
   readonly id: string;
   readonly ok: boolean;
-  /** What was looked at, or what is wrong. */
+  /** What was checked, or what is wrong. */
   readonly detail: string;
 }
 
-/** What an audit found, and up to where everything was right. */
+/** The findings of an audit, and marks of how far everything was right. */
 export interface Findings {
   readonly checks: readonly Check[];
   /** Marks by account: an account's and those of its keys belong together. Empty when anything is wrong. */
   readonly marks: readonly (readonly AuditMark[])[];
 }
 
-/** An open hold is released soon after its time; one that is still there after so long was forgotten. */
+/** An open hold is released soon after its time; one that is still open after this long was forgotten. */
 const OVERDUE_MS = 10 * 60_000;
 
 /**
  * Checks the invariants of the books over one snapshot of the store, which `tx` must be: from where the last audit
- * stopped, or from the beginning when `full`. Within an account, entries become visible in the order of their
- * numbers, because each is written under the account's lock; so an account's mark never passes an entry by.
+ * stopped, or from the beginning when `full`. Each entry is written under its account's lock, so an account's entries
+ * become visible in the order of their numbers, and its mark never skips one.
  */
 export async function checkBooks(tx: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
   const { full, nowMs } = request;
@@ -151,7 +151,7 @@ interface AccountRow {
   readonly marked_request: bigint;
 }
 
-/** Accounts with anything new, and those that are wrong without. */
+/** Accounts with anything new, and accounts that are wrong without anything new. */
 async function accountsOf(tx: Database, marks: Marks): Promise<readonly AccountRow[]> {
   const { rows } = await sql<AccountRow>`
     select a.id, a.balance, a.held, coalesce(m.amount, 0) as marked, coalesce(n.moved, 0) as moved,
@@ -201,7 +201,7 @@ async function keysOf(tx: Database, marks: Marks): Promise<readonly KeyRow[]> {
   return rows;
 }
 
-/** New charges that do not fit their hold and their request. */
+/** New charges that contradict their hold or their request. */
 async function entryFaults(
   tx: Database,
   marks: Marks,
@@ -221,7 +221,7 @@ async function entryFaults(
   };
 }
 
-/** New requests that do not fit their hold, or whose charge or loss is not what the ledger says. */
+/** New requests that contradict their hold, or whose charge or loss is not the ledger's. */
 async function requestFaults(tx: Database, marks: Marks): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select r.id
@@ -238,7 +238,7 @@ async function requestFaults(tx: Database, marks: Marks): Promise<readonly strin
   return rows.map((row) => row.id);
 }
 
-/** Rows that are found only by reading all: ended holds without their request, entries of accounts that are not there. */
+/** Faults that only a full scan finds: ended holds without their request, entries of accounts that are not there. */
 async function strayRows(tx: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select h.id from holds h left join requests r on r.id = h.request_id
@@ -257,7 +257,7 @@ async function overdueHolds(tx: Database, nowMs: number): Promise<readonly strin
   return rows.map((row) => row.id);
 }
 
-/** Whether all balances together are all movements together; no account need be read for it but those with news. */
+/** Whether the sum of all balances is the sum of all movements; it reads only accounts with something new. */
 async function totalFault(
   tx: Database,
   marks: Marks,
@@ -271,7 +271,7 @@ async function totalFault(
   return balance === moved ? [] : [`${balance} micro-credits of balances, ${moved} of entries`];
 }
 
-/** How far each account with anything new has been found right, with its keys. */
+/** The new marks of each account with something new, and of its keys. */
 function marksOf(
   accounts: readonly AccountRow[],
   keys: readonly KeyRow[],

@@ -1,7 +1,7 @@
-/** What an audit checks. */
+/** The scope of an audit. */
 export interface AuditRequest {
   readonly full: boolean;
   readonly nowMs: number;
-  /** Since when a process has run without a break that ends overdue tasks; absent: for ever. */
+  /** Since when a process that ends overdue tasks has run without a break; absent: for ever. */
   readonly thereSinceMs?: number;
 }

@@ -4,28 +4,28 @@ import type { Database } from "../../db/schema.ts";
 import type { AuditRequest } from "./request.ts";
 import { storeTime } from "../records.ts";
 
-/** Tasks in whose rows something is wrong, by what it is. */
+/** Tasks whose rows are wrong, by the invariant that they break. */
 export interface TaskFaults {
-  /** Their end and that of their hold do not belong together (I4). */
+  /** The task's end and its hold's end contradict each other (I4). */
   readonly charges: readonly string[];
-  /** They should have ended, or their owner is dead (I5). */
+  /** The task should have ended, or its owner is dead (I5). */
   readonly left: readonly string[];
-  /** They stand where no way leads (I6). */
+  /** The task is in a state that no transition leads to (I6). */
   readonly strays: readonly string[];
 }
 
-/** So long after its deadline, or after its owner was last heard of, a task may still be as it was: then it was forgotten. */
+/** A task that is still unchanged so long after its deadline, or after its owner's last heartbeat, was forgotten. */
 const LEFT_MS = { overdue: 30_000, unowned: 60_000 } as const;
 
-/** What the checks of tasks look at. */
+/** The scope of the checks of tasks. */
 interface TaskChecks {
-  /** The requests that are looked at: each task that has ended has one. */
+  /** The requests to check: each ended task has one. */
   readonly requests: RawBuilder<unknown>;
   readonly engine: Engine;
   readonly request: AuditRequest;
 }
 
-/** Looks at tasks that have not ended, and at those of `requests`; at every one when `full`. */
+/** Checks tasks that have not ended, and those of `requests`; every task when `full`. */
 export async function taskFaults(
   tx: Database,
   { requests, engine, request }: TaskChecks,
@@ -57,13 +57,13 @@ interface WrongTask {
   readonly strayed: bigint | number;
 }
 
-/** A task is charged when it completes and only then, by its one hold, which is open as long as the task is. */
+/** A task is charged only when it completes, by its one hold, which is open until the task ends. */
 const CHARGED_WRONGLY = sql`(h.id is null or h.id <> t.hold_id or coalesce(h.task_id, '') <> t.id
   or h.account_id <> t.account_id or coalesce(h.settled, -1) <> coalesce(t.charge, -1)
   or h.state <> case t.state when 'completed' then 'settled' when 'failed' then 'voided' when 'cancelled' then 'voided'
     else 'held' end)`;
 
-/** Who has claimed it and when stands there from its first claim on; what it was asked, until its end. */
+/** Its owner and start stand in the row from the first claim on; its sealed request until its end. */
 const STRAYED = sql`((t.epoch > 0) <> (t.started_at_ms is not null) or (t.epoch > 0) <> (t.provider is not null)
   or (t.epoch = 0 and (t.job is not null or t.attempts > 0))
   or t.refusals not between 0 and t.attempts or (t.state in ('pending', 'cancelled') and t.epoch > 0)
@@ -82,7 +82,7 @@ async function wrongTasks(
   return rows;
 }
 
-/** Open holds whose task is not there, has ended, or has another hold. */
+/** Open holds whose task is missing, has ended, or has another hold. */
 async function holdsWithoutTask(tx: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select h.id from holds h left join tasks t on t.id = h.task_id
@@ -92,7 +92,7 @@ async function holdsWithoutTask(tx: Database): Promise<readonly string[]> {
   return rows.map((row) => row.id);
 }
 
-/** Ended tasks that no request leads to; found only by reading all. */
+/** Ended tasks without a request; only a full scan finds them. */
 async function tasksWithoutRequest(tx: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select t.id from tasks t left join requests r on r.id = t.request_id and r.hold_id = t.hold_id

@@ -6,16 +6,16 @@ import type { EntryRow } from "../rows.ts";
 import { hold, settle, voidHold } from "./holds.ts";
 import { decideTask } from "./tasks.ts";
 
-/** What a batch comes to: an answer to each command, and what has to be written for these answers to be true. */
+/** The result of a batch: an answer to each command, and the changes that make these answers true. */
 export interface Decision {
   readonly outcomes: readonly Outcome[];
   readonly changes: Changes;
 }
 
 /**
- * Decides the commands one after the other, as if each were alone: pure, and the same for every store. `state` holds
- * the rows that they refer to and is used up. A command that breaks an invariant is answered with a failure and
- * leaves nothing behind; its neighbours do not notice.
+ * Decides the commands one after the other, as if each were alone: pure, and the same for every store. `state` has the
+ * rows that they refer to and is used up. A command that breaks an invariant is answered with a failure and changes
+ * nothing; its neighbours do not notice.
  */
 export function decide(state: BooksState, commands: readonly MoneyCommand[]): Decision {
   const changes = noChanges();

@@ -4,12 +4,12 @@ import type { AnswerTo, MoneyCommand } from "../commands.ts";
 import type { AccountRow, EntryRow, HoldRow, KeyRow, PriceVersionRow, RequestRow, TaskRow } from "../rows.ts";
 import type { BooksState } from "./state.ts";
 
-/** What a batch changes, ready to be written as a whole. Rows stand here as they are at its end. */
+/** The changes of a batch, ready to be written together. Rows are as they are at its end. */
 export interface Changes {
   readonly prices: Map<string, PriceVersionRow>;
   readonly accounts: Map<string, AccountChange>;
   readonly keys: Map<string, KeyChange>;
-  /** Holds that the batch makes, those among them that it ends as well. */
+  /** Holds that the batch makes, also those that it ends. */
   readonly newHolds: Map<string, HoldRow>;
   readonly endedHolds: Map<string, HoldRow>;
   readonly entries: EntryRow[];
@@ -36,13 +36,13 @@ export interface KeyChange {
   readonly held: MicroCredits;
 }
 
-/** A task that stood before: it is changed only while it is as it was read. */
+/** A task that existed before: it is changed only while it is as it was read. */
 export interface ChangedTask extends TaskRow {
   readonly was: TaskState;
   readonly atEpoch: number;
 }
 
-/** Nothing to write yet. */
+/** Changes without anything to write. */
 export function noChanges(): Changes {
   return {
     prices: new Map(),
@@ -61,18 +61,18 @@ export function noChanges(): Changes {
 
 /** Whether there is anything to write. */
 export function hasChanges({ accounts, changedTasks }: Changes): boolean {
-  // Every command that moves credit or makes a task changes an account, be it by 0.
+  // Every command that moves credit or makes a task changes an account, even by 0.
   return accounts.size > 0 || changedTasks.size > 0;
 }
 
-/** What a command comes to. */
+/** The result of a command. */
 export interface Decided<C extends MoneyCommand> {
   readonly answer: AnswerTo<C>;
   /** Absent when nothing changes. */
   readonly effect?: Effect;
 }
 
-/** What one command does, all of it or nothing. A hold and a task stand here as they are after it. */
+/** The effect of one command, all of it or nothing. A hold and a task are as they are after it. */
 export interface Effect {
   readonly account?: AccountChange;
   readonly key?: KeyChange;
@@ -85,7 +85,7 @@ export interface Effect {
   readonly payload?: Uint8Array;
 }
 
-/** Applies an effect to the state, for the commands after it, and to the changes. Throws before it changes anything. */
+/** Applies an effect to the state, for later commands, and to the changes. Throws before it changes anything. */
 export function apply(state: BooksState, changes: Changes, effect: Effect): void {
   const account = effect.account === undefined ? undefined : moved(state, effect.account);
   const key = effect.key === undefined ? undefined : spent(state, effect.key);

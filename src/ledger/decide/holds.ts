@@ -11,16 +11,16 @@ import {
   type Void,
 } from "../commands.ts";
 
-/** What a hold is made by, be it for a request or for a task. */
+/** What makes a hold, for a request or for a task. */
 type Wanted = Omit<HoldCredit, "kind">;
 
 /** How a hold ends, by its request or by its task. */
 type End = Pick<Void, "outcome" | "timeline" | "nowMs">;
 
-/** What was used by then. */
+/** Usage by then. */
 type Use = End & Pick<Settle, "used" | "usage" | "flags">;
 
-/** Who is to pay, and by which key. */
+/** The account that pays, and the key. */
 interface Payer {
   readonly account: AccountRow;
   readonly key: KeyRow;
@@ -49,7 +49,7 @@ type Placed =
   | { readonly refusal: Exclude<HoldRefusal, "key_not_live"> }
   | { readonly refusal?: never; readonly amount: MicroCredits; readonly effect: Effect };
 
-/** Makes a hold that is not there yet, or tells why not. */
+/** Makes a hold that is not there yet, or returns the reason why not. */
 export function placeHold({ account, key }: Payer, wanted: Wanted, task: string | null): Placed {
   const { free, room } = roomIn(account, key);
   const amount = amountOf(wanted, least(free, room));
@@ -86,7 +86,7 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
   return { amount, effect };
 }
 
-/** What the account has free, and what the key's budget leaves: as much, where the key has none. */
+/** The free credit of the account, and what the key's budget leaves; the same where the key has none. */
 function roomIn(
   account: AccountRow,
   key: KeyRow,
@@ -103,13 +103,16 @@ function isLive(account: AccountRow, key: KeyRow, nowMs: number): boolean {
 /** The amount to hold: the amount asked, and room for output within half of the spendable credit. */
 function amountOf({ amount, elastic }: Wanted, spendable: MicroCredits): MicroCredits {
   if (elastic === undefined || elastic.tokenPrice === 0n) return amount;
-  // Below 0 where the amount alone is more than half: no less than the floor is held all the same.
+  // Below 0 where the amount alone is more than half: the hold still has room for the floor.
   const affordable = (spendable / 2n - amount) / elastic.tokenPrice;
   const wanted = greatest(affordable, BigInt(elastic.floorTokens));
   return amount + least(wanted, BigInt(elastic.maxTokens)) * elastic.tokenPrice;
 }
 
-/** The amount and the output it has room for; that follows from the amount, so that a repeated command is answered alike. */
+/**
+ * The amount and its room for output. The room follows from the amount, so that a repeated command gets the same
+ * answer.
+ */
 function roomOf(
   { amount, elastic }: HoldCredit,
   held: MicroCredits,
@@ -129,7 +132,7 @@ export function settle(state: BooksState, command: Settle): Decided<Settle> {
   return { answer: { ok: true, charged }, effect };
 }
 
-/** Charges the use to an open hold; what the account cannot pay is the operator's loss. */
+/** Charges the usage to an open hold; what the account cannot pay is the operator's loss. */
 export function chargeHold(
   state: BooksState,
   made: HoldRow,
@@ -155,14 +158,14 @@ export function chargeHold(
   };
 }
 
-/** Up to the hold in any case; above it what the account has free and the key's budget still allows. */
+/** Up to the hold in any case; above it as much as the account's free credit and the key's budget still allow. */
 function chargeOf(state: BooksState, made: HoldRow, used: MicroCredits): MicroCredits {
   if (used <= made.amount) return used;
   const { free, room } = roomIn(accountOf(state, made), keyOf(state, made));
   return least(used, made.amount + greatest(least(free, room), 0n));
 }
 
-/** The hold was given up before: the client is charged nothing, and the books learn what was really lost. */
+/** The hold was abandoned before: the client is charged nothing, and the exact loss is booked. */
 function settleLate(state: BooksState, command: Settle, made: HoldRow): Decided<Settle> {
   const answer = { ok: true, charged: 0n } as const;
   const cause = lateCause(made.id);
@@ -186,7 +189,7 @@ export function voidHold(state: BooksState, command: Void): Decided<Void> {
   return { answer: { ok: true }, effect: freeHold(made, command) };
 }
 
-/** Frees an open hold; where it was given up, what it had probably cost is the operator's loss. */
+/** Frees an open hold; where it was abandoned, its expected cost is the operator's loss. */
 export function freeHold(made: HoldRow, end: End): Effect {
   const lost = isAbandoned(end.outcome) ? made.expectedCost : 0n;
   return {
@@ -201,7 +204,7 @@ export function freeHold(made: HoldRow, end: End): Effect {
 const least = (a: MicroCredits, b: MicroCredits): MicroCredits => (a < b ? a : b);
 const greatest = (a: MicroCredits, b: MicroCredits): MicroCredits => (a > b ? a : b);
 
-/** Whether the hold was ended by another than its request, with its expected cost booked as lost. */
+/** Whether the hold was abandoned, with its expected cost booked as lost. */
 function isAbandoned(reason: string | null): boolean {
   return ABANDONED.some((known) => known === reason);
 }
@@ -275,8 +278,8 @@ function requestOf(
 }
 
 /**
- * The hold as it was made. A command that names another account or key than it did, or that would end it while its task
- * goes on, is a mistake, in any company.
+ * The hold as it was made. A command that names another account or key, or that would end it while its task goes on, is
+ * a mistake in our code.
  */
 function requestHoldOf(state: BooksState, command: HoldCredit | Settle | Void): HoldRow | undefined {
   const made = state.holds.get(command.hold);

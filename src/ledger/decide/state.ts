@@ -1,7 +1,7 @@
 import type { MoneyCommand } from "../commands.ts";
 import type { AccountRow, EntryRow, HoldRow, KeyRow, TaskRow } from "../rows.ts";
 
-/** Rows that a batch refers to, as they stand, kept from changing until the batch is written. */
+/** Rows that a batch refers to, locked until the batch is written. */
 export interface BooksState {
   readonly accounts: Map<string, AccountRow>;
   readonly keys: Map<string, KeyRow>;
@@ -9,7 +9,7 @@ export interface BooksState {
   /** Ledger entries by cause. */
   readonly entries: Map<string, EntryRow>;
   readonly tasks: Map<string, TaskRow>;
-  /** How many tasks of an account wait, by account. */
+  /** How many tasks of an account are pending, by account. */
   readonly pending: Map<string, number>;
   /** How many tasks a provider runs, by provider. */
   readonly running: Map<string, number>;
@@ -17,7 +17,7 @@ export interface BooksState {
   readonly storeMs: number | null;
 }
 
-/** State of nothing, to be filled with what was read. */
+/** An empty state, to be filled with rows. */
 export function noState(): BooksState {
   return {
     accounts: new Map(),
@@ -31,14 +31,14 @@ export function noState(): BooksState {
   };
 }
 
-/** What has to be read before a batch can be decided. */
+/** References to the rows that must be read before a batch can be decided. */
 export interface References {
   readonly accounts: ReadonlySet<string>;
   readonly keys: ReadonlySet<string>;
   readonly holds: ReadonlySet<string>;
   readonly causes: ReadonlySet<string>;
   readonly tasks: ReadonlySet<string>;
-  /** Accounts whose waiting tasks are to be counted. */
+  /** Accounts whose pending tasks are to be counted. */
   readonly pendingOf: ReadonlySet<string>;
   /** Providers whose running tasks are to be counted. */
   readonly runningAt: ReadonlySet<string>;
@@ -47,10 +47,10 @@ export interface References {
 /** The cause of a grant's entry. */
 export const grantCause = (grant: string): string => `${grant}:grant`;
 
-/** The cause of what came to light of a hold after it had been given up. */
+/** The cause of the entry of a late settlement, after the hold was abandoned. */
 export const lateCause = (hold: string): string => `${hold}:late`;
 
-/** The rows that `commands` refer to. */
+/** References to the rows that `commands` need. */
 export function referencesOf(commands: readonly MoneyCommand[]): References {
   const found = {
     accounts: new Set<string>(),
@@ -79,7 +79,7 @@ export function referencesOf(commands: readonly MoneyCommand[]): References {
   return found;
 }
 
-/** Commands that a hold is made or ended by; others of a task move no credit. */
+/** Commands that make or end a hold; other commands of a task move no credit. */
 const MOVES_CREDIT: ReadonlySet<MoneyCommand["kind"]> = new Set([
   "hold",
   "settle",

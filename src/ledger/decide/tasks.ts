@@ -22,7 +22,7 @@ import type {
 /** A command about an existing task. */
 type OfTask = Exclude<TaskCommand, SubmitTask>;
 
-/** A command of a run, which only counts while that run is the task's last. */
+/** A command of a run, which counts only while that run is the task's last. */
 type OfRun = AttemptTask | NoteRefusal | NoteJob | RenewTask | ReleaseTask | FinishTask | FailTask;
 
 const LOST = { answer: { ok: false, reason: "lost" } } as const;
@@ -236,7 +236,7 @@ function endedAt(task: TaskRow, nowMs: number): TaskRow {
   return { ...task, owner: null, leaseUntilMs: null, endedAtMs: nowMs };
 }
 
-/** The task of this command. One that names another account, key or hold than the task has is a mistake. */
+/** The task of this command. One that names another account, key or hold than the task has is a mistake in our code. */
 function taskOf(state: BooksState, command: SubmitTask | OfTask): TaskRow | undefined {
   const task = state.tasks.get(command.task);
   if (task === undefined) return undefined;
@@ -245,7 +245,7 @@ function taskOf(state: BooksState, command: SubmitTask | OfTask): TaskRow | unde
   return task;
 }
 
-/** The task, unless another claim came since. */
+/** The task, unless there was another claim since. */
 function atEpoch(state: BooksState, command: OfRun): TaskRow | undefined {
   const task = taskOf(state, command);
   return task?.epoch === command.epoch ? task : undefined;
@@ -260,7 +260,7 @@ function runOf(state: BooksState, command: OfRun): RunningTask | undefined {
   return task?.state === "running" ? (task as RunningTask) : undefined;
 }
 
-/** What pays for the task. */
+/** The hold that pays for the task. */
 function holdOf(state: BooksState, task: TaskRow): HoldRow {
   const made = state.holds.get(task.hold);
   if (made === undefined || made.task !== task.id) throw new Error(`The task ${task.id} has no hold.`);

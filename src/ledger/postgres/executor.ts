@@ -18,17 +18,17 @@ import {
   stateOf,
 } from "./statements.ts";
 
-/** A transaction that lost a race is run again this often. */
+/** Retries of a transaction after losing a race. */
 const MAX_RACES = 3;
 
 /**
- * Runs batches on a PostgreSQL server, over one connection that is made anew when it broke. Any number of processes
- * may do so at once: row locks put their transactions in order.
+ * Runs batches on a PostgreSQL server, over one connection that it replaces when it breaks. Any number of processes may
+ * do so at once: row locks put their transactions in order.
  */
 export function createPostgresExecutor(url: string, failpoint: Failpoint = noFailpoint): Executor {
   let connected: Promise<pg.Client> | undefined;
 
-  /** One that was made in its place meanwhile stays. */
+  /** A connection that has replaced it meanwhile stays. */
   const forget = (lost: Promise<pg.Client>): void => {
     if (connected === lost) connected = undefined;
   };
@@ -41,7 +41,7 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
     return made;
   };
 
-  /** Throws when the batch as a whole could not be run; whether it was committed may then be unknown. */
+  /** Throws when the batch as a whole failed; whether it was committed may then be unknown. */
   const run = async (commands: readonly Command[]): Promise<readonly Outcome[]> => {
     for (let races = 1; ; races += 1) {
       const current = connection();
@@ -61,7 +61,7 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
     }
   };
 
-  /** A batch that fails by one of its commands is run command by command, so that it alone is answered so. */
+  /** A batch that fails by one of its commands is run command by command, so that only this one gets a failure. */
   const apart = async (commands: readonly Command[], error: unknown): Promise<readonly Outcome[]> => {
     if (commands.length === 1) {
       const failure = error instanceof Error ? error.message : String(error);
@@ -90,8 +90,8 @@ async function transaction(
   const money = commands.filter(movesMoney);
   const outcomes = new Map<Command, Outcome>();
   try {
-    // Sent together: nothing of it depends on an answer. The accounts are locked before a record locks its row, so that
-    // a batch with both does not wait in a circle with one of money alone.
+    // Sent together, as none needs an answer of another. Accounts are locked before a record locks its row, so that a
+    // batch with both does not deadlock with one of money alone.
     const references = referencesOf(money);
     const isMoney = money.length > 0;
     const begun = client.query("begin isolation level read committed");
@@ -114,12 +114,12 @@ async function transaction(
     }
     failpoint("writer.before_commit");
     const results = await all([...saves.map((save) => send(client, save)), client.query("commit")]);
-    // A commit after a statement that failed is a rollback, and says so.
+    // A commit after a statement that failed is a rollback, and its answer says so.
     if (results.at(-1)?.command !== "COMMIT") throw new Error("The transaction was rolled back.");
     failpoint("writer.after_commit");
     return commands.map((command) => outcomes.get(command) as Outcome);
   } catch (error) {
-    // A server that says nothing would be waited for once more.
+    // A silent server would time out once more.
     if (!isConnectionFault(error)) await client.query("rollback").catch(() => undefined);
     throw error;
   }
@@ -139,7 +139,7 @@ function send<Row extends pg.QueryResultRow>(
   return client.query<Row>({ name, text, values: [...values] });
 }
 
-/** Waits for every answer, so that none is left over for the next batch, then throws the first error. */
+/** Waits for every answer, so that none is left for the next batch, then throws the first error. */
 async function all<Sent extends readonly unknown[]>(
   sent: readonly [...Sent],
 ): Promise<{ -readonly [Place in keyof Sent]: Awaited<Sent[Place]> }> {
@@ -154,10 +154,10 @@ function stateOfError(error: unknown): string | undefined {
   return /^[0-9FHPX][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
-/** The connection is gone or says nothing: it is not used again. */
+/** The connection is gone or silent: it is not used again. */
 function isConnectionFault(error: unknown): boolean {
   const state = stateOfError(error);
-  // Without one it comes from the socket or its client, and how the connection stands is not known.
+  // An error without one comes from the socket or its client, which leaves the state of the connection unknown.
   if (state === undefined) return true;
   return /^(08|57P)/.test(state);
 }

@@ -24,7 +24,7 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Gives the places of a statement's values, in their order: `$1`, `$2`, … */
+/** Numbers the placeholders of a statement's values in order: `$1`, `$2`, … */
 type NextPlace = () => string;
 
 function places(): NextPlace {
@@ -36,8 +36,8 @@ function places(): NextPlace {
 }
 
 /**
- * Locks the accounts of a batch, in the order of their ids, so that two writers never wait for each other in a circle.
- * Everything that changes a key's or a hold's money holds its account's lock.
+ * Locks the accounts of a batch, in the order of their ids, so that two writers never deadlock. Every change to the
+ * money of a key or a hold holds its account's lock.
  */
 export function lockStatement({ accounts }: References): Statement {
   return {
@@ -52,8 +52,8 @@ const PROVIDER_LOCKS = 7_401;
 
 /**
  * Locks the providers that tasks of a batch are claimed for, so that no two transactions count the same running tasks.
- * Taken before any account is locked, and in one order, so that two writers never wait for each other in a circle.
- * `undefined` when nothing is claimed.
+ * It comes before the accounts' locks, and in one order, so that two writers never deadlock. `undefined` when nothing
+ * is claimed.
  */
 export function lockProvidersStatement({ runningAt }: References): Statement | undefined {
   if (runningAt.size === 0) return undefined;
@@ -65,7 +65,7 @@ export function lockProvidersStatement({ runningAt }: References): Statement | u
   };
 }
 
-/** A part of the load statement: the query for what some of the references name. */
+/** A part of the load statement: the query for the rows of one kind of reference. */
 interface Load {
   readonly name: string;
   readonly query: (names: string) => string;
@@ -114,8 +114,8 @@ const loadMoney = loading("books-load", MONEY_LOADS);
 const loadAll = loading("books-load-tasks", [...MONEY_LOADS, ...TASK_LOADS]);
 
 /**
- * Reads what a batch refers to, once its accounts are locked. Both in one would not do: a statement sees the rows that
- * stood when it began, not those that were made while it waited for the locks.
+ * Reads the rows that a batch refers to, once its accounts are locked. One statement for both would not do: a statement
+ * sees the rows from when it began, not those made while it waited for the locks.
  */
 export function loadStatement(references: References): Statement {
   return (references.tasks.size === 0 ? loadMoney : loadAll)(references);
@@ -124,7 +124,7 @@ export function loadStatement(references: References): Statement {
 type Loaded = readonly object[];
 type Counts = readonly { readonly name: string; readonly tasks: number }[];
 
-/** What the load statement gives: one row of JSON, whose numbers are all below 2^53. */
+/** The answer of the load statement: one row of JSON, whose numbers are all below 2^53. */
 export interface LoadedRow {
   readonly accounts: Loaded;
   readonly keys: Loaded;
@@ -176,7 +176,7 @@ interface Save {
 
 const saveOf = (write: Write): Save => (write.kind === "insert" ? inserting(write) : updating(write));
 
-/** Rows to be added come as JSON. */
+/** Rows to add come as JSON. */
 function inserting({ rows, end, of }: Insert): Save {
   return {
     text: (place) => `insert into ${rows.table} (${columnList(rows)})
@@ -186,8 +186,8 @@ function inserting({ rows, end, of }: Insert): Save {
 }
 
 /**
- * Rows to be changed come as arrays: the server takes those to be short and looks each row up, where it takes JSON to
- * be long and reads the table instead.
+ * Rows to change come as arrays. The planner expects arrays to be short and looks each row up; it expects JSON to be
+ * long and scans the table.
  */
 function updating({ rows, given, set, where, of }: Update): Save {
   const members = Object.keys(given);
@@ -233,14 +233,14 @@ const saveMoney = saving("books-save", MONEY_SAVES);
 const saveAll = saving("books-save-tasks", [...MONEY_SAVES, ...TASK_SAVES]);
 
 /**
- * Writes what was decided, all of it in one statement. It fails, and with it the transaction, unless every account
- * covers its change and every row to be changed is as it was read.
+ * Writes the changes in one statement. It fails, and with it the transaction, unless every account covers its change
+ * and every row to change is as it was read.
  */
 export function saveStatement(changes: Changes): Statement {
   return (changes.newTasks.size + changes.changedTasks.size === 0 ? saveMoney : saveAll)(changes);
 }
 
-/** Each payload goes by itself, and as it is: they can be long, and a batch may have many. */
+/** Each payload goes in a statement of its own and as it is: they can be long, and a batch may have many. */
 export function payloadStatements({ payloads }: Changes): Statement[] {
   return [...payloads].map((values) => ({
     name: "books-payload",

@@ -1,13 +1,13 @@
 import type { MicroCredits } from "../../core/credits.ts";
 import type { Database } from "../../db/schema.ts";
 
-/** What a key may still spend: the free credit of its account, and what its budget leaves, where it has one. */
+/** What a key may still spend: the free credit of its account, and the rest of its budget, where it has one. */
 export interface Spendable {
   readonly free: MicroCredits;
   readonly budget: MicroCredits | null;
 }
 
-/** Reads what a key may spend as the store has it now; `undefined` for a key that is not there. */
+/** Reads what a key may spend now; `undefined` for an unknown key. */
 export async function readSpendable(database: Database, keyId: string): Promise<Spendable | undefined> {
   const row = await database
     .selectFrom("keys")

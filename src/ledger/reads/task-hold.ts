@@ -10,8 +10,8 @@ import {
 import type { Database } from "../../db/schema.ts";
 
 /**
- * The open hold of a task as it was made, with the prices that were then fixed: what a run of the task may spend,
- * whichever process runs it. `undefined` when there is none, be it that the task has ended or that it never was.
+ * The open hold of a task as it was made, with the prices of that time: what a run of the task may spend, in any
+ * process. `undefined` where the task has ended or never was.
  */
 export async function readTaskHold(database: Database, taskId: string): Promise<Hold | undefined> {
   const row = await database
@@ -47,7 +47,7 @@ export async function readTaskHold(database: Database, taskId: string): Promise<
   } as Hold;
 }
 
-/** What `tasks.terms` holds: that part of a snapshot which its version does not name. */
+/** The content of `tasks.terms`: the part of a snapshot that its version does not name. */
 interface Terms {
   readonly pricedAtMs: number;
   readonly facts?: PriceFacts;

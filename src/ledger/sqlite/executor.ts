@@ -10,8 +10,8 @@ interface Pending {
 }
 
 /**
- * Runs batches on a SQLite thread of its own. A thread that died is replaced at the next batch. Once the disk has
- * failed to keep what was written, `onLost` is called and nothing is written any more.
+ * Runs batches on a SQLite thread. The next batch replaces a thread that died. Once the disk has failed to keep what
+ * was written, it calls `onLost` and writes nothing any more.
  */
 export function createSqliteExecutor(
   settings: ThreadSettings,

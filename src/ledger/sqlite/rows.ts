@@ -17,9 +17,9 @@ import { type Insert, MONEY_WRITES, TASK_WRITES, type Update } from "../writes.t
 
 /** Rows of the books in a SQLite database, within the open transaction. */
 export interface SqliteRows {
-  /** What a batch refers to, as it stands. */
+  /** The rows that a batch refers to. */
   load(references: References): BooksState;
-  /** Writes what was decided. Throws when a row is not as it was when that was decided. */
+  /** Writes the changes. Throws when a row is not as it was when they were decided. */
   save(changes: Changes): void;
 }
 

@@ -10,15 +10,15 @@ import { openSqliteRows } from "./rows.ts";
 /** The books in a SQLite database. */
 export interface SqliteStore {
   /**
-   * Runs the commands as one transaction and answers each. When one of them fails unexpectedly, all
-   * are run again one by one, so that it alone is answered with a failure.
+   * Runs the commands as one transaction and answers each. When one of them fails unexpectedly, all are run again one
+   * by one, so that only this one gets a failure.
    */
   apply(commands: readonly Command[]): readonly Outcome[];
 }
 
 /**
  * Books over `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
- * was written: what a sync has dropped, no later one brings back, so that nothing after it can be trusted.
+ * was written: no later sync brings back what one has dropped, so nothing after it can be trusted.
  */
 export function openSqliteStore(
   database: SqliteDatabase,
@@ -66,7 +66,7 @@ export function openSqliteStore(
       try {
         return transaction(commands);
       } catch (error) {
-        // A store that takes nothing takes nothing one by one either: every command hears it at once.
+        // A store that takes no write takes none one by one either: every command fails at once.
         if (isStoreFault(error)) return commands.map(() => failureOf(error));
         return commands.map(alone);
       }
@@ -74,7 +74,7 @@ export function openSqliteStore(
   };
 }
 
-/** A sync has failed: whether what was written is on the disk is not known, and asking again does not tell. */
+/** A sync has failed: it is not known, and cannot be found out, whether what was written is on the disk. */
 function isLostSync(error: unknown): boolean {
   return /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(codeOf(error));
 }

@@ -4,14 +4,14 @@ import { serveThread } from "../../runtime/worker.ts";
 import type { Command, Outcome } from "../commands.ts";
 import { openSqliteStore } from "./store.ts";
 
-/** What the thread is opened with. */
+/** The settings of the thread. */
 export interface ThreadSettings {
   readonly databaseFile: string;
   /** A failpoint for the thread's own code, as `name:action[:nth]`. */
   readonly failpoint: string | null;
 }
 
-/** Commands that are to be one transaction. */
+/** Commands of one transaction. */
 export interface Batch {
   readonly number: number;
   readonly commands: readonly Command[];

@@ -1,6 +1,6 @@
 import type { TaskKind } from "../../core/task.ts";
 
-/** Tasks of one account for one model, in the order in which they came, and who does them. */
+/** Pending tasks of one account for one model, oldest first, and their provider. */
 export interface Line {
   readonly accountId: string;
   readonly kind: TaskKind;
@@ -17,22 +17,22 @@ export interface Busy {
   readonly tasks: number;
 }
 
-/** Who is next. */
+/** Chooses the next task. */
 export interface FairOrder {
-  /** The line whose first task is to be taken next; `undefined` when no line waits for a provider that has room. */
+  /** The line whose first task is next; `undefined` when no line waits for a provider that has room. */
   next(): Line | undefined;
   /** The first task of the line came as the `seq`th, or later. */
   at(line: Line, seq: bigint): void;
-  /** The first task of the line is taken. */
+  /** The first task of the line was taken. */
   taken(line: Line): void;
-  /** Nothing is left of the line. */
+  /** The line is empty. */
   ended(line: Line): void;
 }
 
 /**
- * An order in which every account gets as much as it asks for, as far as none gets more than another that waits: the
- * account with the fewest running tasks is next, and of several the one whose task came first. What waits for a
- * provider that is full stands in nobody's way.
+ * A fair order: the account with the fewest running tasks is next, and of several the one whose task came first. So
+ * each account gets what it asks for, as long as none gets more than another that waits. A task for a provider that is
+ * full holds up no other.
  */
 export function createFairOrder(busy: readonly Busy[]): FairOrder {
   const first = new Map<Line, bigint>();

@@ -5,7 +5,7 @@ import type { Database, TasksTable } from "../../db/schema.ts";
 import { storeTime } from "../../ledger/records.ts";
 import type { Busy } from "./fair-order.ts";
 
-/** A task that can be taken, as it was seen. */
+/** A task that can be claimed, as it was read. */
 export interface QueuedTask {
   readonly id: string;
   readonly kind: TaskKind;
@@ -46,13 +46,13 @@ const COLUMNS = [
 
 type Column = (typeof COLUMNS)[number] extends `tasks.${infer Name}` ? Name : never;
 
-// As a constant in the text of the statement: an index of some rows is only used where the statement itself names them.
+// A constant in the statement's text: a partial index is used only where the statement itself has its condition.
 const PENDING = sql.lit("pending" as const);
 const RUNNING = sql.lit("running" as const);
 
 /**
- * The first pending task of each line, at most of so many lines, from the line behind that of `after`. The index is
- * entered once for each line: what stands behind the first costs nothing.
+ * The first pending task of each line, of at most `limit` lines behind that of `after`. The index is entered once for
+ * each line: tasks behind the first cost nothing.
  */
 export async function findHeads(
   database: Database,
@@ -121,12 +121,12 @@ export function headsQuery(database: Database, after: Placed | undefined, maxLin
     .orderBy("heads.place");
 }
 
-/** What stands in a line behind its `head` and may be begun at `steadyMs`, at most `limit` tasks. */
+/** The tasks of a line behind its `head` that may be claimed at `steadyMs`, at most `limit`. */
 export async function readLine(database: Database, head: Placed, bounds: LineBounds): Promise<Placed[]> {
   return (await lineQuery(database, head, bounds).execute()).map(placed);
 }
 
-/** Up to when, and how far, a line is read. */
+/** Until when, and how far, a line is read. */
 interface LineBounds {
   readonly steadyMs: number;
   readonly limit: number;
@@ -168,7 +168,7 @@ export async function countRunning(database: Database): Promise<readonly Busy[]>
   }));
 }
 
-/** By what a process that asks knows which running tasks have been left behind. */
+/** What tells a process which running tasks have been left behind. */
 export interface LeaseView {
   readonly storeEngine: StoreEngine;
   readonly bootId: string;
@@ -194,8 +194,8 @@ export async function findOrphans(
 }
 
 /**
- * Whether a running task has been left behind: its lease has run out by the store's clock. A store that belongs to one
- * process alone knows at once: any other owner is dead.
+ * Whether a running task has been left behind: its lease has run out by the store's clock. In an embedded store any
+ * other owner is dead.
  */
 export function isLeft({ storeEngine, bootId, steadyMs }: LeaseView): RawBuilder<boolean> {
   const isOver = sql<boolean>`lease_until_ms <= ${storeTime(storeEngine, steadyMs)}`;

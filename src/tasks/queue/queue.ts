@@ -11,7 +11,7 @@ import {
   readLine,
 } from "./queue-reads.ts";
 
-/** A task and who is to do it. */
+/** A task and its provider. */
 export interface Picked {
   readonly task: QueuedTask;
   readonly provider: string;
@@ -20,19 +20,18 @@ export interface Picked {
 }
 
 /**
- * Who does tasks of a model now, and how many at a time; `undefined` while nobody does. Its answer may change between
- * two calls.
+ * The provider of a model now, and its limit; `undefined` while there is none. The answer may change between two calls.
  */
 export type ProviderOf = (
   kind: TaskKind,
   model: string,
 ) => { readonly provider: string; readonly limit: number } | undefined;
 
-/** Tasks that wait to be taken. Reads, and writes nothing. */
+/** Tasks that can be claimed. Reads, and writes nothing. */
 export interface Queue {
   /** Running tasks that their process has left behind, at most `room` of those that `skip` does not name. */
   orphans(room: number, skip: ReadonlySet<string>): Promise<readonly Picked[]>;
-  /** Pending tasks in the order in which accounts are to get them, at most `room`. */
+  /** Pending tasks in fair order, at most `room`. */
   pending(room: number, skip: ReadonlySet<string>): Promise<readonly Picked[]>;
 }
 
@@ -43,17 +42,17 @@ export interface QueueParts {
   readonly steadyMs: () => number;
   readonly bootId: string;
   readonly providerOf: ProviderOf;
-  /** Lines that are read in one go; for tests. */
+  /** Lines of one read; for tests. */
   readonly maxLines?: number;
 }
 
-/** Lines (tasks of an account for one model) that are read in one go. */
+/** Lines (tasks of an account for one model) of one read. */
 const MAX_LINES = 200;
 
-/** How often that is gone on with, while there is room: the rest has its turn in the next look. */
+/** Reads at most, while there is room: the rest has its turn in the next look. */
 const MAX_GOES = 10;
 
-/** A task that runs has its place at its provider already: taking it over takes no further one. */
+/** A running task has its place at its provider already: taking it over needs no further one. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** The queue as the store has it. */
@@ -62,7 +61,7 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
   /** The last line that was looked at, when there were more. */
   let lookedAt: Placed | undefined;
 
-  /** Picks from the next lines behind those that were looked at last; `picked` count as if they ran. */
+  /** Picks from the lines behind those that were read last; `picked` count as if they ran. */
   const pickNext = async (
     room: number,
     skip: ReadonlySet<string>,
@@ -90,7 +89,7 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
       const first = waiting?.known.shift();
       if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
       else if (first === undefined) {
-        // Only now is it worth a look at what stands behind the first of the line.
+        // Only now a read of the tasks behind the first of the line is worth its cost.
         waiting.known = await readLine(database, waiting.head, { steadyMs, limit: room + skip.size });
         waiting.isWhole = true;
       } else if (!skip.has(first.task.id) && steadyMs < first.task.deadlineMs) {
@@ -116,7 +115,7 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
     async pending(room, skip) {
       const begunAt = lookedAt;
       const picks: Picked[] = [];
-      // From the beginning once more where it was begun in the midst, so that whoever is woken misses nobody.
+      // From the beginning once more where it began in the middle, so that a woken look misses no line.
       for (let goes = 0, rounds = begunAt === undefined ? 1 : 2; goes < MAX_GOES && rounds > 0; goes += 1) {
         const known = new Set([...skip, ...picks.map(({ task }) => task.id)]);
         picks.push(...(await pickNext(room - picks.length, known, picks)));
@@ -132,11 +131,11 @@ function busyWith({ task: { accountId }, provider }: Picked): Busy {
   return { accountId, provider, tasks: 1 };
 }
 
-/** What is known of a line. */
+/** The known tasks of a line. */
 interface Waiting {
   readonly head: Placed;
   /** Its next tasks; only the first while it is not whole. */
   known: Placed[];
-  /** Whether all that can be taken in one go is known. */
+  /** Whether all tasks that can be taken in one look are known. */
   isWhole: boolean;
 }

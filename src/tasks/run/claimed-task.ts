@@ -7,16 +7,16 @@ import { readTaskHold } from "../../ledger/reads/task-hold.ts";
 import type { Cipher } from "../../runtime/cipher.ts";
 import type { RequestCache } from "../request-cache.ts";
 
-/** What a run needs of its task. */
+/** What a run needs to know of its task. */
 export interface ClaimedTask extends TaskAttempts {
   readonly hold: Hold;
-  /** What the provider calls the job, where an earlier run came so far. */
+  /** The provider's name for the job, where an earlier run got that far. */
   readonly job: string | null;
   /** The request, as it was submitted. */
   readonly payload: unknown;
 }
 
-/** What it is read with. */
+/** What a claimed task is read with. */
 export interface ClaimedTaskParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -28,8 +28,8 @@ export interface ClaimedTaskParts {
 const RETRY_MS = 1_000;
 
 /**
- * Reads a task that was claimed, however long the store is away; once it is ours, since until then another may have
- * gone on with it. Rejects with the signal's reason once that is aborted.
+ * Reads a claimed task, however long the store is away. It must be read after the claim, since until then another
+ * process may have gone on with it. Rejects with the signal's reason once that is aborted.
  */
 export async function readClaimed(
   parts: ClaimedTaskParts,
@@ -54,11 +54,11 @@ export async function readClaimed(
   const read = { job, attempts: Number(attempts), refusals: Number(refusals), hold };
   const kept = requests.take(task);
   if (kept !== undefined) return { ...read, payload: kept.payload };
-  // Another process has submitted it, or this one before its start.
+  // Another process has submitted the task, or this one before its last start.
   const copy = await untilRead(() =>
     database.selectFrom("task_payloads").select("sealed").where("task_id", "=", task).executeTakeFirst(),
   );
-  // It goes when the task ends.
+  // The copy is deleted when the task ends.
   if (copy === undefined) throw new Error(NOT_RUNNING);
   return { ...read, payload: JSON.parse(await cipher.open(copy.sealed)) as unknown };
 }

@@ -5,8 +5,8 @@ import type { Usage, UsageFlag } from "../../core/usage.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
 
 /**
- * Does a task's job. A run calls it once it has claimed the task, and ends the task by what it resolves to; one that
- * rejects fails with `generation_error`. It must stop soon after `run.signal` is aborted.
+ * Does a task's job. A run calls it once it has claimed the task, and ends the task by the outcome; a rejection fails
+ * it with `generation_error`. It must stop soon after `run.signal` is aborted.
  */
 export type TaskJob = (run: TaskRun) => Promise<TaskOutcome>;
 
@@ -18,29 +18,34 @@ export interface TaskRun {
   readonly requestId: string;
   readonly model: string;
   readonly provider: string;
-  /** What pays for it, with the prices that were fixed when it was submitted. */
+  /** The hold that pays for it, with the prices that were fixed when it was submitted. */
   readonly hold: Hold;
   /** The request, as it was submitted. */
   readonly payload: unknown;
-  /** What the provider calls the job, when an earlier run came so far. */
+  /** The provider's name for the job, where an earlier run got that far. */
   readonly job: string | null;
-  /** How often the provider was about to be sent it, by earlier runs, */
+  /** How often earlier runs were about to send it to the provider, */
   readonly attempts: number;
-  /** and how often of these it did not take it for sure. */
+  /** and how often of these the provider surely did not take it. */
   readonly refusals: number;
   readonly createdAtMs: number;
   readonly deadlineMs: number;
-  /** Aborted with a `TaskStop` when the job is to stop. */
+  /** Aborted with a `TaskStop` when the job must stop. */
   readonly signal: AbortSignal;
-  /** To be awaited before an attempt, which sends the provider the task: durable when it resolves; rejects once another owns the task. */
+  /**
+   * To be awaited before an attempt, which sends the task to the provider: durable when it resolves; rejects once
+   * another run owns the task.
+   */
   beginAttempt(): Promise<void>;
-  /** To be awaited when the last attempt came to nothing for sure: durable when it resolves; rejects likewise. */
+  /**
+   * To be awaited when the provider surely did not take the last attempt: durable when it resolves; rejects likewise.
+   */
   noteRefusal(): Promise<void>;
-  /** To be awaited before the job is polled: durable when it resolves; rejects once another owns the task. */
+  /** To be awaited before the job is polled: durable when it resolves; rejects once another run owns the task. */
   noteJob(job: string): Promise<void>;
 }
 
-/** Why a run is to stop. */
+/** Why a run must stop. */
 export class TaskStop extends Error {
   readonly reason: "deadline" | "client_gone" | "lost" | "shutdown";
 

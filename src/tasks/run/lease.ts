@@ -1,13 +1,13 @@
 import type { Clock, Timer } from "../../core/time/clock.ts";
 
-/** For how long this process surely has a task, by its own reckoning. */
+/** A lease of a task, by this process's own clock. */
 export interface Lease {
   /**
-   * Has the store asked for `leaseMs` from now. They count from before it was asked, so that the lease ends here no
-   * later than in the store; an answer that is not ok gives none, and neither does a rejection.
+   * Calls `ask`, which has the store grant `leaseMs` from now. They count from before the call, so that the lease ends
+   * here no later than in the store. An answer that is not ok grants none, and neither does a rejection.
    */
   extend<A extends { readonly ok: boolean }>(leaseMs: number, ask: () => Promise<A>): Promise<A>;
-  /** There is no need of it any more. */
+  /** The lease is not needed any more. */
   end(): void;
 }
 

@@ -2,19 +2,19 @@ import type { TaskFailure } from "../../core/task.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
 import type { TaskOutcome, TaskStop } from "./job.ts";
 
-/** What became of a job's promise. */
+/** The outcome of a job's promise. */
 export type JobResult =
   | { readonly outcome: TaskOutcome }
   | { readonly error: unknown }
   /** It was told to stop, and did not in time. */
   | "hung";
 
-/** How a run is to be ended in the store. */
+/** How a run must be ended in the store. */
 export type RunEnd =
   | Extract<TaskOutcome, { kind: "completed" }>
   | RunFailure
   | { readonly kind: "released" }
-  /** Another may have the task now: nothing is written of it. */
+  /** Another run may have the task now: nothing is written. */
   | { readonly kind: "lost" };
 
 export interface RunFailure {
@@ -25,18 +25,18 @@ export interface RunFailure {
   readonly timeline?: RequestTimeline;
 }
 
-/** What is known of a run when it ends. */
+/** The state of a run when it ends. */
 export interface RunFacts {
   /** Why it was told to stop; `undefined` when it was not. */
   readonly stopped: TaskStop["reason"] | undefined;
-  /** Whether a provider may have begun it, in any run. */
+  /** Whether a provider may have begun the job, in any run. */
   readonly mayBeBegun: boolean;
   readonly timeoutSec: number;
 }
 
 /**
- * How a run ends by what its job came to. A result counts whatever the run was told meanwhile; the store refuses
- * one that came after the deadline.
+ * How a run ends, by the result of its job. A completed result counts whatever the run was told meanwhile; the store
+ * refuses one that came after the deadline.
  */
 export function runEnd(result: JobResult, facts: RunFacts): RunEnd {
   const { stopped, mayBeBegun } = facts;
@@ -46,12 +46,12 @@ export function runEnd(result: JobResult, facts: RunFacts): RunEnd {
   if (stopped === "deadline") return timedOut(facts, outcome);
   if (outcome?.kind === "failed") return outcome;
   if (stopped === "client_gone") return failed(CLIENT_GONE, mayBeBegun);
-  // What a job rejects with once it was stopped is the stopping itself, in the words of whatever it waited for.
+  // After a stop the job's rejection is the stop itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
   return failed("The generation failed.", mayBeBegun);
 }
 
-/** What is said of a task that its client no longer waits for. */
+/** The failure of a task that its client no longer waits for. */
 export const CLIENT_GONE = "The client went away before the work was done.";
 
 /** The end of a run whose deadline came. */
@@ -65,12 +65,12 @@ export function timedOut({ mayBeBegun, timeoutSec }: RunFacts, outcome?: TaskOut
   };
 }
 
-/** What the client of a task is told whose deadline came, waiting or running. */
+/** The message for the client of a task whose deadline came, pending or running. */
 export function timeoutMessage(timeoutSec: number): string {
   return `The task did not end within its timeout of ${timeoutSec} seconds, which counts the time in the queue.`;
 }
 
-/** The end of a run that came to nothing. */
+/** The end of a run without a result. */
 export function failed(message: string, unfinished: boolean): RunFailure {
   return { kind: "failed", failure: { type: "generation_error", message }, unfinished };
 }

@@ -4,7 +4,7 @@ import type { AnswerTo } from "../../ledger/commands.ts";
 import type { TaskCommand } from "../../ledger/task-commands.ts";
 import { CommandRefused, type Writer } from "../../ledger/writer.ts";
 
-/** Writes what becomes of one run's task, until the run has lost the task. */
+/** Writes the progress and the end of one run's task, until the run has lost the task. */
 export interface RunWriter {
   /** Whether the task has another owner now, or has ended: the store takes no command of this run any more. */
   isLost(): boolean;
@@ -12,8 +12,8 @@ export interface RunWriter {
   lose(): void;
   /**
    * Resolves with the store's answer, however long the store is away; with `undefined` once the run is lost, this
-   * process writes nothing any more, or `until` says so between two tries. Rejects with `CommandRefused` where the store
-   * goes on refusing this command: to insist on it would keep the task, its hold and its place for ever.
+   * process writes nothing any more, or `until` says so between two tries. Rejects with `CommandRefused` where the
+   * store goes on refusing the command: insisting would keep the task, its hold and its place for ever.
    */
   submit<C extends TaskCommand>(command: C, until?: () => boolean): Promise<AnswerTo<C> | undefined>;
 }

@@ -35,9 +35,9 @@ export interface RunParts extends ClaimedTaskParts {
   readonly endings: Endings;
   readonly doJob: TaskJob;
   readonly settings: () => TaskSettings;
-  /** For so long a run has its task unless it renews its lease. */
+  /** How long a lease lasts. */
   readonly leaseMs: number;
-  /** A job that was told to stop has this long to do so. */
+  /** Time for a job to stop. */
   readonly graceMs: number;
   /** Aborted when this process writes nothing any more. */
   readonly gone: AbortSignal;
@@ -47,15 +47,15 @@ export interface RunParts extends ClaimedTaskParts {
 export interface Run {
   /** Claims the task; to be called first, and `toEnd` only where the answer is ok. Rejects while the store is away. */
   claim(): Promise<AnswerTo<ClaimTask>>;
-  /** Has the job done and ends the task. Never rejects; tells how the run ended. */
+  /** Runs the job and ends the task. Never rejects; resolves with how the run ended. */
   toEnd(): Promise<RunEnd["kind"]>;
-  /** Lengthens the lease; false while the store is away. */
+  /** Renews the lease; false while the store is away. */
   renew(): Promise<boolean>;
   /** Tells the job to stop; the first reason counts. */
   stop(reason: TaskStop["reason"]): void;
 }
 
-/** A run of a task that was picked. */
+/** A run of a picked task. */
 export function createRun(parts: RunParts, picked: Picked): Run {
   return new OneRun(parts, picked);
 }
@@ -68,11 +68,11 @@ class OneRun implements Run {
   /** Aborted with a `TaskStop`. */
   readonly #stopping = new AbortController();
   #epoch: number;
-  /** How often the provider was about to be sent the task, by all runs; 0 until it was read. */
+  /** How often any run was about to send the task to the provider; 0 until it was read. */
   #attempts = 0;
-  /** How often of these it did not take the task for sure. */
+  /** How often of these the provider surely did not take it. */
   #refusals = 0;
-  /** `claiming`: nobody knows yet whose it is; `ending`: the job is done, and its end is being written. */
+  /** `claiming`: the store has not answered the claim; `ending`: the job is done, and its end is being written. */
   #phase: "claiming" | "working" | "ending" | "ended" = "claiming";
 
   constructor(parts: RunParts, picked: Picked) {
@@ -104,9 +104,9 @@ class OneRun implements Run {
 
   async renew(): Promise<boolean> {
     const { writer, clock, leaseMs } = this.#parts;
-    // Before the claim is answered the task's epoch is another's: a renewal by it would be told that the run is lost.
+    // Before the claim is answered the task has the epoch of an earlier run: a renewal would be answered as lost.
     if (this.#phase === "claiming" || this.#hasEnded() || this.#writer.isLost()) return true;
-    // What was stopped as lost is not kept from others; what is being written is.
+    // A run that stops as lost lets others have the task; one whose end is being written does not.
     if (this.#phase === "working" && this.#stopReason() === "lost") return true;
     const steadyMs = clock.steadyMs();
     try {
@@ -146,7 +146,7 @@ class OneRun implements Run {
     }
   }
 
-  /** What the job comes to, or that it was told to stop and did not in time. */
+  /** The result of the job, or that it did not stop in time. */
   async #jobResult(): Promise<JobResult> {
     const { clock, graceMs } = this.#parts;
     const { signal } = this.#stopping;
@@ -198,7 +198,7 @@ class OneRun implements Run {
         await this.#note({ kind: "attempt", ...this.#named(), attempt }, () => signal.aborted);
         this.#attempts = attempt;
         failpoint("task.attempted");
-        // What nobody wants any more is not sent.
+        // A stopped run must not send.
         signal.throwIfAborted();
       },
       noteRefusal: async () => {
@@ -207,7 +207,7 @@ class OneRun implements Run {
         this.#refusals = refusals;
       },
       noteJob: async (job) => {
-        // Also of a run that was stopped: whoever goes on with the task goes on with this job.
+        // Also for a run that was stopped: the next run goes on with this job.
         await this.#note({ kind: "note_job", ...this.#named(), job });
         failpoint("task.job_noted");
       },
@@ -222,8 +222,8 @@ class OneRun implements Run {
   }
 
   /**
-   * Ends the task in the store as its run ended, and tells those who wait. An end that the store goes on refusing must
-   * not keep the task, its hold and its place: it then ends as one that went wrong.
+   * Ends the task in the store as its run ended, and tells those who wait. Where the store goes on refusing that end,
+   * the task must not keep its hold and its place: it then ends as failed.
    */
   async #end(end: RunEnd): Promise<RunEnd["kind"]> {
     try {
@@ -289,7 +289,7 @@ class OneRun implements Run {
     return "lost";
   }
 
-  /** Names the run in its commands. */
+  /** The members that name the run in its commands. */
   #named() {
     const { id, holdId, accountId, keyId } = this.#picked.task;
     const nowMs = this.#parts.clock.nowMs();
@@ -307,7 +307,7 @@ class OneRun implements Run {
     return reason instanceof TaskStop ? reason.reason : undefined;
   }
 
-  /** Asked anew after each wait: the answer changes meanwhile. */
+  /** Read anew after each wait: the answer changes meanwhile. */
   #hasEnded(): boolean {
     return this.#phase === "ended";
   }
@@ -317,7 +317,7 @@ class OneRun implements Run {
   }
 }
 
-/** What a line of the log says of a run. */
+/** The fields of a log line about a run. */
 function aboutRun({ task, provider }: Picked): LogFields {
   const { id, requestId, accountId, model } = task;
   return { task: id, request_id: requestId, account_id: accountId, model, provider };
@@ -338,7 +338,7 @@ function claimCommand(
     provider,
     providerLimit,
     leaseMs,
-    // A store in a file belongs to this process for as long as it has the lock of the folder.
+    // A store in a file belongs to this process while it has the lock of the folder.
     alone: storeEngine === "sqlite",
     steadyMs: clock.steadyMs(),
     nowMs: clock.nowMs(),

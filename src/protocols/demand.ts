@@ -1,21 +1,12 @@
 import { type ImageSize, MAX_SIZED_IMAGES } from "../core/image-size.ts";
-import { isJsonObject } from "../core/json-value.ts";
+import { isJsonObject, present } from "../core/json-value.ts";
 import type { Modality } from "../core/model.ts";
-import type { TokenBucket } from "../core/price.ts";
-import { estimateTokens, type TextSize } from "../core/token-estimate.ts";
+import type { PriceBucket } from "../core/price.ts";
+import { estimateTokens, measureText } from "../core/token-estimate.ts";
 import type { Demand, ImageInput } from "./protocol.ts";
 
-/** What has been found in a request so far. Bytes are of media that stand in the body itself. */
-export interface Found {
-  readonly size: TextSize;
-  readonly media: Partial<Record<Modality, number>>;
-  readonly images: ImageInput[];
-  imageBytes: number;
-  otherBytes: number;
-}
-
 /** Tokens as a good guess, and as a bound. */
-export interface Tokens {
+interface Tokens {
   readonly expected: number;
   readonly ceiling: number;
 }
@@ -26,66 +17,76 @@ export const PER_TOOL: Tokens = { expected: 8, ceiling: 200 };
 /** What the presence of tools adds at most where nothing more is known: instructions that come before them unseen. */
 export const ANY_TOOL: Tokens = { expected: 0, ceiling: 600 };
 
+/** What has been found in a request so far. Bytes are of media that stand in the body itself. */
+export interface Found {
+  /** Adds what the model reads: a text as it is, another value as its JSON, null as nothing. */
+  text(value: unknown): void;
+  /** Adds so many characters of ASCII. */
+  ascii(characters: number): void;
+  medium(kind: Modality, bytes?: number): void;
+  /** Adds an image; `size` looks for its size, as long as there are not too many. */
+  image(bytes: number, size: () => ImageSize | undefined, detail?: string): void;
+  /** What stands around the text that was sent, and how often. */
+  readonly around: Map<Tokens, number>;
+  /**
+   * What is asked for in all. The guess measures the fields that models read; the bound counts every byte that goes up
+   * but those of media, so that text in a field that nobody thought of is held for too.
+   */
+  demand(bodyBytes: number, asked: Asked): Demand;
+}
+
+/** What a request says of its answer. */
+type Asked = Omit<Demand, "textTokens" | "media" | "images" | "mediaBytes" | "buckets"> & {
+  /** Whether it asks for the dearer kind of writing to the cache. */
+  readonly longCache: boolean;
+};
+
 /** Nothing yet, but for the definitions and schemas, whose length is what they were sent as. */
-export function openFound(schemaBytes: number): Found {
+export function openFound(schemaBytes: number, around: readonly (readonly [Tokens, number])[]): Found {
   const size = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
-  return { size, media: {}, images: [], imageBytes: 0, otherBytes: 0 };
-}
-
-/** A medium more; `bytes` of it stand in the body. */
-export function addMedium(kind: Modality, found: Found, bytes = 0): void {
-  found.media[kind] = (found.media[kind] ?? 0) + 1;
-  found.otherBytes += bytes;
-}
-
-/** An image more; `size` looks for its size, as long as there are not too many. */
-export function addImage(
-  found: Found,
-  bytes: number,
-  size: () => ImageSize | undefined,
-  detail?: string,
-): void {
-  addMedium("image", found);
-  found.imageBytes += bytes;
-  const seen = found.images.length < MAX_SIZED_IMAGES ? size() : undefined;
-  found.images.push({
-    ...(seen === undefined ? {} : { size: seen }),
-    ...(detail === undefined ? {} : { detail }),
-  });
-}
-
-/**
- * The input of a request. The guess measures the fields that models read; the bound counts every byte that goes up but
- * those of media, so that text in a field that nobody thought of is held for too. `around` is what stands around the
- * text that was sent, and how often.
- */
-export function inputOf(
-  { size, media, images, imageBytes, otherBytes }: Found,
-  bodyBytes: number,
-  around: readonly (readonly [Tokens, number])[],
-): Pick<Demand, "textTokens" | "media" | "images" | "mediaBytes"> {
-  const text = estimateTokens(size);
-  const textBytes = bodyBytes - imageBytes - otherBytes;
-  const added = (part: keyof Tokens): number =>
-    around.reduce((sum, [tokens, times]) => sum + tokens[part] * times, 0);
-  return {
-    textTokens: {
-      expected: text.expected + added("expected"),
-      ceiling: Math.max(text.ceiling, Math.ceil(textBytes / 2)) + added("ceiling"),
+  const media: Partial<Record<Modality, number>> = {};
+  const images: ImageInput[] = [];
+  let imageBytes = 0;
+  let mediaBytes = 0;
+  const found: Found = {
+    around: new Map(around),
+    text(value) {
+      if (value === undefined || value === null) return;
+      measureText(typeof value === "string" ? value : JSON.stringify(value), size);
     },
-    media,
-    images,
-    mediaBytes: otherBytes,
+    ascii: (characters) => void (size.ascii += characters),
+    medium(kind, bytes = 0) {
+      media[kind] = (media[kind] ?? 0) + 1;
+      mediaBytes += bytes;
+    },
+    image(bytes, sizeOf, detail) {
+      found.medium("image");
+      imageBytes += bytes;
+      images.push(present({ size: images.length < MAX_SIZED_IMAGES ? sizeOf() : undefined, detail }));
+    },
+    demand(bodyBytes, { longCache, ...asked }) {
+      const text = estimateTokens(size);
+      const most = Math.max(text.ceiling, Math.ceil((bodyBytes - imageBytes - mediaBytes) / 2));
+      const added = (part: keyof Tokens): number =>
+        [...found.around].reduce((sum, [tokens, times]) => sum + tokens[part] * times, 0);
+      const uses: Partial<Record<PriceBucket, boolean | undefined>> = {
+        cache_write_1h: longCache,
+        audio_input: media.audio !== undefined,
+        audio_output: asked.outputModalities?.includes("audio"),
+        image_output: asked.outputModalities?.includes("image"),
+        web_search: asked.webSearches > 0,
+      };
+      return {
+        textTokens: { expected: text.expected + added("expected"), ceiling: most + added("ceiling") },
+        media,
+        images,
+        mediaBytes,
+        buckets: (Object.keys(uses) as PriceBucket[]).filter((bucket) => uses[bucket] === true),
+        ...asked,
+      };
+    },
   };
-}
-
-/** The buckets of prices that media in a request, or in its answer, may have of their own. */
-export function mediaBuckets({ media }: Found, outputs: readonly Modality[] | undefined): TokenBucket[] {
-  return [
-    ...(media.audio === undefined ? [] : (["audio_input"] as const)),
-    ...(outputs?.includes("audio") === true ? (["audio_output"] as const) : []),
-    ...(outputs?.includes("image") === true ? (["image_output"] as const) : []),
-  ];
+  return found;
 }
 
 /** Whether a `cache_control` asks for more than the usual five minutes; `within`: the members that can have one inside. */

@@ -1,17 +1,7 @@
 import { rawImageSizeOf } from "../../core/image-size.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json-value.ts";
 import type { Modality } from "../../core/model.ts";
-import { measureText, type TextSize } from "../../core/token-estimate.ts";
-import {
-  addImage,
-  addMedium,
-  ANY_TOOL,
-  type Found,
-  inputOf,
-  mediaBuckets,
-  openFound,
-  PER_TOOL,
-} from "../demand.ts";
+import { ANY_TOOL, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import { VIDEO_SITE } from "./encode-media.ts";
 import { type GenerateContentBody, type Part, PART_DATA } from "./schema.ts";
@@ -26,35 +16,31 @@ const MOST_SEARCHES = 10;
 
 /** What `body` asks for. `schemaBytes` is the length of its tools and response schema as they were sent. */
 export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaBytes: number): Demand {
-  const found = openFound(schemaBytes);
-  const turns = [...(body.systemInstruction === undefined ? [] : [body.systemInstruction]), ...body.contents];
-  for (const part of turns.flatMap((turn) => turn.parts ?? [])) {
-    measurePart(part, found.size);
-    measureMedia(part, found);
-  }
-  const tools = (body.tools ?? []).flatMap((tool) => Object.keys(tool));
-  const declared = (body.tools ?? []).flatMap(({ functionDeclarations = [] }) => functionDeclarations);
-  const searches = tools.some((name) => TOOLS[name]?.searches === true);
+  const { tools = [], systemInstruction: system, generationConfig: config } = body;
+  const turns = system === undefined ? body.contents : [system, ...body.contents];
+  const kinds = tools.flatMap((tool) => Object.keys(tool));
   const unseen =
     (body.cachedContent === undefined ? 0 : WHOLE_CONTEXT) +
-    tools.reduce((sum, name) => sum + (TOOLS[name]?.adds ?? 0), 0);
-  const config = body.generationConfig ?? {};
-  const outputs = config.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
-  return {
-    ...inputOf(found, bodyBytes, [
-      [PER_REQUEST, 1],
-      [PER_TURN, turns.length],
-      [PER_TOOL, declared.length],
-      [ANY_TOOL, tools.length > 0 ? 1 : 0],
-      [{ expected: 0, ceiling: unseen }, 1],
-    ]),
-    ...(config.maxOutputTokens === undefined ? {} : { maxOutputTokens: config.maxOutputTokens }),
-    choices: config.candidateCount ?? 1,
-    webSearches: searches ? MOST_SEARCHES : 0,
-    buckets: [...mediaBuckets(found, outputs), ...(searches ? (["web_search"] as const) : [])],
-    // Without a word of it a model gives all it can: those of images answer with images.
-    ...(outputs.length === 0 ? {} : { outputModalities: outputs }),
-  };
+    kinds.reduce((sum, name) => sum + (TOOLS[name]?.adds ?? 0), 0);
+  const found = openFound(schemaBytes, [
+    [PER_REQUEST, 1],
+    [PER_TURN, turns.length],
+    [PER_TOOL, tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations).length],
+    [ANY_TOOL, kinds.length > 0 ? 1 : 0],
+    [{ expected: 0, ceiling: unseen }, 1],
+  ]);
+  for (const part of turns.flatMap((turn) => turn.parts ?? [])) measurePart(part, found);
+  const outputs = config?.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
+  return found.demand(bodyBytes, {
+    choices: config?.candidateCount ?? 1,
+    webSearches: kinds.some((name) => TOOLS[name]?.searches === true) ? MOST_SEARCHES : 0,
+    longCache: false,
+    ...present({
+      maxOutputTokens: config?.maxOutputTokens,
+      // Without a word of it a model gives all it can: those of images answer with images.
+      outputModalities: outputs.length === 0 ? undefined : outputs,
+    }),
+  });
 }
 
 const OUTPUTS = { TEXT: "text", IMAGE: "image", AUDIO: "audio" } as const;
@@ -62,48 +48,38 @@ const OUTPUTS = { TEXT: "text", IMAGE: "image", AUDIO: "audio" } as const;
 /** Thoughts go back in signatures, and are counted: about one token to eight characters of them, where text has four. */
 const SIGNATURE_SHARE = 1 / 2;
 
-function measurePart(part: Part, size: TextSize): void {
-  if (part.text !== undefined) measureText(part.text, size);
-  size.ascii += Math.ceil((part.thoughtSignature?.length ?? 0) * SIGNATURE_SHARE);
-  const { functionResponse: response } = part;
-  if (response !== undefined)
-    measureText(JSON.stringify({ name: response.name, ...response.response }), size);
-  const calls = [
-    part.functionCall,
-    part.executableCode,
-    part.codeExecutionResult,
-    part.toolCall,
-    part.toolResponse,
-  ];
-  for (const call of calls) if (call !== undefined) measureText(JSON.stringify(call), size);
-  if (part.inlineData !== undefined && kindOf(part.inlineData.mimeType) === "text")
-    size.ascii += (part.inlineData.data.length * 3) / 4;
-}
-
-function measureMedia(part: Part, found: Found): void {
-  const held = [part, ...(part.functionResponse?.parts ?? [])];
-  for (const { inlineData, fileData } of held) {
+function measurePart(part: Part, found: Found): void {
+  const { functionResponse: answer } = part;
+  found.text(part.text);
+  found.ascii(Math.ceil((part.thoughtSignature?.length ?? 0) * SIGNATURE_SHARE));
+  if (answer !== undefined) found.text({ name: answer.name, ...answer.response });
+  for (const call of CALLS) found.text(part[call]);
+  for (const { inlineData, fileData } of [part, ...(answer?.parts ?? [])]) {
     if (inlineData !== undefined) addInline(inlineData, found);
     if (fileData !== undefined) addFile(fileData, found);
   }
   // What only its provider knows is taken for a document: the dearest kind of input text.
-  if (!Object.keys(part).some((name) => DATA.has(name))) addMedium("pdf", found);
+  if (!Object.keys(part).some((name) => DATA.has(name))) found.medium("pdf");
 }
+
+/** Parts that the model reads as JSON. */
+const CALLS = ["functionCall", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"] as const;
 
 // A signature that came alone goes back alone.
 const DATA: ReadonlySet<string> = new Set([...PART_DATA, "thoughtSignature"]);
 
 function addInline({ mimeType, data }: NonNullable<Part["inlineData"]>, found: Found): void {
   const kind = kindOf(mimeType);
-  if (kind === "image") addImage(found, data.length, () => rawImageSizeOf(data));
-  else if (kind !== "text") addMedium(kind, found, data.length);
+  if (kind === "image") found.image(data.length, () => rawImageSizeOf(data));
+  else if (kind === "text") found.ascii((data.length * 3) / 4);
+  else found.medium(kind, data.length);
 }
 
 function addFile({ mimeType, fileUri }: NonNullable<Part["fileData"]>, found: Found): void {
   const kind = kindOf(mimeType ?? (VIDEO_SITE.test(fileUri) ? "video/*" : ""));
-  if (kind === "image") addImage(found, 0, () => undefined);
+  if (kind === "image") found.image(0, () => undefined);
   // Of a text behind an address nobody knows the length.
-  else addMedium(kind === "text" ? "pdf" : kind, found);
+  else found.medium(kind === "text" ? "pdf" : kind);
 }
 
 function kindOf(mimeType: string): Modality {

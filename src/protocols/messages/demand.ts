@@ -1,16 +1,6 @@
 import { rawImageSizeOf } from "../../core/image-size.ts";
-import { isJsonObject } from "../../core/json-value.ts";
-import { measureText } from "../../core/token-estimate.ts";
-import {
-  addImage,
-  addMedium,
-  asksForLongCache,
-  type Found as AnyFound,
-  inputOf,
-  openFound,
-  PER_TOOL,
-  type Tokens,
-} from "../demand.ts";
+import { isJsonObject, present } from "../../core/json-value.ts";
+import { asksForLongCache, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
@@ -38,56 +28,41 @@ const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 /** What the provider puts before documents that are to be cited. */
 const CITATIONS = { expected: 550, ceiling: 1_500 };
 
-interface Found extends AnyFound {
-  cites: boolean;
-}
-
 /** What `body` asks for. */
 export function readDemand(
   body: MessagesInput & { readonly max_tokens?: number | undefined },
   json: RequestJson,
 ): Demand {
-  const schemaBytes =
-    spanLength(json, "tools") + spanLength(json, "output_config") + spanLength(json, "output_format");
-  const found: Found = { ...openFound(schemaBytes), cites: false };
+  const tools = body.tools ?? [];
+  const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
+  const hasSchema = body.output_config?.format !== undefined || "output_format" in body;
+  const schemas = ["tools", "output_config", "output_format"].map((name) => spanLength(json, name));
+  const found = openFound(
+    schemas.reduce((sum, length) => sum + length),
+    [
+      [PER_REQUEST, 1],
+      [PER_MESSAGE, body.messages.length],
+      [ANY_TOOL, tools.length === 0 ? 0 : 1],
+      [PER_TOOL, tools.length],
+      [PER_BUILT_IN_TOOL, tools.filter(({ type }) => (type ?? "custom") !== "custom").length],
+      [THINKING, thinks ? 1 : 0],
+      [ANY_SCHEMA, hasSchema ? 1 : 0],
+    ],
+  );
   measureContent(body.system, found);
   const asked = lastAsked(body);
   body.messages.forEach(({ content }, i) =>
     measureContent(i < asked ? withoutThinking(content) : content, found),
   );
-  const webSearches = usesOf(body.tools, "search");
-  const pageTokens = pageTokensOf(body.tools);
-  return {
-    ...inputOf(found, json.bytes.length, around(body, found.cites)),
-    ...(body.max_tokens === undefined ? {} : { maxOutputTokens: body.max_tokens }),
+  const webSearches = usesOf(tools, "search");
+  return found.demand(json.bytes.length, {
     choices: 1,
     webSearches,
-    rereads: webSearches + usesOf(body.tools, "fetch"),
-    ...(pageTokens === 0 ? {} : { pageTokens }),
-    buckets: [
-      ...(webSearches > 0 ? (["web_search"] as const) : []),
-      ...(asksForLongCache(body) ? (["cache_write_1h"] as const) : []),
-    ],
+    rereads: webSearches + usesOf(tools, "fetch"),
+    longCache: asksForLongCache(body),
     outputModalities: ["text"],
-  };
-}
-
-/** What stands around the text that was sent. */
-function around(body: MessagesInput, cites: boolean): readonly (readonly [Tokens, number])[] {
-  const tools = body.tools ?? [];
-  const builtIn = tools.filter((tool) => (tool.type ?? "custom") !== "custom").length;
-  const thinks = body.thinking !== undefined && body.thinking.type !== "disabled";
-  const hasSchema = body.output_config?.format !== undefined || "output_format" in body;
-  return [
-    [PER_REQUEST, 1],
-    [PER_MESSAGE, body.messages.length],
-    [ANY_TOOL, tools.length === 0 ? 0 : 1],
-    [PER_TOOL, tools.length],
-    [PER_BUILT_IN_TOOL, builtIn],
-    [THINKING, thinks ? 1 : 0],
-    [ANY_SCHEMA, hasSchema ? 1 : 0],
-    [CITATIONS, cites ? 1 : 0],
-  ];
+    ...present({ maxOutputTokens: body.max_tokens, pageTokens: pageTokensOf(tools) || undefined }),
+  });
 }
 
 /** The last message in which the user says something, and does not only give results of tools. */
@@ -108,69 +83,44 @@ function withoutThinking(content: string | readonly ContentBlock[]): string | re
 }
 
 function measureContent(content: string | readonly ContentBlock[] | undefined, found: Found): void {
-  if (typeof content === "string") measureText(content, found.size);
+  if (typeof content === "string") found.text(content);
   else for (const block of content ?? []) measureBlock(block, found);
 }
 
 /** Blocks whose tokens are those of the text that they hold. Source: `BetaContentBlockParam` of @anthropic-ai/sdk 1.12. */
-const TEXT_BLOCKS: ReadonlySet<string> = new Set([
-  "text",
-  "search_result",
-  "thinking",
-  "redacted_thinking",
-  "tool_use",
-  "tool_result",
-  "tool_reference",
-  "browser_state",
-  "tool_addition",
-  "tool_removal",
-  "server_tool_use",
-  "web_search_tool_result",
-  "web_fetch_tool_result",
-  "advisor_tool_result",
-  "code_execution_tool_result",
-  "bash_code_execution_tool_result",
-  "text_editor_code_execution_tool_result",
-  "tool_search_tool_result",
-  "mcp_tool_use",
-  "mcp_tool_result",
-  "mcp_tool_listing",
-  "compaction",
-  "fallback",
-]);
+const TEXT_BLOCKS: ReadonlySet<string> = new Set(
+  `text search_result thinking redacted_thinking tool_use tool_result tool_reference browser_state tool_addition
+   tool_removal server_tool_use web_search_tool_result web_fetch_tool_result advisor_tool_result
+   code_execution_tool_result bash_code_execution_tool_result text_editor_code_execution_tool_result
+   tool_search_tool_result mcp_tool_use mcp_tool_result mcp_tool_listing compaction fallback`.match(/\S+/g),
+);
 
 function measureBlock(block: ContentBlock, found: Found): void {
-  if (isJsonObject(block.citations) && block.citations.enabled === true) found.cites = true;
-  for (const text of [block.text, block.thinking, block.title, block.context]) {
-    if (typeof text === "string") measureText(text, found.size);
-  }
+  const { source, input } = block;
+  if (isJsonObject(block.citations) && block.citations.enabled === true) found.around.set(CITATIONS, 1);
+  for (const text of [block.text, block.thinking, block.title, block.context]) found.text(text);
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);
   // What only its provider knows is taken for a document: the dearest kind of input text.
-  if (!TEXT_BLOCKS.has(block.type)) addMedium("pdf", found);
-  if (typeof block.source === "string") measureText(block.source, found.size);
-  if (block.input !== undefined && block.input !== null)
-    measureText(`${block.name ?? ""}${JSON.stringify(block.input)}`, found.size);
+  if (!TEXT_BLOCKS.has(block.type)) found.medium("pdf");
+  if (typeof source === "string") found.text(source);
+  if (input !== undefined && input !== null) found.text(`${block.name ?? ""}${JSON.stringify(input)}`);
   const inner = innerBlocks(block);
-  if (inner !== undefined) return measureContent(inner, found);
   // Results of the provider's own tools come back as objects of their own kinds.
-  if (typeof block.content === "string") measureText(block.content, found.size);
-  else if (block.content !== undefined && block.content !== null)
-    measureText(JSON.stringify(block.content), found.size);
+  if (inner === undefined) found.text(block.content);
+  else measureContent(inner, found);
 }
 
 function measureImage({ source }: ContentBlock, found: Found): void {
   const data = typeof source === "object" && source?.type === "base64" ? (source.data ?? "") : "";
-  addImage(found, data.length, () => rawImageSizeOf(data));
+  found.image(data.length, () => rawImageSizeOf(data));
 }
 
 function measureDocument(block: ContentBlock, found: Found): void {
   const { source } = block;
   if (typeof source !== "object" || source === null) return;
-  if (source.type === "text") return measureText(source.data ?? "", found.size);
-  if (source.type === "content") {
-    if (typeof source.content === "string") measureText(source.content, found.size);
-    return measureContent(innerBlocks(block), found);
-  }
-  addMedium("pdf", found, source.type === "base64" ? (source.data?.length ?? 0) : 0);
+  if (source.type === "text") found.text(source.data);
+  else if (source.type !== "content") found.medium("pdf", source.type === "base64" ? source.data?.length : 0);
+  else if (typeof source.content === "string") found.text(source.content);
+  else measureContent(innerBlocks(block), found);
 }

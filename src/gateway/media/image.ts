@@ -8,7 +8,7 @@ import {
   encodeImageTask,
   type ImageLink,
 } from "../../protocols/images/encode-image.ts";
-import { type CompletedTask, isCompleted } from "../../protocols/task-members.ts";
+import { type CompletedTask, isCompleted } from "../../protocols/tasks.ts";
 import { admitImage } from "./admit/admit.ts";
 import { submitTask, type TaskWay } from "./submit.ts";
 import {

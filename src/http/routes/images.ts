@@ -5,7 +5,7 @@ import {
   CancelledImageSchema,
   ImageResultSchema,
   ImageTaskSchema,
-} from "../../protocols/images/answer-schema.ts";
+} from "../../protocols/images/encode-image.ts";
 import type { Route } from "../route.ts";
 import { handleMedia, handleTask } from "./media.ts";
 

@@ -1,7 +1,7 @@
 import { VIDEO_TABLE } from "../../catalog/parameter-tables/videos.ts";
 import { bodySchemaOf } from "../../catalog/parameter-tables/media-table.ts";
 import { cancelVideoTask, generateVideo, readVideoTask } from "../../gateway/media/video.ts";
-import { CancelledVideoSchema, VideoTaskSchema } from "../../protocols/videos/answer-schema.ts";
+import { CancelledVideoSchema, VideoTaskSchema } from "../../protocols/videos/encode-video.ts";
 import type { Route } from "../route.ts";
 import { handleMedia, handleTask } from "./media.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Task } from "../../core/task.ts";
-import { isCompleted } from "../task-members.ts";
+import { isCompleted } from "../tasks.ts";
 import { encodeCancelledImage, encodeImageResult, encodeImageTask } from "./encode-image.ts";
 
 const PENDING: Task = {

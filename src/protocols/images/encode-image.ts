@@ -1,8 +1,8 @@
+import { Type } from "typebox";
 import { creditsText } from "../../core/credits.ts";
-import type { JsonObject } from "../../core/json-value.ts";
-import type { Task, TaskUsage } from "../../core/task.ts";
-import { jsonText } from "../json-text.ts";
-import { type CompletedTask, isCompleted, taskMembers } from "../task-members.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
+import type { Task } from "../../core/task.ts";
+import { type CompletedTask, isCompleted, jsonText, TASK_MEMBERS, taskMembers } from "../tasks.ts";
 
 /** An image of a result: where it can be had, and its bytes for a client that asked for them. */
 export interface ImageLink {
@@ -13,11 +13,56 @@ export interface ImageLink {
 /** The constant of image tasks: the interface has two spellings, of which this is the schema's. */
 const OBJECT = "image_generation.task";
 
-/** The whole result of a completed task as JSON: what a plain request is answered with. */
+const RESULT_MEMBERS = {
+  data: Type.Array(
+    Type.Object({
+      url: Type.String({ format: "uri", description: "Signed, for an hour" }),
+      b64_json: Type.Optional(
+        Type.String({ description: "The image itself, where `response_format` asked for it by name" }),
+      ),
+    }),
+  ),
+  usage: Type.Optional(
+    Type.Object(
+      { input_tokens: Type.Integer(), output_tokens: Type.Integer(), total_tokens: Type.Integer() },
+      { description: "On models that are billed by tokens" },
+    ),
+  ),
+  credit: Type.Number({ description: "Cost in credits" }),
+};
+
+/** What a plain request is answered with. */
+export const ImageResultSchema = Type.Object(
+  { created: Type.Integer({ description: "Unix time" }), ...RESULT_MEMBERS },
+  { title: "ImageResult" },
+);
+
+/** A task: what it came to stands at the top level and, whole, under `result`. */
+export const ImageTaskSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal(OBJECT),
+    ...TASK_MEMBERS,
+    ...Type.Partial(Type.Object(RESULT_MEMBERS)).properties,
+    result: Type.Optional(ImageResultSchema),
+    error: Type.Union([
+      Type.Object({ message: Type.String(), type: Type.String({ description: "`generation_error`, …" }) }),
+      Type.Null(),
+    ]),
+  },
+  { title: "ImageTask" },
+);
+
+/** The answer to a cancel. */
+export const CancelledImageSchema = Type.Object(
+  { id: Type.String(), object: Type.Literal(OBJECT), status: Type.Literal("cancelled") },
+  { title: "CancelledImageTask" },
+);
+
+/** The whole result of a completed task as JSON. */
 export function encodeImageResult(task: CompletedTask, links: readonly ImageLink[]): string {
-  const { result, charge } = task;
-  const members = { created: result.createdSec, ...resultMembers(task, links) };
-  return jsonText(members, { credit: creditsText(charge) });
+  const members = { created: task.result.createdSec, ...resultMembers(task, links) };
+  return jsonText(members, { credit: creditsText(task.charge) });
 }
 
 /**
@@ -44,16 +89,14 @@ export function encodeCancelledImage(id: string): string {
 }
 
 function resultMembers({ result }: CompletedTask, links: readonly ImageLink[]): JsonObject {
-  return {
-    data: links.map(({ url, base64 }) => ({ url, ...(base64 === undefined ? {} : { b64_json: base64 }) })),
-    ...(result.usage === undefined ? {} : { usage: encodeUsage(result.usage) }),
-  };
-}
-
-function encodeUsage({ inputTokens, outputTokens }: TaskUsage): JsonObject {
-  return {
+  const { inputTokens = 0, outputTokens = 0 } = result.usage ?? {};
+  const usage = {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
+  };
+  return {
+    data: links.map(({ url, base64 }) => ({ url, ...present({ b64_json: base64 }) })),
+    ...(result.usage === undefined ? {} : { usage }),
   };
 }

@@ -1,4 +1,5 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
+import { present } from "../../core/json-value.ts";
 import { readInput, readLink } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
 import type { WireRequest } from "../protocol.ts";
@@ -17,15 +18,10 @@ export function isImageFields(value: unknown): value is ImageFields {
 export function readImageBody(wire: Pick<WireRequest, "body" | "asked">): MediaBody<ImageFields> {
   const { fields, warnings } = readMediaBody(readRequestJson(wire), IMAGE_FORM);
   const { image, mask, sref, ...others } = fields;
-  return {
-    fields: {
-      ...others,
-      ...(image === undefined
-        ? {}
-        : { image: image.map((item, i) => readInput(item, "image", `image[${i}]`)) }),
-      ...(mask === undefined ? {} : { mask: readInput(mask, "image", "mask") }),
-      ...(sref === undefined ? {} : { sref: readLink(sref, "sref") }),
-    },
-    warnings,
+  const read = {
+    image: image?.map((item, i) => readInput(item, "image", `image[${i}]`)),
+    mask: mask === undefined ? mask : readInput(mask, "image", "mask"),
+    sref: sref === undefined ? sref : readLink(sref, "sref"),
   };
+  return { fields: { ...others, ...present(read) }, warnings };
 }

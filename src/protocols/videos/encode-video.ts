@@ -1,7 +1,29 @@
+import { Type } from "typebox";
 import { creditsText } from "../../core/credits.ts";
 import type { Task } from "../../core/task.ts";
-import { jsonText } from "../json-text.ts";
-import { isCompleted, taskMembers } from "../task-members.ts";
+import { isCompleted, jsonText, TASK_MEMBERS, taskMembers } from "../tasks.ts";
+
+/** A task. */
+export const VideoTaskSchema = Type.Object(
+  {
+    id: Type.String(),
+    ...TASK_MEMBERS,
+    output: Type.Optional(
+      Type.Object({
+        urls: Type.Array(Type.String({ format: "uri", description: "Signed, for an hour" })),
+      }),
+    ),
+    credit: Type.Optional(Type.Number({ description: "Cost in credits" })),
+    error: Type.Optional(Type.String({ description: "Why it failed" })),
+  },
+  { title: "VideoTask" },
+);
+
+/** The answer to a cancel. */
+export const CancelledVideoSchema = Type.Object(
+  { id: Type.String(), status: Type.Literal("cancelled") },
+  { title: "CancelledVideoTask" },
+);
 
 /**
  * A task as JSON. `urls` are its videos once it has completed; `output` and `credit` stand there only then, `error`, a

@@ -1,4 +1,5 @@
 import type { VideoFields } from "../../catalog/parameter-tables/videos.ts";
+import { present } from "../../core/json-value.ts";
 import { type InputKind, readInput } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
 import type { WireRequest } from "../protocol.ts";
@@ -43,28 +44,21 @@ function readList(name: string, list: readonly string[] = [], kind: InputKind): 
 function readFrames(
   list: NonNullable<VideoFields["frame_images"]>,
 ): Pick<VideoBody, "firstFrame" | "lastFrame"> {
-  const taken: { first_frame?: string; last_frame?: string } = {};
-  const untold: string[] = [];
-  for (const [i, item] of list.entries()) {
+  const placed: { first_frame?: string; last_frame?: string } = {};
+  const others: string[] = [];
+  list.forEach((item, i) => {
     const path = `frame_images[${i}]`;
-    if (typeof item === "string") untold.push(readInput(item, "image", path));
-    else {
-      const url = readInput(item.image_url, "image", `${path}.image_url`);
-      if (item.frame_type === undefined) untold.push(url);
-      else if (taken[item.frame_type] !== undefined)
-        throw invalid(`frame_images has two of ${item.frame_type}: send one.`, `${path}.frame_type`);
-      else taken[item.frame_type] = url;
-    }
-  }
-  for (const url of untold) {
-    if (taken.first_frame === undefined) taken.first_frame = url;
-    else taken.last_frame = url;
-  }
-  const { first_frame: firstFrame, last_frame: lastFrame } = taken;
+    if (typeof item === "string") return others.push(readInput(item, "image", path));
+    const url = readInput(item.image_url, "image", `${path}.image_url`);
+    const place = item.frame_type;
+    if (place === undefined) return others.push(url);
+    if (placed[place] !== undefined)
+      throw invalid(`frame_images has two of ${place}: send one.`, `${path}.frame_type`);
+    placed[place] = url;
+  });
+  const firstFrame = placed.first_frame ?? others.shift();
+  const lastFrame = placed.last_frame ?? others.shift();
   if (lastFrame !== undefined && firstFrame === undefined)
     throw invalid("frame_images has a last frame without a first one.", "frame_images");
-  return {
-    ...(firstFrame === undefined ? {} : { firstFrame }),
-    ...(lastFrame === undefined ? {} : { lastFrame }),
-  };
+  return present({ firstFrame, lastFrame });
 }

@@ -6,28 +6,18 @@ import { invalid } from "./request-json.ts";
  */
 export function checkMediaUrl(url: string, kind: string, path: string): void {
   const scheme = schemeOf(url);
-  if (scheme === "https" || scheme === "http") return checkLink(url, path);
-  if (scheme !== "data") throw invalid(`${path} must be an http, https or data URL.`, path);
-  const comma = url.indexOf(",");
-  if (comma === -1) throw invalid(`${path} is a data URL without a comma.`, path);
-  if (
-    !url
-      .slice(5, 5 + kind.length + 1)
-      .toLowerCase()
-      .startsWith(`${kind}/`)
-  ) {
-    throw invalid(
-      `${path} must hold ${kind === "image" ? "an" : "a"} ${kind}: its media type says otherwise.`,
-      path,
-    );
+  if (scheme === "https" || scheme === "http") {
+    if (/[\s\\]/.test(url) || !URL.canParse(url)) throw invalid(`${path} is not a valid URL.`, path);
+    return;
   }
+  if (scheme !== "data") throw invalid(`${path} must be an http, https or data URL.`, path);
+  if (!url.includes(",")) throw invalid(`${path} is a data URL without a comma.`, path);
+  if (url.slice(5, 5 + kind.length + 1).toLowerCase() === `${kind}/`) return;
+  const what = kind === "image" ? "an image" : `a ${kind}`;
+  throw invalid(`${path} must hold ${what}: its media type says otherwise.`, path);
 }
 
 /** The scheme of a URL in lower case; `undefined` when there is none. */
-function schemeOf(url: string): string | undefined {
+export function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(url.slice(0, 32))?.[1]?.toLowerCase();
-}
-
-function checkLink(url: string, path: string): void {
-  if (/[\s\\]/.test(url) || !URL.canParse(url)) throw invalid(`${path} is not a valid URL.`, path);
 }

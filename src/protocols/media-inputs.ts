@@ -1,6 +1,7 @@
 import { dataUriBytes, isDataUri } from "../core/data-uri.ts";
 import { GatewayError } from "../core/errors.ts";
 import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/image-size.ts";
+import { schemeOf } from "./links.ts";
 import { invalid } from "./request-json.ts";
 
 /** Kinds of media that a request for images or videos can bring. */
@@ -12,14 +13,14 @@ const MAX_LINK = 8_192;
 /** Pixels of an image that is given; more than any vendor takes, and less than would fill a decoder's memory. */
 const MAX_PIXELS = 50_000_000;
 
-/** `base64` stands for the first bytes of the files that are taken. */
-const SIGNATURES = [
-  { mediaType: "image/png", base64: "iVBORw0KGgo" },
-  { mediaType: "image/jpeg", base64: "/9j/" },
-  { mediaType: "image/gif", base64: "R0lGODdh" },
-  { mediaType: "image/gif", base64: "R0lGODlh" },
-  { mediaType: "image/webp", base64: "UklGR" },
-] as const;
+/** The files that are taken, by the base64 of their first bytes. */
+const SIGNATURES = {
+  iVBORw0KGgo: "image/png",
+  "/9j/": "image/jpeg",
+  R0lGODdh: "image/gif",
+  R0lGODlh: "image/gif",
+  UklGR: "image/webp",
+};
 
 /**
  * Checks a medium of a request: a link (http, https) or a data URI, and of images also base64 alone. Images in the
@@ -27,7 +28,7 @@ const SIGNATURES = [
  * a 400 that names `path`.
  */
 export function readInput(value: string, kind: InputKind, path: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(value.slice(0, 32))?.[1]?.toLowerCase();
+  const scheme = schemeOf(value);
   if (scheme === "http" || scheme === "https") return checkedLink(value, path);
   if (scheme === "data") return readDataUri(value, kind, path);
   if (scheme !== undefined || kind !== "image") throw invalid(`${path} must be ${FORMS[kind]}.`, path);
@@ -80,11 +81,9 @@ function checkedLink(value: string, path: string): string {
 
 function readDataUri(value: string, kind: InputKind, path: string): string {
   const comma = value.indexOf(",");
-  const head = /^data:([a-z]+\/[a-z0-9.+-]+)((?:;[^;,]*)*);base64$/i.exec(
-    value.slice(0, Math.min(comma, 1_024)),
-  );
-  const mediaType = head?.[1]?.toLowerCase();
-  if (comma === -1 || mediaType === undefined)
+  const head = comma === -1 ? "" : value.slice(0, Math.min(comma, 1_024));
+  const mediaType = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[^;,]*)*;base64$/i.exec(head)?.[1]?.toLowerCase();
+  if (mediaType === undefined)
     throw invalid(`${path} must be a data URI with a media type and base64 data.`, path);
   if (!mediaType.startsWith(`${kind}/`))
     throw invalid(`${path} must be ${FORMS[kind]}: its media type says otherwise.`, path);
@@ -94,18 +93,15 @@ function readDataUri(value: string, kind: InputKind, path: string): string {
 }
 
 function readImage(text: string, path: string): string {
-  const found = SIGNATURES.find(({ base64 }) => text.startsWith(base64));
-  const data = found === undefined ? text : checkedBase64(text, path);
-  const size = found === undefined ? undefined : rawImageSizeOf(data);
-  if (found === undefined || size === undefined)
+  const mediaType = Object.entries(SIGNATURES).find(([start]) => text.startsWith(start))?.[1];
+  const data = mediaType === undefined ? "" : checkedBase64(text, path);
+  const size = rawImageSizeOf(data);
+  if (size === undefined)
     throw invalid(`${path} must be ${FORMS.image}, of a PNG, JPEG, WebP or GIF file.`, path);
-  if (size.width * size.height > MAX_PIXELS)
-    throw new GatewayError(
-      "input_too_large",
-      `${path} has ${size.width} by ${size.height} pixels: ${MAX_PIXELS} in all are the most.`,
-      { param: path },
-    );
-  return `data:${found.mediaType};base64,${data}`;
+  const { width, height } = size;
+  if (width * height <= MAX_PIXELS) return `data:${mediaType};base64,${data}`;
+  const sentence = `${path} has ${width} by ${height} pixels: ${MAX_PIXELS} in all are the most.`;
+  throw new GatewayError("input_too_large", sentence, { param: path });
 }
 
 /** The bits of the last letter that belong to no byte are 0. */

@@ -1,5 +1,5 @@
 import { estimateTokens } from "../core/token-estimate.ts";
-import { NO_USAGE, outputTokens, type Usage } from "../core/usage.ts";
+import { addUsage, NO_USAGE, outputTokens, type Usage } from "../core/usage.ts";
 import type { AnswerContext, Metered } from "./protocol.ts";
 
 /** Tokens of an image that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
@@ -44,16 +44,14 @@ export type CountedOutput = Pick<Usage, "output" | "reasoning" | "imageOutput">;
 
 /** A count for one stream. */
 export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
-  const seen = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
-  let before = { ...seen };
-
+  const nothing = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
+  const seen = { ...nothing };
+  let before = nothing;
   const since = (from: typeof seen): CountedOutput => ({
     output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
     reasoning: countedTokens(seen.thoughtAscii - from.thoughtAscii, seen.thoughtWide - from.thoughtWide),
     imageOutput: (seen.images - from.images) * IMAGE_TOKENS,
   });
-  const total = (): CountedOutput => since({ ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 });
-
   return {
     add(text, thoughts, images = 0) {
       seen.ascii += text.ascii;
@@ -63,12 +61,13 @@ export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
       seen.images += images;
     },
     usageTold: () => void (before = { ...seen }),
-    total,
+    total: () => since(nothing),
     metered(told) {
       if (told === undefined)
-        return { usage: { ...NO_USAGE, input: expectedInput, ...total() }, flags: ["estimated"] };
+        return { usage: { ...NO_USAGE, input: expectedInput, ...since(nothing) }, flags: ["estimated"] };
       // Usage from before the answer began names no output at all.
-      return withCountedOutput(told, outputTokens(told.usage) === 0 ? total() : since(before));
+      const more = { ...NO_USAGE, ...since(outputTokens(told.usage) === 0 ? nothing : before) };
+      return outputTokens(more) === 0 ? told : estimated(told, addUsage(told.usage, more));
     },
   };
 }
@@ -79,31 +78,18 @@ function countedTokens(ascii: number, wide: number): number {
   return estimateTokens({ ascii, alphabetic: 0, ideographic: Math.ceil(wide / 3) }).expected;
 }
 
-/** `metered` with more output by our own count, and flagged so. */
-export function withCountedOutput(metered: Metered, more: CountedOutput): Metered {
-  const { usage, flags } = metered;
-  if (more.output + more.reasoning + more.imageOutput === 0) return metered;
-  return {
-    usage: {
-      ...usage,
-      output: usage.output + more.output,
-      reasoning: usage.reasoning + more.reasoning,
-      imageOutput: usage.imageOutput + more.imageOutput,
-    },
-    flags: flags.includes("estimated") ? flags : [...flags, "estimated"],
-  };
-}
-
 /**
  * `told` with our own count of the output where it says that there is none: an answer that says something is not
  * free. A count that was bent has its own bound, and stays.
  */
 export function withUntoldOutput(told: Metered, counted: () => Metered): Metered {
   if (outputTokens(told.usage) > 0 || told.flags.includes("clamped")) return told;
-  const { output, reasoning, imageOutput, audioOutput } = counted().usage;
-  if (output + reasoning + imageOutput + audioOutput === 0) return told;
-  return {
-    usage: { ...told.usage, output, reasoning, imageOutput, audioOutput },
-    flags: [...told.flags, "estimated"],
-  };
+  const { usage } = counted();
+  const { output, reasoning, imageOutput, audioOutput } = usage;
+  if (outputTokens(usage) === 0) return told;
+  return estimated(told, { ...told.usage, output, reasoning, imageOutput, audioOutput });
+}
+
+function estimated({ flags }: Metered, usage: Usage): Metered {
+  return { usage, flags: [...new Set([...flags, "estimated" as const])] };
 }

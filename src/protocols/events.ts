@@ -1,6 +1,6 @@
 import type { ByteBuilder } from "../core/bytes/byte-builder.ts";
 import { joinBytes } from "../core/bytes/bytes.ts";
-import { createSseLines, type SseVisitor } from "../core/sse-lines.ts";
+import { createSseLines } from "../core/sse-lines.ts";
 import type { EventSpan } from "./protocol.ts";
 import type { Place } from "./scan.ts";
 
@@ -27,75 +27,66 @@ export function createEventReader(
   comment: OnSpan,
   maxLineBytes = MAX_LINE_BYTES,
 ): EventReader {
-  const events = createEventJoiner(event, comment);
-  const lines = createSseLines(events, maxLineBytes);
-  return {
-    push: (bytes) => lines.push(bytes) && events.keep() <= Math.max(MAX_EVENT_BYTES, maxLineBytes),
-    end: () => lines.end(),
-  };
-}
-
-/** Turns lines into whole events. */
-interface EventJoiner extends SseVisitor {
-  /** Copies what waits for its blank line (the bytes handed in are good for one call only); tells its length. */
-  keep(): number;
-}
-
-/** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
-const LINE_JOIN = new TextEncoder().encode(" ");
-
-/** Joins the data lines of an event (nearly always one, which is handed over where it stands). */
-function createEventJoiner(event: OnSpan, comment: OnSpan): EventJoiner {
+  // The lines of one event: nearly always one, which is handed over where it stands.
   let bytes: Uint8Array | undefined;
   let start = 0;
   let end = 0;
   let more: Uint8Array[] = [];
   let length = 0;
+  const lines = createSseLines(
+    {
+      comment,
+      data(lineBytes, lineStart, lineEnd) {
+        length += lineEnd - lineStart + 1;
+        if (bytes !== undefined) {
+          more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
+          return;
+        }
+        bytes = lineBytes;
+        start = lineStart;
+        end = lineEnd;
+      },
+      dispatch() {
+        const first = bytes;
+        const rest = more;
+        bytes = undefined;
+        more = [];
+        length = 0;
+        if (first === undefined) return;
+        if (rest.length === 0) return event(first, start, end);
+        const whole = joinBytes([first.subarray(start, end), ...rest]);
+        event(whole, 0, whole.length);
+      },
+    },
+    maxLineBytes,
+  );
+  /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
+  const keep = (): void => {
+    if (bytes === undefined || bytes.buffer.byteLength === end - start) return;
+    bytes = bytes.slice(start, end);
+    start = 0;
+    end = bytes.length;
+  };
   return {
-    comment,
-    data(lineBytes: Uint8Array, lineStart: number, lineEnd: number) {
-      length += lineEnd - lineStart + 1;
-      if (bytes !== undefined) {
-        more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
-        return;
-      }
-      bytes = lineBytes;
-      start = lineStart;
-      end = lineEnd;
+    push(pushed) {
+      if (!lines.push(pushed)) return false;
+      keep();
+      return length <= Math.max(MAX_EVENT_BYTES, maxLineBytes);
     },
-    dispatch() {
-      const first = bytes;
-      const rest = more;
-      bytes = undefined;
-      more = [];
-      length = 0;
-      if (first === undefined) return;
-      if (rest.length === 0) return event(first, start, end);
-      const whole = joinBytes([first.subarray(start, end), ...rest]);
-      event(whole, 0, whole.length);
-    },
-    keep() {
-      if (bytes === undefined) return 0;
-      if (start !== 0 || end !== bytes.length || bytes.buffer.byteLength !== bytes.length)
-        bytes = bytes.slice(start, end);
-      start = 0;
-      end = bytes.length;
-      return length;
-    },
+    end: () => lines.end(),
   };
 }
 
-const DONE = new TextEncoder().encode("[DONE]");
+/** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */
+const LINE_JOIN = new TextEncoder().encode(" ");
 
 /** Whether the data of an event is the end mark of the format that has one. Other servers are seen to send it too. */
 export function isDoneMark(bytes: Uint8Array, start: number, end: number): boolean {
-  let from = start;
-  while (from < end && bytes[from] === 0x20) from += 1;
-  while (end > from && bytes[end - 1] === 0x20) end -= 1;
-  if (end - from !== DONE.length) return false;
-  return DONE.every((byte, i) => bytes[from + i] === byte);
+  return bytes[start] !== OPEN_OBJECT && /^ *\[DONE\] *$/.test(decoder.decode(bytes.subarray(start, end)));
 }
 
+const OPEN_OBJECT = 0x7b;
+const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 const COLON = encoder.encode(":");
 /** What stands before the data of an event. */

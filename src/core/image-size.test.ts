@@ -38,15 +38,22 @@ function jpeg(width: number, height: number, segments: readonly number[] = [], m
 function gif(
   width: number,
   height: number,
-  more: { colours?: number; frame?: [number, number] } = {},
+  more: { colours?: number; frame?: [number, number]; from?: [number, number] } = {},
 ): Bytes {
   const flags = more.colours === undefined ? 0 : 0x80 + more.colours;
   const table = more.colours === undefined ? 0 : 3 * 2 ** (more.colours + 1);
   const [frameWidth, frameHeight] = more.frame ?? [1, 1];
+  const [left, top] = more.from ?? [0, 0];
   const comment = [0x21, 0xfe, 3, 0x2c, 9, 9, 2, 0x2c, 9, 0];
   const screen = text("GIF89a").concat(little16(width), little16(height), [flags, 0, 0]);
   const colours = Array.from({ length: table }, () => 0x2c);
-  const frame = [0x2c, 0, 0, 0, 0].concat(little16(frameWidth), little16(frameHeight), [0]);
+  const frame = [0x2c].concat(
+    little16(left),
+    little16(top),
+    little16(frameWidth),
+    little16(frameHeight),
+    [0],
+  );
   return screen.concat(colours, comment, frame);
 }
 
@@ -197,8 +204,10 @@ describe("the size of an image is read from its head", () => {
     }
   });
 
-  test("a GIF whose first image is larger than its screen is as large as that", () => {
+  test("a GIF whose first image goes beyond its screen is as large as that, from the screen's corner", () => {
     expect(imageSizeOf(uri(gif(2, 900, { frame: [800, 600] })))).toEqual({ width: 800, height: 900 });
+    const apart = gif(2, 900, { frame: [800, 600], from: [300, 520] });
+    expect(imageSizeOf(uri(apart))).toEqual({ width: 1_100, height: 1_120 });
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../core/errors.ts";
-import { noFailpoint } from "../core/failpoint.ts";
+import { type Failpoint, type FailpointName, noFailpoint } from "../core/failpoint.ts";
 import type { Hold } from "../core/hold.ts";
 import type { Model } from "../core/model.ts";
 import { systemRandom } from "../core/random.ts";
@@ -10,14 +10,17 @@ import type { Command } from "./commands.ts";
 import { createLedger } from "./ledger.ts";
 import type { Writer } from "./writer.ts";
 
-/** A writer that notes what it is given, and refuses while `refusing` is set. */
+/** A writer that notes what it is given, refuses while `refusing` is set, and answers with `reason` where it is given. */
 function createFickleWriter() {
   const seen: Command[] = [];
-  const state = { refusing: false };
+  const state: { refusing: boolean; reason?: string } = { refusing: false };
   const submit = async (command: Command): Promise<unknown> => {
     seen.push(command);
     if (state.refusing) throw new GatewayError("overloaded_error", "full");
-    return command.kind === "hold" ? { ok: true, amount: command.amount } : { ok: true, charged: 5n };
+    if (state.reason !== undefined) return { ok: false, reason: state.reason };
+    if (command.kind !== "hold") return { ok: true, charged: 5n };
+    const outputTokens = command.elastic?.floorTokens;
+    return { ok: true, amount: command.amount, ...(outputTokens === undefined ? {} : { outputTokens }) };
   };
   const writer: Writer = { submit: submit as Writer["submit"], close: async () => {} };
   return { writer, seen, state };
@@ -42,14 +45,23 @@ const timeline = {
   attempts: [],
 };
 
-async function open() {
+const SETTLEMENT = {
+  delivered: true,
+  used: 5n,
+  usage: NO_USAGE,
+  flags: [],
+  outcome: "completed",
+  timeline,
+} as const;
+
+async function open(failpoint: Failpoint = noFailpoint) {
   const clock = createFakeClock();
   const fickle = createFickleWriter();
   const ledger = createLedger({
     writer: fickle.writer,
     clock,
     random: systemRandom,
-    failpoint: noFailpoint,
+    failpoint,
     bootId: "boot_1",
     holdLifetimeMs: () => 1_000,
   });
@@ -62,16 +74,7 @@ for (const kind of ["settle", "void"] as const) {
     const { clock, ledger, hold, seen, state } = await open();
     state.refusing = true;
     const ending =
-      kind === "void"
-        ? ledger.void(hold, { outcome: "refused", timeline })
-        : ledger.settle(hold, {
-            delivered: true,
-            used: 5n,
-            usage: NO_USAGE,
-            flags: [],
-            outcome: "completed",
-            timeline,
-          });
+      kind === "void" ? ledger.void(hold, { outcome: "refused", timeline }) : ledger.settle(hold, SETTLEMENT);
     const failure: unknown = await ending.then(
       () => undefined,
       (error: unknown) => error,
@@ -98,14 +101,7 @@ test("a charge that the store refuses, of an answer that was not given yet, is n
   const { clock, ledger, hold, seen, state } = await open();
   state.refusing = true;
   const failure: unknown = await ledger
-    .settle(hold, {
-      delivered: false,
-      used: 5n,
-      usage: NO_USAGE,
-      flags: [],
-      outcome: "completed",
-      timeline,
-    })
+    .settle(hold, { ...SETTLEMENT, delivered: false })
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(GatewayError);
   await clock.advance(2_000);
@@ -150,5 +146,46 @@ test("ids of one run's holds share 128 random bits and count up in order", async
   const next = (await ledger.hold(REQUEST)) as Hold;
   expect(hold.id).toMatch(/^hold_[0-9a-f]{32}\.0000000001$/);
   expect(next.id.split(".")).toEqual([hold.id.split(".")[0] as string, "0000000002"]);
-  expect([hold.id, next.id].toSorted()).toEqual([hold.id, next.id]);
+  const ids = [hold.id, next.id];
+  for (let i = 0; i < 15; i += 1) ids.push(((await ledger.hold(REQUEST)) as Hold).id);
+  expect(ids.at(-1)).toEndWith(".0000000011");
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+test("a hold lasts for the lifetime of holds, and has the room for output that the store found", async () => {
+  const { clock, ledger, hold, seen } = await open();
+  expect("outputTokens" in hold).toBe(false);
+  expect(seen[0]).toMatchObject({ kind: "hold", expiresAtMs: clock.nowMs() + 1_000 });
+  expect("elastic" in (seen[0] as object)).toBe(false);
+  const elastic = { tokenPrice: 1n, floorTokens: 16, maxTokens: 64 };
+  expect(await ledger.hold({ ...REQUEST, elastic })).toMatchObject({ outputTokens: 16 });
+  expect(seen[1]).toMatchObject({ elastic });
+});
+
+test("a hold that is refused is its reason, and one that cannot end is an error that names it", async () => {
+  const { ledger, hold, state } = await open();
+  state.reason = "insufficient_credits";
+  expect(await ledger.hold(REQUEST)).toBe("insufficient_credits");
+  state.reason = "unknown_hold";
+  expect(ledger.settle(hold, SETTLEMENT)).rejects.toThrow(
+    `The hold ${hold.id} could not be settled: unknown_hold.`,
+  );
+  expect(ledger.void(hold, SETTLEMENT)).rejects.toThrow(
+    `The hold ${hold.id} could not be voided: unknown_hold.`,
+  );
+});
+
+test("the moments before and after the store have their failpoints", async () => {
+  const passed: FailpointName[] = [];
+  const { ledger, hold, seen } = await open((name) => void passed.push(name));
+  expect(passed.splice(0)).toEqual(["hold.before_submit", "hold.after_commit"]);
+  await ledger.settle(hold, SETTLEMENT);
+  expect(passed).toEqual(["settle.before_submit", "settle.after_commit"]);
+  const dies = (at: FailpointName) => (name: FailpointName) => {
+    if (name === at) throw new Error(at);
+  };
+  const before = await open(dies("settle.before_submit"));
+  expect(before.ledger.settle(before.hold, SETTLEMENT)).rejects.toThrow("settle.before_submit");
+  expect(before.seen.map(({ kind }) => kind)).toEqual(["hold"]);
+  expect(seen.map(({ kind }) => kind)).toEqual(["hold", "settle"]);
 });

@@ -144,11 +144,12 @@ describeOnEngines("a sweeper", (engine) => {
 
   /** A sweeper with a lease of 600 s whose commands go nowhere, and are noted. */
   function withoutWriter(books: TestBooks, clock: FakeClock, log: Log = quiet) {
-    const state = { refusing: false, refused: "" };
+    const state = { refusing: false, refused: "", refusedAll: false };
     const sent: Command[] = [];
     const submit = async (command: Command): Promise<unknown> => {
       if (state.refusing) throw new Error("away");
-      if ("hold" in command && command.hold === state.refused) throw new CommandRefused("it does not fit");
+      if ("hold" in command && (state.refusedAll || command.hold === state.refused))
+        throw new CommandRefused("it does not fit");
       sent.push(command);
       return { ok: true };
     };
@@ -166,14 +167,19 @@ describeOnEngines("a sweeper", (engine) => {
 
   test("is not heard of while the store refuses its sign of life, and counts anew from the first that it takes", async () => {
     await onBooks(async ({ books, clock }) => {
-      const { sweeper, state } = withoutWriter(books, clock);
+      const said: unknown[] = [];
+      const log: Log = { ...quiet, error: (_, fields) => said.push(fields) };
+      const { sweeper, sent, state } = withoutWriter(books, clock, log);
       const startMs = clock.steadyMs();
       await sweeper.start();
       await clock.advance(200_000);
       expect(sweeper.heardSinceMs()).toBe(startMs);
+      expect(sent.map(({ kind }) => kind)).toEqual(["heartbeat", "heartbeat"]);
+      expect(said).toEqual([]);
       state.refusing = true;
       await clock.advance(200_000);
       expect(sweeper.heardSinceMs()).toBeUndefined();
+      expect(said).toEqual([{ error: "Error: away" }]);
       state.refusing = false;
       await clock.advance(200_000);
       expect(sweeper.heardSinceMs()).toBe(startMs + 600_000);
@@ -200,6 +206,22 @@ describeOnEngines("a sweeper", (engine) => {
     });
   });
 
+  test("says how many holds it has ended, those of tasks that nobody waits for among them, and of none nothing", async () => {
+    await onBooks(async ({ books, clock }) => {
+      const said: unknown[] = [];
+      const log: Log = { ...quiet, warn: (_, fields) => said.push(fields) };
+      const { sweeper } = withoutWriter(books, clock, log);
+      expect(await sweeper.sweep()).toBe(0);
+      expect(said).toEqual([]);
+      await books.apply(
+        lasting(books, "orphan", { boot: "dead" }),
+        books.submit("waits", 10n, { boot: "dead", awaited: true }),
+      );
+      expect(await sweeper.sweep()).toBe(2);
+      expect(said).toEqual([{ holds: 2 }]);
+    });
+  });
+
   // What it reads of PostgreSQL comes when it comes, and not by the clock of the test.
   if (engine.name === "sqlite")
     test("sweeps at its start, and again from when it has been heard of for a whole lease", async () => {
@@ -214,16 +236,20 @@ describeOnEngines("a sweeper", (engine) => {
           await clock.advance(200_000);
         }
         expect(seen).toEqual([1, 1, 1, 2, 3]);
+        expect(sent.filter(({ kind }) => kind === "heartbeat")).toHaveLength(6);
         await sweeper.close();
       });
     });
 
   test("ends more holds than it looks at in one go", async () => {
-    await onBooks(async ({ books, sweeperOf }) => {
+    await onBooks(async ({ books, clock, sweeperOf }) => {
       const orphans = Array.from({ length: 1_003 }, (_, i) =>
         books.hold(`orphan-${i}`, 0n, { boot: "dead", expectedCost: 0n }),
       );
       await books.apply(...orphans);
+      const { sweeper: helpless, state } = withoutWriter(books, clock);
+      state.refusedAll = true;
+      expect(await helpless.sweep()).toBe(0);
       const sweeper = sweeperOf("mine");
       // Without a sign of life of its own, nothing of the sweeper's is alive on a shared store.
       await books.run({ kind: "heartbeat", boot: "mine", leaseMs: 600_000, steadyMs: Date.now() });

@@ -112,6 +112,15 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
     "Infinity",
     '"\\b\\f\\n\\r\\t\\/\\\\\\""',
     ...["g", "v", "0", "a", "U0041"].map((letter) => `"\\${letter}"`),
+    "1:2",
+    "1/2",
+    "1d5",
+    "1f5",
+    "txue",
+    "trxe",
+    "nxll",
+    "fxlse",
+    "falsx",
     "nul",
     "nulll",
     "tru",
@@ -137,6 +146,9 @@ describe("a scan accepts exactly what JSON.parse accepts", () => {
     "\u000b1",
     '{"a"}',
     '{"a":}',
+    '{"a" 1}',
+    '{"a"x1}',
+    '{"a",1}',
     '{x":1}',
     '{"a":1 "b":2}',
     "[1 2]",
@@ -235,6 +247,7 @@ describe("limits", () => {
   const cases = [
     { name: "as deep as allowed", text: nested(8), failure: "" },
     { name: "one level too deep", text: nested(9), failure: "depth" },
+    { name: "objects as deep as allowed", text: `${'{"a":'.repeat(8)}1${"}".repeat(8)}`, failure: "" },
     { name: "objects count like arrays", text: `${'{"a":'.repeat(9)}1${"}".repeat(9)}`, failure: "depth" },
     { name: "a million levels, without a stack overflow", text: "[".repeat(1_000_000), failure: "depth" },
     { name: "as many values as allowed", text: `[${"0,".repeat(18)}0]`, failure: "" },
@@ -282,7 +295,7 @@ describe("limits", () => {
 });
 
 describe("readMembers", () => {
-  for (const text of ["", " ", "[]", "1", "null", '"{}"', "{} {}", "{}x", "\ufeff{}", "{"]) {
+  for (const text of ["", " ", "[]", "1", "null", '"{}"', "{} {}", "{}x", "[}", "x}", "\ufeff{}", "{"]) {
     test(`${JSON.stringify(text)} is no object`, () =>
       expect(readMembers(openScan(encoder.encode(text)))).toBeUndefined());
   }
@@ -296,6 +309,16 @@ describe("readMembers", () => {
       ['"a"', "3"],
     ]);
   });
+});
+
+test("readMembers takes no space behind the end of the scan for a part of the text", () => {
+  expect(readMembers(openScan(encoder.encode('{"a":1} '), 7))).toHaveLength(1);
+});
+
+test("the object that is the whole text is one value of its text", () => {
+  const bytes = encoder.encode('{"a":1,"b":2}');
+  expect(readMembers(openScan(bytes, undefined, 8, 3))).toHaveLength(2);
+  expect(readMembers(openScan(bytes, undefined, 8, 2))).toBeUndefined();
 });
 
 describe("findDuplicateKey", () => {
@@ -330,6 +353,8 @@ test("keyIs and memberName go by what a key stands for, however it is spelled", 
     const bytes = encoder.encode(spelled);
     expect(memberName(bytes, 0, bytes.length)).toBe("model");
     expect([spelled, keyIs(bytes, 0, bytes.length, model)]).toEqual([spelled, true]);
+    const within = encoder.encode(`{${spelled}:1}`);
+    expect([spelled, keyIs(within, 1, 1 + bytes.length, model)]).toEqual([spelled, true]);
   }
   for (const name of ["é", "modelé", "m".repeat(60), "é".repeat(60)]) {
     const bytes = encoder.encode(`"${name}"`);
@@ -337,6 +362,7 @@ test("keyIs and memberName go by what a key stands for, however it is spelled", 
   }
   for (const other of [
     '"modal"',
+    '"modem"',
     '"mode"',
     '"models"',
     '"mod\\u0061l"',

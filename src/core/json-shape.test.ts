@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { jsonText } from "../../test/core/json-text.ts";
 import { openScan, readMembers, skipSpace, skipValue } from "./json-scan.ts";
-import { countMembers, countValues, readShape } from "./json-shape.ts";
+import { countMembers, countValues, eachPart, readShape } from "./json-shape.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -93,6 +93,43 @@ describe("bounds", () => {
     expect(shapeOf("[".repeat(1_000_000))).toBeUndefined();
     expect(shapeOf(`{"a":[${"1,".repeat(1_000_000)}1]}`)).toBeUndefined();
   });
+});
+
+test("a bound is the most that is taken, of values and of levels", () => {
+  const kept = (text: string, depth: number, values: number) => [
+    shapeOf(text, { depth, values })?.memberCount,
+    countValues(encoder.encode(text), { depth, values }),
+  ];
+  expect(kept('{"a":[]}', 2, 2)).toEqual([1, 2]);
+  expect(kept('{"a":[]}', 2, 1)).toEqual([undefined, undefined]);
+  expect(kept('{"a":[]}', 1, 2)).toEqual([undefined, undefined]);
+  expect(kept('{"a":1,"b":2}', 1, 3)).toEqual([2, 3]);
+  expect(kept('{"a":1,"b":2}', 1, 2)).toEqual([undefined, undefined]);
+});
+
+test("what is no object has no shape, and its values are counted all the same", () => {
+  for (const [text, values] of [
+    ["[1,2]", 3],
+    ['"a"', 1],
+    ["7", 1],
+    ["null", 1],
+  ] as const)
+    expect([shapeOf(text), countValues(encoder.encode(text), ROOMY)]).toEqual([undefined, values]);
+});
+
+test("the parts of an object or a list within a text are visited in order, with their keys", () => {
+  const bytes = encoder.encode('[0,{"a" : [1, 2],"b":"x"} ]');
+  const partsAt = (at: number): string[] => {
+    const parts: string[] = [];
+    eachPart(bytes, at, (...offsets) => {
+      const [keyStart, keyEnd, valueStart, valueEnd] = offsets;
+      const text = (from: number, to: number): string => Buffer.from(bytes.subarray(from, to)).toString();
+      parts.push(`${text(keyStart, keyEnd)}=${text(valueStart, valueEnd)}`);
+    });
+    return parts;
+  };
+  expect(partsAt(0)).toEqual(["=0", '={"a" : [1, 2],"b":"x"}']);
+  expect(partsAt(3)).toEqual(['"a"=[1, 2]', '"b"="x"']);
 });
 
 test("text that is no JSON is read to its end, whatever comes of it", () => {

@@ -22,7 +22,7 @@ const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400
 
 const SettingsSchema = Type.Object(
   {
-    // Without a pattern of names: a record leaves what is under another name unchecked.
+    // Without a pattern of names: a record does not check what is under another name.
     providers: Type.Optional(Type.Record(Type.String(), ProviderSection)),
     timeouts: Type.Optional(
       Type.Object(
@@ -52,11 +52,11 @@ const SettingsSchema = Type.Object(
 type SettingsData = Static<typeof SettingsSchema>;
 const settingsChecker = compileSchema(SettingsSchema);
 
-/** What `switchyard.yaml` and the providers' variables come to; replaced whole when the file changes. */
+/** The content of `switchyard.yaml` and the providers' variables; replaced whole when the file changes. */
 export interface Settings extends ConfiguredProviders {
   readonly timeouts: Timeouts;
   readonly limits: LimitSettings;
-  /** Where the files behind URLs that others name may be fetched from, beside public hosts by https. */
+  /** Hosts that files may be fetched from, beside public hosts by https. */
   readonly outbound: Exceptions;
   readonly tasks: TaskSettings;
   /** Other names of models: a name, or the beginning of names with `*` behind it, and the id that it leads to. */
@@ -85,7 +85,7 @@ export function readSettings(
   };
 }
 
-/** Whether each leads to a model is known only where all models are. */
+/** Whether each alias leads to a model is checked where all models are known. */
 function readAliases(
   file: string,
   aliases: NonNullable<SettingsData["aliases"]>,

@@ -1,4 +1,4 @@
-/** Throws one sentence when the environment switches off what the gateway's promises rest on. */
+/** Throws one sentence when the environment switches off a protection that the gateway relies on. */
 export function refuseDangers(environment: NodeJS.ProcessEnv): void {
   if (environment.NODE_TLS_REJECT_UNAUTHORIZED?.trim() === "0") {
     throw new Error(
@@ -35,7 +35,7 @@ export function checkAddress(name: string, text: string): void {
   if (/[?#]/.test(text)) throw new Error(`${name} has a ? or a # in it: an address ends with its path.`);
 }
 
-/** Throws one sentence when a URL has a name or a password in it; what is no URL has none. */
+/** Throws one sentence when a URL has a name or a password in it; other text passes. */
 export function refusePassword(name: string, address: string): void {
   const url = URL.parse(address);
   if (url !== null && (url.username !== "" || url.password !== "")) {
@@ -45,7 +45,7 @@ export function refusePassword(name: string, address: string): void {
   }
 }
 
-/** What the operator should know of this process before it serves, a sentence each that names what is set. */
+/** Warnings for the operator before the process serves, a sentence each that names the setting. */
 export function warningsOf(
   host: string,
   environment: NodeJS.ProcessEnv,
@@ -65,7 +65,7 @@ export function warningsOf(
 const INSPECTOR_VARIABLES = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
 const INSPECTOR_FLAG = /(?:^|\s)(--inspect[a-z-]*)/;
 
-/** What opens an inspector in this process, or in the launcher, which has the same environment. */
+/** Settings that open an inspector in this process, or in the launcher, which has the same environment. */
 function inspectorsOf(environment: NodeJS.ProcessEnv, runtimeArguments: readonly string[]): string[] {
   const isSet = (name: string): boolean => (environment[name] ?? "") !== "";
   const flag = INSPECTOR_FLAG.exec(runtimeArguments.join(" "))?.[1];

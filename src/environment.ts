@@ -6,32 +6,32 @@ import { checkAddress, checkAdminToken, checkCredential, refuseDangers } from ".
 import { SANDBOX_MODES, type SandboxMode } from "./gateway/sandbox-rule.ts";
 import { readProxies } from "./limits/addresses.ts";
 
-/** Everything that is set from outside and needs a restart to change. */
+/** The settings that need a restart to change. */
 export interface Config {
   readonly host: string;
   readonly port: number;
   readonly home: string;
-  /** The PostgreSQL server that keeps the books; the home folder does when there is none. */
+  /** The PostgreSQL server for the books; absent: they are in the home folder. */
   readonly databaseUrl: string | undefined;
-  /** Base of the URLs that are handed out, without a slash at the end. */
+  /** Base of the URLs that the gateway hands out, without a slash at the end. */
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
-  /** The bucket that keeps result files; a folder in the home folder does when there is none. */
+  /** The bucket for result files; absent: they are in the home folder. */
   readonly assets: S3Address | undefined;
   /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
   readonly sandbox: SandboxMode;
   readonly settingsFile: string;
-  /** How long `readyz` says no before a SIGTERM closes the listener. */
+  /** How long `readyz` is 503 before a SIGTERM closes the listener. */
   readonly shutdownDelayMs: number;
   /** The most requests that one client address may have under way; `undefined`: no bound. */
   readonly connectionsPerAddress: number | undefined;
-  /** Proxies whose word is taken for whom they speak. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly Range[];
   readonly failpoint: string | undefined;
   readonly writerFailpoint: string | undefined;
 }
 
-/** Credentials that are no provider's. */
+/** Credentials other than providers'. */
 const CREDENTIALS = [
   "SWITCHYARD_ADMIN_TOKEN",
   "AWS_ACCESS_KEY_ID",

@@ -6,7 +6,7 @@ import { FIRST_CREDITS } from "./gateway/installation.ts";
 import { SANDBOX } from "./providers/registry.ts";
 import type { Services } from "./services.ts";
 
-/** What a greeting tells of, and whom. */
+/** What a greeting needs. */
 export interface GreetingParts {
   readonly config: Config;
   readonly services: Pick<Services, "offer" | "newAdminToken" | "firstAccount" | "shown"> & {
@@ -14,18 +14,18 @@ export interface GreetingParts {
   };
   /** Where the gateway listens. */
   readonly url: string;
-  /** Prints a line for whoever started the gateway. */
+  /** Prints a line to standard output. */
   readonly say: (line: string) => void;
   readonly log: Log;
 }
 
-/** Called in the example when it is served: one of the cheapest. */
+/** The model of the example when it is served: one of the cheapest. */
 const EXAMPLE_MODEL = "openai/gpt-5.6-luna";
 
 /**
- * Prints what the one who started the gateway needs next. On the first start that is a key, a request to paste and the
- * admin token, once; on later ones how to make a key. It serves by now: a store that cannot be asked is logged, and the
- * next start shows what this one could not.
+ * Prints what the operator needs next. On the first start that is a key, a request to paste and the admin token, once;
+ * on later ones how to make a key. The gateway serves by now: a store that is away is logged, and the next start shows
+ * what this one could not.
  */
 export async function greet(parts: GreetingParts): Promise<void> {
   const { config, services, url, say, log } = parts;
@@ -49,12 +49,12 @@ export async function greet(parts: GreetingParts): Promise<void> {
     );
   }
   if (asked?.account !== undefined) sayHowToMakeKeys(url, asked.account, say);
-  // Without an answer of the store the key was not shown, and the next start must make one.
+  // Where the store did not answer the key was not shown, and the next start must make one.
   const hasShown = services.newAdminToken !== undefined || first !== undefined;
   if (asked !== undefined && hasShown) await services.shown().catch(logFailure);
 }
 
-/** The first account when it is still to be shown, else the oldest there is. */
+/** The first account when it is still to be shown, else the oldest one. */
 async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
   const first = await firstAccount();
   if (first !== undefined) return { first, account: undefined };
@@ -123,7 +123,7 @@ function sayHowToMakeKeys(url: string, account: string, say: GreetingParts["say"
 /** Without the password that the address may carry. */
 function whereDataIs(config: Config): string {
   if (config.databaseUrl === undefined) return `Its data is in ${config.home}.`;
-  // The form for sockets, without a host, is no URL to the letter.
+  // The form for sockets, without a host, is no valid URL.
   const url = URL.parse(config.databaseUrl);
   return `Its data is in the PostgreSQL database ${url === null ? "of DATABASE_URL" : `${url.host}${url.pathname}`}.`;
 }

@@ -15,7 +15,7 @@ const FLUSH_MS = 100;
 /** Beyond this many characters lines are written at once. */
 const FLUSH_CHARS = 64 * 1024;
 
-/** When nobody reads our output, lines beyond this are dropped, and counted. */
+/** When nothing reads our output, lines beyond this are dropped, and counted. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Writes structured lines of JSON to standard output: the one sink of every log line. */
@@ -34,7 +34,7 @@ export function createLog(): LineLog {
     const from = (at: number): void =>
       write(OUT, bytes, at, (error, written) => {
         if (error === null && at + written < bytes.length) return from(at + written);
-        // A closed output cannot be told of anywhere; the gateway goes on.
+        // A closed output cannot be reported anywhere; the gateway goes on.
         writing = "";
         if (lines !== "") send();
       });

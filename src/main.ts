@@ -13,10 +13,10 @@ import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 import { createShutdown } from "./shutdown.ts";
 
-/** A process that can keep nothing any more has this long to refuse what is under way. */
+/** After a lost disk the process has this long to refuse requests under way. */
 const LAST_WORDS_MS = 1_000;
 
-/** How often the settings file is looked at. */
+/** How often the settings file is checked. */
 const WATCH_MS = 1_000;
 
 try {
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => void shutdown(signal));
-  // Before anything is said: whoever changes the file once the gateway says that it listens is heard.
+  // Watched before the greeting: a change made once the gateway says that it listens is seen.
   watchSettings(config.settingsFile, () => {
     try {
       services.reload();
@@ -118,7 +118,7 @@ function listen(config: Config, services: Services, hasRoom: () => boolean): Lis
   }
 }
 
-/** Looks at the file now and then; a look costs less than a watch that some file systems do not serve. */
+/** Polls the file; that costs less than a watch, which some file systems do not have. */
 function watchSettings(file: string, onChange: () => void): void {
   const look = (): string => {
     const stats = statSync(file, { throwIfNoEntry: false });

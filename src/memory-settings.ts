@@ -6,21 +6,21 @@ export const MemorySection = Type.Object(
   { additionalProperties: false },
 );
 
-/** What the operator sets of memory. */
+/** Settings of memory. */
 export interface MemorySettings {
-  /** What requests and their answers may take at a time, in bytes. */
+  /** Bytes that requests and plain answers may take at a time. */
   readonly bodiesBytes: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** The part of the machine's memory that bodies get: what they leave behind until it is collected can come to more than that. */
+/** The part of the machine's memory for bodies: garbage that waits for collection can come to more than they do. */
 const PART = 0.25;
 
 /** Enough for the largest body, and some small ones. */
 const LEAST_BYTES = 320 * MIB;
 
-/** What a section comes to on a machine with so much memory. */
+/** Reads the section, on a machine with `machineBytes` of memory. */
 export function readMemorySection(
   { bodies_mib: mib }: Static<typeof MemorySection>,
   machineBytes: number,

@@ -21,7 +21,7 @@ import { createWriter, type Writer } from "./ledger/writer.ts";
 import { createCipher, type Cipher } from "./runtime/cipher.ts";
 import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
-/** Everything that stands on the store: accounts, keys and credit. */
+/** Everything that is kept in the store: accounts, keys and credit. */
 export interface Books {
   /** Names this run of the process in the store. */
   readonly bootId: string;
@@ -32,39 +32,39 @@ export interface Books {
   readonly keys: Keys;
   readonly admin: Admin;
   readonly installation: Installation;
-  /** What a token is known by. */
+  /** The keyed hash of a token. */
   tokenHash(token: string): string;
-  /** Seals what tasks were asked for; every process on the store opens it. */
+  /** Seals the requests of tasks; every process on the store can open them. */
   readonly cipher: Cipher;
   /** A secret for one use, the same in every process on the store. */
   secretFor(label: string): string;
   /** Starts the threads that are needed later. */
   startThreads(): void;
-  /** Waits for what is being written, and lets go of the store. */
+  /** Waits for writes under way, and closes the store. */
   close(): Promise<void>;
 }
 
 /** What the books are opened with. */
 export interface BooksParts {
   readonly config: Config;
-  /** How long things may take, as the settings now say. */
+  /** Time limits, as the settings now are. */
   readonly timeouts: () => Timeouts;
   /** Whether there is a model of that id, served now or not. */
   readonly isModel: (id: string) => boolean;
   readonly failpoint: Failpoint;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
-  /** Told when the disk has failed to keep what was written: nothing is written any more. */
+  /** Called when the disk has failed to keep what was written: nothing is written any more. */
   readonly onLost: (reason: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** A hold lives for as long as its request may take, and then for what its end may have to wait for the store. */
+/** A hold outlives the longest request by the time that its end may have to wait for the store. */
 const END_MS = 10 * 60 * 1000;
 
-/** How often a running gateway looks at its books by itself. */
+/** How often a running gateway audits its books. */
 const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
@@ -129,7 +129,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   };
 }
 
-/** Says in the log when the books are wrong. */
+/** Audits hourly; logs what is wrong with the books. */
 function auditHourly(audit: Audit, clock: Clock, log: Log): Interval {
   const look = async (): Promise<void> => {
     try {

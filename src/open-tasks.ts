@@ -36,10 +36,10 @@ export interface OpenTasksParts {
   readonly log: Log;
 }
 
-/** How often the store is asked after tasks that requests of this process wait for. */
+/** How often the store is polled for tasks that requests of this process wait for. */
 const POLL_MS = 500;
 
-/** Puts tasks together over the books. */
+/** Builds tasks over the books. */
 export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTasks {
   const { bootId, database, writer, cipher } = books;
   const settings = () => offers.current().settings.tasks;

@@ -13,7 +13,7 @@ import { wayTo } from "./providers/spoken.ts";
 
 const closed = { additionalProperties: false };
 
-/** The formats that a configured provider can speak; the words are those of the interface without its prefix. */
+/** The formats that a configured provider can speak, named as in the interface without its prefix. */
 const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, "") as Spoken);
 type Spoken = ProtocolId extends `compat_${infer Name}` ? Name : never;
 
@@ -125,7 +125,7 @@ export function readProviders(
   return { providers, mediaProviders, models };
 }
 
-/** What a vendor of the source serves once its key is set. */
+/** A built-in vendor once its key is set. */
 interface BuiltIn {
   readonly provider: Provider | undefined;
   readonly media: MediaProvider | undefined;
@@ -172,7 +172,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
   };
 }
 
-/** A built-in provider with what the file adds to it: models, and quirks that have changed at the vendor. */
+/** A built-in provider with the file's additions: models, and quirks that have changed at the vendor. */
 function extended(
   path: string,
   { keyVariable, baseUrlVariable, protocols }: ProviderDefinition,
@@ -295,7 +295,7 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
       throw new Error(`${path}.models[${i}].protocols has ${unspoken}, which the provider does not speak.`);
     try {
       return buildModel(id, "language", facts, {
-        // In every format that its provider can be asked in, its own or by translation.
+        // Every format in which its provider can be reached, its own or by translation.
         supportedProtocols: PROTOCOLS.filter((asked) => wayTo(asked, provider.protocols, only) !== undefined),
         routes: [
           {

@@ -36,7 +36,7 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Told when the disk has failed to keep what was written; paid work is refused from then on. */
+  /** Called when the disk has failed to keep what was written; paid work is refused from then on. */
   readonly onLost?: (reason: string) => void;
 }
 
@@ -46,28 +46,28 @@ export interface Services {
   readonly admin: Admin;
   /** Files that tasks made. */
   readonly assets: Assets;
-  /** The admin token, when this start made it; it is not kept. */
+  /** The admin token, when this start made it; its text is stored nowhere. */
   readonly newAdminToken: string | undefined;
   /** The first account of a new installation and a key to it, when they are still to be shown. */
   firstAccount(): Promise<{ readonly accountId: string; readonly key: string } | undefined>;
-  /** The secrets that were made have been shown. */
+  /** Notes that the secrets were shown. */
   shown(): Promise<void>;
   /** Which providers can be called and how many models they serve. */
   offer(): Offer;
-  /** Reads the settings file again. Throws its sentence and keeps what is in force when it cannot be used. */
+  /** Reads the settings file again. Throws its sentence and keeps those in force when it is wrong. */
   reload(): void;
   /**
-   * Starts the threads that are needed later: none can be started once descriptors have run out. Without it each starts
-   * when it is needed.
+   * Starts the threads that are needed later: none can be started once descriptors have run out. Without this each
+   * starts when it is needed.
    */
   startThreads(): void;
-  /** Tells where the gateway listens, once it does. */
+  /** Sets the address at which the gateway listens. */
   listensAt(url: string): void;
-  /** From here on `readyz` says no; tasks are still begun, since requests that have come may wait for them. */
+  /** From here on `readyz` is 503. Tasks are still begun, since requests may wait for them. */
   drain(): void;
-  /** Ends every call under way, each with an end that says so and with its charge; no task is begun any more. */
+  /** Ends every call under way, each with an error and its charge; no task is begun any more. */
   endCalls(): void;
-  /** Gives up tasks that run, for the next process to go on with; waits for the ledger and lets go of the home folder. */
+  /** Releases running tasks for the next process; waits for the ledger and closes the store. */
   close(): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     offer,
     reload() {
       offers.reload();
-      // Tasks may wait for what is served from now on.
+      // Tasks may wait for a model that is served from now on.
       scheduler.wake();
     },
     startThreads: () =>
@@ -153,7 +153,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     listensAt: (at) => (url = at),
     drain: () => (draining = true),
     endCalls() {
-      // Until now requests that wait for a task could still have it.
+      // Until now requests that wait for a task could still get it.
       scheduler.drain();
       for (const call of live) call.abort(shuttingDown());
     },
@@ -174,7 +174,7 @@ function openOffers({ config, environment }: ServiceParts, files: readonly Model
   return createOffers(read, files, loadNameRules(join(MODELS_FOLDER, "names.yaml")));
 }
 
-/** Where result files are kept. Lets go of the books when they cannot be. */
+/** Opens the store of result files. Closes the books when it cannot. */
 async function openAssets(
   { config, clock, random }: ServiceParts,
   books: Books,
@@ -204,7 +204,7 @@ async function adminTokenOf({ adminToken }: Config, { installation, tokenHash }:
   return { text: undefined, hash: tokenHash(adminToken) };
 }
 
-/** From here on the sandbox serves what no live provider does, where the rule of this installation lets it. */
+/** From here on the sandbox serves models without a live provider, where the rule of this installation allows it. */
 async function openSandbox(
   { config, clock, log }: ServiceParts,
   offers: Offers<Settings>,
@@ -230,7 +230,7 @@ async function openSandbox(
   };
 }
 
-/** Counts the requests of each client address, where they are bounded. */
+/** Bounds the requests of each client address, where a bound is set. */
 function openAddresses({ connectionsPerAddress: most, trustedProxies }: Config): AddressLimiter | undefined {
   return most === undefined ? undefined : createAddressLimiter(most, trustedProxies);
 }

@@ -5,17 +5,17 @@ import type { Services } from "./services.ts";
 /** Requests under way may take this long once the listener is closed. */
 const DRAIN_MS = 60_000;
 
-/** Calls that are ended then have this long to say so, with what a task that they waited for comes to in that time. */
+/** Calls that are ended then have this long to send their error, with the result of a task that they waited for. */
 const GOODBYE_MS = 6_000;
 
 /** Exit code of a process that a second signal ended. */
 const CUT_SHORT = 130;
 
-/** What a shutdown ends, and how. */
+/** What a shutdown needs. */
 export interface ShutdownParts {
   readonly services: Pick<Services, "drain" | "endCalls" | "close">;
   readonly listener: Pick<Listener, "drain" | "stop">;
-  /** How long a load balancer is given to see that `readyz` says no, before new connections are refused. */
+  /** How long a load balancer has to see the 503 of `readyz`, before new connections are refused. */
   readonly delayMs: number;
   readonly clock: Clock;
   flush(): void;
@@ -26,9 +26,9 @@ export interface ShutdownParts {
 export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /**
- * What to call with each signal. The first: `readyz` says no; after a SIGTERM everything is served for `delayMs` more,
- * since it comes from whoever runs the gateway behind a load balancer, and the others from a terminal; then no new
- * connection is taken, requests end, everything is written, exit 0. The second: now.
+ * The handler of each signal. At the first, `readyz` is 503. A SIGTERM comes from the operator of a load balancer, so
+ * everything is served for `delayMs` more; the others come from a terminal. Then the gateway takes no new connection,
+ * requests end, everything is written, exit 0. The second signal ends the process at once.
  */
 export function createShutdown(parts: ShutdownParts): (signal: EndSignal) => Promise<void> {
   const { services, listener, delayMs, clock, flush, exit } = parts;

@@ -2,8 +2,8 @@ import type { AssetUrls, OpenAsset } from "../assets/assets.ts";
 import { GatewayError } from "../core/errors.ts";
 
 /**
- * The file that a signed URL names, by its path and query as they were sent. Throws the same `permission_error` for
- * whatever is wrong with a URL, so that nobody learns from it which tasks and files there are.
+ * The file that a signed URL names, by its path and query as sent. Throws the same `permission_error` for every fault
+ * of a URL, so that no error tells which tasks and files there are.
  */
 export async function openAsset(assets: AssetUrls, path: string, query: string): Promise<OpenAsset> {
   const file = await assets.open(path, query);

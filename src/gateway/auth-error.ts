@@ -2,7 +2,7 @@ import type { KeyFault } from "../core/caller.ts";
 import { GatewayError } from "../core/errors.ts";
 import { isKeyText } from "../keys/key-text.ts";
 
-/** A 401. The message says what was shown and what to do; it never has what was shown. */
+/** A 401. Its message says what kind of credential was shown and what to do, without the credential. */
 export function authError(code: string, message: string): GatewayError {
   return new GatewayError("auth_error", message, { code, headers: { "www-authenticate": "Bearer" } });
 }
@@ -28,12 +28,12 @@ const WORDS: Readonly<Record<KeyFault | "ended", readonly [code: string, message
   ended: ["api_key_ended", `This API key was revoked or expired while the request was on its way. ${ASK}`],
 };
 
-/** The 401 of an API key that opens nothing. */
+/** The 401 for an API key that is not live. */
 export function keyFaultError(fault: KeyFault | "ended"): GatewayError {
   return authError(...WORDS[fault]);
 }
 
-/** The 401 of the admin token where an API key belongs. */
+/** The 401 for the admin token in place of an API key. */
 export function adminTokenGiven(): GatewayError {
   return authError(
     "admin_token_given",
@@ -41,7 +41,7 @@ export function adminTokenGiven(): GatewayError {
   );
 }
 
-/** The 401 of what is not the admin token; an API key is told by its form, and the store is not asked. */
+/** The 401 for anything but the admin token. An API key is recognised by its form, without asking the store. */
 export function notAdminToken(shown: string): GatewayError {
   const whence = "The first start printed it, or SWITCHYARD_ADMIN_TOKEN sets it.";
   return isKeyText(shown)

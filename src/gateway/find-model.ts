@@ -11,7 +11,7 @@ import { wayTo } from "../providers/spoken.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import { isMediaModel } from "./served.ts";
 
-/** What is asked of a model: an answer in a format, or images or a video. */
+/** The use of a model: an answer in a format, or images or a video. */
 export type Endpoint = ProtocolId | TaskKind;
 
 const ENDPOINTS: readonly Endpoint[] = [...PROTOCOLS, "image", "video"];
@@ -20,8 +20,8 @@ const ENDPOINTS: readonly Endpoint[] = [...PROTOCOLS, "image", "video"];
 export interface ResolvedName {
   readonly id: string;
   /**
-   * Says what serves in place of the model that was named, for the answer's `warning` header. Another spelling of the
-   * same model is not told of: nothing was changed, and a client that sends one with each request learns nothing.
+   * Says which model serves in place of the named one, for the answer's `warning` header. Another spelling of the same
+   * model gets no warning: a client sends one with each request, and nothing was changed.
    */
   readonly warnings: readonly string[];
 }
@@ -34,9 +34,9 @@ export interface FoundModel<M extends Model = Model> extends Pick<ResolvedName, 
 const NO_WARNINGS: readonly string[] = [];
 
 /**
- * The model that a request names, at the endpoint that it was sent to. Throws a 400 with a `code` of its own for a name
- * that nobody has, that several have, of a model that the key may not use, that is served at other endpoints only, or
- * that nobody serves now.
+ * The model that a request names at its endpoint. Throws a 400 with a `code` of its own for an unknown name, for an
+ * ambiguous one, and for a model that the key may not use, that only other endpoints serve, or that has no live
+ * provider.
  */
 export function findModel(catalog: Catalog, caller: Caller, name: string, endpoint: Endpoint): FoundModel {
   const { id, warnings } = resolveId(catalog, caller, name, endpoint);
@@ -52,8 +52,8 @@ export function findModel(catalog: Catalog, caller: Caller, name: string, endpoi
 }
 
 /**
- * The id of the model that a name stands for, which the key may use. `endpoint` is what names are proposed for when
- * nobody has this one; `kind` is what it is refused with. Whether anybody serves the model is not looked at.
+ * The id that a name stands for, which the key may use. `endpoint` selects the names to propose for an unknown one;
+ * `kind` is the error's type. Whether a provider serves the model is not checked.
  */
 export function resolveId(
   catalog: Catalog,
@@ -83,7 +83,7 @@ export function mayUse({ models }: Caller, id: string): boolean {
   return models === null || models.has(id);
 }
 
-/** The models that a request at `endpoint` can mean: those that its name stands for; all that its key may use, without one. */
+/** The models that a request at `endpoint` can mean: those of its name; without a name all that its key may use. */
 export function modelsAt(
   catalog: Catalog,
   caller: Caller,
@@ -95,7 +95,7 @@ export function modelsAt(
   return models.filter((model) => mayUse(caller, model.id) && isServedAt(model, endpoint));
 }
 
-/** The refusal of a model that no live provider serves: what would make one live is for the log. */
+/** The refusal of a model without a live provider; the variable that would make one live is for the log. */
 export function noLiveProvider(
   catalog: Catalog,
   id: string,
@@ -127,7 +127,7 @@ function addressOf(endpoint: Endpoint, id: string): string {
   return FORMATS[endpoint].paths(id)[0] ?? "";
 }
 
-/** The variables of which each would have a provider serve one of `models`: at this endpoint, where one can. */
+/** The variables of which each makes a provider of one of `models` live: at this endpoint, where there is one. */
 function variablesFor(models: readonly Model[], endpoint?: Endpoint): readonly string[] {
   const routes = new Set(models.flatMap((model) => model.routes.map(({ provider }) => provider)));
   const providers = PROVIDERS.filter(({ id }) => routes.has(id));
@@ -140,7 +140,7 @@ function canServe({ protocols, media }: ProviderDefinition, endpoint: Endpoint):
   return wayTo(endpoint, protocols) !== undefined;
 }
 
-/** The refusal of a model that is not of the key's list: it names those of the list that are served at this endpoint. */
+/** The refusal of a model that the key may not use: it names models of the key's list that this endpoint serves. */
 function notAllowed(
   catalog: Catalog,
   caller: Caller,
@@ -159,7 +159,7 @@ function notAllowed(
   );
 }
 
-/** The ids of the models that a key may use and that are served at this endpoint, or at any. */
+/** The ids of the models that a key may use and that this endpoint serves, or any endpoint. */
 function usableIds(catalog: Catalog, caller: Caller, endpoint?: Endpoint): readonly string[] {
   const models = catalog.models.filter(
     (model) => mayUse(caller, model.id) && (endpoint === undefined || isServedAt(model, endpoint)),
@@ -181,13 +181,16 @@ function unknown(
   return refusal("model_not_found", `There is no model ${quoted(name)}.${proposed} ${LIST_HINT}`, {}, kind);
 }
 
-/** So many names are proposed at the most. */
+/** The most names that are proposed. */
 const PROPOSED = 3;
 
-/** What is longer than this is like no id. */
+/** A longer name is like no id. */
 const LONGEST_MISSPELT = 64;
 
-/** The ids that are most like a name: those that it is a part of or has as a part, then those with a third of it wrong. */
+/**
+ * The ids most like a name: first those that contain it or are part of it, then those in which at most a third is
+ * wrong.
+ */
 function nearest(name: string, ids: readonly string[]): readonly string[] {
   if (name.length > LONGEST_MISSPELT) return [];
   const asked = name.toLowerCase();
@@ -197,7 +200,7 @@ function nearest(name: string, ids: readonly string[]): readonly string[] {
     const alone = whole.slice(whole.indexOf("/") + 1);
     if (asked.length > 2 && (whole.includes(asked) || asked.includes(alone))) return 0;
     const like = asked.includes("/") ? whole : alone;
-    // Lengths alone tell most of them apart, so that many models cost little.
+    // Lengths alone rule most of them out, so that many models cost little.
     return Math.abs(like.length - asked.length) > most ? Infinity : editDistance(asked, like);
   };
   return ids

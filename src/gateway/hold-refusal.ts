@@ -3,13 +3,13 @@ import { GatewayError } from "../core/errors.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
 import { keyFaultError } from "./auth-error.ts";
 
-/** What could not be set aside for a request, where that is one amount, and what could be asked for instead. */
+/** The amount that could not be held, where there is one, and the smaller request that could be made instead. */
 export interface RefusedHold {
   readonly amount: MicroCredits | undefined;
   readonly less: string;
 }
 
-/** The error of a request that credit could not be set aside for. */
+/** The error for a request whose hold was refused. */
 export function holdRefusalError(refusal: HoldRefusal, { amount, less }: RefusedHold): GatewayError {
   const most = `the most this request can cost${amount === undefined ? "" : `, ${creditsText(amount)} credits`}`;
   switch (refusal) {

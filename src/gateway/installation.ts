@@ -6,23 +6,23 @@ import type { Database } from "../db/schema.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Writer } from "../ledger/writer.ts";
 
-/** The first account of a new installation begins with this much. */
+/** Credit of a new installation's first account. */
 export const FIRST_CREDITS = 100_000;
 
-/** How often it is looked whether another process has shown what it made. */
+/** How often it checks whether another process has shown what it made. */
 const LOOK_MS = 200;
 
-/** What an installation makes once, on its first start, and shows once. */
+/** What an installation makes on its first start and shows once. */
 export interface Installation {
-  /** The admin token: its text when this start made it, and what it is known by. */
+  /** The admin token: its text when this start made it, and its hash. */
   adminToken(): Promise<{ readonly text: string | undefined; readonly hash: string }>;
-  /** The first account and a key to it; `undefined` when they were shown before, or accounts were opened otherwise. */
+  /** The first account and a key to it; `undefined` when they were shown before, or an operator has opened accounts. */
   firstAccount(): Promise<{ readonly accountId: string; readonly key: string } | undefined>;
-  /** What was made has been shown: the next start makes nothing anew. */
+  /** Notes that everything was shown: the next start makes nothing anew. */
   shown(): Promise<void>;
   /** Whether a provider was ever set here. */
   hadProvider(): Promise<boolean>;
-  /** A provider is set: for good, whatever becomes of it. */
+  /** Notes for good that a provider is set. */
   hasProvider(): Promise<void>;
 }
 
@@ -41,8 +41,8 @@ export interface InstallationParts {
 }
 
 /**
- * An installation over the store. A start that dies between making something and showing it has shown nothing: the
- * next start makes the secret again, and the one that nobody saw stops working or is never used.
+ * An installation over the store. A start that dies before it has shown a secret has shown nothing: the next start
+ * makes the secret again, and the unseen one stops working or is never used.
  */
 export function createInstallation(parts: InstallationParts): Installation {
   const { database, writer, keys, tokenHash, isAlone, clock, random, earlierTokenHash } = parts;
@@ -61,7 +61,7 @@ export function createInstallation(parts: InstallationParts): Installation {
     return stands;
   };
 
-  /** Whether the secret was shown. Another process that lives may be about to show it: it is given the time. */
+  /** Whether the secret was shown. Another live process may be about to show it, so this waits for it. */
   const isShown = async (name: string): Promise<boolean> => {
     for (;;) {
       const alone = await isAlone();

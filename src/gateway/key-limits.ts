@@ -6,26 +6,26 @@ import type { Limiter, LimitRefusal, Pass, UsedTokens } from "../limits/limiter.
 import type { RelayProtocol } from "../protocols/protocol.ts";
 import type { RequestRecord } from "./request-record.ts";
 
-/** What a request of a key with limits has until it ends. */
+/** A request's place within the limits of its key, until it ends. */
 export interface KeyPass {
   readonly pass: Pass;
-  /** How the key stands now, as the clients of the request's format read it. */
+  /** The state of the key's limits, in headers for the clients of the request's format. */
   headers(): Readonly<Record<string, string>>;
 }
 
-/** A request that its key's limits are asked about. */
+/** A request whose key has limits. */
 export interface LimitedCall {
   readonly caller: Caller;
-  /** The headers by which its clients see how their key stands. */
+  /** The headers that tell its clients the state of the limits. */
   readonly format: Pick<RelayProtocol, "limitHeaders">;
   readonly record: RequestRecord;
-  /** What a refusal is; a 429 unless the endpoint knows none. */
+  /** The error of a refusal; a 429 unless the endpoint has none. */
   readonly refusedAs?: "rate_limit_error" | "overloaded_error";
 }
 
 /**
  * Counts a request against the limits of its key, with a guess at its tokens; `undefined` for a key without any. Throws
- * a 429, or a 503, that says which limit it was and when to come again.
+ * a 429, or a 503, that says which limit it was and when to retry.
  */
 export function passKeyLimits(
   { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
@@ -41,7 +41,7 @@ export function passKeyLimits(
   throw withHeaders(limitError(refusedAs, decision, limits, guess.input), headers());
 }
 
-/** Throws what `passKeyLimits` would throw of the smallest request of the key, and counts nothing. */
+/** Throws what `passKeyLimits` would throw for the smallest request of the key, and counts nothing. */
 export function lookAtKeyLimits(
   { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
   { caller: { keyId, limits }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,

@@ -10,27 +10,27 @@ import { type LimitedCall, lookAtKeyLimits } from "./key-limits.ts";
 import type { Offer } from "./offer.ts";
 import { readStore } from "./store-read.ts";
 
-/** What is asked before a large body is read. */
+/** What the check before a large body needs. */
 export interface LargeBodyServices {
   readonly limiter: Limiter;
   readonly clock: Clock;
   offer(): Offer;
-  /** What a key may spend, as the store has it now. */
+  /** What a key may still spend. */
   spendable(keyId: string): Promise<Spendable | undefined>;
 }
 
-/** A request of which only the head has come, for something that is paid for. */
+/** A paid request whose head has come, and not its body. */
 export interface LargeBodyRequest extends LimitedCall {
   readonly caller: Caller;
   readonly endpoint: Endpoint;
-  /** What the path names as the model, where it does. */
+  /** The model that the path names, where it does. */
   readonly model?: string;
 }
 
 /**
- * Refuses what its body would not save: a key that is at one of its limits (looked at, not counted), and one that has
- * nothing to spend where every model that the request can mean costs something. Whatever else is wrong with the request
- * is told once its body has been read. Throws the 429, or 503, and the 402 that the request would have come to.
+ * Refuses a request that no body could save. Its key is at one of its limits (which counts nothing), or it has nothing
+ * to spend while every model that the request can mean costs something. Other faults are found once the body was read.
+ * Throws the 429, 503 or 402 that the whole request would have got.
  */
 export async function refuseUnread(services: LargeBodyServices, request: LargeBodyRequest): Promise<void> {
   lookAtKeyLimits(services, request);
@@ -48,10 +48,10 @@ export async function refuseUnread(services: LargeBodyServices, request: LargeBo
     throw new GatewayError("insufficient_credits", "The budget of this key is used up. Raise it.");
 }
 
-/** What every answer has at least one of, by what the model is sold by. */
+/** Every answer uses at least one of these buckets that its model has a price for. */
 const ALWAYS: readonly PriceBucket[] = ["input", "output", "image_output", "second", "image"];
 
-/** Whether there is a price of something that every answer has, whenever it is asked for. */
+/** Whether something that every answer has is priced at any time. */
 function alwaysCosts({ prices }: Model): boolean {
   return ALWAYS.some((bucket) => rulesFor(prices, bucket)?.every(({ price }) => price > 0n) === true);
 }

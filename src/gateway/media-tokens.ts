@@ -1,25 +1,25 @@
 import type { Modality, Model } from "../core/model.ts";
 import type { Demand, ImageInput } from "../protocols/protocol.ts";
 
-/** Tokens of all media of a request: what we would charge if nobody told, and a bound. */
+/** Tokens of all media of a request: the expected number, charged where nobody else counts, and a bound. */
 export interface MediaTokens {
   readonly expected: number;
   readonly ceiling: number;
 }
 
 /**
- * The least that a medium is counted as before anybody has read it: a page, half a minute, a quarter of one. Nothing
- * more is known of one behind a link, which is not followed.
+ * The least that a medium counts for before its content is known: a page, half a minute, a quarter of one. A medium
+ * behind a link is not fetched and counts so.
  */
 const LEAST_TOKENS: Readonly<Partial<Record<Modality, number>>> = { pdf: 2_700, audio: 1_000, video: 5_000 };
 
-/** Bytes of audio, video or document behind one token of it, as a guess for charges that nobody else counted. */
+/** Bytes for each token of audio, video or document, as a guess where nobody else counts. */
 const BYTES_PER_MEDIA_TOKEN = 50;
 
-/** What an image of unknown size is taken for when we must guess. */
+/** An image of unknown size is guessed at this many tokens. */
 const USUAL_SIZE = { width: 1_024, height: 1_024 };
 
-/** Pixels behind one token of an image, near what all vendors have that count by size. */
+/** Pixels for each token of an image, near what all vendors have that count by size. */
 const PIXELS_PER_TOKEN = 750;
 
 /** Counts the media of a request by the data of `model`. */
@@ -40,8 +40,8 @@ export function mediaTokens(
 }
 
 /**
- * The media of a request by their kind, rather too high than too low: images at the most that the model's formula
- * gives, all else by the bytes behind it, of several kinds each with its part of them.
+ * Tokens of the media of a request by kind, rather too high than too low: images at the most of the model's formula,
+ * the rest by their bytes, of which each kind gets its part.
  */
 export function cautiousMediaTokens(
   model: Model,
@@ -59,15 +59,15 @@ export function cautiousMediaTokens(
 }
 
 /**
- * The most that a vendor counts for an image. By the model's formula when the size is known, and never above the
- * most of the model: what is larger is scaled down or refused. We do not follow the scaling itself, which can come
- * out a few squares below its limit.
+ * The most that a vendor counts for an image: by the model's formula when the size is known, and at most the model's
+ * ceiling, since vendors scale down or refuse larger images. The scaling itself is not computed; its result can be a
+ * few squares below the ceiling.
  */
 function imageCeiling(model: Model, { size, detail }: ImageInput): number {
   const most = model.mediaTokenCeiling.image ?? 0;
   const formula = model.imageTokens;
   if (formula === undefined) return most;
-  // Some vendors enlarge small images to their low detail, so here the size says nothing.
+  // Some vendors enlarge small images to their low detail, so the size does not count here.
   if (detail === "low" && formula.low !== undefined) return formula.low;
   const limit = detail === "high" ? (formula.high ?? most) : most;
   if (size === undefined) return limit;

@@ -1,19 +1,19 @@
 import { GatewayError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 
-/** Which part of the list of models is asked for: all of it where nothing is said. */
+/** The part of the list of models that is asked for; all of it where nothing is said. */
 export interface PageRequest {
   readonly limit?: number;
-  /** The row that the page lies next to, as the page before called it, and the field of the query that named it. */
+  /** The row next to the page, as the page before called it, and the query field that named it. */
   readonly cursor?: { readonly row: string; readonly side: "after" | "before"; readonly param: string };
 }
 
 /** A part of the list. */
 export interface Page {
   readonly rows: readonly Model[];
-  /** Whether there are more on the far side of this page. */
+  /** Whether there are more rows on the far side of this page. */
   readonly more: boolean;
-  /** What cursors call the first and the last row; null where there is none. */
+  /** Cursors of the first and the last row; null where there is none. */
   readonly first: string | null;
   readonly last: string | null;
 }
@@ -40,7 +40,7 @@ export function pageOf(models: readonly Model[], { limit = models.length, cursor
   };
 }
 
-/** Cursors call a row by its id; of an id that stands in two categories the later one by its unique id. */
+/** A cursor is a row's id; where an id stands in two categories, the later row's is its unique id. */
 function rowNames(models: readonly Model[]): (model: Model) => string {
   const firsts = new Map(models.toReversed().map((model) => [model.id, model]));
   return (model) => (firsts.get(model.id) === model ? model.id : model.uniqueId);

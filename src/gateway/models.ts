@@ -32,8 +32,8 @@ export function listModels(
 
 /**
  * One model that the caller's key may use, by any name that requests take. An id that stands in several categories is
- * the language one unless `category` says otherwise. Throws a 404 for a name, or a category, that leads to none, and a
- * 400 for a name that several have.
+ * the language one unless `category` says otherwise. Throws a 404 for an unknown name or category, and a 400 for a name
+ * that several models have.
  */
 export function findPublicModel(
   catalog: Catalog,
@@ -48,7 +48,7 @@ export function findPublicModel(
   return { model: { ...publicModel(model, publicUrl), ...googleRow(catalog, id) }, warnings };
 }
 
-/** Google's clients know a model by its name alone: in whichever category it stands, what they read is the same. */
+/** Google's clients know a model by its name alone: what they read is the same in each category. */
 function googleRow(catalog: Catalog, id: string): GoogleModel {
   const model = rowOf(catalog, id, undefined);
   if (model === undefined) throw noModel(id);

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MediaProvider, Provider } from "../providers/provider.ts";
 
-/** Which models there are and who serves them, as admission looks it up; one moment's view. */
+/** The models and their providers, for admission; a snapshot. */
 export interface Offer {
   readonly catalog: Catalog;
   readonly providers: ReadonlyMap<string, Provider>;

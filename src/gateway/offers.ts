@@ -12,28 +12,30 @@ export interface OfferSettings extends LiveProviders {
   readonly models: readonly Model[];
   /** Other names of models, each with the id that it leads to. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Whether the aliases of the rules are in force, too. */
+  /** Whether the aliases of the catalogue's rules are in force, too. */
   readonly defaultAliases: boolean;
 }
 
-/** What is offered by the settings that are in force. */
+/** What is offered by the settings in force. */
 export interface CurrentOffer<Settings extends OfferSettings> {
   readonly offer: Offer;
   readonly settings: Settings;
 }
 
-/** What is offered now, replaced whole, so that each request sees one version. */
+/** The present offer, replaced whole, so that each request sees one version. */
 export interface Offers<Settings extends OfferSettings> {
   current(): CurrentOffer<Settings>;
-  /** Reads the settings again. Throws their sentence and keeps what is in force when they cannot be used. */
+  /** Reads the settings again. Throws their sentence and keeps those in force when they are wrong. */
   reload(): void;
-  /** From here on the sandbox serves what no live provider does, as far as the rule lets it. */
+  /** From here on the sandbox serves models without a live provider, where the rule allows it. */
   openSandbox(sandbox: LiveProviders, rule: SandboxRule): void;
 }
 
 const NOBODY: LiveProviders = { providers: new Map(), mediaProviders: new Map() };
 
-/** Offers of the models in `files` and of those that the settings add, by the names that `rules` and the settings give. */
+/**
+ * Offers of the models in `files` and of those that the settings add, by the names that `rules` and the settings give.
+ */
 export function createOffers<Settings extends OfferSettings>(
   read: () => Settings,
   files: readonly Model[],
@@ -88,7 +90,7 @@ export function hasProvider({ providers, mediaProviders }: LiveProviders): boole
   return providers.size > 0 || mediaProviders.size > 0;
 }
 
-/** The model as its live providers serve it, else as the sandbox does; `undefined` when nobody does. */
+/** The model as its live providers serve it, else as the sandbox does; `undefined` when it is not served. */
 function served(model: Model, live: LiveProviders, sandbox: LiveProviders): Model | undefined {
   const now = servedNow(model, live);
   if (isServed(now)) return now;

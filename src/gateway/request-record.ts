@@ -2,18 +2,18 @@ import type { Clock } from "../core/time/clock.ts";
 import type { Log, LogFields } from "../core/log/log.ts";
 import type { Offer } from "./offer.ts";
 
-/** What is told of one request when it has ended: one log line, however it ended. */
+/** The record of one request: one log line when it has ended. */
 export interface RequestRecord {
   readonly requestId: string;
-  /** Adds what has become known. */
+  /** Adds facts. */
   note(fields: LogFields): void;
   /** Writes the line; only the first call does. */
   finish(status: number): void;
 }
 
 /**
- * What `admit` makes of a request. Where it refuses it, the line has the model that it had told of by then first, as an id: a
- * name that stands for none is the caller's own text, which is not logged.
+ * The result of `admit`. Where it refuses, the line has the model that `admit` had noted first, by its id: an unknown
+ * name is the caller's own text, which is not logged.
  */
 export async function admitting<Admission>(
   record: RequestRecord,

@@ -6,26 +6,26 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 /** Decides whether the sandbox may serve models that no live provider serves. */
 export interface SandboxRule {
-  /** Told of every provider that is set; from then on, and after every restart, `auto` is off. */
+  /** Called for every provider that is set; from then on, and after every restart, `auto` is off. */
   sawProvider(): void;
   serves(): boolean;
 }
 
-/** What the rule goes by. */
+/** What the rule depends on. */
 export interface SandboxRuleParts {
   readonly mode: SandboxMode;
-  /** Whether the books are in the home folder. Processes that share a store are no place to try things in. */
+  /** Whether the books are in the home folder. With a shared store `auto` is off. */
   readonly onSqlite: boolean;
   readonly installation: Pick<Installation, "hadProvider" | "hasProvider">;
   /** Whether a provider is set now. */
   readonly hasProvider: boolean;
-  /** Told when it could not be written down that a provider is set. */
+  /** Called when the store did not take the note that a provider is set. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * The rule of this installation. Once a provider was set, `auto` is off for good: a key that is mistyped or lost later on
- * must not have invented answers billed in the place of real ones.
+ * The rule of this installation. Once a provider was set, `auto` is off for good: a key that is mistyped or lost later
+ * must not have invented answers billed in place of real ones.
  */
 export async function createSandboxRule(parts: SandboxRuleParts): Promise<SandboxRule> {
   const { mode, onSqlite, installation, hasProvider, onFailure } = parts;

@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/errors.ts";
 
-/** What the store answers. A store that cannot be asked now is not the caller's fault, and may be asked again. */
+/** The store's answer. A store that is away is not the caller's fault, and the request may be retried. */
 export async function readStore<Rows>(rows: Promise<Rows>): Promise<Rows> {
   try {
     return await rows;

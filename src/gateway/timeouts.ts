@@ -10,11 +10,14 @@ export interface Timeouts {
   readonly contentIdleMs: number;
   /** A stream from its call to its end. */
   readonly streamMs: number;
-  /** Quiet after which the client is sent a keep-alive, and the latest moment that a stream's 200 is committed. */
+  /** Silence after which the client gets a keep-alive, and after which a stream's 200 is committed at the latest. */
   readonly keepAliveMs: number;
-  /** A client that takes nothing from its stream. */
+  /** For how long a client may take nothing of its stream. */
   readonly stalledClientMs: number;
-  /** A process that has not been heard of for so long is dead, and its holds are released; read at the start. */
+  /**
+   * A process that has not renewed its lease for so long is dead, and its holds are released; the value at the start
+   * counts.
+   */
   readonly processLeaseMs: number;
 }
 

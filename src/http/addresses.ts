@@ -1,21 +1,21 @@
 import type { Route } from "./route.ts";
 
-/** Where the interface for callers is documented: each of its routes stands below, and no other does. */
+/** The base of the interface for callers: each of its routes is below, and no other route is. */
 export const BASE = "/api/v1";
 
 /**
- * What clients put before an endpoint instead: people set the base address that other services have, and an SDK adds a
- * version of its own to whatever it is given.
+ * Bases that clients use instead: people set the base address of other services, and an SDK adds its own version to any
+ * base.
  */
 const PREFIX = /^(?:\/api)?(?:\/v1(?:beta)?)*(?=\/|$)/;
 
-/** The documented address that a path stands for; itself where it is one, or nobody's but its own. */
+/** The documented address that a path stands for; the path itself where it is one, or is no route's. */
 export type Addresses = (path: string) => string;
 
 /**
- * Leads every path that clients make to the documented one, before it is routed. Slashes that are doubled or at the end
- * count as none. What is not part of the interface for callers (`/admin`, `/assets`, `/healthz`, …) has exactly its own
- * address; any other path becomes one below `/api/v1`, so that no spelling leads to those. Percent-encoding stays.
+ * Turns every path that clients make into the documented one, before routing. Doubled slashes and one at the end do not
+ * count. Anything beside the interface for callers (`/admin`, `/assets`, `/healthz`, …) has exactly its own address.
+ * Any other path becomes one below `/api/v1`, so that no spelling leads to those. Percent-encoding stays.
  */
 export function createAddresses(routes: readonly Route[]): Addresses {
   const others = routes.filter(({ path }) => !path.startsWith(`${BASE}/`));
@@ -23,7 +23,7 @@ export function createAddresses(routes: readonly Route[]): Addresses {
   return (path) => (isDocumented(path) || own.has(firstSegmentOf(path)) ? path : documentedAddress(path));
 }
 
-/** What nearly every request has. */
+/** The case of nearly every request. */
 function isDocumented(path: string): boolean {
   return (
     path.startsWith("/api/v1/") && !path.startsWith("v1", 8) && !path.includes("//") && !path.endsWith("/")

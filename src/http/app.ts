@@ -1,5 +1,5 @@
 import type { Clock } from "../core/time/clock.ts";
-import { GatewayError, toGatewayError } from "../core/errors.ts";
+import { GatewayError, quoted, toGatewayError } from "../core/errors.ts";
 import { newRequestId } from "../core/ids.ts";
 import { describeError, type Log, redact, refusalFields } from "../core/log/log.ts";
 import type { Random } from "../core/random.ts";
@@ -8,7 +8,6 @@ import { openRequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import { formatOf } from "./not-found.ts";
-import { refuseOddQuery } from "./query.ts";
 import { answerEarly } from "./early-answer.ts";
 import { readBody } from "./read-body.ts";
 import { respondError } from "./respond.ts";
@@ -24,7 +23,7 @@ export interface AppParts {
   readonly log: Log;
 }
 
-/** More of a path than this is not logged. */
+/** Characters of a path that are logged. */
 const MAX_LOGGED_PATH = 512;
 
 /** The HTTP interface as one function; no socket is needed to try it. */
@@ -60,7 +59,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
           }
           const caller = await authenticate(services, route.access, request);
           if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
-          // Clients of the interface may add to a query what is their own; an operator's filters are meant.
+          // Clients of the interface may add query members of their own; an operator's filters must be exact.
           if (route.access === "admin") refuseOddQuery(route, new URL(request.url).searchParams);
           const share = services.memory.open(caller?.keyId ?? route.access);
           memory = share;
@@ -115,7 +114,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
   };
 }
 
-/** Counts the request for its client, until what it gives is called or the client has gone. */
+/** Counts the request for its client address, until the returned function is called or the client has gone. */
 function admitAddress(
   addresses: EdgeServices["addresses"],
   connection: Connection,
@@ -129,7 +128,7 @@ function admitAddress(
   return leave;
 }
 
-/** It ends the connection, so that somebody else can have it. */
+/** The refusal ends the connection, so that another client can have it. */
 function outOfRoom(why: string): GatewayError {
   return new GatewayError("overloaded_error", `${why} Try again.`, {
     retryAfterSec: 2,
@@ -138,8 +137,8 @@ function outOfRoom(why: string): GatewayError {
 }
 
 /**
- * Requests whose target cannot be trusted. With an invalid Host the runtime gives a relative URL, and a router that
- * goes by it could be led to another path (runtime.md, W6).
+ * Refuses requests whose target cannot be trusted. With an invalid Host the runtime gives a relative URL, by which a
+ * router could be led to another path.
  */
 function refuseOddRequests(request: Request): void {
   if (!request.url.startsWith("http") || request.method === "CONNECT" || request.method === "TRACE") {
@@ -149,7 +148,7 @@ function refuseOddRequests(request: Request): void {
   if (host !== null && host.includes(",")) {
     throw new GatewayError("invalid_request_error", "The request has more than one Host header.");
   }
-  // No text that is stored or looked up has one, and PostgreSQL knows no such text.
+  // No text that is stored or looked up has a NUL, and PostgreSQL takes none.
   if (request.url.includes("%00"))
     throw new GatewayError("invalid_request_error", "The target has a NUL in it.");
   const path = pathOf(request.url);
@@ -161,7 +160,7 @@ function refuseOddRequests(request: Request): void {
   }
 }
 
-/** Path of an absolute URL, as it was sent; without the query, which may hold what must not be logged. */
+/** Path of an absolute URL, as it was sent; without the query, which may hold secrets. */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   if (start === -1) return "/";
@@ -169,7 +168,7 @@ function pathOf(url: string): string {
   return url.slice(start, query === -1 ? undefined : query);
 }
 
-/** The path with what looks like a secret blotted out, segment by segment: ids of tasks are to be found in the log. */
+/** The path without segments that look like a secret; ids of tasks stay, so that the log can be searched by them. */
 function loggedPath(url: string): string {
   return pathOf(url)
     .split("/")
@@ -197,4 +196,27 @@ function decorate(headers: Headers, requestId: string): void {
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
   headers.set("vary", "authorization, x-api-key, x-goog-api-key");
   headers.set("x-content-type-options", "nosniff");
+}
+
+/**
+ * Refuses a query with an unknown name, or with one twice: a mistyped filter must not return everything. Throws a 400
+ * that names it.
+ */
+function refuseOddQuery({ query = {} }: Pick<Route, "query">, given: URLSearchParams): void {
+  const seen = new Set<string>();
+  for (const name of given.keys()) {
+    const told = name.slice(0, 64);
+    if (!Object.hasOwn(query, name)) throw odd(`${quoted(told)} is not known here. ${takes(query)}`, told);
+    if (seen.has(name)) throw odd(`${quoted(told)} stands twice in the query: send it once.`, told);
+    seen.add(name);
+  }
+}
+
+function takes(query: NonNullable<Route["query"]>): string {
+  const names = Object.keys(query);
+  return names.length === 0 ? "This path takes no query." : `The query takes ${names.join(", ")}.`;
+}
+
+function odd(message: string, param: string): GatewayError {
+  return new GatewayError("invalid_request_error", message, { param });
 }

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * What a `Range` header asks of a file of `size` bytes (RFC 9110, section 14): one part; `none` when the file has
- * nothing of it; `undefined` for the whole file, which is also given for several parts and for what is no range.
+ * The part that a `Range` header asks for of a file of `size` bytes (RFC 9110, section 14); `none` when the file has
+ * nothing of it. `undefined` is the whole file: also for several parts and for an invalid range.
  */
 export function readRange(header: string | null, size: number): ByteRange | "none" | undefined {
   const [match, first = "", last = ""] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? "") ?? [];

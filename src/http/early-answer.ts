@@ -2,17 +2,17 @@ import type { Clock } from "../core/time/clock.ts";
 import { streamBody } from "../runtime/stream-body.ts";
 import { MAX_BODY_BYTES } from "./read-body.ts";
 
-/** A body that declares no more than this is let come to its end, though nobody wants it. */
+/** A declared body up to this length may come to its end though it is not needed. */
 const MAX_DROPPED_BYTES = 256 * 1024 * 1024;
 
-/** Of any other the rest is dropped for so long, and no more of it than a body may have. */
+/** Of any other body the gateway drops the rest for this long, and at most as much as a body may have. */
 const REST_MS = 2_000;
 
 /**
- * `answer` for a request whose body was not read to its end. Its client may send on and read the answer only then, so
- * closing the connection at once could take the answer with it. What still comes of a body is thrown away by the runtime,
- * which holds none of it; one that declares far too much, or has no declared end, we drop for a while behind the answer,
- * and then end the connection.
+ * `answer` for a request whose body was not read to its end. Its client may read the answer only after sending all, so
+ * closing the connection at once could lose the answer. The runtime discards the rest of a body without holding it.
+ * Where the rest is far too long, or has no declared end, we drop it for a while behind the answer and then end the
+ * connection.
  */
 export async function answerEarly(answer: Response, request: Request, clock: Clock): Promise<Response> {
   if (request.body === null || endsSoon(request.headers)) return answer;
@@ -41,7 +41,7 @@ async function dropRest(body: ReadableStream<Uint8Array> | null, clock: Clock): 
   try {
     for (let left = MAX_BODY_BYTES; left > 0;) left -= (await reader?.read())?.value?.length ?? Infinity;
   } catch {
-    // The time is over, or the client has gone: either way nothing is left to do.
+    // The time is over, or the client has gone: nothing is left to do.
   } finally {
     timer.cancel();
   }

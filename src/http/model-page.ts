@@ -2,9 +2,8 @@ import { GatewayError } from "../core/errors.ts";
 import type { PageRequest } from "../gateway/model-page.ts";
 
 /**
- * Reads which page of the list of models is asked for, in the words of Anthropic's SDK (`limit`, `after_id`,
- * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's asks for none. Throws a 400 that names what it cannot
- * read.
+ * Reads which page of the list of models is asked for, by the names of Anthropic's SDK (`limit`, `after_id`,
+ * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's has none. Throws a 400 that names the field at fault.
  */
 export function readModelPage(query: URLSearchParams): PageRequest {
   const limit = readCount(query, "limit") ?? readCount(query, "pageSize");

@@ -5,7 +5,7 @@ import type { RelayProtocol } from "../protocols/protocol.ts";
 import { BASE } from "./addresses.ts";
 import type { Route } from "./route.ts";
 
-/** Endpoints of the interfaces that clients are made for, which are not here; `*` stands for an id, `:` for a model. */
+/** Endpoints of the vendors' interfaces that are not served here; `*` stands for an id, `:` for a model. */
 const NOT_SERVED = [
   "messages/batches",
   "images/edits",
@@ -53,10 +53,10 @@ function patternOf(name: string): RegExp {
   return new RegExp(`^${BASE}/${name.replace("*", "[^/]+")}(?:[/:]|$)`);
 }
 
-/** More of a path than this is not looked at. */
+/** Characters of a path that are compared. */
 const MAX_READ = 512;
 
-/** The format whose clients make such a path; `undefined` for chat completions, and where it says nothing. */
+/** The format whose clients make such a path; `undefined` for chat completions, and where the path does not tell. */
 export function formatOf(path: string): RelayProtocol | undefined {
   const read = path.slice(0, MAX_READ);
   if (/(?::|%3a)\w*$/i.test(read)) return generateContent;
@@ -65,8 +65,8 @@ export function formatOf(path: string): RelayProtocol | undefined {
 }
 
 /**
- * What is said of a path that leads nowhere, given as `Addresses` turned it: that an endpoint is not served here, which
- * one was probably meant, or which there are. Nothing of the path is repeated.
+ * The sentence for a path that leads nowhere, as `Addresses` turned it: the endpoint is not served here, or which one
+ * was probably meant, or which there are. It repeats nothing of the path.
  */
 export function createNotFound(routes: readonly Route[]): (path: string) => GatewayError {
   const endpoints = routes
@@ -104,7 +104,7 @@ function endpointOf({ method, path }: Route): Endpoint {
   };
 }
 
-/** The words of a path in lower case; what comes before an endpoint (`api`, `v1`) is too short to be one. */
+/** The words of a path in lower case; those before an endpoint (`api`, `v1`) are too short to count. */
 function wordsOf(path: string): string[] {
   return path
     .toLowerCase()
@@ -112,7 +112,7 @@ function wordsOf(path: string): string[] {
     .filter((word) => word.length >= 4);
 }
 
-/** The address of the first endpoint that has the most of these words in common; `undefined` where none has any. */
+/** The address of the first endpoint with the most of these words; `undefined` where none has any. */
 function nearest(words: readonly string[], endpoints: readonly Endpoint[]): string | undefined {
   const likeness = endpoints.map(
     (endpoint) =>

@@ -18,7 +18,7 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
   504: "The provider did not answer in time",
 };
 
-/** OpenAPI 3.1 of a route table. Schemas are the very ones that requests are checked by. */
+/** OpenAPI 3.1 of a route table, with the schemas by which requests are checked. */
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -56,7 +56,7 @@ const SECURITY: Readonly<Record<Route["access"], readonly object[]>> = {
 };
 
 function operation(route: Route, path: string): object {
-  // A store that cannot be asked for a key is a 503 wherever a key is asked for; an operator's odd query is a 400 anywhere.
+  // Where a route asks for a key, a store that is away is a 503; on operators' routes an unknown query is a 400.
   const ofAccess = { public: [], key: [401, 503], admin: [400, 401] }[route.access];
   const errors = [...new Set([...route.errors, ...ofAccess, 500])].sort((a, b) => a - b);
   return {
@@ -95,7 +95,7 @@ function goodAnswer(answer: Route["answers"][number]): object {
   };
 }
 
-/** Endpoints without a format of their own say their errors as chat completions do. */
+/** Endpoints without a format of their own have the errors of chat completions. */
 function errorFormatOf({ protocol = chatCompletions }: Route): RelayProtocol {
   return protocol;
 }

@@ -6,28 +6,27 @@ import { JSON_FACTOR, type MemoryShare } from "../core/bytes/request-memory.ts";
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** Beyond this a body is large. */
+/** A longer body is large. */
 const LARGE_BYTES = 1024 * 1024;
 
 /** Bodies come and go within seconds. */
 const RETRY_SEC = 2;
 
-/** A body that has not come whole by then is given up. */
+/** Time limit for a whole body. */
 const BODY_DEADLINE_MS = 30_000;
 
 /** What a body is read with. */
 export interface BodyTerms {
   readonly clock: Clock;
-  /** Where it is held. */
+  /** The share of memory that holds it. */
   readonly memory: MemoryShare;
-  /** Asked before a body above 1 MiB is read, or what of it has not come; it is not read when this rejects. */
+  /** Called before a body above 1 MiB is read, or its rest; the body is not read when this rejects. */
   readonly beforeLarge: (() => Promise<void>) | undefined;
 }
 
 /**
- * Reads a JSON request's body, and holds it in memory before it comes. Throws a 400 for another content type, an
- * encoding or a charset, `input_too_large` beyond the limit, before more than the limit was taken in, and a 503 when
- * there is no memory for it.
+ * Reads a JSON request's body, and takes memory for it before. Throws a 400 for another content type, an encoding or a
+ * charset, `input_too_large` beyond the limit before more than that was read, and a 503 when there is no memory for it.
  */
 export async function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   checkHeaders(request.headers);
@@ -35,7 +34,7 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Uint
   const length = header === null ? undefined : Number(header);
   if (length !== undefined) {
     if (length > MAX_BODY_BYTES) throw tooLarge();
-    // Of many that there is no room for the store is asked nothing.
+    // Checked first, so that requests without room cost no read of the store.
     if (!terms.memory.hasRoomFor(length * JSON_FACTOR)) throw noMemory();
     if (length > LARGE_BYTES) await terms.beforeLarge?.();
     hold(terms.memory, length);
@@ -75,7 +74,7 @@ async function readWhole(request: Request): Promise<Uint8Array> {
   return new Uint8Array(await request.arrayBuffer());
 }
 
-/** A chunked body tells its length only by ending. What is not read of it is left for `answerEarly`. */
+/** A chunked body tells its length only by ending. Its unread rest is left for `answerEarly`. */
 async function readCounted(
   body: ReadableStream<Uint8Array>,
   { memory, beforeLarge }: BodyTerms,

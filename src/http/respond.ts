@@ -32,18 +32,21 @@ export function respondBytes(
   });
 }
 
-/** What the kernel takes of an answer, whoever reads it. */
+/** As much of an answer as the kernel takes whatever the client reads. */
 const TAKEN_BYTES = 32 * 1024;
 
-/** What a client that does not read may cost. A larger answer is sent in pieces, and held in memory until it was taken. */
+/**
+ * Memory that a client that does not read may cost. A larger answer is sent in pieces, and held until the client took
+ * them.
+ */
 const STALLED_BYTES = 256 * 1024;
 
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * A JSON answer that may be large. Lets go of what the request holds in memory once it is written. A client that takes
- * nothing of it for a minute loses its connection. A large one is in chunks, without a length: nothing else tells us when
- * it was written.
+ * A JSON answer that may be large. It releases the request's memory once it is written. A client that takes nothing of
+ * it for a minute loses its connection. A large answer is chunked, without a length: nothing else tells us when it was
+ * written.
  */
 export function respondWhole(
   context: Pick<RouteContext, "memory" | "clock" | "request" | "limitStall" | "untilSent">,
@@ -75,12 +78,12 @@ export function respondWhole(
   return new Response(pieces, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** The same of a value: a list, or whatever else the kernel may not take at once. */
+/** The same for a value: a list, or anything else that the kernel may not take at once. */
 export function respondLong(context: Parameters<typeof respondWhole>[0], value: unknown): Response {
   return respondWhole(context, JSON.stringify(value));
 }
 
-/** Server-sent events as the client takes them: nothing is read from upstream that it has no room for. */
+/** Server-sent events at the client's pace: no more is read from upstream than the client has room for. */
 export function respondStream(
   answer: StreamAnswer,
   headers: Readonly<Record<string, string>> = {},
@@ -93,7 +96,7 @@ export function respondStream(
   );
 }
 
-/** An error as the clients of this endpoint read it; as those of chat completions where it has no format of its own. */
+/** An error in the format of the endpoint's clients; in that of chat completions where it has none of its own. */
 export function respondError(
   error: GatewayError,
   requestId: string,
@@ -106,14 +109,14 @@ export function respondError(
 }
 
 /**
- * Whether the same request gets the same answer however often it is sent. SDKs send a 409 again, and some agents a 401,
- * unless they are told; a 429 says by itself whether waiting helps.
+ * Whether the same request always gets the same answer. SDKs retry a 409, and some agents a 401, unless they are told
+ * not to; a 429 says by itself whether waiting helps.
  */
 function isFinal({ status }: GatewayError): boolean {
   return status < 500 && status !== ERRORS.rate_limit_error.status;
 }
 
-/** The `warning` header that names what was left out or changed; none for none. */
+/** The `warning` header that names left-out or changed fields; no header for none. */
 export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
   if (warnings.length === 0) return {};
   return {

@@ -19,9 +19,9 @@ export interface EdgeServices {
   readonly counts: CountServices;
   readonly media: MediaServices;
   readonly largeBodies: LargeBodyServices;
-  /** What requests and their answers may take of this process's memory. */
+  /** The memory that requests and their answers may take of this process. */
   readonly memory: RequestMemory;
-  /** Bounds the requests of each client address, where the operator has it so. */
+  /** Bounds the requests of each client address, where the operator sets a bound. */
   readonly addresses: AddressLimiter | undefined;
   /** The file that a signed URL names; throws `permission_error` for every other URL. */
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
@@ -44,29 +44,31 @@ export interface RouteContext {
   readonly query: URLSearchParams;
   readonly requestId: string;
   readonly record: RequestRecord;
-  /** Who asks, on routes with access `key`. */
+  /** The caller, on routes with access `key`. */
   readonly caller: Caller | undefined;
   /**
-   * The whole body, within the size limit. It is held in `memory`, with what reading it as JSON takes; whoever reads it
-   * lets go of it there, unless the request ends with an error. `beforeLarge` is asked before one above 1 MiB is read,
-   * or what of it has not come.
+   * The whole body, within the size limit. It is held in `memory`, with the factor for reading it as JSON. Its reader
+   * releases that, unless the request ends with an error. `beforeLarge` is called before a body above 1 MiB is read, or
+   * its rest.
    */
   readBody(beforeLarge?: () => Promise<void>): Promise<Uint8Array>;
-  /** What this request holds. */
+  /** The memory that this request holds. */
   readonly memory: MemoryShare;
   readonly clock: Clock;
   /** Lifts the server's idle limit for this request. */
   keepOpen(): void;
-  /** Puts that limit back. */
+  /** Restores that limit. */
   limitIdle(): void;
   /** Ends the connection of a client that takes nothing of an answer that the runtime sends by itself. */
   limitStall(): void;
-  /** The request is under way until what this gives is called, though `handle` has returned its answer before. */
+  /**
+   * Keeps the request under way until the returned function is called, though `handle` has returned its answer before.
+   */
   untilSent(): () => void;
   note(fields: LogFields): void;
 }
 
-/** What an answer of a route looks like. */
+/** A description of a route's answer. */
 export interface RouteAnswer {
   readonly description: string;
   readonly schema?: TSchema;
@@ -78,14 +80,14 @@ export interface RouteAnswer {
   readonly stream?: true;
 }
 
-/** One row of the route table: what is dispatched and what is described are the same row. */
+/** One row of the route table: the router and the description both use it. */
 export interface Route {
   readonly method: "get" | "post" | "patch" | "delete";
   /** `:name` at the start of a segment stands for that segment, `:name{.+}` for the rest of the path. */
   readonly path: string;
   /**
-   * For a path that no pattern says: reads its parameters from the path as it was sent, `undefined` when it is
-   * another one. May throw for a path that is nobody else's. `path` is then for the description alone.
+   * For a path that no pattern can describe: reads its parameters from the path as sent; `undefined` when it is another
+   * path. May throw for a path that no other route has. `path` is then for the description alone.
    */
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
   readonly access: "public" | "key" | "admin";
@@ -94,14 +96,14 @@ export interface Route {
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly answers: Readonly<Record<number, RouteAnswer>>;
-  /** The format whose clients call this; its errors have the shape that they read. */
+  /** The format whose clients call this; its errors have their shape. */
   readonly protocol?: RelayProtocol;
   /** Error statuses beside 401 (where a credential is asked for), 404 of the path and 500. */
   readonly errors: readonly number[];
   handle(context: RouteContext): Promise<Response> | Response;
 }
 
-/** Who asks, on a route with access `key`. */
+/** The credential that the route asks for. */
 export function callerOf({ caller }: RouteContext): Caller {
   if (caller === undefined) throw new Error("The route was reached without a caller.");
   return caller;

@@ -3,7 +3,7 @@ import { createAddresses } from "./addresses.ts";
 import { createNotFound } from "./not-found.ts";
 import type { Route, RouteContext } from "./route.ts";
 
-/** What becomes of a request whose path is known. */
+/** Where a known path leads. */
 export interface Dispatch {
   readonly run: (route: Route, params: RouteContext["params"]) => Promise<Response>;
   /** The path is that of `route`, whatever the method. */
@@ -17,8 +17,8 @@ export interface Dispatch {
 export type Router = (path: string, request: Request, dispatch: Dispatch) => Promise<Response> | Response;
 
 /**
- * The router of a table. A path that stands for a documented one is looked up among the routes that ask for an API key
- * alone: whatever an address is turned into, it opens no other door.
+ * The router of a table. A path that stands for a documented one is looked up only among the routes for API keys: no
+ * spelling of an address leads to any other route.
  */
 export function createRouter(routes: readonly Route[]): Router {
   const addressOf = createAddresses(routes);
@@ -43,7 +43,7 @@ function createTable(routes: readonly Route[], notFound: (path: string) => Gatew
   );
   return (path, request, dispatch) => {
     for (const route of readers) {
-      // It may say why a path is none of its own, in the words of its format.
+      // It may say why a path is none of its own, in the errors of its format.
       dispatch.at(route);
       const params = route.readPath?.(path, request.method);
       if (params === undefined) continue;
@@ -55,7 +55,7 @@ function createTable(routes: readonly Route[], notFound: (path: string) => Gatew
   };
 }
 
-/** Asking for the head of an answer is asking for it; the server leaves the body out. */
+/** A HEAD request is handled as a GET; the server leaves the body out. */
 function methodOf({ method }: Request): string {
   return method === "HEAD" ? "get" : method.toLowerCase();
 }
@@ -64,7 +64,7 @@ function notAllowed(allow: string): GatewayError {
   return new GatewayError("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-/** The routes of one path, and how a path is known to be theirs. */
+/** The routes of one path, and how the path is matched. */
 interface Pattern {
   readonly form: RegExp;
   readonly routes: readonly Route[];
@@ -103,7 +103,10 @@ function formOf(path: string): RegExp {
   return new RegExp(`^${parts.join("")}$`);
 }
 
-/** The path as patterns see it. What would change its segments stays encoded: parameters are decoded by themselves, once. */
+/**
+ * The path for patterns. Characters that would change its segments stay encoded: parameters are decoded by themselves,
+ * once.
+ */
 function decoded(path: string): string {
   return path.includes("%") ? decodeURI(path.replaceAll("%25", "%2525")) : path;
 }

@@ -14,7 +14,7 @@ import { modelRoutes } from "./routes/models.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { videoRoutes } from "./routes/videos.ts";
 
-/** The one route table: the router and the OpenAPI description are both made of it. */
+/** The one route table, for the router and the OpenAPI description. */
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,

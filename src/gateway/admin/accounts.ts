@@ -28,7 +28,7 @@ export interface EntryView {
   readonly created_at: number;
 }
 
-/** The operator's use cases of accounts and their credit. */
+/** The operator's use cases for accounts and their credit. */
 export interface AccountAdmin {
   createAccount(name: string): Promise<AccountView>;
   accounts(page: PageRequest): Promise<Page<AccountView>>;
@@ -44,7 +44,7 @@ export interface AccountAdmin {
   ledger(accountId: string, page: PageRequest): Promise<Page<EntryView>>;
 }
 
-/** What they are made of. */
+/** What these use cases are made of. */
 export interface AccountParts {
   readonly database: Database;
   readonly writer: Writer;
@@ -52,7 +52,7 @@ export interface AccountParts {
   readonly random: Random;
 }
 
-/** Accounts over the store and the one writer. */
+/** Use cases for accounts, over the store and the one writer. */
 export function createAccountAdmin({ database, writer, clock, random }: AccountParts): AccountAdmin {
   const account = async (id: string): Promise<AccountView> => {
     const row = await readStore(
@@ -101,7 +101,7 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
       }
       const answer = await writer.submit({
         kind: "grant",
-        // A caller's key is its account's own: two accounts may use the same one.
+        // A grant's key belongs to its account: two accounts may use the same one.
         cause: idempotencyKey === undefined ? newId("grant", random) : `grant:${accountId}:${idempotencyKey}`,
         account: accountId,
         amount: micro,

@@ -6,13 +6,13 @@ import type { Page, PageRequest } from "./page.ts";
 import { listRequests, type RequestFilter, type RequestView } from "./requests.ts";
 import { listTasks, type TaskFilter, type TaskView } from "./tasks.ts";
 
-/** The operator's use cases: accounts, credit, keys; and what there is to look at. */
+/** The operator's use cases: accounts, credit and keys; requests, tasks and the audit. */
 export interface Admin extends AccountAdmin, KeyAdmin {
-  /** Paid requests that have ended, the newest first. */
+  /** Paid requests that have ended, newest first. */
   requests(filter: RequestFilter, page: PageRequest): Promise<Page<RequestView>>;
-  /** Tasks, the newest first. */
+  /** Tasks, newest first. */
   tasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskView>>;
-  /** Whether the books are right: what is new since the last audit, or everything when `full`. */
+  /** Audits the books: what is new since the last audit, or everything when `full`. */
   audit(full: boolean): Promise<AuditReport>;
 }
 

@@ -9,22 +9,22 @@ import { readStore } from "../store-read.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import { notFound, toSeconds } from "./views.ts";
 
-/** A key as it can be shown: never the key itself. */
+/** A key as the admin interface shows it: never the key itself. */
 export interface KeyView {
   readonly id: string;
   readonly account_id: string;
   readonly name: string;
   readonly hint: string;
   readonly models: readonly string[] | null;
-  /** The most the key may ever spend; null for no bound. */
+  /** The most that the key may ever spend; null for no budget. */
   readonly budget: number | null;
-  /** What it may use in a minute and at once; null for no limit of its own. */
+  /** Its limits per minute and at once; null for none. */
   readonly limits: {
     readonly requests_per_minute: number | null;
     readonly tokens_per_minute: number | null;
     readonly concurrency: number | null;
   };
-  /** What it has been charged so far, and what is set aside for its requests under way. */
+  /** Its charges so far, and what is held for its requests under way. */
   readonly spent: number;
   readonly held: number;
   readonly expires_at: number | null;
@@ -32,7 +32,7 @@ export interface KeyView {
   readonly created_at: number;
 }
 
-/** What is asked of a key. */
+/** The members of a new key. */
 export interface KeyRequest {
   readonly accountId: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export interface KeyRequest {
   readonly expiresAtSec: number | null;
 }
 
-/** The operator's use cases of keys. */
+/** The operator's use cases for keys. */
 export interface KeyAdmin {
   issueKey(request: KeyRequest): Promise<KeyView & { readonly key: string }>;
   keys(page: PageRequest): Promise<Page<KeyView>>;
@@ -52,7 +52,7 @@ export interface KeyAdmin {
       readonly name?: string;
       readonly models?: readonly string[] | null;
       readonly budget?: number | null;
-      /** Each by itself: one that is absent stays. */
+      /** Each limit by itself: an absent one stays. */
       readonly limits?: Partial<KeyLimits>;
       readonly expiresAtSec?: number | null;
     },
@@ -60,7 +60,7 @@ export interface KeyAdmin {
   revokeKey(id: string): Promise<void>;
 }
 
-/** What they are made of. */
+/** What these use cases are made of. */
 export interface KeyAdminParts {
   readonly database: Database;
   readonly writer: Writer;
@@ -70,7 +70,7 @@ export interface KeyAdminParts {
   readonly clock: Clock;
 }
 
-/** Keys over the store and the one writer. */
+/** Use cases for keys, over the store and the one writer. */
 export function createKeyAdmin({ database, writer, keys, isModel, clock }: KeyAdminParts): KeyAdmin {
   const key = async (id: string): Promise<KeyView> => {
     const row = await readStore(
@@ -182,7 +182,7 @@ function wholeOrNull(value: bigint | null): number | null {
   return value === null ? null : Number(value);
 }
 
-/** A key for a model that nobody has would be one that works for nothing, and says so to nobody but its user. */
+/** A key for a model that does not exist would work for nothing, and only its user would find out. */
 function checkModels(models: readonly string[], isModel: (id: string) => boolean): void {
   const at = models.findIndex((id) => !isModel(id));
   if (at === -1) return;

@@ -12,7 +12,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** The page that `rows` make, of which one more than `limit` was asked for. */
+/** Makes the page of `rows`, which were read with one more than `limit`. */
 export function toPage<Row extends { readonly seq: bigint }, Item>(
   rows: readonly Row[],
   limit: number,
@@ -22,7 +22,9 @@ export function toPage<Row extends { readonly seq: bigint }, Item>(
   return { data: shown.map(view), next: rows.length > limit ? String(shown.at(-1)?.seq) : null };
 }
 
-/** The number of the row after which a page begins; `undefined` for the first page. Throws a 400 for any other text. */
+/**
+ * The number of the row behind which a page begins; `undefined` for the first page. Throws a 400 for any other text.
+ */
 export function readCursor(after: string | undefined): bigint | undefined {
   if (after === undefined) return undefined;
   if (!/^\d{1,18}$/.test(after)) {

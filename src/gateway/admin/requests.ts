@@ -33,7 +33,7 @@ export interface AttemptView {
   readonly status: number | null;
 }
 
-/** Which requests are asked for; what is absent is not asked. */
+/** A filter of requests; an absent member is not asked. */
 export interface RequestFilter {
   readonly id?: string;
   readonly account_id?: string;
@@ -42,7 +42,7 @@ export interface RequestFilter {
   readonly outcome?: string;
 }
 
-/** Paid requests, the newest first. */
+/** Paid requests, newest first. */
 export async function listRequests(
   database: Database,
   filter: RequestFilter,

@@ -13,13 +13,13 @@ export interface TaskView {
   /** Names the request that submitted it, and its row among the paid requests once it has ended. */
   readonly request_id: string;
   readonly model: string;
-  /** Who works or worked on it; null until it was begun. */
+  /** The provider that works or worked on it; null until a process has claimed it. */
   readonly provider: string | null;
-  /** What the provider calls it. */
+  /** The provider's name for the job. */
   readonly job: string | null;
-  /** How often the provider was about to be sent it. */
+  /** How often a run was about to send it to the provider. */
   readonly attempts: number;
-  /** What was charged; null unless it has completed. */
+  /** Its charge; null unless it has completed. */
   readonly credit: number | null;
   readonly error: TaskFailure | null;
   readonly warnings: readonly string[];
@@ -31,7 +31,7 @@ export interface TaskView {
   readonly files_until: number | null;
 }
 
-/** Which tasks are asked for; what is absent is not asked. */
+/** A filter of tasks; an absent member is not asked. */
 export interface TaskFilter {
   readonly id?: string;
   readonly account_id?: string;
@@ -73,8 +73,8 @@ const COLUMNS = [
 const OF_MEDIA = ":media";
 
 /**
- * Tasks, the newest first. A provider that routes know by several names (`sandbox:media`) has one here, as it has in the
- * rows of requests.
+ * Tasks, newest first. A provider that routes know by several names (`sandbox:media`) has one here, as in the rows of
+ * requests.
  */
 export async function listTasks(
   database: Database,

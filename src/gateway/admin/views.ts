@@ -5,7 +5,7 @@ export function toSeconds(ms: bigint): number {
   return Math.floor(Number(ms) / 1000);
 }
 
-/** The 404 for an id that stands for nothing. */
+/** The 404 for an unknown id. */
 export function notFound(what: "account" | "key", id: string): GatewayError {
   return new GatewayError("not_found_error", `There is no ${what} ${quoted(id)}.`);
 }

@@ -10,9 +10,12 @@ import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from 
 
 /** A file that is being fetched. */
 export interface FetchedFile {
-  /** Its bytes as they come, each piece once; more than is allowed never comes. Left unread, they are let go of. */
+  /**
+   * Its bytes as they come, each piece once, never more than allowed. A caller that does not read them leaves nothing
+   * open.
+   */
   readonly pieces: AsyncIterable<Uint8Array>;
-  /** How many there will be, where the server says so. */
+  /** Its length, where the server declares it. */
   readonly length: number | undefined;
 }
 
@@ -20,22 +23,21 @@ export interface GuardedFetchOptions {
   /** A longer file is refused. */
   readonly maxBytes: number;
   /**
-   * For all of it, redirects included, until its last byte has come. The time between the head and the moment when the
-   * first byte is asked for is not of it: whoever takes the file may have to wait for room.
+   * Time limit for the whole fetch, redirects included, until the last byte. The time between the head and the caller's
+   * first read does not count: the caller may have to wait for room.
    */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Sent to the origin of `url` only: where a redirect leads to another, they are left out. */
+  /** Sent to the origin of `url` only: a redirect to another origin goes without them. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Exceptions of this fetch beside the operator's: the server of a provider whose own URL it is. */
+  /** Exceptions of this fetch beside the operator's: the provider's own server, for a URL that the provider named. */
   readonly allowedHosts?: readonly string[];
 }
 
 /**
- * Fetches a file from a URL that a client or a provider named, and gives what `take` makes of it. Rejects with the
- * signal's reason, with what `take` rejects with of its own, or with one and the same `invalid_request_error` whatever
- * was wrong: a host that is refused, one that is not there and one that does not answer cannot be told apart by what is
- * said.
+ * Fetches a file from a URL that a client or a provider named, and resolves with the result of `take`. Rejects with the
+ * signal's reason, with an error of `take` itself, or with one and the same `invalid_request_error` for every fault of
+ * the fetch. A host that is refused, one that is missing and one that is silent thus look the same.
  */
 export type GuardedFetch = <Taken>(
   url: string,
@@ -46,7 +48,7 @@ export type GuardedFetch = <Taken>(
 export interface GuardedFetchParts {
   /** The operator's exceptions, as `Exceptions.allowedHosts`. */
   allowedHosts(): readonly string[];
-  /** Whether public hosts may be asked by http; absent: they may not. */
+  /** Whether public hosts may be asked by http; absent is no. */
   plainHttp?(): boolean;
   readonly resolve?: Resolve;
   readonly connect?: PinnedFetch;
@@ -59,7 +61,7 @@ const HEADER_MS = 10_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Said of every request, whatever headers it is to carry. */
+/** Sent with every request, whatever headers it has. */
 const OWN_HEADERS = [
   ["accept", "*/*"],
   ["accept-encoding", "identity"],
@@ -71,9 +73,9 @@ const REFUSED =
   "A file could not be fetched from its URL. The URL must be a plain https URL of a public host, at port 443, that gives a file of the wanted kind and of moderate size, at once and with at most 3 redirects. A data URI works too.";
 
 /**
- * The one way to fetch what others name. Only https at its own port (http too, where the operator says so), only hosts
- * all of whose addresses are public, connected to at an address that was checked, or hosts that the operator excepted.
- * No credentials but the headers given, no cookies, no content codings.
+ * The one way to fetch URLs of clients and providers. Only https at its own port (http too, where the operator allows
+ * it). Only hosts whose addresses are all public, connected to at an address that was checked, or hosts that the
+ * operator excepted. No credentials but the given headers, no cookies, no content codings.
  */
 export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
   const { clock, log } = parts;
@@ -90,7 +92,7 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
       return await take(file);
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
-      // What went wrong with the file is a refusal; all else is of whoever took it.
+      // A fault of the file is a refusal; all other errors are the caller's.
       if (isTaken && !(error instanceof Refusal)) throw error;
       const reason = error instanceof Refusal ? error : new Refusal(failureWords(error));
       const host = (reason.host || way.at?.hostname) ?? "";
@@ -98,7 +100,7 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
       throw new GatewayError("invalid_request_error", REFUSED, { cause: reason });
     } finally {
       time.rest();
-      // Ends a connection that is still open; one whose file was read whole is closed already.
+      // Closes a connection that is still open; one whose file was read whole is closed already.
       over.abort(new Refusal("it has ended"));
     }
   };
@@ -108,9 +110,9 @@ export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
 interface Way {
   readonly parts: GuardedFetchParts;
   readonly options: GuardedFetchOptions;
-  /** Aborted when nothing more may be done. */
+  /** Aborted when the fetch must stop. */
   readonly stop: AbortSignal;
-  /** Where it stands. */
+  /** Its stage. */
   at: URL | undefined;
 }
 
@@ -174,7 +176,7 @@ async function addressesOf({ url, address, isException }: Target, way: Way): Pro
   return other === undefined ? [first] : [first, other];
 }
 
-/** What `run` comes to, unless the whole is stopped before or it takes longer than a head may. */
+/** The result of `run`, unless the fetch is stopped before or it takes longer than a head may. */
 async function withinHeaderTime<T>(
   { parts, stop }: Way,
   run: (signal: AbortSignal) => Promise<T>,
@@ -190,7 +192,10 @@ async function withinHeaderTime<T>(
   }
 }
 
-/** The file of an answer, of which nothing was read yet. Its time rests until it is read, and once it was. */
+/**
+ * The file of an answer, of which nothing was read yet. Its time limit rests until the caller reads it, and once it was
+ * read.
+ */
 function openFile(response: Response, way: Way, time: TimeLimit): FetchedFile {
   const { status, headers } = response;
   if (status !== 200) throw new Refusal(`it answers with status ${status}`);
@@ -236,7 +241,7 @@ function tooLarge(): Refusal {
   return new Refusal("its file is too large");
 }
 
-/** Lets go of an answer whose body is not wanted. */
+/** Discards the body of an answer. */
 function leave(response: Response): void {
   response.body?.cancel().catch(() => {});
 }

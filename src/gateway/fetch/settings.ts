@@ -10,7 +10,7 @@ export const OutboundSettings = Type.Object(
   { additionalProperties: false },
 );
 
-/** What it comes to. Throws a sentence that names the file and the entry at fault. */
+/** Reads the section. Throws a sentence that names the file and the entry at fault. */
 export function readOutbound(
   file: string,
   { allowed_hosts: allowedHosts = [], plain_http: plainHttp = false }: Static<typeof OutboundSettings>,

@@ -1,15 +1,15 @@
 import { isAddress } from "../../core/net/ip-address.ts";
 import { isPublicAddress, isPublicName } from "../../core/net/public-address.ts";
 
-/** What the operator allows beyond the public Internet by https. */
+/** Hosts that the operator allows beyond the public Internet by https. */
 export interface Exceptions {
-  /** `host` (ports 80 and 443) or `host:port`, a name or an address: whatever addresses it has, by http too. */
+  /** `host` (ports 80 and 443) or `host:port`, a name or an address: with any address, by http too. */
   readonly allowedHosts: readonly string[];
   /** Whether public hosts may be asked by http, at port 80. */
   readonly plainHttp: boolean;
 }
 
-/** Where a URL leads, if it may be gone to. */
+/** The target of a URL that may be fetched. */
 export interface Target {
   readonly url: URL;
   /** One of the operator's exceptions: its addresses need not be public. */
@@ -18,7 +18,7 @@ export interface Target {
   readonly address: string | undefined;
 }
 
-/** Why a URL is not fetched: for the log, never for a client. It says nothing of the URL but its host. */
+/** Why a URL is not fetched: for the log, never for a client. It tells nothing of the URL but its host. */
 export class Refusal extends Error {
   readonly host: string;
 
@@ -30,24 +30,23 @@ export class Refusal extends Error {
 }
 
 /**
- * A URL as every reader of URLs understands it: a scheme, two slashes, a host and perhaps a port, then a path or a
- * query. Nothing that some readers repair and others do not: white space, backslashes, percent signs or `@` in the host.
+ * A URL that every reader understands in the same way: a scheme, two slashes, a host and perhaps a port, then a path or
+ * a query. It has nothing that only some readers repair: white space, backslashes, percent signs or `@` in the host.
  */
 const PLAIN_URL = /^(https?):\/\/([^\s/?#@\\%\p{Cc}]+)(\/[^\s\\\p{Cc}]*|\?[^\s\\@\p{Cc}]*)?$/iu;
 const MAX_URL = 8_192;
 
 /**
- * Reads a URL that a client or a provider named, and throws a `Refusal` unless it may be fetched as far as can be said
- * without asking for the addresses of its name.
+ * Reads a URL that a client or a provider named. Throws a `Refusal` unless it may be fetched, as far as the text alone
+ * tells; the addresses of its name are resolved later.
  */
 export function readTarget(text: string, exceptions: Exceptions): Target {
   return checkTarget(readPlain(text, exceptions.allowedHosts), exceptions);
 }
 
 /**
- * Whether a URL leads to the public Internet, or to an exception of the operator's, as far as can be said without asking
- * for the addresses of its name. By which scheme and port is another question: who is given the URL may ask otherwise
- * than we do.
+ * Whether a URL leads to the public Internet, or to an exception of the operator's, as far as the text alone tells.
+ * Scheme and port do not count: another reader of the URL may use others.
  */
 export function leadsOutside(text: string, allowedHosts: readonly string[]): boolean {
   try {
@@ -65,7 +64,7 @@ function readPlain(text: string, allowedHosts: readonly string[]): Target {
   const url = new URL(text);
   const bare = url.hostname.replace(/^\[|\]$/g, "");
   const address = isAddress(bare) ? bare : undefined;
-  // 0x7f.1 and the like: an address is written as an address, whatever else a URL's reader takes for one.
+  // 0x7f.1 and the like: an address must be in its plain form, whatever else a reader of URLs takes for one.
   if (address !== undefined && authority.toLowerCase().replace(/:\d*$/, "") !== url.hostname)
     throw new Refusal("its address is not written plainly", url.hostname);
   return { url, address, isException: isAllowed(url, allowedHosts) };
@@ -75,7 +74,7 @@ function isOutside({ url, address }: Target): boolean {
   return address === undefined ? isPublicName(url.hostname) : isPublicAddress(address);
 }
 
-/** The same for where a redirect leads from `from`. It may not leave https. */
+/** The same for a redirect of `from`. It must not leave https. */
 export function readRedirect(location: string, from: URL, exceptions: Exceptions): Target {
   if (/[\s\\\p{Cc}]/u.test(location) || !URL.canParse(location, from.href))
     throw new Refusal("it redirects to no plain URL");

@@ -1,9 +1,9 @@
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import type { FetchedFile } from "./guarded-fetch.ts";
 
-/** All bytes of a file that is being fetched. Whoever asks has room for them. */
+/** All bytes of a file that is being fetched. The caller has room for them. */
 export async function wholeFile({ pieces, length = 0 }: FetchedFile): Promise<Uint8Array> {
-  // One array from the beginning: joined at the end, a large file would be held twice for a moment.
+  // One array from the start: joining pieces at the end would hold a large file twice.
   const whole = new Uint8Array(length);
   const beyond: Uint8Array[] = [];
   let at = 0;

@@ -174,7 +174,7 @@ function checkContext(model: Model, expected: number, protocol: ProtocolId): voi
   );
 }
 
-/** The dearest that the request can come to, by the rules of decisions.md section 8. */
+/** The most that the request can cost. */
 function quote(
   model: Model,
   demand: Demand,

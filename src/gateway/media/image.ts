@@ -37,7 +37,7 @@ export function generateImage(services: MediaServices, input: MediaInput): Promi
     const ended = await awaitTask(services, task, input.signal);
     noteEnd(input.record, ended);
     if (!isCompleted(ended)) throw failureError(ended);
-    // It is charged, and its client knows no name to ask for it again: URLs alone are better than an error.
+    // It is charged, and its client knows no id to ask for it again: URLs alone are better than an error.
     const links = await linksOf(services, ended, base64 ? input.memory : undefined).catch(() =>
       linksOf(services, ended, undefined),
     );
@@ -45,7 +45,7 @@ export function generateImage(services: MediaServices, input: MediaInput): Promi
   });
 }
 
-/** A task as it stands, with URLs that are signed now. Reads, and writes nothing. */
+/** Shows a task, with URLs that are signed now. Reads, and writes nothing. */
 export async function readImageTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
   const { task, headers } = await findTask(services, asked);
   const links = isCompleted(task)
@@ -54,16 +54,19 @@ export async function readImageTask(services: MediaServices, asked: TaskAsked): 
   return { status: 200, body: encodeImageTask(task, links), warnings: [], headers };
 }
 
-/** Cancels a task that waits. */
+/** Cancels a pending task. */
 export async function cancelImageTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
   await cancelTask(services, asked);
   return { status: 200, body: encodeCancelledImage(asked.id), warnings: [], headers: {} };
 }
 
-/** A file is read, written as base64, put into the answer, and that is made bytes. */
+/** Copies of a file on its way: as read, as base64, in the answer's text, and as its bytes. */
 const BASE64_FACTOR = 5;
 
-/** The links of a result; with the files themselves where there is memory to hold them. Throws a 503 where there is not enough. */
+/**
+ * The links of a result, with the files themselves where the client asked for them. Throws a 503 where there is no
+ * memory for them.
+ */
 async function linksOf(
   { assets }: MediaServices,
   { id, result }: CompletedTask,
@@ -80,7 +83,7 @@ async function linksOf(
     );
   const links: ImageLink[] = [];
   for (const file of result.files) {
-    // One that was removed since the task was read has its URL alone, like those of any task that is read too late.
+    // A file that was removed since the task was read has its URL alone, as in a task that is read too late.
     const bytes = memory !== undefined ? await assets.read(id, file.name) : undefined;
     links.push({
       url: assets.urlOf(id, file),
@@ -93,16 +96,16 @@ async function linksOf(
 /** Answers come and go within seconds. */
 const RETRY_SEC = 2;
 
-/** How long a client is told to wait when a provider takes no work. */
+/** `Retry-After` when a provider takes no work. */
 const OVERLOADED_SEC = 10;
 
-/** The error of a plain request whose task came to nothing. */
+/** The error of a plain request whose task failed. */
 function failureError({ failure }: Task): GatewayError {
   if (failure === null)
     return new GatewayError("conflict_error", "The request was cancelled before it had begun.");
   const { type, message }: TaskFailure = failure;
   if (type === "generation_error") return new GatewayError("upstream_error", message);
-  // Of what the provider refused, its own words are kept.
+  // A provider's refusal keeps its own words.
   if (type !== "overloaded_error") return new GatewayError(type, message, { foreign: true });
   return new GatewayError(type, message, { retryAfterSec: OVERLOADED_SEC });
 }

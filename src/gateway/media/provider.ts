@@ -2,7 +2,7 @@ import type { TaskKind } from "../../core/task.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 
-/** Who does tasks of a model now, by the name that its route has for it; `undefined` while nobody does. */
+/** The provider of a model's tasks now, with the name that the route has for it; `undefined` while there is none. */
 export function taskProvider(
   { catalog, mediaProviders }: Offer,
   kind: TaskKind,
@@ -16,7 +16,10 @@ export function taskProvider(
   return undefined;
 }
 
-/** Headers that say where a task's result comes from: from who works on it, else from who is asked first. */
+/**
+ * Headers that say where a task's result comes from: of the provider that works on it, else of the one that is asked
+ * first.
+ */
 export function providerHeaders(
   offer: Offer,
   kind: TaskKind,

@@ -16,20 +16,23 @@ import type { AdmissionRequest, TaskAdmission } from "./admit/admit.ts";
 import { providerHeaders, taskProvider } from "./provider.ts";
 import type { MediaAnswer, MediaInput, MediaServices } from "./task.ts";
 
-/** What is told of a task that was submitted. */
+/** The answer to a submitted task. */
 export interface SubmittedAnswer {
   readonly status: 200 | 202;
   readonly body: string;
-  /** The task as it was told of. */
+  /** The task as its client first sees it. */
   readonly task: Task;
 }
 
 const NO_TOKENS: UsedTokens = { input: 0, output: 0 };
 
-/** How long a client is told to wait where nobody knows how long it takes. */
+/** Default for `Retry-After` of a refusal. */
 const BUSY_SEC = 10;
 
-/** What differs between the kinds: what a key's limits refuse with, what costs less, what too many waiting tasks are. */
+/**
+ * Differences between the kinds: the error of a key's limits, what would cost less, the error of too many pending
+ * tasks.
+ */
 const KINDS = {
   image: {
     limitedAs: "rate_limit_error",
@@ -44,7 +47,7 @@ const KINDS = {
   },
 } as const;
 
-/** What `refuseUnread` says of a request for something new whose body is large. */
+/** The errors that `refuseUnread` throws for a request for something new with a large body. */
 export function checkTaskUnread(
   services: LargeBodyServices,
   caller: Caller,
@@ -66,9 +69,9 @@ export interface TaskWay<Body> {
 }
 
 /**
- * The way of every request for something new: it is admitted, passes the limits of its key, has its credit set aside and
- * its task queued, and is answered by what `answer` makes of that. It counts as under way for its key until then. Throws
- * a `GatewayError` for everything else.
+ * The way of every request for something new: it is admitted, passes the limits of its key, gets its hold, and its task
+ * is queued; `answer` makes the answer. Until then it counts as under way for its key. Throws a `GatewayError` for
+ * everything else.
  */
 export async function submitTask<Body>(
   services: MediaServices,
@@ -147,13 +150,13 @@ async function queue(
   );
 }
 
-/** What providers are told of a request beside itself, and how long its task is to stay pending at least. */
+/** What providers get beside the request, and how long the task stays pending at least. */
 interface Told {
   readonly clientHeaders: Readonly<Record<string, string>>;
   readonly minPendingMs: number | undefined;
 }
 
-/** Lets the provider that is asked first look at the client's headers. Throws what it does not take of them. */
+/** Lets the provider that is asked first check the client's headers. Throws its refusal. */
 function askProvider(offer: Offer, { model, request: { kind } }: TaskAdmission, headers: Headers): Told {
   const clientHeaders = toldHeaders(offer, model, headers);
   const provider = taskProvider(offer, kind, model.id)?.provider;
@@ -161,7 +164,7 @@ function askProvider(offer: Offer, { model, request: { kind } }: TaskAdmission, 
   return { clientHeaders, minPendingMs: pendingMs };
 }
 
-/** The client's own headers that a provider of the model is to be told: which of them it will be is not known yet. */
+/** The client's own headers that a provider of the model wants: which provider will run the task is not known yet. */
 function toldHeaders({ mediaProviders }: Offer, model: Model, headers: Headers): Record<string, string> {
   const told: Record<string, string> = {};
   for (const { provider } of model.routes) {

@@ -21,9 +21,9 @@ export interface MediaServices {
   readonly limiter: Limiter;
   readonly reader: Reader;
   readonly clock: Clock;
-  /** The models and providers of this moment; a request sees one of them throughout. */
+  /** The models and providers of this moment; a request sees one version of them throughout. */
   offer(): Offer;
-  /** Hosts that links may lead to though they are not public, as the operator has them now. */
+  /** Hosts of the operator that links may lead to though they are not public, as they are now. */
   allowedHosts(): readonly string[];
   /** Requests that wait for their task, so that a shutdown can end them. */
   readonly live: Set<Waiting>;
@@ -35,19 +35,19 @@ export interface Waiting {
   abort(reason: Error): void;
 }
 
-/** One request of a caller for something new. */
+/** A caller's request for something new. */
 export interface MediaInput {
   readonly caller: Caller;
   readonly body: Handover<Uint8Array>;
-  /** Where the body is held until the task has it. */
+  /** The share of memory that holds the body until the task has it. */
   readonly memory: MemoryShare;
   readonly headers: Headers;
-  /** Ends when the client has gone. */
+  /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
   readonly record: RequestRecord;
 }
 
-/** What the client is sent: JSON, and what is said beside it. */
+/** The answer to a client: JSON, and headers. */
 export interface MediaAnswer {
   readonly status: 200 | 202;
   readonly body: string;
@@ -55,12 +55,14 @@ export interface MediaAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How long a client that is still there waits for the end of what was given up: a little more than a run has for it. */
+/**
+ * How long a client that is still there waits for the end of a cancelled task: a little longer than a run has for it.
+ */
 const END_MS = 5_000;
 
 /**
- * The task once it has ended. When the client has gone, or the gateway is shutting down, it is given up: cancelled or
- * stopped. Whoever is still there waits for what that comes to, and is given what was made and charged all the same.
+ * The task once it has ended. When the client has gone, or the gateway is shutting down, the task is cancelled or
+ * stopped. A client that is still there waits for the outcome, and gets, and pays for, what was made all the same.
  */
 export async function awaitTask(services: MediaServices, task: Task, signal: AbortSignal): Promise<Task> {
   const { tasks, live } = services;
@@ -78,7 +80,7 @@ export async function awaitTask(services: MediaServices, task: Task, signal: Abo
   }
 }
 
-/** Whatever goes wrong here, the client is told why nobody waits any more; the task then ends by its deadline. */
+/** Whatever fails here, the client is told why the wait has ended; the task then ends by its deadline. */
 async function giveUp(
   { tasks, clock }: MediaServices,
   task: Task,
@@ -96,7 +98,7 @@ async function giveUp(
   }
 }
 
-/** What is noted of a request whose task has ended. */
+/** Notes the end of a task in its request's log line. */
 export function noteEnd(record: RequestRecord, { state, failure, charge, provider }: Task): void {
   record.note({
     outcome: failure?.type ?? state,
@@ -105,20 +107,20 @@ export function noteEnd(record: RequestRecord, { state, failure, charge, provide
   });
 }
 
-/** One request about a task that is there. */
+/** A request about an existing task. */
 export interface TaskAsked {
   readonly kind: TaskKind;
   readonly id: string;
   readonly caller: Caller;
   readonly record: RequestRecord;
-  /** Where an answer that has files in it is held. */
+  /** The share of memory that holds an answer with files. */
   readonly memory: MemoryShare;
 }
 
-/** What ids can look like; the store is not asked for others. */
+/** The form of ids; the store is not asked for other texts. */
 const TASK_ID = /^[a-z0-9_.]{1,80}$/;
 
-/** The task of that id, and what is said of where it comes from. One of another kind or another account is a 404. */
+/** The task of that id, and headers that say where it comes from. A 404 for one of another kind or account. */
 export async function findTask(
   services: MediaServices,
   { kind, id, caller, record }: TaskAsked,
@@ -130,7 +132,7 @@ export async function findTask(
   return { task, headers: providerHeaders(services.offer(), kind, task.model, task.provider) };
 }
 
-/** Cancels a task that waits. Throws a 404 as `findTask` does, and a 409 once it has begun. */
+/** Cancels a pending task. Throws a 404 as `findTask` does, and a 409 once it has begun. */
 export async function cancelTask(
   { tasks }: MediaServices,
   { kind, id, caller, record }: TaskAsked,
@@ -149,7 +151,7 @@ export async function cancelTask(
     throw new GatewayError("conflict_error", "The task has ended, so there is nothing to cancel.");
 }
 
-/** The same for every id that is no task of the caller's. */
+/** The same 404 for every id that is no task of the caller's. */
 function noTask(): GatewayError {
   return new GatewayError("not_found_error", "There is no such task.");
 }

@@ -25,14 +25,14 @@ export function generateVideo(services: MediaServices, input: MediaInput): Promi
   }));
 }
 
-/** A task as it stands, with URLs that are signed now. Reads, and writes nothing. */
+/** Shows a task, with URLs that are signed now. Reads, and writes nothing. */
 export async function readVideoTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
   const { task, headers } = await findTask(services, asked);
   const urls = (task.result?.files ?? []).map((file) => services.assets.urlOf(task.id, file));
   return { status: 200, body: encodeVideoTask(task, urls), warnings: [], headers };
 }
 
-/** Cancels a task that waits. */
+/** Cancels a pending task. */
 export async function cancelVideoTask(services: MediaServices, asked: TaskAsked): Promise<MediaAnswer> {
   await cancelTask(services, asked);
   return { status: 200, body: encodeCancelledVideo(asked.id), warnings: [], headers: {} };

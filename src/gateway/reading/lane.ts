@@ -1,32 +1,32 @@
 import { openThread, type Thread } from "../../runtime/worker.ts";
 import { type Order, type Orders, type Outcome, resultOf, type Results } from "./orders.ts";
 
-/** A thread on which requests are read, one order after the other. */
+/** A thread that reads requests, one order after the other. */
 export interface Lane {
-  /** From now on a thread stands by. Throws where it cannot be started. */
+  /** Keeps a thread ready from now on. Throws where it cannot be started. */
   start(): void;
-  /** The thread of this moment. Throws where it cannot be started. */
+  /** The present thread. Throws where it cannot be started. */
   current(): ReadingThread;
   /** Ends it. */
   stop(): void;
 }
 
-/** How an order is given. */
+/** Options of an order. */
 export interface OrderTerms {
-  /** Memory that goes to the thread, and is empty here afterwards; all else is copied. */
+  /** Memory that moves to the thread, and is empty here afterwards; the rest is copied. */
   readonly moved?: readonly ArrayBuffer[];
-  /** Told what the body says in `model`. */
+  /** Receives the `model` of the body. */
   readonly asked?: ((model: unknown) => void) | undefined;
   /** Aborts when the client leaves: an order that still waits then is dropped. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One thread. What it has read ends with it. */
+/** A queue of orders for one thread. Requests that were read end with the thread. */
 export interface ReadingThread {
   stop(): void;
   /**
-   * Has it carry out an order. Orders about requests that were read go before new bodies, so that few requests are open at
-   * once. Rejects with the refusal, with the signal's reason, or when the thread ends before it has answered.
+   * Sends an order. Orders about requests that were read go before new bodies, so that few requests are open at once.
+   * Rejects with the refusal, with the signal's reason, or when the thread ends before it has answered.
    */
   order<Kind extends keyof Orders>(
     kind: Kind,

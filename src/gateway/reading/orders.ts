@@ -6,9 +6,9 @@ import type { Demand, UpstreamBody, WireRequest } from "../../protocols/protocol
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
 import { type Aim, type ReadRequest, readRequest, type Reading, type RequestHead } from "./read-request.ts";
 
-// What a thread that reads is told, and what it answers: plain data, as it goes from one to the other.
+// Orders to a thread that reads, and its answers: plain data, which passes between threads.
 
-/** What it can be told to do, and with what. Requests that it has read go by a number. */
+/** The orders, with their arguments. A request that was read is named by a number. */
 export interface Orders {
   readonly read: { readonly id: number; readonly reading: Reading; readonly wire: PlainWire };
   readonly aim: { readonly id: number; readonly aim: Aim };
@@ -26,7 +26,7 @@ export interface PlainWire extends Pick<WireRequest, "body" | "address"> {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** What each order comes to. */
+/** The result of each order. */
 export interface Results {
   readonly read: RequestHead;
   readonly aim: Demand;
@@ -37,7 +37,7 @@ export interface Results {
   readonly video: MediaBody<VideoBody>;
 }
 
-/** What came of an order, and the name in the body's `model`, where it was read. */
+/** The outcome of an order, and the body's `model`, where it was read. */
 export type Outcome = { readonly asked?: string } & (
   | { readonly result: unknown }
   | { readonly refusal: Refusal }
@@ -91,7 +91,8 @@ export function createOrders(): (order: Order) => Outcome {
 
   return (order) => {
     let said: Pick<Outcome, "asked"> = {};
-    // Only a string can name a model; another value may be as large as the body, and would be copied to the main thread.
+    // Only a string can name a model; another value may be as large as the body, and would be copied to the main
+    // thread.
     const hear = (model: unknown): void => void (typeof model === "string" && (said = { asked: model }));
     try {
       return { result: carryOut(order, hear), ...said };
@@ -107,7 +108,7 @@ function failureOf(error: unknown): { readonly refusal: Refusal } | { readonly p
   return { refusal: { kind: error.kind, message: error.message, details } };
 }
 
-/** The result of an order. Throws its refusal, or what went wrong there. */
+/** The result of an order. Throws its refusal or its error. */
 export function resultOf(outcome: Outcome): unknown {
   if ("result" in outcome) return outcome.result;
   if ("problem" in outcome) throw new Error(`A request could not be read: ${outcome.problem}`);

@@ -8,30 +8,33 @@ import type {
   WireRequest,
 } from "../../protocols/protocol.ts";
 
-/** What a language request is read for: an answer in its format, or a count of its input. */
+/** Why a language request is read: for an answer in its format, or for a count of its input. */
 export interface Reading {
   readonly format: ProtocolId;
   readonly purpose: "answer" | "count";
 }
 
-/** Where a request goes: the format that its provider speaks, and the model there. */
+/** The destination of a request: the format that its provider speaks, and the model there. */
 export interface Aim {
   readonly spoken: ProtocolId;
   readonly target: RelayTarget;
 }
 
-/** What is known of a request once it was read. */
+/** The facts of a request that was read. */
 export type RequestHead = Pick<RelayRequest, "model" | "stream" | "demand">;
 
-/** A request that was read. Its text and its value stay where that was done, which may be on a thread. */
+/** A request that was read. Its text and its value stay where it was read, perhaps on a thread. */
 export interface ReadRequest extends RequestHead {
-  /** Says where it goes; gives what it asks for in the words of that format. Throws as `write` does. */
+  /** Sets the destination; resolves with the request's demand in the words of that format. Throws as `write` does. */
   aimAt(aim: Aim): Demand | Promise<Demand>;
-  /** Writes what is sent there, and keeps it. Throws a `GatewayError` for a field that the target cannot express. */
+  /**
+   * Writes the body for the destination, and keeps it. Throws a `GatewayError` for a field that the target cannot
+   * express.
+   */
   write(): void | Promise<void>;
-  /** Gives what was written; written anew where our own bound on output is to be in it. Ends the request. */
+  /** Resolves with the body; written anew where our own bound on output must be in it. Ends the request. */
   take(outputBound: number | undefined): UpstreamBody | Promise<UpstreamBody>;
-  /** Ends it; does nothing to one that has ended. */
+  /** Ends the request; has no effect on one that has ended. */
   release(): void;
 }
 
@@ -42,7 +45,7 @@ interface Ways {
   write(request: RelayRequest, aim: Aim): UpstreamBody;
 }
 
-/** Reads a request here and now. Throws a `GatewayError` that names the field at fault. */
+/** Reads a request on this thread. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(reading: Reading, wire: WireRequest): ReadRequest {
   const ways = waysOf(reading);
   const request = ways.read(wire);
@@ -95,7 +98,7 @@ function answeringWays(format: ProtocolId): Ways {
   };
 }
 
-/** A count is asked for in the caller's own format, or not at all. */
+/** A count is never translated: it is asked for in the caller's own format. */
 function countingWays(format: ProtocolId): Ways {
   const counter = COUNTERS[format];
   if (counter === undefined) throw new Error(`Nothing counts in ${format}.`);

@@ -15,7 +15,7 @@ export interface ReadTerms extends Pick<WireRequest, "asked"> {
   readonly signal?: AbortSignal;
 }
 
-/** Reads the bodies of requests: small ones at once, others on threads, so that nobody waits for another's. */
+/** Reads the bodies of requests: small ones at once, others on threads, so that no request waits for another's body. */
 export interface Reader {
   /** Rejects with a `GatewayError` that names the field at fault. */
   readRequest(
@@ -24,11 +24,11 @@ export interface Reader {
     body: Handover<Uint8Array>,
     terms: ReadTerms,
   ): ReadRequest | Promise<ReadRequest>;
-  /** The same for what an image is to be made of. */
+  /** The same for a request for images. */
   readImage(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<ImageFields>>;
-  /** The same for what a video is to be made of. */
+  /** The same for a request for a video. */
   readVideo(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<VideoBody>>;
-  /** Starts the threads, which else start with the first body that needs one. */
+  /** Starts the threads now, and not with the first body that needs one. */
   startThreads(): void;
   /** Ends the threads. */
   close(): void;
@@ -36,7 +36,7 @@ export interface Reader {
 
 type Promised<Value> = Value | Promise<Value>;
 
-/** A body up to here is read in less time than others notice, whatever is in it. */
+/** Bodies up to here are read on the main thread, in less time than other requests notice. */
 const SMALL_BYTES = 128 * 1024;
 
 /** Bodies up to here do not wait for larger ones, which take up to a second each. */
@@ -95,7 +95,7 @@ const VIDEOS: MediaWays<MediaBody<VideoBody>> = {
 
 let lastId = 0;
 
-/** The same as `readRequest`, of which only what is known of the request comes back. */
+/** The same as `readRequest`, of which only the facts of the request come back. */
 async function readOnThread(
   thread: ReadingThread,
   reading: Reading,
@@ -119,7 +119,7 @@ async function readOnThread(
     release() {
       if (hasEnded) return;
       hasEnded = true;
-      // A thread that has ended has let go of everything.
+      // A thread that has ended holds nothing any more.
       thread.order("release", { id }).catch(() => {});
     },
   };

@@ -3,7 +3,7 @@ import { createOrders, type Order, type Outcome } from "./orders.ts";
 
 serveThread<null, Order, Outcome>(createOrders, memoryOf);
 
-/** What was written for a provider goes back without being copied: the request has ended, and nothing here needs it. */
+/** The body for a provider moves back without a copy: the request has ended, and nothing here needs it. */
 function memoryOf(outcome: Outcome): readonly ArrayBuffer[] {
   if (!("result" in outcome)) return [];
   const { body } = (outcome.result ?? {}) as { readonly body?: unknown };

@@ -5,8 +5,8 @@ import type { EdgeServices, Route } from "../route.ts";
 import { readCredential } from "./credential.ts";
 
 /**
- * The one place that looks at credentials. Throws a 401 that says what is wrong with the one that was shown. The work
- * for a key is the same whether nobody has it, it is revoked or it has expired.
+ * The one place that checks credentials. Throws a 401 that says what is wrong. A key costs the same work whether it is
+ * unknown, revoked or expired.
  */
 export async function authenticate(
   services: EdgeServices,
@@ -24,7 +24,7 @@ export async function authenticate(
   throw services.isAdminToken(credential) ? adminTokenGiven() : keyFaultError(caller);
 }
 
-/** A store that cannot be asked is our fault, never a wrong key. */
+/** A store that is away is our fault, never a wrong key. */
 async function asked(services: EdgeServices, key: string): Promise<Caller | KeyFault> {
   try {
     return await services.authenticate(key);

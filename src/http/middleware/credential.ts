@@ -5,7 +5,7 @@ import type { Route } from "../route.ts";
 /** The headers that a credential is read from. */
 const READ = ["authorization", "x-api-key", "x-goog-api-key"] as const;
 
-/** Where clients of other services put a key. It is not read there, and who does so is told. */
+/** Headers in which clients of other services put a key. They are not read, and the 401 says so. */
 const UNREAD_HEADERS = [
   "api-key",
   "apikey",
@@ -16,7 +16,7 @@ const UNREAD_HEADERS = [
 ] as const;
 const UNREAD_QUERY = ["key", "api_key", "api-key", "apikey", "access_token", "token"] as const;
 
-/** What a route asks for, in its codes and in its sentences. */
+/** The credential of a route, for codes and sentences. */
 const WANTED = {
   key: {
     code: "api_key",
@@ -28,8 +28,8 @@ const WANTED = {
 type Wanted = (typeof WANTED)[keyof typeof WANTED];
 
 /**
- * The credential that a request shows. Every way to pass one is read; two that differ are refused, so that no check can
- * be passed by one key and evaded by the other. Throws a 401 that says why there is none, without what was sent.
+ * The credential of a request. Every way to pass one is read; two that differ are refused, so that a request cannot
+ * pass a check by one key and evade it by the other. Throws a 401 that says why there is none, without what was sent.
  */
 export function readCredential(request: Request, access: Exclude<Route["access"], "public">): string {
   const wanted = WANTED[access];
@@ -73,7 +73,7 @@ function empty(name: (typeof READ)[number], headers: Headers, wanted: Wanted): G
   );
 }
 
-/** The 401 of a request whose credential stands where none is read. */
+/** The 401 of a request whose credential is in a place that is not read. */
 function unread({ url, headers }: Request, { code, noun, send }: Wanted): GatewayError | undefined {
   const header = UNREAD_HEADERS.find((name) => headers.has(name));
   const { searchParams } = new URL(url);

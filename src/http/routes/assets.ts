@@ -6,11 +6,11 @@ import type { OpenAsset } from "../../assets/assets.ts";
 import { withHeaders, toGatewayError } from "../../core/errors.ts";
 import type { Route, RouteContext } from "../route.ts";
 
-/** Files that tasks made, for whoever has a URL that was signed for them. */
+/** Files that tasks made, for the holder of a signed URL. */
 export const assetRoute: Route = {
   method: "get",
   path: "/assets/:task_id/:name",
-  // Whatever is below the folder is answered alike, so that a wrong URL says nothing.
+  // Every path below the folder gets the same answer, so that a wrong URL tells nothing.
   readPath: (path) => (path.startsWith("/assets/") ? { path } : undefined),
   access: "public",
   summary: "A file that a task made, by the signed URL that the task's answer has",
@@ -32,7 +32,7 @@ export const assetRoute: Route = {
       const file = await services.openAsset(params.path ?? "", queryOf(request.url));
       return respondFile(context, file);
     } catch (error) {
-      // Scripts in a page may read why.
+      // Lets scripts in a page read why.
       throw withHeaders(toGatewayError(error), FOR_PAGES);
     }
   },
@@ -45,8 +45,8 @@ function queryOf(url: string): string {
 }
 
 /**
- * Files are shown in the pages of applications, on other origins: the URL alone is what gives the right to read, no
- * cookie or credential does, so any page that has it may.
+ * Applications show files in pages of other origins. The URL alone gives the right to read, no cookie or credential
+ * does, so any page that has it may.
  */
 const FOR_PAGES = {
   "access-control-allow-origin": "*",
@@ -54,7 +54,7 @@ const FOR_PAGES = {
   "referrer-policy": "no-referrer",
 };
 
-/** The whole file, the part that was asked for, or word that the client has it already. */
+/** The whole file, the part that was asked for, or a 304. */
 function respondFile({ request }: RouteContext, file: OpenAsset): Response {
   const { bytes } = file;
   const etag = `"${file.name.slice(0, file.name.indexOf("."))}"`;
@@ -77,15 +77,15 @@ function respondFile({ request }: RouteContext, file: OpenAsset): Response {
   });
 }
 
-/** A part is asked for only of the very file that the client has the rest of; dates of files are not told here. */
+/** `If-Range` counts only with the file's own tag; files have no dates here. */
 function rangeOf(headers: Headers, etag: string, bytes: number): ReturnType<typeof readRange> {
   const only = headers.get("if-range");
   return only === null || only.trim() === etag ? readRange(headers.get("range"), bytes) : undefined;
 }
 
 /**
- * The content is a provider's: it is shown as the image or video that it was checked to be and as nothing else, and
- * nothing in it may run. It never changes, and may be kept for as long as its URL is good.
+ * The content is a provider's. It is shown as the image or video that it was checked to be, and nothing in it may run.
+ * It never changes, and may be cached for as long as its URL is valid.
  */
 function headersOf(file: OpenAsset): Record<string, string> {
   return {

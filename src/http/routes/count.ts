@@ -5,8 +5,8 @@ import { respondBytes, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";
 
 /**
- * Error statuses of every endpoint that counts tokens: a provider's failure is answered with a count of our own; a body
- * that there is no memory for is a 503.
+ * Error statuses of every endpoint that counts tokens. A provider's failure is answered with a count of our own; a body
+ * without room in memory is a 503.
  */
 export const COUNT_ERRORS: readonly number[] = [400, 503];
 
@@ -14,7 +14,7 @@ export const COUNT_ERRORS: readonly number[] = [400, 503];
 export const COUNT_NOTE =
   "With `x-switchyard-estimate: true` it is an estimate of the gateway's own, rather too high than too low; `warning` says why";
 
-/** Reads the body and counts its input; `address` is what the path said, where it says anything. */
+/** Reads the body and counts its input; `address` has what the path names. */
 export async function handleCount(
   context: RouteContext,
   counter: TokenCounter,

@@ -3,7 +3,7 @@ import { findModelPage, servicePageOf } from "../../gateway/models.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Route, RouteContext } from "../route.ts";
 
-/** The pages for those who call models, people and programs: public, as Markdown. */
+/** The pages for people and programs that call models: public, as Markdown. */
 export const docsRoutes: readonly Route[] = [
   {
     method: "get",
@@ -36,7 +36,7 @@ export const docsRoutes: readonly Route[] = [
   },
 ];
 
-/** A page may be kept for a minute, and is asked for again by its content. */
+/** A page may be cached for a minute, and is revalidated by its content. */
 function respondPage({ request }: RouteContext, text: string): Response {
   const etag = `"${contentHash(text).slice(0, 32)}"`;
   const headers = { etag, "cache-control": "public, max-age=60" };

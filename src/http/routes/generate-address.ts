@@ -4,7 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 export const VERBS = ["generateContent", "streamGenerateContent", "countTokens"] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** What a path of this format names. */
+/** The model and verb of a path of this format. */
 export interface GenerateAddress {
   readonly model: string;
   readonly verb: Verb;

@@ -5,7 +5,7 @@ import type { TaskKind } from "../../core/task.ts";
 import { respondWhole, warningHeader } from "../respond.ts";
 import { callerOf, type RouteContext } from "../route.ts";
 
-/** Reads the body and answers with what `generate` makes of it, however long that takes. */
+/** Reads the body and answers with the result of `generate`, however long that takes. */
 export async function handleMedia(
   context: RouteContext,
   kind: TaskKind,
@@ -30,7 +30,7 @@ export async function handleMedia(
   }
 }
 
-/** Answers with what `act` does with the task that the path names. */
+/** Answers with the result of `act` on the task that the path names. */
 export async function handleTask(
   context: RouteContext,
   kind: TaskKind,

@@ -62,7 +62,7 @@ export const modelRoutes: readonly Route[] = [
   },
 ];
 
-/** Codex asks so for models in a form of its own; with another one it complains, with a 404 it goes on. */
+/** Codex asks for models so, in a form of its own: with another form it complains, with a 404 it goes on. */
 function noCodexList(): GatewayError {
   return new GatewayError(
     "not_found_error",

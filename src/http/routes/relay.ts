@@ -9,7 +9,7 @@ import { callerOf, type RouteContext } from "../route.ts";
 /** Error statuses of every endpoint of a language format. */
 export const RELAY_ERRORS: readonly number[] = [400, 402, 429, 502, 503, 504];
 
-/** Reads the body and relays it in its own format; `address` is what the path said, where it says anything. */
+/** Reads the body and relays it in its own format; `address` has what the path names. */
 export async function handleRelay(
   context: RouteContext,
   protocol: RelayProtocol,
@@ -46,7 +46,7 @@ export async function handleRelay(
   }
 }
 
-/** The answer, with the request under way, and without the idle limit, until it is sent or given up. */
+/** The answer; the request stays under way, and without the idle limit, until it is sent or its client has gone. */
 function untilSent(answer: StreamAnswer, { limitIdle, ...context }: RouteContext): StreamAnswer {
   const sent = context.untilSent();
   return {

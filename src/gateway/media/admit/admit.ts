@@ -12,31 +12,31 @@ import { findMediaModel, type MediaModel } from "./model.ts";
 import { checkContext, quoteMedia } from "./quote.ts";
 import { videoRequestOf } from "./video-request.ts";
 
-/** Whose request for something new it is, and what it is decided by. */
+/** The caller of a request for something new, and what decides on it. */
 export interface AdmissionRequest {
   readonly offer: Offer;
   readonly caller: Caller;
   readonly nowMs: number;
-  /** Hosts that links may lead to though they are not public, as the operator has them. */
+  /** Hosts of the operator that links may lead to though they are not public. */
   readonly allowedHosts: readonly string[];
 }
 
-/** A request for images or a video that may be served. */
+/** An admitted request for images or a video. */
 export interface TaskAdmission {
   readonly model: MediaModel;
   readonly request: MediaRequest;
-  /** What was left out or done by other means, a sentence each in ASCII, which names the field. */
+  /** Fields that were left out or replaced, a sentence each in ASCII, which names the field. */
   readonly warnings: readonly string[];
-  /** The prices of this moment, and what of the request they depend on. */
+  /** The prices of this moment, and the request's properties that they depend on. */
   readonly snapshot: PriceSnapshot;
   /** The most that it can cost. */
   readonly amount: MicroCredits;
   /** What it usually costs. */
   readonly expectedCost: MicroCredits;
   readonly timeoutSec: number;
-  /** Whether the answer waits for the task's end; else its caller asks after it. */
+  /** Whether the answer waits for the task's end; else the client polls the task. */
   readonly awaited: boolean;
-  /** Whether the bytes of the result were asked for beside their links. */
+  /** Whether the client asked for the bytes of the result beside its links. */
   readonly base64: boolean;
 }
 
@@ -44,8 +44,8 @@ const IMAGE_TIMEOUT_SEC = 300;
 const VIDEO_TIMEOUT_SEC = 600;
 
 /**
- * Decides whether a request for images is served, and the most it can cost. Throws a 400 that names the field at
- * fault; never asks anything outside the process.
+ * Decides whether a request for images is served, and the most it can cost. Throws a 400 that names the field at fault;
+ * asks nothing outside the process.
  */
 export function admitImage(
   { offer, caller, nowMs, allowedHosts }: AdmissionRequest,
@@ -67,7 +67,7 @@ export function admitImage(
   };
 }
 
-/** The same for a request for a video, which nobody waits for. */
+/** The same for a request for a video, whose answer never waits. */
 export function admitVideo(
   { offer, caller, nowMs, allowedHosts }: AdmissionRequest,
   { fields: sent, warnings }: MediaBody<VideoBody>,

@@ -6,8 +6,8 @@ import { inlineSize, mayBeTransparentPng } from "../../../protocols/media-inputs
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";
 
 /**
- * A request for images as this model takes it, with its defaults filled in. A field that it does not take must have
- * the interface's default. Throws a 400 that names field and model.
+ * A request for images as this model takes it, with its defaults filled in. A field that the model does not take must
+ * have the interface's default. Throws a 400 that names field and model.
  */
 export function imageRequestOf(model: MediaModel, given: ImageFields): ImageRequest {
   const filled: Readonly<Record<string, unknown>> = {
@@ -59,7 +59,7 @@ function styleOf({
   };
 }
 
-/** The fields that the model takes; one that it does not take is refused unless it says nothing. */
+/** The fields that the model takes; another field is refused unless it has no effect. */
 function takenFields(model: MediaModel, fields: ImageFields): Readonly<Record<string, unknown>> {
   const taken: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -81,7 +81,7 @@ function refusal({ id, media }: MediaModel, name: string): Error {
   return notTaken(`${why}: leave it out.`, name);
 }
 
-/** On models that have words for quality its numbers mean the nearest of them. */
+/** On models that have words for quality, a number means the nearest of them. */
 const WORD_OF: Readonly<Record<string, "low" | "medium" | "high">> = {
   "0.25": "low",
   "0.5": "medium",
@@ -101,13 +101,13 @@ function pixels(size: string): PixelSize {
   return { width, height };
 }
 
-/** Dashes that begin a switch: two, or one of those that two are turned into by keyboards. */
+/** Dashes that begin a switch: two, or one of those that keyboards make of two. */
 const SWITCH = /-{2,}|(?:^|\s)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+\p{L}/u;
 
-/** Choices in braces, of which each makes a job of its own. */
+/** Choices in braces, each of which makes a job of its own. */
 const CHOICES = /\{[^}]*,[^}]*\}/;
 
-/** What could change the version, the speed or the number of jobs, and with them the price, must not come by the prompt. */
+/** A prompt must not set what could change the version, the speed or the number of jobs, and with them the price. */
 function refuseSwitches({ id }: MediaModel, prompt: string): void {
   if (SWITCH.test(prompt))
     throw notTaken(

@@ -4,8 +4,8 @@ import { leadsOutside } from "../../fetch/target.ts";
 import { notTaken } from "./model.ts";
 
 /**
- * Refuses links that lead to private hosts: no provider could follow them, and we must not. Nothing is asked for here, so
- * a name that has such an address is found out when it is fetched. Throws a 400 that names the field.
+ * Refuses links to private hosts: no provider could follow them, and we must not. It resolves no names, so a name with
+ * a private address is refused when it is fetched. Throws a 400 that names the field.
  */
 export function checkLinks(request: MediaRequest, allowedHosts: readonly string[]): void {
   for (const [path, input] of inputsOf(request)) {
@@ -14,7 +14,7 @@ export function checkLinks(request: MediaRequest, allowedHosts: readonly string[
   }
 }
 
-/** What a request brings, each beside the path of the field that it came by. */
+/** The media of a request, each with the path of its field. */
 function inputsOf(request: MediaRequest): readonly (readonly [string, string | undefined])[] {
   if (request.kind === "image")
     return [...listed("image", request.images), ["mask", request.mask], ["sref", request.midjourney?.sref]];

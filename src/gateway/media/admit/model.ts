@@ -28,7 +28,7 @@ export function findMediaModel(
   return { model, warnings };
 }
 
-/** A 400 about a field that this model does not take as it was given. */
+/** A 400 about a field that this model does not take, or not with this value. */
 export function notTaken(message: string, param: string): GatewayError {
   return new GatewayError("invalid_request_error", message, { param });
 }
@@ -47,7 +47,7 @@ export function checkTaken({ id, media }: MediaModel, fields: Readonly<Record<st
   );
 }
 
-/** Checks the media of a field against what the model takes of it. Throws a 400 that names the one at fault. */
+/** Checks the media of a field against the model's limits. Throws a 400 that names the one at fault. */
 export function checkInputs({ id, media }: MediaModel, name: string, inputs: readonly string[]): void {
   const limits = media.parameters[name];
   for (const [i, input] of inputs.entries()) {

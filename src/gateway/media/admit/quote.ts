@@ -9,7 +9,7 @@ import { inlineSize } from "../../../protocols/media-inputs.ts";
 import { mediaTokens } from "../../media-tokens.ts";
 import type { MediaModel } from "./model.ts";
 
-/** What a request can cost, and what it usually does. */
+/** The most that a request can cost, and what it usually costs. */
 export interface MediaQuote {
   readonly snapshot: PriceSnapshot;
   readonly amount: MicroCredits;
@@ -19,13 +19,13 @@ export interface MediaQuote {
 /** Tokens that vendors put around a prompt. */
 const AROUND_PROMPT = 64;
 
-/** Counts of tokens in a model's data are what is usual; a bound leaves this much room, in percent. */
+/** Counts of tokens in a model's data are the usual ones; a bound adds this much, in percent. */
 const MARGIN = 5;
 
-/** Input that our guess puts this far above the context is refused without asking the provider. */
+/** A guess that is this far above the context refuses the input without asking the provider. */
 const SURELY_TOO_LONG = 1.5;
 
-/** The price of a request at this moment: a bound on it, and the usual. */
+/** The price of a request at this moment: a bound, and the usual price. */
 export function quoteMedia(model: MediaModel, request: MediaRequest, nowMs: number): MediaQuote {
   const { priceVersion: version, prices } = model;
   const snapshot: PriceSnapshot = { version, prices, pricedAtMs: nowMs, facts: priceFacts(request) };
@@ -33,13 +33,13 @@ export function quoteMedia(model: MediaModel, request: MediaRequest, nowMs: numb
   const most = cost(request.kind === "image" ? mostOfImages(model, request) : mostOfVideo(model, request));
   return {
     snapshot,
-    // No balance is larger, so a hold of this much is refused by the balance like any that is too large.
+    // No balance is larger, so the balance refuses a hold of this amount like any that is too large.
     amount: most > MAX_MICRO_CREDITS ? MAX_MICRO_CREDITS : most,
     expectedCost: cost(usageOfOutputs(model, request, request.kind === "image" ? request.n : 1)),
   };
 }
 
-/** What a request comes to whose provider tells nothing but how many images or videos it has made. */
+/** The usage of a request whose provider tells only how many images or videos it has made. */
 export function usageOfOutputs(model: MediaModel, request: MediaRequest, delivered: number): Usage {
   const tokens = delivered * tokensFor(model.media.outputTokens, priceFacts(request));
   if (request.kind === "video") {
@@ -56,7 +56,7 @@ export function usageOfOutputs(model: MediaModel, request: MediaRequest, deliver
   };
 }
 
-/** Each image is billed as a call of its own, which reads the input anew. */
+/** Each image is billed as a call of its own, which reads the input again. */
 function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
   const { text, images } = inputOf(model, request);
   const { n } = request;
@@ -71,7 +71,7 @@ function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
   };
 }
 
-/** The most seconds of a video that are charged: those that were given may count as those that are made. */
+/** The most seconds of a video that can be charged: vendors may count given videos like made ones. */
 export function mostSecondsOf({ media }: MediaModel, request: VideoRequest): number {
   return request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
 }
@@ -108,7 +108,7 @@ function inputOf(
   };
 }
 
-/** Throws a 400 when the input is surely longer than what the model takes. */
+/** Throws a 400 when the input is surely longer than the model takes. */
 export function checkContext(model: MediaModel, request: ImageRequest): void {
   const { text, images } = inputOf(model, request);
   const expected = text.expected + images.expected;

@@ -5,15 +5,16 @@ import type { VideoRequest } from "../../../core/media.ts";
 import type { VideoBody } from "../../../protocols/videos/index.ts";
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";
 
-/** A request for a video as this model takes it, and what had to be done by other means, a sentence each. */
+/** A request for a video as this model takes it, and the replacements that it needed, a sentence each. */
 export interface VideoTaken {
   readonly request: VideoRequest;
   readonly warnings: readonly string[];
 }
 
 /**
- * A request for a video as this model takes it, with its defaults filled in. A value of the interface that it cannot do
- * is done by the nearest means, with a warning. Throws a 400 that names field and model where that is no way.
+ * A request for a video as this model takes it, with its defaults filled in. A value of the interface that the model
+ * does not have is replaced by the nearest, with a warning. Throws a 400 that names field and model where there is
+ * none.
  */
 export function videoRequestOf(model: MediaModel, body: VideoBody): VideoTaken {
   const warnings: string[] = [];
@@ -47,7 +48,7 @@ export function videoRequestOf(model: MediaModel, body: VideoBody): VideoTaken {
 
 const REFERENCES = ["input_references", "reference_videos", "reference_audios"] as const;
 
-/** Videos come of frames, or of text and references: what belongs to the one does not go with the other. */
+/** A video is made from frames, or from text and references: fields of one way do not go with the other. */
 function checkMeans(body: VideoBody): void {
   if (body.firstFrame === undefined) return;
   const name = REFERENCES.find((list) => body[list].length > 0);
@@ -62,7 +63,7 @@ function checkMeans(body: VideoBody): void {
 const RESOLUTIONS = ["480p", "720p", "1080p"] as const;
 type Resolution = (typeof RESOLUTIONS)[number];
 
-/** The one that was asked for, or the nearest that the model makes, the larger of two that are as near. */
+/** The value asked for, or the nearest that the model makes; the larger of two that are as near. */
 function nearestResolution({ id, media }: MediaModel, asked: Resolution, warnings: string[]): Resolution {
   const made = media.parameters.resolution?.values ?? RESOLUTIONS;
   const distance = (one: Resolution): number =>
@@ -75,7 +76,7 @@ function nearestResolution({ id, media }: MediaModel, asked: Resolution, warning
   return nearest;
 }
 
-/** Counts, lengths and forms of what the model takes. */
+/** Counts, lengths and forms that the model takes. */
 function checkLimits(model: MediaModel, body: VideoBody): void {
   const frames = [body.firstFrame, body.lastFrame].filter((frame) => frame !== undefined);
   if (frames.length > (model.media.parameters.frame_images?.maxItems ?? 2))
@@ -110,7 +111,7 @@ function checkReferences({ id, media }: MediaModel, body: VideoBody, durationSec
     throw notTaken(`reference_audios does not go with other references on ${id}.`, "reference_audios");
 }
 
-/** How many shots, and whether the prompt is expanded: the one may need the other. */
+/** How many shots, and whether the prompt is expanded: several shots may need an expanded prompt. */
 function shotsOf(
   model: MediaModel,
   body: VideoBody,
@@ -146,7 +147,7 @@ function negativeOf(
   return isTaken ? { negativePrompt: negative_prompt } : {};
 }
 
-/** The prompt, with words for what the model has no field for. */
+/** The prompt, with words in place of fields that the model does not have. */
 function promptOf(model: MediaModel, body: VideoBody, warnings: string[]): string {
   const { shot_type = "single", negative_prompt = "" } = body;
   const shots = shot_type === "multi" ? "Tell it in several shots." : "";
@@ -165,7 +166,7 @@ function sayInPrompt(
   const { id, media } = model;
   if (words === "" || takesField(VIDEO_TABLE, model, name)) return prompt;
   const whole = `${prompt}\n\n${words}`;
-  // What was asked for was checked before, so that only the length can be at fault.
+  // The client's prompt was checked before, so only the added words can make it too long.
   if (!media.checker.accepts({ model: id, prompt: whole }))
     throw new GatewayError(
       "input_too_large",

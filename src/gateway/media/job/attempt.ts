@@ -16,18 +16,18 @@ import {
 } from "./open-job.ts";
 import { grown, heededMs, jittered } from "./waits.ts";
 
-/** Attempts in doubt: the first, and one more where the provider cannot be asked what became of it. */
+/** Attempts in doubt: the first, and one more where the provider has no way to ask for the job. */
 const MOST_IN_DOUBT = 2;
 
-/** Attempts of which the provider says that it has none. */
+/** Attempts after each of which the provider says that it has no job. */
 const MOST_SURE = 5;
 
-/** Questions after a lost attempt that may go wrong. */
+/** Failed questions after an attempt whose job is in doubt. */
 const MOST_FINDS = 5;
 
 export type Working = Extract<MediaStep, { state: "working" }>;
 
-/** Attempts the task, and again for as long as it surely has not begun; in doubt once more. */
+/** Attempts the task, again for as long as it surely has not begun, and once more in doubt. */
 export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
   const { adapter, progress } = job;
   const most = adapter.find === undefined ? MOST_IN_DOUBT : MOST_SURE;
@@ -58,7 +58,7 @@ export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
   }
 }
 
-/** Waits until a provider that takes no work is to be asked again; false where the deadline would come first. */
+/** Waits until a provider that takes no work may be asked again; false where the deadline would come first. */
 async function waitForRoom(
   { run, parts: { clock, random } }: Job,
   { retryAfterMs }: Extract<Attempted, { kind: "busy" }>,
@@ -89,16 +89,16 @@ async function lookUp(job: Job): Promise<string | undefined> {
   }
 }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 type Attempted =
   | { readonly kind: "taken"; readonly step: Working | MediaDone }
-  /** It may have begun, and may not have. */
+  /** The job may have begun. */
   | { readonly kind: "in_doubt" }
-  /** It surely has not begun, and the same can be sent again. */
+  /** The job surely has not begun, and the same can be sent again. */
   | { readonly kind: "busy"; readonly retryAfterMs?: number; readonly error?: unknown }
   | { readonly kind: "over"; readonly end: JobEnd; readonly mayBeAtWork: boolean };
 
-/** Sends the task, once that is written down, and writes down what was surely for nothing. */
+/** Sends the task, after writing down the attempt, and writes down where it surely began no job. */
 async function attempt(job: Job): Promise<Attempted> {
   const { run, progress } = job;
   const wasInDoubt = progress.mayBeAtWork;
@@ -107,7 +107,7 @@ async function attempt(job: Job): Promise<Attempted> {
   progress.mayBeAtWork = true;
   const sent = await send(job);
   job.parts.failpoint("task.sent");
-  // What was sent before this may still be at work.
+  // An earlier attempt may still be at work.
   if (sent.kind === "busy" || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
   if (sent.kind === "busy") {
     tell(job, "warn", "the provider takes no work now", sent.error);

@@ -24,24 +24,24 @@ export interface MediaCallParts {
     kind: "image" | "audio" | "video",
     signal: AbortSignal,
   ) => Promise<LoadedMedia>;
-  /** What of requests and answers is held whole is held on this account. */
+  /** Account of the bytes of requests and answers that are held whole. */
   readonly memory: ByteAccount;
-  /** Where the base64 of answers is left. */
+  /** Where the base64 of answers stays. */
   readonly texts: Pick<LongTexts, "readJson">;
   readonly clock: Clock;
-  /** Told the status of every answer, as soon as its head has come. */
+  /** Receives the status of every answer, as soon as its head has come. */
   readonly onAnswer: (status: number) => void;
 }
 
-/** What differs from call to call. */
+/** Options that differ from call to call. */
 export interface CallTerms {
   readonly reference: string;
-  /** How long each request of the call may take until its answer is whole, but for waits for room. */
+  /** Time limit for each request of the call until its answer is whole, without waits for room. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Gives an adapter its way to the provider: guarded, with the provider's credential, within a time limit. */
+/** Gives an adapter its call to the provider: guarded, with the provider's credential, within a time limit. */
 export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCall {
   const { provider, upstreamId, model, clientHeaders } = parts;
   const { reference, signal } = terms;
@@ -89,8 +89,8 @@ async function send(
 }
 
 /**
- * Reads all of an answer. It stays on the account where it carries media, until the account is closed. That it waits for
- * room is no fault of the provider's, whose work would be lost: it is not of its time.
+ * Reads all of an answer. An answer that carries media stays on the account until that is closed. A wait for room is
+ * not the provider's fault, whose work would be lost, so it does not count against the time limit.
  */
 async function readAnswer(
   { memory, texts }: MediaCallParts,

@@ -4,14 +4,14 @@ import type { MediaDone, MediaRefusal } from "../../../providers/media.ts";
 import type { TaskRun } from "../../../tasks/run/job.ts";
 import type { JobEnd } from "./open-job.ts";
 
-/** Whom a failure is told to, and what must not be told. */
+/** The provider of a failure, and what its words must not reveal. */
 export interface FailureContext {
   readonly run: TaskRun;
   /** Of the provider. */
   readonly secrets: readonly string[];
 }
 
-/** What the client of a task is told of work that came to nothing. A provider's own words only where the client can act on them. */
+/** The failure that the client of a task gets. A provider's own words only where the client can act on them. */
 export function failureOf(end: Exclude<JobEnd, MediaDone>, context: FailureContext): TaskFailure {
   switch (end.state) {
     case "refused":
@@ -28,7 +28,7 @@ export function failureOf(end: Exclude<JobEnd, MediaDone>, context: FailureConte
   }
 }
 
-/** The failure of work that nobody got a result of, told without a reason: nothing that the client asked is to blame. */
+/** The failure of work without a result. It names no reason: nothing in the client's request is to blame. */
 export function noResult(kind: TaskKind): TaskFailure {
   return { type: "generation_error", message: `The provider failed to make the ${kind}. Try again.` };
 }
@@ -46,7 +46,7 @@ function refusalFailure({ reason, message }: MediaRefusal, { run, secrets }: Fai
     case "input_too_large": {
       const type = CLIENT_FAULTS[reason];
       const { hold } = run;
-      // Names of ours that the provider was told, or could know.
+      // Our own names that the provider was sent, or could know.
       const ours = [run.id, hold.id, run.accountId, hold.keyId, run.requestId];
       return {
         type,

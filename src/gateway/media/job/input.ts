@@ -6,14 +6,14 @@ import type { LoadedMedia } from "../../../providers/media.ts";
 import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
 import { wholeFile } from "../../fetch/whole-file.ts";
 
-/** The most that an input may have, in bytes: what the most generous provider takes. */
+/** The most bytes of an input: those of the most generous provider. */
 export const MAX_INPUT_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 50_000_000,
   audio: 20_000_000,
   video: 100_000_000,
 };
 
-/** How long a URL may take to give it. */
+/** Time limit for a URL. */
 const FETCH_MS: Readonly<Record<MediaKind, number>> = { image: 30_000, audio: 30_000, video: 120_000 };
 
 const FORMATS: Readonly<Record<MediaKind, string>> = {
@@ -25,14 +25,14 @@ const FORMATS: Readonly<Record<MediaKind, string>> = {
 /** What inputs are loaded with. */
 export interface InputParts {
   readonly fetch: GuardedFetch;
-  /** An input is held on this account from before its first byte. */
+  /** The account that an input is held on, from before its first byte. */
   readonly memory: ByteAccount;
   readonly signal: AbortSignal;
 }
 
 /**
- * The bytes of an input: of a data URI, or fetched under guard from a URL. What it is, its content says. Rejects with
- * an `invalid_request_error` or `input_too_large` that is meant for the client, or with the signal's reason.
+ * The bytes of an input: of a data URI, or fetched under guard from a URL. Its type is told by its content. Rejects
+ * with an `invalid_request_error` or `input_too_large` that is meant for the client, or with the signal's reason.
  */
 export async function loadInput(input: string, kind: MediaKind, parts: InputParts): Promise<LoadedMedia> {
   const bytes = isDataUri(input) ? await decode(input, kind, parts) : await fetched(input, kind, parts);

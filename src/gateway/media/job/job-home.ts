@@ -1,20 +1,20 @@
 import type { MediaProvider } from "../../../providers/provider.ts";
 
-/** A job that was begun: what its provider calls it, and the provider at the address where it lives. */
+/** A job that was begun: the provider's name for it, and the provider at the job's address. */
 export interface JobHome {
   readonly job: string | null;
   readonly provider: MediaProvider;
 }
 
-/** What is written down of a job, so that it is found again: its name, and its address where its vendor has several. */
+/** The note by which a job is found again: its name, and its address where its vendor has several. */
 export function jobNote(job: string, { baseUrl, ownHosts }: MediaProvider): string {
   return isOwn(baseUrl, ownHosts) ? `${job} ${baseUrl}` : job;
 }
 
 /**
- * The job that a note names, at the address where it was begun, whatever address is set by now. Only from one host of the
- * vendor to another: behind a proxy the address that is set leads to the job, and no credential is sent where its operator
- * has gone away from.
+ * The job that a note names, at the address where it was begun, whatever address is set by now. That holds only between
+ * hosts of the vendor. Behind a proxy the address that is set leads to the job, and no credential is sent to an address
+ * that the operator no longer uses.
  */
 export function homeOf(note: string | null, provider: MediaProvider): JobHome {
   const [job = "", baseUrl] = note?.split(" ") ?? [];

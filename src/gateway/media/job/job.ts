@@ -20,10 +20,10 @@ import { pollJob, pollNew } from "./poll.ts";
 import { chargeFor } from "./usage.ts";
 import { grown, jittered } from "./waits.ts";
 
-/** A provider that is told to stop is told so at most this often, and has this long each time. */
+/** Most attempts to cancel a job at its provider, and the time limit of each. */
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
-/** The job of images and videos: at the provider that the task was claimed for, from wherever an earlier run left it. */
+/** The job of images and videos at the provider that the task was claimed for, from where an earlier run left it. */
 export function createMediaJob(parts: MediaJobParts): TaskJob {
   return async (run) => {
     const job = openJob(parts, run);
@@ -55,8 +55,8 @@ async function doJob(job: Job): Promise<TaskOutcome> {
 }
 
 /**
- * Follows the job from where it stands to its end: has the provider take it where none has, and polls it until it is
- * done. Rejects with the reason of the run's signal.
+ * Follows the job to its end: begins it where it has not begun, and polls it until it is done. Rejects with the reason
+ * of the run's signal.
  */
 async function followJob(job: Job): Promise<JobEnd> {
   const { progress } = job;
@@ -65,7 +65,7 @@ async function followJob(job: Job): Promise<JobEnd> {
   return begun.state === "working" ? pollNew(job, begun) : begun;
 }
 
-/** Takes the outputs over and says what they cost. */
+/** Stores the outputs and computes what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
   const { parts, run, payload, provider, memory, texts } = job;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
@@ -77,7 +77,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const outputParts = { ...parts, run, asked, signal, texts, memory, ownHosts, onTrouble };
   const files = await keepOutputs(outputParts, outputs);
   if (files.length === 0) {
-    // The provider has worked, and counts it.
+    // The provider has worked, and counts its work.
     job.progress.mayBeAtWork = true;
     return failed(job, noResult(run.kind));
   }
@@ -110,7 +110,7 @@ function failed(job: Job, failure: TaskFailure): TaskOutcome {
   return { kind: "failed", failure, unfinished: job.progress.mayBeAtWork, timeline: timelineOf(job) };
 }
 
-/** How a run ends that was stopped, or in which something went wrong that nobody foresaw. */
+/** How a run ends that was stopped, or that met an unexpected error. */
 function afterThrow(job: Job, error: unknown): TaskOutcome {
   const { run } = job;
   const stop: unknown = error instanceof TaskStop ? error : run.signal.reason;
@@ -137,14 +137,14 @@ function afterThrow(job: Job, error: unknown): TaskOutcome {
   }
 }
 
-/** Tells the provider to stop, behind the back of the run, which does not wait for it. */
+/** Cancels the job at the provider in the background; the run does not wait for it. */
 function cancelBehind(job: Job): void {
   const { adapter, parts, progress } = job;
   const { job: name } = progress;
   const { cancel } = adapter;
   if (name === null || cancel === undefined) return;
   const { signal } = new AbortController();
-  // The run has an end before this has.
+  // The run ends before this does.
   const aside = { ...job, memory: parts.memory.open() };
   const tryOften = async (): Promise<void> => {
     for (let tries = 1; ; tries += 1) {

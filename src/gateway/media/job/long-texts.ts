@@ -2,22 +2,22 @@ import { jsonValue } from "../../../protocols/answer-json.ts";
 
 /**
  * Long texts of providers' answers: images in base64, of up to some dozens of megabytes. They stay the bytes that they
- * came as, and stand in the JSON under short names; so that none is ever held twice, nor read in one go.
+ * came as, under short names in the JSON, so that none is held twice or decoded at once.
  */
 export interface LongTexts {
   /** The JSON of an answer, `undefined` when it is none. The bytes must not change from here on. */
   readJson(answer: Uint8Array): { readonly value: unknown; readonly hasLongTexts: boolean };
   /**
-   * What base64 is of, piece by piece: of a text that stood in JSON that was read here, or of any other; with or without
-   * the head of a data URI. Throws a `SyntaxError` at what is none.
+   * The decoded pieces of base64: of a text that stood in an answer's JSON, or of any other, with or without the head
+   * of a data URI. Throws a `SyntaxError` at anything else.
    */
   decode(base64: string): AsyncGenerator<Uint8Array>;
 }
 
-/** From this length on a text stays where it is. */
+/** Texts of at least this length are kept apart. */
 const LONG = 64 * 1024;
 
-/** Characters that are decoded at once, in less than 2 ms; between two such parts others get their turn. */
+/** Characters that are decoded at once, in less than 2 ms; other work runs between two such parts. */
 const PART = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -45,14 +45,14 @@ export function createLongTexts(): LongTexts {
   };
 }
 
-/** Names begin with it: no base64 does, nor any address. */
+/** Names begin with it; base64 and addresses never do. */
 const MARK = "\u0000";
 
 function nameOf(number: number): string {
   return `${MARK}${number}`;
 }
 
-/** `NaN` for what is no name. */
+/** `NaN` for a text that is no name. */
 function numberIn(text: string): number {
   return text.startsWith(MARK) ? Number(text.slice(1, 10)) : NaN;
 }
@@ -88,7 +88,7 @@ function isEscaped(json: Uint8Array, start: number, quote: number): boolean {
 }
 
 async function* decodeParts(text: Uint8Array | string): AsyncGenerator<Uint8Array> {
-  // White space between the characters is none of them.
+  // White space between the characters does not count.
   let carried = "";
   for (let at = headLength(text); at < text.length; at += PART) {
     const part = carried + textOf(text, at, at + PART).replace(/\s+/g, "");
@@ -99,13 +99,13 @@ async function* decodeParts(text: Uint8Array | string): AsyncGenerator<Uint8Arra
   }
 }
 
-/** How long the head of a data URI is, with its comma; 0 where there is none. */
+/** The length of the head of a data URI with its comma; 0 where there is none. */
 function headLength(text: Uint8Array | string): number {
   const head = textOf(text, 0, 1_024);
   return head.slice(0, 5).toLowerCase() === "data:" ? head.indexOf(",") + 1 : 0;
 }
 
-/** A part of it as characters. What is not of ASCII is no base64, and becomes none. */
+/** A part of it as characters. Bytes beyond ASCII are no base64, and become none. */
 function textOf(text: Uint8Array | string, start: number, end: number): string {
   return typeof text === "string"
     ? text.slice(start, end)

@@ -25,7 +25,7 @@ import { jittered } from "./waits.ts";
 
 /** What jobs are done with. */
 export interface MediaJobParts {
-  /** The models and providers of this moment; a run sees one of them throughout. */
+  /** The models and providers of this moment; a run sees one version of them throughout. */
   readonly offer: () => Offer;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
@@ -38,7 +38,7 @@ export interface MediaJobParts {
   readonly log: Log;
 }
 
-/** One run of a task, with all that its job is done with. */
+/** One run of a task, with everything that its job needs. */
 export interface Job {
   readonly parts: MediaJobParts;
   readonly run: TaskRun;
@@ -48,23 +48,23 @@ export interface Job {
   readonly upstreamId: string;
   readonly adapter: BoundAdapter;
   readonly progress: JobProgress;
-  /** The attempts of this run, as they are told of in the request's row. */
+  /** The attempts of this run, for the request's row. */
   readonly attempts: Attempt[];
   readonly memory: ByteAccount;
-  /** The part of it that the inputs of the present attempt are held on: the next one loads them anew. */
+  /** The part of it that holds the inputs of the present attempt: the next one loads them anew. */
   inputs: ByteAccount;
   readonly texts: LongTexts;
   firstByteAtMs: number | null;
 }
 
-/** What is known of a job so far; read by whoever ends the run in its midst. */
+/** The progress of a job; read when the run ends. */
 export interface JobProgress {
   job: string | null;
-  /** How often the provider was about to be sent the task, */
+  /** How often a run was about to send the task to the provider, */
   attempts: number;
-  /** and how often of these it did not take it for sure. */
+  /** and how often of these the provider surely did not take it. */
   refusals: number;
-  /** Whether the provider has the work, or may have it. */
+  /** Whether the provider has the job, or may have it. */
   mayBeAtWork: boolean;
 }
 
@@ -72,23 +72,23 @@ export interface JobProgress {
 export type JobEnd =
   | MediaDone
   | { readonly state: "refused"; readonly refusal: MediaRefusal }
-  /** It took no work until the deadline. */
+  /** The provider took no work until the deadline. */
   | { readonly state: "overloaded" }
-  /** It did not answer in time, and may have begun. */
+  /** The provider did not answer in time, and may have begun. */
   | { readonly state: "silent" }
-  /** Nobody knows what became of it. */
+  /** Whether the provider has the job is unknown. */
   | { readonly state: "lost_track" };
 
-/** How long one request to a provider may take: an attempt, which may do all of the work; any other. */
+/** Time limits of one request to a provider: an attempt, which may do all of the work; any other. */
 const LIMIT_MS = { attempt: 300_000, poll: 30_000 } as const;
 
 /**
- * How long a run that is to stop still waits for the name of a job, or for a result that was sent once: without it
- * nobody could tell what became of the work. Shorter than what is left to a run for its end.
+ * How long a stopping run still waits for the name of a job, or for a result that comes in the attempt's own answer:
+ * without it the outcome would be unknown. Shorter than the time that a run has for its end.
  */
 const GRACE_MS = 2_500;
 
-/** `undefined` where nobody does the task any more, or its request cannot be read. */
+/** `undefined` where no provider does the task any more, or its request cannot be read. */
 export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
   const payload = readMediaPayload(run.payload);
   const offer = parts.offer();
@@ -136,14 +136,14 @@ function adapterFor({ adapters }: MediaProvider, { request }: MediaPayload): Bou
   }
 }
 
-/** Opens the call of an attempt: what it loads is held until it has ended, and it is told of in the request's row. */
+/** Opens the call of an attempt. It holds its inputs until it has ended, and the request's row names it. */
 export function callForAttempt(job: Job): MediaCall {
   const { parts, provider, upstreamId, adapter, memory } = job;
   const at = job.attempts.length;
   const sent = { provider: provider.id, upstream_id: upstreamId, sent_at_ms: parts.clock.nowMs() };
   job.attempts.push({ ...sent, status: null });
   job.inputs = openPart(memory);
-  // What a run may be stopped for and still learn the name of the job that it begins; all of it where there is none.
+  // Stops that still let an attempt learn the name of the job that it begins; all of it where there is none.
   const signal = lateSignal(
     job,
     adapter.poll === undefined ? ["shutdown"] : ["shutdown", "client_gone", "deadline"],
@@ -192,10 +192,7 @@ function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): M
   );
 }
 
-/**
- * Ends what should not be lost a while after the run is told to stop for one of these reasons, and at once where nothing
- * could come of it.
- */
+/** A signal that follows the run's: a while later for one of these reasons, at once for the others. */
 export function lateSignal({ run, parts }: Job, reasons: readonly TaskStop["reason"][]): AbortSignal {
   const late = new AbortController();
   const onStop = (): void => {
@@ -209,7 +206,7 @@ export function lateSignal({ run, parts }: Job, reasons: readonly TaskStop["reas
   return late.signal;
 }
 
-/** One line of what happened at the provider. What it said is redacted, and goes to the log alone. */
+/** One log line about the provider. Its words are redacted, and go to the log alone. */
 export function tell(
   { parts, run, provider }: Job,
   level: "warn" | "error",
@@ -228,23 +225,23 @@ export function tell(
   });
 }
 
-/** An alarm: a refusal that only the operator can mend, by its code. */
+/** Logs an alarm for a refusal that only the operator can mend, by its code. */
 export function tellOperator(job: Job, code: string): void {
   tell(job, "error", "the provider refused the gateway itself", code, { operator_fault: true });
 }
 
-/** What of a refusal may be logged. */
+/** The parts of a refusal that may be logged. */
 export function codeOf({ reason, code }: MediaRefusal): string {
   return code ?? reason;
 }
 
-/** Passes on what ends the run, and nothing else. */
+/** Rethrows the errors that end the run, and no other. */
 export function passStop({ run }: Job, error: unknown): void {
   if (error instanceof TaskStop) throw error;
   run.signal.throwIfAborted();
 }
 
-/** Waits, and up to a quarter longer by chance. Rejects with the reason of the run's signal. */
+/** Waits, up to a quarter longer by chance. Rejects with the reason of the run's signal. */
 export function pause({ parts, run }: Job, delayMs: number): Promise<void> {
   run.signal.throwIfAborted();
   return delayMs === 0 ? Promise.resolve() : wait(parts.clock, jittered(delayMs, parts.random), run.signal);

@@ -14,35 +14,35 @@ import type { LongTexts } from "./long-texts.ts";
 import type { MediaJobParts } from "./open-job.ts";
 import { grown, jittered } from "./waits.ts";
 
-/** What the outputs of one run are taken over with. */
+/** What the outputs of one run are stored with. */
 export interface OutputParts extends Pick<
   MediaJobParts,
   "assets" | "fetch" | "cutGrid" | "clock" | "random" | "failpoint"
 > {
   readonly run: Pick<TaskRun, "id" | "kind">;
-  /** Outputs that were asked for: the client gets, and pays for, no more of them. */
+  /** How many outputs were asked for: the client gets, and pays for, no more of them. */
   readonly asked: number;
-  /** Ends the taking over, for a reason of the run. */
+  /** Stops the work, for a reason of the run. */
   readonly signal: AbortSignal;
-  /** Where the base64 of the provider's answers is. */
+  /** Where the base64 of the provider's answers stays. */
   readonly texts: Pick<LongTexts, "decode">;
-  /** What must be whole in memory is held on this account. */
+  /** Account of the bytes that must be whole in memory. */
   readonly memory: ByteAccount;
   /** Hosts of the provider itself, which need not be public where the provider is not. */
   readonly ownHosts: readonly string[];
-  /** Told why a try came to nothing; the output is dropped where it was the last. */
+  /** Receives the error of each try; after the last one the output is dropped. */
   readonly onTrouble: (what: string, error?: unknown) => void;
 }
 
-/** How often an output is asked for. */
+/** Tries for each output. */
 const TRIES = 3;
 
 const FETCH_MS = { image: 60_000, video: 120_000 } as const;
 
 /**
- * Takes a provider's outputs into our own store, in their order, and no more of them than were asked for; of a grid each
- * of its images is a file. One that cannot be had, or is not what was asked for, is left out; while the store is away
- * they wait for it. None is held as a whole but a grid. Rejects with the signal's reason.
+ * Stores a provider's outputs in order, at most as many as were asked for; each image of a grid is a file. An output
+ * that cannot be had, or has the wrong content, is left out. While the store is away the outputs wait for it. Only a
+ * grid is held as a whole. Rejects with the signal's reason.
  */
 export async function keepOutputs(
   parts: OutputParts,
@@ -74,13 +74,13 @@ async function keepOutput(parts: OutputParts, output: MediaOutput): Promise<read
       signal.throwIfAborted();
       onTrouble("an output could not be kept", error);
     }
-    // The same bytes would not become better ones.
+    // The same bytes would not become better.
     if (!("url" in output)) break;
   }
   return [];
 }
 
-/** Stores an output as it comes. Where the store is away meanwhile, the output is asked for again once it is back. */
+/** Stores an output as it comes. Where the store is away meanwhile, the output is fetched again once it is back. */
 function keepFile(parts: OutputParts, output: MediaOutput): Promise<readonly ResultFile[]> {
   return untilStored(parts, async () => {
     if ("url" in output) return fetchOutput(parts, output, ({ pieces }) => store(parts, pieces));
@@ -88,7 +88,7 @@ function keepFile(parts: OutputParts, output: MediaOutput): Promise<readonly Res
   });
 }
 
-/** Cuts a grid, which takes all of it, and stores its images. */
+/** Cuts a grid, which needs all of it in memory, and stores its images. */
 async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Promise<readonly ResultFile[]> {
   const { memory, signal } = parts;
   const room = MAX_FILE_BYTES.image;
@@ -106,7 +106,7 @@ async function keepGrid(parts: OutputParts, output: MediaOutput, grid: Grid): Pr
 
 async function wholeOutput(parts: OutputParts, output: MediaOutput): Promise<Uint8Array> {
   if ("url" in output) return fetchOutput(parts, output, wholeFile);
-  // Cutting takes the memory along, and a second try needs it.
+  // Cutting moves the memory to the thread, and a second try needs it.
   if ("bytes" in output) return output.bytes.slice();
   return joinBytes(await Array.fromAsync(parts.texts.decode(output.base64)));
 }
@@ -122,7 +122,7 @@ async function store(parts: OutputParts, source: FileSource): Promise<readonly R
   return [file];
 }
 
-/** What `work` comes to, however long the store is away: what is lost here was made for nothing. */
+/** The result of `work`, however long the store is away: otherwise the provider would have worked for nothing. */
 async function untilStored<Done>(parts: OutputParts, work: () => Promise<Done>): Promise<Done> {
   const { signal, onTrouble } = parts;
   for (let tries = 0; ; tries += 1) {

@@ -2,12 +2,12 @@ import { Type } from "typebox";
 import { IMAGE_FORMATS, type MediaRequest } from "../../../core/media.ts";
 import { compileSchema } from "../../../core/schema.ts";
 
-/** What of a task waits for the work: sealed where it is kept, deleted when the task ends. */
+/** The part of a task that waits for its job: sealed in the store, deleted when the task ends. */
 export interface MediaPayload {
   readonly request: MediaRequest;
-  /** Headers of the client that a provider may be told, in lower case. */
+  /** Headers of the client that a provider may be sent, in lower case. */
   readonly clientHeaders: Readonly<Record<string, string>>;
-  /** Whether the client asked for the bytes of the result themselves, beside their URLs; absent is no. */
+  /** Whether the client asked for the bytes of the result beside their URLs; absent is no. */
   readonly base64?: boolean;
 }
 
@@ -66,7 +66,7 @@ const payloads = compileSchema(
   }),
 );
 
-/** Reads what was kept of a task; `undefined` when it is not what this version keeps. Members that it does not know stay. */
+/** Reads the payload of a task; `undefined` when this version cannot. Unknown members stay. */
 export function readMediaPayload(kept: unknown): MediaPayload | undefined {
   return payloads.accepts(kept) ? kept : undefined;
 }

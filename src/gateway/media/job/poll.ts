@@ -14,27 +14,27 @@ import {
 } from "./open-job.ts";
 import { grown, heededMs } from "./waits.ts";
 
-/** Answers that a job is unknown, in a row, before it is believed. */
+/** Answers in a row that say that a job is unknown, before it is believed. */
 const MOST_UNKNOWN = 3;
 
-/** Refusals for the operator's fault, in a row, that a job which is under way is followed through. */
+/** Refusals in a row for the operator's fault, through which a running job is followed. */
 const MOST_LOCKED_OUT = 5;
 
-/** Makes durable what the provider calls the job. */
+/** Makes the provider's name for the job durable. */
 async function noteName(job: Job, name: string): Promise<void> {
   job.progress.job = name;
   job.progress.mayBeAtWork = true;
   await job.run.noteJob(jobNote(name, job.provider));
 }
 
-/** How many answers in a row were of a kind that is not borne with for ever. */
+/** How many answers in a row were of a kind that has a limit. */
 interface Patience {
   unknown: number;
   lockedOut: number;
   flaps: number;
 }
 
-/** Polls a job that was begun just now. */
+/** Polls a job that was just begun. */
 export async function pollNew(job: Job, begun: Working): Promise<JobEnd> {
   await noteName(job, begun.job);
   return pollJob(job, begun.job, askedDelay(begun) ?? pollDelay(0));
@@ -62,7 +62,7 @@ export async function pollJob(job: Job, first: string, firstMs = 0): Promise<Job
   }
 }
 
-/** Where the job stands; `undefined` when that could not be told: the job is not to blame for that. */
+/** The state of the job; `undefined` when the answer does not tell it, which is not the job's fault. */
 async function pollOnce(job: Job, name: string): Promise<MediaStep | undefined> {
   try {
     return await job.adapter.poll?.(name, callForPoll(job));
@@ -115,7 +115,7 @@ function pollDelay(polls: number): number {
   return Math.min(15_000, 2_000 * 1.5 ** Math.min(polls, 10));
 }
 
-/** When a provider wishes to be asked again, as far as it is heeded: a minute at most. */
+/** The provider's wish for the next poll, a minute at most. */
 function askedDelay({ pollAfterMs = Number.NaN }: Working): number | undefined {
   return Number.isNaN(pollAfterMs) ? undefined : Math.min(60_000, Math.max(100, pollAfterMs));
 }

@@ -14,37 +14,37 @@ import { openUsageCounts } from "../../../protocols/usage-counts.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { usageOfOutputs } from "../admit/quote.ts";
 
-/** What a provider delivered, and what is known of its count. */
+/** A delivery, and what is known of its count. */
 export interface Delivery {
   readonly model: MediaModel;
   readonly request: MediaRequest;
   readonly snapshot: PriceSnapshot;
-  /** What was held: the most that was agreed to. */
+  /** The hold: the most that was agreed to. */
   readonly most: MicroCredits;
-  /** What the provider says it used; may be anything. */
+  /** The provider's own count; may be anything. */
   readonly reported: Usage | undefined;
   /** Outputs that the provider gave. */
   readonly given: number;
-  /** Those of them that the client gets; at least one. */
+  /** How many of them the client gets; at least one. */
   readonly kept: number;
 }
 
-/** What is charged for a delivery. */
+/** The charge of a delivery. */
 export interface MediaCharge {
   readonly usage: Usage;
   readonly used: MicroCredits;
   readonly flags: readonly UsageFlag[];
-  /** Tokens to tell the client; where the model is sold by them. */
+  /** Tokens to show the client; where the model is sold by them. */
   readonly told?: TaskUsage;
 }
 
-/** A provider's own count may be this much above what was held before it is taken for a fault. */
+/** A provider's own count above the hold by more than this is taken for a fault. */
 const SLACK = { times: 5n, of: 4n };
 
 /**
- * What is charged for what was delivered: images by their number; videos by the seconds that the provider bills, else
- * by those that were asked for; tokens as the provider counted them, else by our estimate. What cannot be is brought
- * down to what was held, and flagged.
+ * The charge of a delivery: images by their number; videos by the seconds that the provider bills, else by those that
+ * were asked for; tokens as the provider counted them, else by our estimate. An impossible count is lowered to the
+ * hold, and flagged.
  */
 export function chargeFor(delivery: Delivery): MediaCharge {
   const { request, snapshot, most, kept } = delivery;
@@ -69,7 +69,7 @@ function isSoldByTokens({ prices }: PriceSnapshot, kind: MediaRequest["kind"]): 
   return rulesFor(prices, kind === "image" ? "image" : "second") === undefined;
 }
 
-/** Whole seconds of all videos that were delivered. */
+/** Whole seconds of all delivered videos. */
 function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
   const { reported, given, kept } = delivery;
   const { asked, most } = secondsAsked(delivery);
@@ -84,7 +84,7 @@ function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
   return Math.min(billed, most);
 }
 
-/** Seconds of video that were asked for, and with them those that may be billed of videos that were given. */
+/** Seconds of video that were asked for, with those of given videos that may be billed. */
 function secondsAsked({ model, request, kept }: Delivery): { readonly asked: number; readonly most: number } {
   if (request.kind === "image") return { asked: 0, most: 0 };
   const { durationSec, referenceVideos } = request;
@@ -102,7 +102,7 @@ function tokensOf(delivery: Delivery, flags: Set<UsageFlag>): TokenUsage {
     return usageOfOutputs(model, request, kept);
   }
   if (kept >= given) return told;
-  // The provider counted outputs that the client does not get.
+  // The provider also counted outputs that the client does not get.
   flags.add("partial");
   return mapTokens(told, (count, isInput) => (isInput ? count : Math.ceil(share(count, kept, given))));
 }

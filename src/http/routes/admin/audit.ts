@@ -17,7 +17,7 @@ const AuditSchema = Type.Object(
   { title: "Audit" },
 );
 
-/** Whether the books are right. */
+/** Audits the books. */
 export const auditRoute: Route = {
   method: "get",
   path: "/admin/v1/audit",

@@ -5,7 +5,7 @@ import { compileSchema, faultSentence, type SchemaFault } from "../../../core/sc
 import type { PageRequest } from "../../../gateway/admin/page.ts";
 import type { RouteContext } from "../../route.ts";
 
-/** A reader for bodies of `schema`; a body that is not of it is a 400 that names the field. */
+/** A reader for bodies of `schema`; any other body is a 400 that names the field. */
 export function bodyOf<S extends TSchema>(schema: S): (context: RouteContext) => Promise<Static<S>> {
   const checker = compileSchema(schema);
   return async (context) => {
@@ -18,7 +18,7 @@ export function bodyOf<S extends TSchema>(schema: S): (context: RouteContext) =>
   };
 }
 
-/** The first text within `value` that no store keeps as it is: a NUL, or half of a surrogate pair. */
+/** The first text within `value` that not every store keeps as it is: a NUL, or half of a surrogate pair. */
 function textFault(value: unknown, path: string): SchemaFault | undefined {
   if (typeof value === "string") {
     if (value.includes("\0")) return { path, problem: "must not have a NUL in it" };

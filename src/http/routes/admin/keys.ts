@@ -92,7 +92,7 @@ export const keyRoutes: readonly Route[] = [
   },
 ];
 
-/** The limits that a body names; `null` for the whole takes all of them away. */
+/** The limits that a body names; `null` for the whole removes all of them. */
 function namedLimits(
   limits: NonNullable<Static<typeof KeyChangeSchema>["limits"]> | null,
 ): Partial<KeyLimits> {

@@ -43,7 +43,7 @@ const RequestSchema = Type.Object(
 
 const FILTERS = ["id", "account_id", "key_id", "model", "outcome"] as const;
 
-/** Paid requests and what became of them. */
+/** Paid requests and how they ended. */
 export const requestsRoute: Route = {
   method: "get",
   path: "/admin/v1/requests",

@@ -21,7 +21,7 @@ const LIMITS = {
   concurrency: Limit("Requests under way at once; null for no limit"),
 };
 
-/** Limits as they are asked for: one that is not named is not changed. */
+/** Limits of a body: an absent one is not changed. */
 const Limits = Type.Union([Type.Partial(Type.Object(LIMITS), closed), Type.Null()], {
   description: "What the key may use in a minute and at once; null for none of them",
 });

@@ -44,7 +44,7 @@ const TaskSchema = Type.Object(
 const TEXTS = ["id", "account_id", "key_id", "model", "provider"] as const;
 const MAX_SEC = 253_402_300_799;
 
-/** Tasks and how they stand. */
+/** Tasks and their state. */
 export const tasksRoute: Route = {
   method: "get",
   path: "/admin/v1/tasks",

@@ -1,6 +1,7 @@
 import type { Chance } from "./chance.ts";
-import { type FlatSchema, limitOf } from "./flat-schema.ts";
-import { matchPattern } from "./sample-pattern.ts";
+import type { JsonObject } from "../../core/json-value.ts";
+import { limitOf } from "./json-schema.ts";
+import { readPattern } from "./sample-pattern.ts";
 import { textOf } from "./members.ts";
 import { chooseWords } from "./words.ts";
 
@@ -8,15 +9,16 @@ import { chooseWords } from "./words.ts";
 const LONGEST = 20_000;
 
 /** Text within the limits of a schema, of its format or pattern. */
-export function sampleText(flat: FlatSchema, chance: Chance): string {
+export function sampleText(flat: JsonObject, chance: Chance): string {
   const least = Math.min(limitOf(flat.minLength) ?? 0, LONGEST);
   const most = Math.max(least, Math.min(limitOf(flat.maxLength) ?? LONGEST, LONGEST));
   if (typeof flat.pattern === "string") {
+    const match = readPattern(flat.pattern);
     for (const longer of [0, 1, 3, 8, 20, 60, 200, 1_000, 5_000]) {
-      const text = matchPattern(flat.pattern, chance, longer);
+      const text = match(chance, longer);
       if (text.length >= least && text.length <= most) return text;
     }
-    return matchPattern(flat.pattern, chance, 0);
+    return match(chance, 0);
   }
   const formatted = FORMATS[textOf(flat.format)]?.(chance);
   if (formatted !== undefined) return formatted;

@@ -14,7 +14,7 @@ const PROMPT = "This is a sample: videos of the sandbox do not show what was ask
 /** As long as the longest video of the catalogue. */
 const SECONDS = 15;
 
-/** Paints and encodes all frames over `still.png`, and gives the stream in base64. */
+/** Paints and encodes all frames over `still.png`, and gives the sample in base64: what a file of `videoSampleUrl` has. */
 const scriptOf = (width: number, height: number): string => `
   const [width, height, fps, seconds] = [${width}, ${height}, ${VIDEO_FPS}, ${SECONDS}];
   const still = new Image();
@@ -53,18 +53,24 @@ const scriptOf = (width: number, height: number): string => `
     context.fillText(atSec.toFixed(1) + " s", width - size * 1.6, size * 2.2);
   };
   const parts = [];
+  const add = (bytes) => {
+    const length = new DataView(new ArrayBuffer(4));
+    length.setUint32(0, bytes.length);
+    parts.push(length, bytes);
+  };
   let fault;
   const encoder = new VideoEncoder({
-    output(chunk) {
+    output(chunk, { decoderConfig }) {
       const bytes = new Uint8Array(chunk.byteLength);
       chunk.copyTo(bytes);
-      parts.push(bytes);
+      if (parts.length === 0) add(new Uint8Array(decoderConfig.description));
+      add(bytes);
     },
     error(error) { fault = error.message; },
   });
   encoder.configure({
     codec: "avc1.420028", width, height, framerate: fps, bitrate: 30_000, latencyMode: "quality",
-    avc: { format: "annexb" },
+    avc: { format: "avc" },
   });
   for (let i = 0; i < fps * seconds && fault === undefined; i += 1) {
     paint(i / fps);

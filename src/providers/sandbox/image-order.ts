@@ -1,6 +1,6 @@
 import type { ImageFormat, ImageRequest, MediaInput, PixelSize } from "../../core/media.ts";
 import type { Ask } from "./ask.ts";
-import { geminiSize } from "./media-sizes.ts";
+import { geminiSize, sizeOfImage } from "./media-sizes.ts";
 
 /** A word and its value, as they are shown: `quality`, `high`. */
 export type Fact = readonly [label: string, value: string];
@@ -9,7 +9,6 @@ export type Fact = readonly [label: string, value: string];
 export interface ImageOrder {
   readonly size: PixelSize;
   readonly format: ImageFormat;
-  /** What chance is seeded with. */
   readonly seed: string;
   readonly model: string;
   readonly prompt: string;
@@ -27,50 +26,38 @@ export interface Reference {
   readonly input: MediaInput;
 }
 
-/** What is the model's and the attempt's of an order. */
-interface Making {
-  readonly size: PixelSize;
-  readonly seed: string;
-  readonly model: string;
-  readonly index: number;
-}
-
-/** The `index`th image of a request. */
-export function imageOrder(request: ImageRequest, { size, seed, model, index }: Making): ImageOrder {
-  const { prompt, images, mask, outputFormat = "png", midjourney } = request;
+/** The `index`th image of a request to a model. */
+export function imageOrder(request: ImageRequest, model: string, seed: string, index: number): ImageOrder {
+  const { prompt, n, images, mask, imageSize, aspectRatio, quality, background, outputFormat } = request;
+  const { midjourney } = request;
+  const size = sizeOfImage(request);
   const style = midjourney?.sref;
   return {
     size,
-    format: outputFormat,
+    format: outputFormat ?? "png",
     seed: `${seed}/${index}`,
     model,
     prompt,
-    facts: imageFacts(request, size),
-    ...(request.n > 1 ? { ofMany: [index + 1, request.n] } : {}),
+    facts: factsOf(size, {
+      "image size": imageSize,
+      "aspect ratio": aspectRatio,
+      seed: request.seed ?? "random",
+      quality,
+      background,
+      format: outputFormat,
+      version: midjourney?.version,
+      niji: midjourney?.niji,
+      stylize: midjourney?.stylize,
+      chaos: midjourney?.chaos,
+      weird: midjourney?.weird,
+    }),
+    ...(n > 1 ? { ofMany: [index + 1, n] } : {}),
     references: [...numbered(images), ...(style === undefined ? [] : [{ label: "style", input: style }])],
     ...(mask === undefined ? {} : { mask }),
   };
 }
 
-function imageFacts(request: ImageRequest, size: PixelSize): readonly Fact[] {
-  const { imageSize, aspectRatio, seed, quality, background, outputFormat, midjourney } = request;
-  return present([
-    ["size", `${size.width} × ${size.height}`],
-    ["image size", imageSize],
-    ["aspect ratio", aspectRatio],
-    ["seed", seed?.toString() ?? "random"],
-    ["quality", quality],
-    ["background", background],
-    ["format", outputFormat],
-    ["version", midjourney?.version],
-    ["niji", midjourney?.niji],
-    ["stylize", midjourney?.stylize.toString()],
-    ["chaos", midjourney?.chaos.toString()],
-    ["weird", midjourney?.weird.toString()],
-  ]);
-}
-
-/** The image in the `index`th choice of an answer. */
+/** The image in the `index`th choice of an answer: light, unless a size is asked for. */
 export function answerImageOrder(ask: Ask, index: number): ImageOrder {
   const { model, userText, aspectRatio, imageSize, seed, images } = ask;
   const size = imageSize === undefined ? smallSize(aspectRatio) : geminiSize(aspectRatio ?? "1:1", imageSize);
@@ -80,27 +67,19 @@ export function answerImageOrder(ask: Ask, index: number): ImageOrder {
     seed: `${seed}/${index}`,
     model,
     prompt: userText,
-    facts: present([
-      ["size", `${size.width} × ${size.height}`],
-      ["image size", imageSize],
-      ["aspect ratio", aspectRatio],
-    ]),
+    facts: factsOf(size, { "image size": imageSize, "aspect ratio": aspectRatio }),
     references: numbered(images),
   };
 }
 
-/** The longer side of an image in an answer, unless a size is asked for: it must not weigh much. */
+/** The longer side of a small image. */
 const SMALL_SIDE = 256;
 
 /** A square where the aspect ratio says nothing. */
-function smallSize(aspectRatio: string | undefined): PixelSize {
-  const [wide = 1, high = 1] =
-    /^(\d{1,3}):(\d{1,3})$/
-      .exec(aspectRatio ?? "")
-      ?.slice(1)
-      .map(Number) ?? [];
-  const longer = Math.max(wide, high, 1);
-  const side = (part: number): number => Math.max(1, Math.round((SMALL_SIDE * part) / longer));
+function smallSize(aspectRatio = ""): PixelSize {
+  const [, wide = 1, high = 1] = (/^(\d{1,3}):(\d{1,3})$/.exec(aspectRatio) ?? []).map(Number);
+  const side = (part: number): number =>
+    Math.max(1, Math.round((SMALL_SIDE * part) / Math.max(wide, high, 1)));
   return { width: side(wide), height: side(high) };
 }
 
@@ -108,8 +87,12 @@ function numbered(inputs: readonly MediaInput[]): readonly Reference[] {
   return inputs.map((input, i) => ({ label: `image ${i + 1}`, input }));
 }
 
-function present(facts: readonly (readonly [string, string | undefined])[]): readonly Fact[] {
-  return facts.flatMap(([label, value]) =>
-    value === undefined || value === "" ? [] : [[label, value] as const],
+type Asked = Readonly<Record<string, string | number | undefined>>;
+
+/** What was asked for, as far as it was. */
+function factsOf({ width, height }: PixelSize, asked: Asked): readonly Fact[] {
+  const facts: Asked = { size: `${width} × ${height}`, ...asked };
+  return Object.entries(facts).flatMap(([label, value]) =>
+    value === undefined || value === "" ? [] : [[label, String(value)] as const],
   );
 }

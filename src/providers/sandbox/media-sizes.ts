@@ -1,57 +1,45 @@
 import type { ImageRequest, PixelSize, VideoRequest } from "../../core/media.ts";
 
 /** Pixels by aspect ratio of images that lie or are square; those that stand are the same, turned. */
-type Sizes = Readonly<Record<string, readonly [width: number, height: number]>>;
+type Sizes = Readonly<Record<string, string>>;
 
 /** At 1K; 2K and 4K have twice and four times each side. Source: https://ai.google.dev/gemini-api/docs/image-generation */
 const GEMINI_1K: Sizes = {
-  "1:1": [1024, 1024],
-  "3:2": [1264, 848],
-  "4:3": [1200, 896],
-  "5:4": [1152, 928],
-  "16:9": [1376, 768],
-  "21:9": [1584, 672],
+  "1:1": "1024x1024",
+  "3:2": "1264x848",
+  "4:3": "1200x896",
+  "5:4": "1152x928",
+  "16:9": "1376x768",
+  "21:9": "1584x672",
 };
 
 /** Each of Midjourney's four images. */
 const MIDJOURNEY: Sizes = {
-  "1:1": [1024, 1024],
-  "3:2": [1344, 896],
-  "4:3": [1232, 928],
-  "5:4": [1200, 960],
-  "16:9": [1456, 816],
-  "21:9": [1680, 720],
+  "1:1": "1024x1024",
+  "3:2": "1344x896",
+  "4:3": "1232x928",
+  "5:4": "1200x960",
+  "16:9": "1456x816",
+  "21:9": "1680x720",
 };
 
-/** Videos by resolution: wide, less wide and square, as the models of the catalogue make them. */
-const VIDEOS: Readonly<Record<VideoRequest["resolution"], readonly (readonly [number, number])[]>> = {
-  "480p": [
-    [864, 496],
-    [752, 560],
-    [640, 640],
-  ],
-  "720p": [
-    [1280, 720],
-    [1088, 832],
-    [960, 960],
-  ],
-  "1080p": [
-    [1920, 1080],
-    [1632, 1248],
-    [1440, 1440],
-  ],
+/** Videos by resolution: square, less wide and wide, as the models of the catalogue make them. */
+const VIDEOS: Readonly<Record<VideoRequest["resolution"], string>> = {
+  "480p": "640x640 752x560 864x496",
+  "720p": "960x960 1088x832 1280x720",
+  "1080p": "1440x1440 1632x1248 1920x1080",
 };
 
-const sized = ([width, height]: readonly [number, number], times = 1): PixelSize => ({
-  width: width * times,
-  height: height * times,
-});
+function readSize(text: string, times = 1): PixelSize {
+  const [width = 0, height = 0] = text.split("x").map(Number);
+  return { width: width * times, height: height * times };
+}
 
 const turned = ({ width, height }: PixelSize): PixelSize => ({ width: height, height: width });
 
 function videoSizes(resolution: VideoRequest["resolution"]): readonly PixelSize[] {
-  const lying = VIDEOS[resolution].map((size) => sized(size));
-  return [...lying, ...lying.slice(0, -1).map(turned)];
+  const [square, ...lying] = VIDEOS[resolution].split(" ").map((size) => readSize(size));
+  return [square as PixelSize, ...lying, ...lying.map(turned)];
 }
 
 /** All sizes of videos. */
@@ -61,8 +49,8 @@ export const VIDEO_SIZES = (["480p", "720p", "1080p"] as const).flatMap(videoSiz
 function sizeIn(sizes: Sizes, aspectRatio: string, times = 1): PixelSize {
   const own = sizes[aspectRatio];
   const other = sizes[aspectRatio.split(":").toReversed().join(":")];
-  if (own === undefined && other !== undefined) return turned(sized(other, times));
-  return sized(own ?? [1024, 1024], times);
+  if (own === undefined && other !== undefined) return turned(readSize(other, times));
+  return readSize(own ?? "1024x1024", times);
 }
 
 /** How large the images of a request are. */
@@ -74,7 +62,7 @@ export function sizeOfImage(request: ImageRequest): PixelSize {
 
 /** The size of an image of Gemini's; a square where the ratio is none of its own. */
 export function geminiSize(aspectRatio: string, imageSize: "1K" | "2K" | "4K"): PixelSize {
-  return sizeIn(GEMINI_1K, aspectRatio, { "1K": 1, "2K": 2, "4K": 4 }[imageSize]);
+  return sizeIn(GEMINI_1K, aspectRatio, Number.parseInt(imageSize, 10));
 }
 
 /** How large a video is: by its aspect ratio, else the nearest to the shape of its first frame where that is known. */

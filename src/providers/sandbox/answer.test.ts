@@ -13,7 +13,6 @@ const seal = createSeal(createKeyedHash("secret"));
 
 const ASK: Ask = {
   model: "acme/one",
-  vendor: "acme",
   digest: "0123456789abcdef",
   seed: "seed",
   userText: "Say hello.",

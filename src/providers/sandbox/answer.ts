@@ -3,6 +3,7 @@ import { contentHash } from "../../runtime/hash.ts";
 import type { Ask, AskedTool } from "./ask.ts";
 import { type Chance, createChance } from "./chance.ts";
 import { answerImageOrder, type ImageOrder } from "./image-order.ts";
+import type { Orders } from "./orders.ts";
 import { sampleValue } from "./sample.ts";
 import type { Seal } from "./seal.ts";
 import { fitText, tokensOf } from "./text-pieces.ts";
@@ -26,6 +27,7 @@ export interface SandboxUsage {
 
 /** One answer to the request, and why it ended. */
 export interface Choice {
+  /** In this order: thinking, then calls, or text and an image. */
   readonly pieces: readonly Piece[];
   readonly finish: "stop" | "length" | "calls";
   /** The stop sequence that ended it. */
@@ -33,22 +35,19 @@ export interface Choice {
 }
 
 /** A part of an answer. Each has the signature that a model gives with such a part. */
-export type Piece =
-  | { readonly type: "thinking"; readonly text: string; readonly shown: boolean; readonly signature: string }
-  | { readonly type: "text"; readonly text: string; readonly signature: string }
-  | CallPiece
-  | ImagePiece;
-
-/** An image, in base64; empty until it has been drawn. */
-export interface ImagePiece {
-  readonly type: "image";
-  readonly order: ImageOrder;
-  readonly data: string;
-  readonly signature: string;
-}
+export type Piece = { readonly signature: string } & (
+  | { readonly type: "thinking"; readonly text: string; readonly shown: boolean }
+  | { readonly type: "text"; readonly text: string }
+  | Call
+  | {
+      readonly type: "image";
+      readonly order: ImageOrder;
+      /** In base64, once it is drawn. */ readonly data: string;
+    }
+);
 
 /** A call of one of the client's tools. */
-export interface CallPiece {
+export interface Call {
   readonly type: "call";
   /** Hex digits that name it. */
   readonly id: string;
@@ -56,7 +55,6 @@ export interface CallPiece {
   readonly input: JsonObject;
   /** The tool takes text: the only member of the input. */
   readonly isText: boolean;
-  readonly signature: string;
 }
 
 /** What an image comes to by its size: https://ai.google.dev/gemini-api/docs/pricing */
@@ -68,28 +66,15 @@ const MOST_CALLS = 8;
 /** More of what was said is not repeated. */
 const MOST_QUOTED = 160;
 
-/** How the answer was ordered, beside what the request itself asks for. */
-export interface AnswerOrders {
-  readonly tokens?: number;
-}
+type TextOrders = Pick<Orders, "tokens">;
 
 /** The answer to a request: the same for the same seed, within the bound on output, and honest about who gives it. */
-export function composeAnswer(ask: Ask, orders: AnswerOrders, seal: Seal): Answer {
+export function composeAnswer(ask: Ask, orders: TextOrders, seal: Seal): Answer {
   const choices = Array.from({ length: ask.choices }, (_, i) => composeChoice(ask, orders, seal, i));
-  const costOf = (piece: Piece): number => costOfPiece(piece, ask);
-  const pieces = choices.flatMap((choice) => choice.pieces);
-  const sum = (count: (piece: Piece) => number): number =>
-    pieces.reduce((total, piece) => total + count(piece), 0);
-  return {
-    id: contentHash(`${ask.digest}/answer`).slice(0, 24),
-    choices,
-    usage: {
-      input: ask.inputTokens,
-      text: sum((piece) => (piece.type === "text" || piece.type === "call" ? costOf(piece) : 0)),
-      thinking: sum((piece) => (piece.type === "thinking" ? costOf(piece) : 0)),
-      image: sum((piece) => (piece.type === "image" ? costOf(piece) : 0)),
-    },
-  };
+  const usage = { input: ask.inputTokens, text: 0, thinking: 0, image: 0 };
+  for (const piece of choices.flatMap(({ pieces }) => pieces))
+    usage[piece.type === "call" ? "text" : piece.type] += costOf(piece, ask);
+  return { id: contentHash(`${ask.digest}/answer`).slice(0, 24), choices, usage };
 }
 
 /** The answer with its images, made by `draw`. */
@@ -106,70 +91,56 @@ export async function drawImages(
   return { ...answer, choices: await Promise.all(choices) };
 }
 
-function costOfPiece(piece: Piece, { imageSize = "1K" }: Ask): number {
+function costOf(piece: Piece, { imageSize = "1K" }: Ask): number {
   if (piece.type === "image") return IMAGE_TOKENS[imageSize];
   return piece.type === "call" ? tokensOf(piece.name, JSON.stringify(piece.input)) : tokensOf(piece.text);
 }
 
-/** A choice while it is being made. */
-interface Draft {
-  readonly pieces: Piece[];
-  /** Tokens that there is room for. */
-  room: number;
-}
-
-function composeChoice(ask: Ask, orders: AnswerOrders, seal: Seal, index: number): Choice {
+function composeChoice(ask: Ask, orders: TextOrders, seal: Seal, index: number): Choice {
   const chance = createChance(`${ask.seed}/${index}`);
-  const draft: Draft = { pieces: [], room: ask.maxTokens ?? Infinity };
   const token = (part: string): string => seal.token(`${ask.digest.slice(0, 12)}/${index}/${part}`);
+  const pieces: Piece[] = [];
+  let room = ask.maxTokens ?? Infinity;
   const add = (piece: Piece): boolean => {
-    const cost = costOfPiece(piece, ask);
-    if (cost > draft.room) return false;
-    draft.room -= cost;
-    draft.pieces.push(piece);
+    const cost = costOf(piece, ask);
+    if (cost > room) return false;
+    room -= cost;
+    pieces.push(piece);
     return true;
   };
-  const ended = (finish: Choice["finish"]): Choice => ({ pieces: draft.pieces, finish });
 
   if (ask.thinking !== "none") {
-    const thoughts = `The sandbox thinks of nothing in particular. ${sentences(chance.between(2, 4), chance)}`;
-    const { text, whole } = fitText(thoughts, draft.room);
+    const sentences = Array.from({ length: chance.between(2, 4) }, () => chooseSentence(chance));
+    const thoughts = ["The sandbox thinks of nothing in particular.", ...sentences].join(" ");
+    const { text, whole } = fitText(thoughts, room);
     const shown = ask.thinking === "shown";
     add({ type: "thinking", text, shown, signature: seal.sign(shown ? text : "") });
-    if (!whole) return ended("length");
+    if (!whole) return { pieces, finish: "length" };
   }
-  const calls = chooseTools(ask, chance).map((tool, i) =>
-    composeCall(ask, tool, chance, { index, i, token }),
-  );
-  if (calls.length > 0) return ended(calls.every(add) ? "calls" : "length");
+  const calls = chooseTools(ask, chance).map(({ name, schema, isText = false }, i): Piece => {
+    const input = sampleValue(schema, chance);
+    return {
+      type: "call",
+      id: contentHash(`${ask.digest}/${index}/${i}`).slice(0, 24),
+      name,
+      input: isJsonObject(input) ? input : {},
+      isText,
+      signature: token(`call${i}`),
+    };
+  });
+  if (calls.length > 0) return { pieces, finish: calls.every(add) ? "calls" : "length" };
   if (ask.image !== "only") {
-    const { text, whole, stopSequence } = composeText(ask, orders, chance, draft.room);
+    const { text, whole, stopSequence } = composeText(ask, orders, chance, room);
     add({ type: "text", text, signature: token("text") });
-    if (!whole) return ended("length");
-    if (stopSequence !== undefined) return { ...ended("stop"), stopSequence };
+    if (!whole) return { pieces, finish: "length" };
+    if (stopSequence !== undefined) return { pieces, finish: "stop", stopSequence };
   }
   if (ask.image !== "none") {
     const order = answerImageOrder(ask, index);
-    if (!add({ type: "image", order, data: "", signature: token("image") })) return ended("length");
+    if (!add({ type: "image", order, data: "", signature: token("image") }))
+      return { pieces, finish: "length" };
   }
-  return ended("stop");
-}
-
-function composeCall(
-  { digest }: Ask,
-  { name, schema, isText = false }: AskedTool,
-  chance: Chance,
-  place: { readonly index: number; readonly i: number; readonly token: (part: string) => string },
-): CallPiece {
-  const input = sampleValue(schema, chance);
-  return {
-    type: "call",
-    id: contentHash(`${digest}/${place.index}/${place.i}`).slice(0, 24),
-    name,
-    input: isJsonObject(input) ? input : {},
-    isText,
-    signature: place.token(`call${place.i}`),
-  };
+  return { pieces, finish: "stop" };
 }
 
 /** The tools to call: what is forced, else what the user asks for, once; a tool's result is answered with text. */
@@ -186,36 +157,35 @@ function chooseTools(ask: Ask, chance: Chance): readonly AskedTool[] {
 
 /** Whether the text has the tool's name, or a word of it. */
 function isMeant({ name }: AskedTool, text: string): boolean {
-  const said = text.toLowerCase();
-  if (said.includes(name.toLowerCase())) return true;
-  const words = name
-    .replace(/([a-z])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/);
-  const spoken = new Set(said.split(/[^a-z0-9]+/));
-  return words.some((word) => word.length >= 4 && spoken.has(word));
+  const wordsIn = (said: string): readonly string[] => said.toLowerCase().split(/[^a-z0-9]+/);
+  const spoken = new Set(wordsIn(text));
+  const words = wordsIn(name.replace(/([a-z])([A-Z])/g, "$1 $2"));
+  return (
+    text.toLowerCase().includes(name.toLowerCase()) ||
+    words.some((word) => word.length >= 4 && spoken.has(word))
+  );
 }
 
-interface ComposedText {
-  readonly text: string;
-  /** All of it had room. */
-  readonly whole: boolean;
-  readonly stopSequence?: string;
-}
-
-function composeText(ask: Ask, { tokens }: AnswerOrders, chance: Chance, room: number): ComposedText {
+/** The text as far as there is room, whether that is all, and the stop sequence that ends it. */
+function composeText(
+  ask: Ask,
+  { tokens }: TextOrders,
+  chance: Chance,
+  room: number,
+): ReturnType<typeof fitText> & { readonly stopSequence: string | undefined } {
   const full = ask.form === undefined ? prose(ask, tokens, chance) : formed(ask.form, chance);
   const wanted = ask.form === undefined && tokens !== undefined ? fitText(full, tokens).text : full;
-  const [at, stopSequence] = firstOf(ask.stop, wanted);
-  const { text, whole } = fitText(at === -1 ? wanted : wanted.slice(0, at), room);
-  return { text, whole, ...(whole && stopSequence !== undefined ? { stopSequence } : {}) };
+  const [stop] = ask.stop
+    .filter((word) => word !== "" && wanted.includes(word))
+    .toSorted((a, b) => wanted.indexOf(a) - wanted.indexOf(b));
+  const fitted = fitText(stop === undefined ? wanted : wanted.slice(0, wanted.indexOf(stop)), room);
+  return { ...fitted, stopSequence: fitted.whole ? stop : undefined };
 }
 
 function prose(ask: Ask, tokens: number | undefined, chance: Chance): string {
   const said =
-    ask.toolResults === undefined
-      ? [ask.userText].filter((text) => text !== "").map((text) => ` You said: "${short(text)}".`)
-      : ask.toolResults.map((text) => ` A tool answered: "${short(text)}".`);
+    ask.toolResults?.map((text) => ` A tool answered: "${short(text)}".`) ??
+    (ask.userText === "" ? [] : [` You said: "${short(ask.userText)}".`]);
   let text = `This is the Switchyard sandbox in place of ${ask.model}: no model was asked.${said.join("")}`;
   const target = tokens ?? tokensOf(text) + chance.between(20, 60);
   for (let size = tokensOf(text); size < target;) {
@@ -228,25 +198,12 @@ function prose(ask: Ask, tokens: number | undefined, chance: Chance): string {
 }
 
 function formed(form: JsonObject, chance: Chance): string {
-  if (Object.keys(form).length === 0)
-    return JSON.stringify({ answer: "This is the Switchyard sandbox: no model was asked." });
-  return JSON.stringify(sampleValue(form, chance));
-}
-
-function sentences(count: number, chance: Chance): string {
-  return Array.from({ length: count }, () => chooseSentence(chance)).join(" ");
+  const isAny = Object.keys(form).length === 0;
+  const any = { answer: "This is the Switchyard sandbox: no model was asked." };
+  return JSON.stringify(isAny ? any : sampleValue(form, chance));
 }
 
 function short(text: string): string {
   const points = Array.from(text.slice(0, MOST_QUOTED * 2));
   return points.length > MOST_QUOTED ? `${points.slice(0, MOST_QUOTED).join("")}…` : text;
-}
-
-/** Where the first of `stops` stands in the text, and which it is; -1 where none does. */
-function firstOf(stops: readonly string[], text: string): readonly [number, string | undefined] {
-  const found = stops
-    .map((stop) => [text.indexOf(stop), stop] as const)
-    .filter(([at, stop]) => at !== -1 && stop !== "")
-    .toSorted(([a], [b]) => a - b)[0];
-  return found ?? [-1, undefined];
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import type { Answer, CallPiece, Choice, Piece, SandboxUsage } from "./answer.ts";
+import type { Answer, Call, Choice, SandboxUsage } from "./answer.ts";
 import type { Refusal } from "./ask.ts";
 import { isLegacy, readChatAsk } from "./chat-request.ts";
 import { dataEvent, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
-import { numberOf, objectOf } from "./members.ts";
+import { numberOf, objectOf, objectsOf, textOf } from "./members.ts";
 import { piecesOf, tokensOf } from "./text-pieces.ts";
 
 /** Chat completions, as OpenAI's servers speak it, with thinking and images as this interface has them. */
@@ -11,25 +11,27 @@ export const chatFormat: SandboxFormat = {
   readAsk: readChatAsk,
   writePlain: (answer, context) => ({
     ...head(answer, context, "chat.completion"),
-    choices: answer.choices.map((choice, index) => ({
-      index,
-      message: message(choice, context),
-      logprobs: logprobs(textOf(choice), context),
-      finish_reason: finishOf(choice, context),
-    })),
+    choices: answer.choices.map((choice, index) => {
+      const said = message(choice, context);
+      return {
+        index,
+        message: said,
+        logprobs: logprobs(textOf(said.content), context),
+        finish_reason: finishOf(choice, context),
+      };
+    }),
     usage: usage(answer.usage),
   }),
   *writeStream(answer, context) {
     const start = head(answer, context, "chat.completion.chunk");
-    const chunk = (index: number, delta: JsonObject, more: ChunkMore = {}): SandboxEvent => {
-      const said = typeof delta.content === "string" ? delta.content : "";
-      const beside = { logprobs: logprobs(said, context), finish_reason: more.finish ?? null };
-      return dataEvent({ ...start, choices: [{ index, delta, ...beside }] }, more.tokens);
+    const chunk = (index: number, delta: JsonObject, finish: string | null = null): SandboxEvent => {
+      const beside = { logprobs: logprobs(textOf(delta.content), context), finish_reason: finish };
+      return dataEvent({ ...start, choices: [{ index, delta, ...beside }] }, tokensIn(delta));
     };
     for (const [index, choice] of answer.choices.entries()) {
       yield chunk(index, { role: "assistant", content: "", refusal: null });
-      for (const { delta, tokens } of deltas(choice, context)) yield chunk(index, delta, { tokens });
-      yield chunk(index, {}, { finish: finishOf(choice, context) });
+      for (const delta of deltas(message(choice, context))) yield chunk(index, delta);
+      yield chunk(index, {}, finishOf(choice, context));
     }
     if (objectOf(context.body.stream_options).include_usage === true)
       yield dataEvent({ ...start, choices: [], usage: usage(answer.usage) });
@@ -44,11 +46,6 @@ export const chatFormat: SandboxFormat = {
     },
   }),
 };
-
-interface ChunkMore {
-  readonly finish?: string;
-  readonly tokens?: number;
-}
 
 function finishOf({ finish }: Choice, { body }: WriteContext): string {
   if (finish !== "calls") return finish;
@@ -83,49 +80,46 @@ function usage({ input, text, thinking, image }: SandboxUsage): JsonObject {
   };
 }
 
-function ofType<T extends Piece["type"]>(choice: Choice, type: T): readonly (Piece & { type: T })[] {
-  return choice.pieces.filter((piece): piece is Piece & { type: T } => piece.type === type);
-}
-
-function textOf(choice: Choice): string {
-  return ofType(choice, "text")
-    .map(({ text }) => text)
-    .join("");
-}
-
 /** How likely each token was, as a model that is sure of most would say; null where nobody asked. */
 function logprobs(text: string, { body }: WriteContext): JsonObject | null {
   if (body.logprobs !== true) return null;
-  const asked = numberOf(body.top_logprobs) ?? 0;
-  return { content: piecesOf(text).map((token) => tokenLogprob(token, asked)), refusal: null };
+  const content = piecesOf(text).map((token) => {
+    // The token itself is the first of the likeliest in its place.
+    const top = Array.from({ length: numberOf(body.top_logprobs) ?? 0 }, (_, i) => likely(token, i));
+    return Object.assign(likely(token, 0), { top_logprobs: top });
+  });
+  return { content, refusal: null };
 }
 
-/** A token, with the `asked` likeliest in its place, of which it is the first. */
-function tokenLogprob(token: string, asked: number): JsonObject {
-  const top = Array.from({ length: asked }, (_, i) => likely(token + "'".repeat(i), i));
-  return { ...likely(token, 0), top_logprobs: top };
+function likely(said: string, place: number): JsonObject {
+  const token = said + "'".repeat(place);
+  const logprob = -(place + (token.length % 4) / 10);
+  return { token, logprob, bytes: Array.from(new TextEncoder().encode(token)) };
 }
 
-function likely(token: string, place: number): JsonObject {
-  return {
-    token,
-    logprob: -(place + (token.length % 4) / 10),
-    bytes: Array.from(new TextEncoder().encode(token)),
-  };
-}
-
-function message(choice: Choice, { body }: WriteContext): JsonObject {
-  const text = ofType(choice, "text").map((piece) => piece.text);
-  const details = reasoningDetails(choice);
-  const calls = toolCalls(choice);
-  const images = imageParts(choice);
+/** Beside its text a choice has thinking, calls or an image, or several of these. */
+function message({ pieces }: Choice, { body }: WriteContext): JsonObject {
+  const text = pieces.find((piece) => piece.type === "text");
+  const thinking = pieces.find((piece) => piece.type === "thinking");
+  const calls = pieces.filter((piece) => piece.type === "call").map(toolCall);
+  const images = pieces.flatMap((piece) => {
+    if (piece.type !== "image") return [];
+    const signature = piece.signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    const url = `data:image/png;thought_signature=${signature};base64,${piece.data}`;
+    return [{ type: "image_url", image_url: { url } }];
+  });
   return {
     role: "assistant",
-    content: text.length === 0 ? null : text.join(""),
+    content: text?.text ?? null,
     refusal: null,
-    ...(details.length === 0
-      ? {}
-      : { reasoning_content: details.map(({ thinking }) => thinking).join(""), reasoning_details: details }),
+    ...(thinking?.shown === true
+      ? {
+          reasoning_content: thinking.text,
+          reasoning_details: [
+            { type: "thinking", thinking: thinking.text, signature: thinking.signature, index: 0 },
+          ],
+        }
+      : {}),
     ...(calls.length === 0
       ? {}
       : isLegacy(body)
@@ -135,62 +129,43 @@ function message(choice: Choice, { body }: WriteContext): JsonObject {
   };
 }
 
-function reasoningDetails(choice: Choice): readonly JsonObject[] {
-  return choice.pieces.flatMap((piece, index) =>
-    piece.type !== "thinking" || !piece.shown
-      ? []
-      : [{ type: "thinking", thinking: piece.text, signature: piece.signature, index }],
-  );
+function toolCall({ id, name, input, isText }: Call): JsonObject {
+  const [type, said] = isText
+    ? ["custom", { name, input: String(input.input) }]
+    : ["function", { name, arguments: JSON.stringify(input) }];
+  return { id: `call_${id}`, type, [type]: said };
 }
 
-function toolCalls(choice: Choice): readonly JsonObject[] {
-  return ofType(choice, "call").map(toolCall);
+/** A message piece by piece. Lists come once and whole: the official helper keeps the last chunk's value only. */
+function* deltas(whole: JsonObject): Iterable<JsonObject> {
+  const { content, reasoning_content: thinking, reasoning_details: details, images } = whole;
+  for (const piece of piecesOf(textOf(thinking))) yield { reasoning_content: piece };
+  if (details !== undefined) yield { reasoning_details: details };
+  for (const piece of piecesOf(textOf(content))) yield { content: piece };
+  for (const [index, { type, ...call }] of objectsOf(whole.tool_calls).entries()) {
+    const [begun, ...more] = fragments(objectOf(call[textOf(type)]));
+    yield { tool_calls: [{ index, type, ...call, [textOf(type)]: begun }] };
+    for (const said of more) yield { tool_calls: [{ index, [textOf(type)]: said }] };
+  }
+  if (whole.function_call !== undefined)
+    for (const said of fragments(objectOf(whole.function_call))) yield { function_call: said };
+  if (images !== undefined) yield { images };
 }
 
-function toolCall({ id: hex, ...call }: CallPiece): JsonObject {
-  const id = `call_${hex}`;
-  if (call.isText)
-    return { id, type: "custom", custom: { name: call.name, input: String(call.input.input) } };
-  return { id, type: "function", function: { name: call.name, arguments: JSON.stringify(call.input) } };
+/** A call's name, then what it is called with, piece by piece. */
+function fragments({ name, ...given }: JsonObject): readonly JsonObject[] {
+  const [word = "", text] = Object.entries(given)[0] ?? [];
+  return [{ name, [word]: "" }, ...piecesOf(textOf(text)).map((piece) => ({ [word]: piece }))];
 }
 
-function imageParts(choice: Choice): readonly JsonObject[] {
-  return ofType(choice, "image").map(({ data, signature }) => {
-    const signed = signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    return {
-      type: "image_url",
-      image_url: { url: `data:image/png;thought_signature=${signed};base64,${data}` },
-    };
-  });
-}
-
-interface Delta {
-  readonly delta: JsonObject;
-  readonly tokens: number;
-}
-
-function* deltas(choice: Choice, { body }: WriteContext): Iterable<Delta> {
-  const said = (name: string, text: string): Delta[] =>
-    piecesOf(text).map((piece) => ({ delta: { [name]: piece }, tokens: tokensOf(piece) }));
-  for (const piece of ofType(choice, "thinking"))
-    if (piece.shown) yield* said("reasoning_content", piece.text);
-  const details = reasoningDetails(choice);
-  // Once and complete: the official helper keeps the last chunk's value only.
-  if (details.length > 0) yield { delta: { reasoning_details: details }, tokens: 0 };
-  for (const piece of ofType(choice, "text")) yield* said("content", piece.text);
-  for (const [index, call] of toolCalls(choice).entries()) yield* callDeltas(call, index, isLegacy(body));
-  const images = imageParts(choice);
-  if (images.length > 0) yield { delta: { images }, tokens: 0 };
-}
-
-/** A call's head, then what it is called with, piece by piece. */
-function* callDeltas(call: JsonObject, index: number, isOld: boolean): Iterable<Delta> {
-  const kind = call.type === "custom" ? "custom" : "function";
-  const given = kind === "custom" ? "input" : "arguments";
-  const { [given]: whole, ...named } = objectOf(call[kind]);
-  const delta = (beside: JsonObject, said: JsonObject): JsonObject =>
-    isOld ? { function_call: said } : { tool_calls: [{ index, ...beside, [kind]: said }] };
-  yield { delta: delta(call, { ...named, [given]: "" }), tokens: 0 };
-  for (const piece of piecesOf(String(whole)))
-    yield { delta: delta({}, { [given]: piece }), tokens: tokensOf(piece) };
+/** Tokens of what a delta says in words. */
+function tokensIn({
+  content,
+  reasoning_content: thinking,
+  tool_calls: calls,
+  function_call: old,
+}: JsonObject): number {
+  const [call] = objectsOf(calls);
+  const { arguments: given, input } = objectOf(call?.function ?? call?.custom ?? old);
+  return tokensOf(...[content, thinking, given, input].map(textOf));
 }

@@ -7,17 +7,19 @@ export interface StreamPace {
   readonly signal: AbortSignal;
   /** Tokens a second; absent: as fast as they are taken. */
   readonly speed: number | undefined;
-  /** The connection breaks after the last event. */
+  /** The connection breaks half-way. */
   readonly breaks: boolean;
 }
 
 /**
- * The events as a body: one is made when it is asked for, and no earlier than the speed allows. It fails with the
- * signal's reason when that ends it.
+ * The events as a body: one is made when it is asked for, as many long choices would not fit into memory at once, and no
+ * earlier than the speed allows. It fails with the signal's reason when that ends it.
  */
-export function eventStream(events: Iterable<SandboxEvent>, pace: StreamPace): ReadableStream<Uint8Array> {
-  const { clock, signal, speed, breaks } = pace;
-  const iterator = events[Symbol.iterator]();
+export function eventStream(
+  events: () => Iterable<SandboxEvent>,
+  { clock, signal, speed, breaks }: StreamPace,
+): ReadableStream<Uint8Array> {
+  const iterator = (breaks ? firstHalf(events) : events())[Symbol.iterator]();
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {
@@ -35,4 +37,16 @@ export function eventStream(events: Iterable<SandboxEvent>, pace: StreamPace): R
     },
     { highWaterMark: 0 },
   );
+}
+
+/** A plain answer breaks in mid-word, a stream between events. */
+function* firstHalf(events: () => Iterable<SandboxEvent>): Iterable<SandboxEvent> {
+  let count = 0;
+  for (const _event of events()) count += 1;
+  let left = Math.ceil(count / 2);
+  for (const { text, tokens } of events()) {
+    if (left === 0) return;
+    left -= 1;
+    yield { text: count === 1 ? text.slice(0, text.length / 2) : text, tokens };
+  }
 }

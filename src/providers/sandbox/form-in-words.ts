@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { fieldNames, objectOf, textsOf } from "./members.ts";
+import { objectOf, textsOf } from "./members.ts";
 
 /** More of a text is not looked through, nor more of its objects. */
 const MOST_READ = 1_000_000;
@@ -28,59 +28,36 @@ export function formOf(
 export function formOfJson(texts: readonly string[]): JsonObject {
   const said = texts.flatMap(objectsIn);
   const example = said.find((object) => Object.keys(object).length > 0);
-  return (
-    said.map(schemaIn).find((schema) => schema !== undefined) ??
-    (example === undefined ? {} : shapeOf(example))
-  );
+  return said.flatMap(schemasIn)[0] ?? (example === undefined ? {} : shapeOf(example));
 }
 
 const ASKS = /\b(answer|respond|reply|return|output|produce|generate|format|conform|match|satisf)/i;
 
 /** The JSON Schema that a text gives for the answer, where it asks for JSON in words; `undefined` where none does. */
 export function formAskedFor(texts: readonly string[]): JsonObject | undefined {
-  for (const text of texts) {
-    if (!/json/i.test(text) || !ASKS.test(text)) continue;
-    const schema = objectsIn(text)
-      .map(schemaIn)
-      .find((found) => found !== undefined);
-    if (schema !== undefined) return schema;
-  }
-  return undefined;
-}
-
-/** The JSON objects in a text that stand in no other, the last first. */
-function objectsIn(text: string): readonly JsonObject[] {
-  const read = text.slice(-MOST_READ);
-  return outermost(read)
-    .slice(-MOST_OBJECTS)
-    .toReversed()
-    .map(({ start, end }) => parse(read.slice(start, end)))
-    .filter(isJsonObject);
-}
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Where braces stand with their other one, those within them left out. A brace without its other one hides nothing. */
-function outermost(text: string): readonly Span[] {
-  const open: number[] = [];
-  const spans: Span[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === OPENS) open.push(at);
-    if (code !== CLOSES) continue;
-    const start = open.pop();
-    if (start === undefined) continue;
-    while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
-    spans.push({ start, end: at + 1 });
-  }
-  return spans;
+  const asking = texts.filter((text) => /json/i.test(text) && ASKS.test(text));
+  return asking.flatMap(objectsIn).flatMap(schemasIn)[0];
 }
 
 const OPENS = 0x7b;
 const CLOSES = 0x7d;
+
+/** The JSON objects in a text that stand in no other, the last first. A brace without its other one hides nothing. */
+function objectsIn(text: string): readonly JsonObject[] {
+  const read = text.slice(-MOST_READ);
+  const open: number[] = [];
+  const spans: { start: number; end: number }[] = [];
+  for (let at = 0; at < read.length; at += 1) {
+    const code = read.charCodeAt(at);
+    if (code === OPENS) open.push(at);
+    const start = code === CLOSES ? open.pop() : undefined;
+    if (start === undefined) continue;
+    while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
+    spans.push({ start, end: at + 1 });
+  }
+  const last = spans.slice(-MOST_OBJECTS).toReversed();
+  return last.map(({ start, end }) => parse(read.slice(start, end))).filter(isJsonObject);
+}
 
 function parse(text: string): unknown {
   try {
@@ -90,13 +67,12 @@ function parse(text: string): unknown {
   }
 }
 
-const TYPES = fieldNames("object array string number integer boolean null");
-
 /** The JSON Schema that an object is, or that it carries as members of `response_format` do. */
-function schemaIn(value: JsonObject): JsonObject | undefined {
-  const carried = [value, objectOf(value.json_schema).schema, value.schema];
-  return carried.filter(isJsonObject).find(isSchema);
+function schemasIn(value: JsonObject): readonly JsonObject[] {
+  return [value, objectOf(value.json_schema).schema, value.schema].filter(isJsonObject).filter(isSchema);
 }
+
+const TYPE = /^(?:object|array|string|number|integer|boolean|null)$/;
 
 function isSchema(value: JsonObject): boolean {
   const { type = [], properties, items, enum: values, anyOf, oneOf, allOf, $ref, $schema } = value;
@@ -107,30 +83,23 @@ function isSchema(value: JsonObject): boolean {
     [anyOf, oneOf, allOf].some(ofSchemas) ||
     [$ref, $schema].some((word) => typeof word === "string") ||
     (types.length > 0 && (items !== undefined || Array.isArray(values)));
-  return says && types.every(isType);
-}
-
-function isType(word: string): boolean {
-  return TYPES.has(word);
+  return says && types.every((word) => TYPE.test(word));
 }
 
 /** A schema of values like this one. A word for a type stands for a value of it: `{"age": "number"}`. */
 function shapeOf(value: unknown, depth = 0): JsonObject {
-  if (depth > DEEPEST) return {};
+  if (depth > DEEPEST || value === null) return {};
   if (Array.isArray(value))
     return value.length === 0
       ? { type: "array" }
       : { type: "array", minItems: 1, items: shapeOf(value[0], depth + 1) };
-  if (isJsonObject(value))
-    return {
-      type: "object",
-      properties: Object.fromEntries(
-        Object.entries(value).map(([name, member]) => [name, shapeOf(member, depth + 1)]),
-      ),
-      required: Object.keys(value),
-      additionalProperties: false,
-    };
-  if (typeof value === "string") return { type: isType(value) && value !== "null" ? value : "string" };
-  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
-  return typeof value === "boolean" ? { type: "boolean" } : {};
+  if (isJsonObject(value)) {
+    const members = Object.entries(value).map(
+      ([name, member]) => [name, shapeOf(member, depth + 1)] as const,
+    );
+    const properties = Object.fromEntries(members);
+    return { type: "object", properties, required: Object.keys(value), additionalProperties: false };
+  }
+  if (typeof value === "string") return { type: TYPE.test(value) && value !== "null" ? value : "string" };
+  return { type: Number.isInteger(value) ? "integer" : typeof value };
 }

@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { Answer } from "./answer.ts";
-import type { Ask, Refusal } from "./ask.ts";
-import type { Seal } from "./seal.ts";
+import type { Ask, AskContext, Refusal } from "./ask.ts";
 
 /** A format as its vendor's server speaks it. */
 export interface SandboxFormat {
@@ -14,14 +13,6 @@ export interface SandboxFormat {
   /** The answer of the call that counts, in the formats that have one. */
   writeCount?(inputTokens: number): JsonObject;
   writeRefusal(refusal: Refusal): JsonObject;
-}
-
-/** What a request is read with. */
-export interface AskContext {
-  readonly model: Model;
-  /** Names the request. */
-  readonly digest: string;
-  readonly seal: Seal;
 }
 
 /** What an answer is written with. */

@@ -1,31 +1,30 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import type { Answer, Choice, Piece, SandboxUsage } from "./answer.ts";
+import type { Answer, Choice, SandboxUsage } from "./answer.ts";
 import type { Refusal } from "./ask.ts";
 import { dataEvent, type SandboxFormat, type WriteContext } from "./format.ts";
 import { readGenerateAsk } from "./generate-request.ts";
+import { textOf } from "./members.ts";
 import { piecesOf, tokensOf } from "./text-pieces.ts";
 
 /** Gemini's generateContent, as Google's servers speak it. */
 export const generateFormat: SandboxFormat = {
   readAsk: readGenerateAsk,
   writePlain: (answer, context) => ({
-    candidates: answer.choices.map((choice, index) => candidate(index, parts(choice), FINISH[choice.finish])),
-    ...tail(answer, context),
+    candidates: answer.choices.map((choice, index) => candidate(index, partsOf(choice), choice)),
+    ...named(answer, context),
+    usageMetadata: usage(answer.usage),
   }),
   *writeStream(answer, context) {
-    const named = tail(answer, context);
+    const about = { ...named(answer, context), usageMetadata: inputOnly(answer.usage) };
     for (const [index, choice] of answer.choices.entries()) {
+      for (const whole of partsOf(choice))
+        for (const part of streamed(whole))
+          yield dataEvent({ candidates: [candidate(index, [part])], ...about }, tokensOf(textOf(part.text)));
       const isLast = index === answer.choices.length - 1;
-      for (const { part, tokens } of choice.pieces.flatMap((piece, i) => streamed(piece, choice, i))) {
-        yield dataEvent(
-          { candidates: [candidate(index, [part])], ...named, usageMetadata: inputOnly(answer) },
-          tokens,
-        );
-      }
       yield dataEvent({
-        candidates: [candidate(index, [{ text: "" }], FINISH[choice.finish])],
-        ...named,
-        usageMetadata: isLast ? usage(answer.usage) : inputOnly(answer),
+        candidates: [candidate(index, [{ text: "" }], choice)],
+        ...about,
+        ...(isLast ? { usageMetadata: usage(answer.usage) } : {}),
       });
     }
   },
@@ -56,19 +55,17 @@ const STATUSES: Readonly<Record<Refusal["meaning"], string>> = {
   not_found: "NOT_FOUND",
 };
 
-function candidate(index: number, ofIt: readonly JsonObject[], finishReason?: string): JsonObject {
-  return {
-    content: { role: "model", parts: ofIt },
-    ...(finishReason === undefined ? {} : { finishReason }),
-    index,
-  };
+/** A candidate, or what a chunk says of one; with `ended` its end. */
+function candidate(index: number, parts: readonly JsonObject[], ended?: Choice): JsonObject {
+  const end = ended === undefined ? {} : { finishReason: FINISH[ended.finish] };
+  return { content: { role: "model", parts }, ...end, index };
 }
 
-function tail({ id, usage: used }: Answer, { model }: WriteContext): JsonObject {
-  return { usageMetadata: usage(used), modelVersion: model.id, responseId: id };
+function named({ id }: Answer, { model }: WriteContext): JsonObject {
+  return { modelVersion: model.id, responseId: id };
 }
 
-function inputOnly({ usage: { input } }: Answer): JsonObject {
+function inputOnly({ input }: SandboxUsage): JsonObject {
   return { promptTokenCount: input, totalTokenCount: input };
 }
 
@@ -82,49 +79,32 @@ function usage({ input, text, thinking, image }: SandboxUsage): JsonObject {
   };
 }
 
-function parts(choice: Choice): readonly JsonObject[] {
-  return choice.pieces.flatMap((piece, i) => part(piece, choice, i));
-}
-
-function part(piece: Piece, choice: Choice, place: number): readonly JsonObject[] {
-  switch (piece.type) {
-    case "thinking":
-      return piece.shown ? [{ text: piece.text, thought: true }] : [];
-    case "text":
-      return [{ text: piece.text, ...signatureOfText(piece.signature, choice) }];
-    case "call": {
-      // Of parallel calls the first carries it.
-      const first = choice.pieces.findIndex(({ type }) => type === "call") === place;
-      return [
-        {
-          functionCall: { id: piece.id, name: piece.name, args: piece.input },
-          ...(first ? { thoughtSignature: piece.signature } : {}),
-        },
-      ];
+function partsOf({ pieces }: Choice): readonly JsonObject[] {
+  const isThought = pieces.some(({ type }) => type === "thinking");
+  const firstCall = pieces.find(({ type }) => type === "call");
+  return pieces.flatMap((piece): JsonObject[] => {
+    const signed = { thoughtSignature: piece.signature };
+    switch (piece.type) {
+      case "thinking":
+        return piece.shown ? [{ text: piece.text, thought: true }] : [];
+      case "text":
+        // An answer of text alone is signed on its last part, where there was thinking to sign.
+        return [{ text: piece.text, ...(isThought ? signed : {}) }];
+      case "call": {
+        const functionCall = { id: piece.id, name: piece.name, args: piece.input };
+        // Of parallel calls the first carries it.
+        return [{ functionCall, ...(piece === firstCall ? signed : {}) }];
+      }
+      case "image":
+        return [{ inlineData: { mimeType: "image/png", data: piece.data }, ...signed }];
     }
-    case "image":
-      return [{ inlineData: { mimeType: "image/png", data: piece.data }, thoughtSignature: piece.signature }];
-  }
+  });
 }
 
-/** An answer of text alone is signed on its last part, where there was thinking to sign. */
-function signatureOfText(thoughtSignature: string, { pieces }: Choice): JsonObject {
-  return pieces.some(({ type }) => type === "thinking") ? { thoughtSignature } : {};
-}
-
-interface StreamedPart {
-  readonly part: JsonObject;
-  readonly tokens: number;
-}
-
-function streamed(piece: Piece, choice: Choice, place: number): readonly StreamedPart[] {
-  if (piece.type === "call" || piece.type === "image")
-    return part(piece, choice, place).map((whole) => ({ part: whole, tokens: 0 }));
-  if (piece.type === "thinking" && !piece.shown) return [];
-  const mark = piece.type === "thinking" ? { thought: true } : {};
-  const texts = piecesOf(piece.text).map((text) => ({ part: { text, ...mark }, tokens: tokensOf(text) }));
-  const signature = piece.type === "text" ? signatureOfText(piece.signature, choice) : {};
-  return Object.keys(signature).length === 0
-    ? texts
-    : [...texts, { part: { text: "", ...signature }, tokens: 0 }];
+/** A part as it is streamed: text piece by piece, with its signature behind it; all else whole. */
+function* streamed(part: JsonObject): Iterable<JsonObject> {
+  const { text, thoughtSignature, ...mark } = part;
+  if (typeof text !== "string") yield part;
+  for (const piece of piecesOf(textOf(text))) yield { text: piece, ...mark };
+  if (typeof text === "string" && thoughtSignature !== undefined) yield { text: "", thoughtSignature };
 }

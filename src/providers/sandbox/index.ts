@@ -20,6 +20,7 @@ import { eventStream } from "./event-stream.ts";
 import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
 import { generateFormat } from "./generate-answer.ts";
 import { createSandboxMedia } from "./media.ts";
+import { textOf } from "./members.ts";
 import { messagesFormat } from "./messages-answer.ts";
 import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
@@ -127,30 +128,29 @@ interface SandboxServer {
 
 async function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
   const { clock, seal, studio, format } = sandbox;
+  const { headers, signal } = request;
   try {
-    const orders = readOrders(request.headers[ORDERS_HEADER], "language");
-    if (orders.delayMs > 0) await wait(clock, orders.delayMs, request.signal);
-    fail(orders);
+    const orders = readOrders(headers[ORDERS_HEADER], "language");
+    if (orders.delayMs > 0) await wait(clock, orders.delayMs, signal);
+    failAsOrdered(orders);
     const { value: body } = readAnswerJson(request.body ?? new Uint8Array(0));
     const model = modelIn(sandbox, url, body);
     if (COUNTING.test(url)) return Response.json(countOf(sandbox, model, body));
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
-    const bound = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
-    const bounded = bound === Infinity ? ask : { ...ask, maxTokens: bound };
-    const answer = await drawImages(composeAnswer(bounded, orders, seal), (order) =>
-      studio.draw(order, request.signal),
+    const maxTokens = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
+    const answer = await drawImages(composeAnswer({ ...ask, maxTokens }, orders, seal), (order) =>
+      studio.draw(order, signal),
     );
     const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };
-    if (request.headers.accept === "text/event-stream")
-      return respondWith(
-        sandbox,
-        "text/event-stream",
-        () => format.writeStream(answer, context),
-        orders,
-        request,
-      );
-    const text = JSON.stringify(format.writePlain(answer, context));
-    return respondWith(sandbox, "application/json", () => [{ text, tokens: 0 }], orders, request);
+    const isStream = headers.accept === STREAM;
+    const events = (): Iterable<SandboxEvent> =>
+      isStream
+        ? format.writeStream(answer, context)
+        : [{ text: JSON.stringify(format.writePlain(answer, context)), tokens: 0 }];
+    const pace = { clock, signal, speed: orders.speed, breaks: orders.fail === "reset_mid_stream" };
+    return new Response(eventStream(events, pace), {
+      headers: { "content-type": isStream ? STREAM : "application/json" },
+    });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return Response.json(format.writeRefusal(error), {
@@ -159,6 +159,8 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
     });
   }
 }
+
+const STREAM = "text/event-stream";
 
 /** The ends of the addresses at which it counts and does not answer. */
 const COUNTING = /\/count_tokens$|:countTokens$/;
@@ -181,21 +183,19 @@ const FAILURES: Partial<Record<NonNullable<Orders["fail"]>, ConstructorParameter
   moderation: [400, "moderation", "Output blocked by content filtering policy: the sandbox was told to."],
 };
 
-/** Fails as it was told to. */
-function fail({ fail: failure }: Orders): void {
+function failAsOrdered({ fail }: Orders): void {
   // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
-  if (failure === "rate_limit")
+  if (fail === "rate_limit")
     throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
       retryAfterSec: 1,
     });
-  const refusal = failure === undefined ? undefined : FAILURES[failure];
+  const refusal = fail === undefined ? undefined : FAILURES[fail];
   if (refusal !== undefined) throw new Refusal(...refusal);
 }
 
 function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {
   const inPath = /\/models\/([^?]+):\w+(?:\?|$)/.exec(url)?.[1];
-  const id = inPath ?? (typeof body.model === "string" ? body.model : "");
-  const model = modelOf(id, "language");
+  const model = modelOf(inPath ?? textOf(body.model), "language");
   if (model === undefined) throw new Refusal(404, "not_found", "The sandbox has no such model.");
   return model;
 }
@@ -203,34 +203,4 @@ function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Mod
 /** The same for the same request, streamed or not. */
 function digestOf({ id }: Model, body: JsonObject): string {
   return contentHash(JSON.stringify([id, { ...body, stream: undefined, stream_options: undefined }]));
-}
-
-function respondWith(
-  { clock }: SandboxServer,
-  contentType: string,
-  events: () => Iterable<SandboxEvent>,
-  orders: Orders,
-  { signal }: OutboundRequest,
-): Response {
-  const breaks = orders.fail === "reset_mid_stream";
-  // They are made one by one as they are read: many long choices would not fit into memory at once.
-  const sent = breaks ? firstHalf(events) : events();
-  const stream = eventStream(sent, { clock, signal, speed: orders.speed, breaks });
-  return new Response(stream, { headers: { "content-type": contentType } });
-}
-
-/** A plain answer breaks in mid-word, a stream between events. */
-function* firstHalf(events: () => Iterable<SandboxEvent>): Iterable<SandboxEvent> {
-  let count = 0;
-  for (const _event of events()) count += 1;
-  let left = Math.ceil(count / 2);
-  for (const event of events()) {
-    if (left === 0) return;
-    left -= 1;
-    yield count === 1 ? halved(event) : event;
-  }
-}
-
-function halved({ text, tokens }: SandboxEvent): SandboxEvent {
-  return { text: text.slice(0, text.length / 2), tokens };
 }

@@ -5,23 +5,26 @@ import { fieldNames } from "./members.ts";
 import { tokensOf } from "./text-pieces.ts";
 
 /** A medium whose size is not known. */
-const MEDIUM_TOKENS = 258;
+export const MEDIUM_TOKENS = 258;
 
-/** The most that an image comes to. */
-const MOST_IMAGE_TOKENS = 1_500;
+/** The most that an image comes to, where its model has no bound. */
+export const MOST_IMAGE_TOKENS = 1_500;
 
 /** What stands around a message, and around the whole. */
 const PER_MESSAGE = 4;
 const PER_REQUEST = 3;
 
-/** Members that hold bytes and no text. */
-const BYTES = fieldNames("signature thoughtSignature thought_signature");
+/** Members that hold a medium or say where it is, and how its size is found. */
+const SIZES: Readonly<Record<string, (value: string) => ImageSize | undefined>> = {
+  url: imageSizeOf,
+  fileUri: imageSizeOf,
+  data: rawImageSizeOf,
+  file_data: () => undefined,
+};
 
-/** Members that say where a medium is. */
-const LINKS = fieldNames("url fileUri");
-
-/** Members that name things and are not read by a model. */
-const NAMES = fieldNames("type role id tool_use_id tool_call_id mimeType media_type detail");
+/** Members that hold signatures, or name things: a model reads none of them. */
+const UNREAD = fieldNames(`signature thoughtSignature thought_signature
+  type role id tool_use_id tool_call_id mimeType media_type detail`);
 
 /**
  * Input tokens of a request, about as a tokenizer would count them: its turns, and its tools and forms (`schemas`) as
@@ -29,19 +32,15 @@ const NAMES = fieldNames("type role id tool_use_id tool_call_id mimeType media_t
  */
 export function inputTokensOf(model: Model, turns: readonly unknown[], schemas: readonly unknown[]): number {
   const { imageTokens, mediaTokenCeiling } = model;
-  const most = Math.min(
-    MOST_IMAGE_TOKENS,
-    mediaTokenCeiling.image ?? Infinity,
-    imageTokens?.high ?? Infinity,
-  );
+  const bounds = [mediaTokenCeiling.image, imageTokens?.high].map((bound) => bound ?? Infinity);
+  const most = Math.min(MOST_IMAGE_TOKENS, ...bounds);
   const texts: string[] = [];
   let media = 0;
   const read = (value: unknown, name: string, room: number): void => {
     if (typeof value === "string") {
-      if (LINKS.has(name)) media += mediumTokens(imageSizeOf(value), room);
-      else if (name === "file_data") media += mediumTokens(undefined, room);
-      else if (name === "data") media += mediumTokens(rawImageSizeOf(value), room);
-      else if (!BYTES.has(name) && !NAMES.has(name)) texts.push(value);
+      const size = Object.hasOwn(SIZES, name) ? SIZES[name] : undefined;
+      if (size !== undefined) media += mediumTokens(size(value), room);
+      else if (!UNREAD.has(name)) texts.push(value);
     } else if (Array.isArray(value)) for (const item of value as readonly unknown[]) read(item, name, room);
     else if (isJsonObject(value)) {
       const within = value.detail === "low" ? Math.min(room, imageTokens?.low ?? room) : room;

@@ -3,13 +3,8 @@ import type { ImageRequest, PixelSize, VideoRequest } from "../../core/media.ts"
 import { priceFacts, tokensFor } from "../../core/media-model.ts";
 import type { Model } from "../../core/model.ts";
 import { NO_USAGE, type Usage } from "../../core/usage.ts";
+import { MEDIUM_TOKENS, MOST_IMAGE_TOKENS } from "./input-tokens.ts";
 import { tokensOf } from "./text-pieces.ts";
-
-/** An image that goes in, where its size is not known. */
-const MEDIUM_TOKENS = 258;
-
-/** The most that an image which goes in comes to, where the model has no bound. */
-const MOST_TOKENS = 1_500;
 
 /** What a video that goes in is taken to last. */
 const INPUT_VIDEO_SEC = 5;
@@ -37,7 +32,7 @@ export function imageUsage(model: Model, request: ImageRequest, delivered: numbe
 }
 
 function inputTokens({ imageTokens, mediaTokenCeiling }: Model, image: string): number {
-  const most = mediaTokenCeiling.image ?? MOST_TOKENS;
+  const most = mediaTokenCeiling.image ?? MOST_IMAGE_TOKENS;
   const size = imageSizeOf(image);
   if (size === undefined) return Math.min(most, MEDIUM_TOKENS);
   const side = imageTokens?.patch ?? 32;

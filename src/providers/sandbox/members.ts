@@ -19,9 +19,8 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
 
 /** The texts of a list; of a single text a list of it. */
 export function textsOf(value: unknown): readonly string[] {
-  return (Array.isArray(value) ? (value as readonly unknown[]) : [value]).filter(
-    (text): text is string => typeof text === "string",
-  );
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter((text) => typeof text === "string");
 }
 
 /** The value where it is text, else "". */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json-value.ts";
-import { refuseFirst } from "./ask.ts";
+import { type AskContext, refuseFirst } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
 import { fieldNames, listOf, objectOf, objectsOf, textOf } from "./members.ts";
 
@@ -7,12 +7,12 @@ import { fieldNames, listOf, objectOf, objectsOf, textOf } from "./members.ts";
  * Refuses what Anthropic's servers refuse and the gateway lets up to them. Sources: recorded errors,
  * https://platform.claude.com/docs/en/api/messages and its pages on tool use, thinking and prompt caching.
  */
-export function checkMessages(body: JsonObject): void {
-  refuseFirst(faultsOf(body));
+export function checkMessages(body: JsonObject, context: AskContext): void {
+  refuseFirst(faultsOf(body, context));
 }
 
 /** What is wrong with a request, in Anthropic's words and in its order. */
-function* faultsOf(body: JsonObject): Iterable<string> {
+function* faultsOf(body: JsonObject, { seal }: AskContext): Iterable<string> {
   if (listOf(body.stop_sequences).some((stop) => textOf(stop).trim() === ""))
     yield "stop_sequences: each stop sequence must contain non-whitespace";
   yield* faultsOfThinking(body);
@@ -39,6 +39,16 @@ function* faultsOf(body: JsonObject): Iterable<string> {
     typeof last?.content === "string" ? last.content : textOf(objectsOf(last?.content).at(-1)?.text);
   if (last?.role === "assistant" && /\s$/.test(end))
     yield "messages: final assistant content cannot end with trailing whitespace";
+  for (const { block, at, role } of blocks) {
+    const { type, thinking, signature } = block;
+    if (role !== "assistant") continue;
+    // The sandbox gives none, so what comes back is none of its own.
+    if (type === "redacted_thinking") yield `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
+    if (type !== "thinking") continue;
+    if (typeof signature !== "string") yield `${at}.thinking.signature: Field required`;
+    else if (!seal.verifies(textOf(thinking), signature))
+      yield `${at}: Invalid \`signature\` in \`thinking\` block`;
+  }
 }
 
 const THINKING_FIELDS = fieldNames("type budget_tokens display");
@@ -99,19 +109,21 @@ interface PlacedBlock {
   readonly block: JsonObject;
   /** Where it stands, as their sentences say it. */
   readonly at: string;
+  readonly role: unknown;
 }
 
 /** All blocks of the request's system and messages, with those that stand in results. */
 function placedBlocks({ system, messages }: JsonObject): readonly PlacedBlock[] {
   const found: PlacedBlock[] = [];
-  const look = (content: unknown, path: string): void => {
+  const look = (content: unknown, path: string, role: unknown): void => {
     for (const [i, block] of objectsOf(content).entries()) {
-      found.push({ block, at: `${path}.${i}` });
-      if (block.type === "tool_result") look(block.content, `${path}.${i}.tool_result.content`);
+      found.push({ block, at: `${path}.${i}`, role });
+      if (block.type === "tool_result") look(block.content, `${path}.${i}.tool_result.content`, "user");
     }
   };
-  look(system, "system");
-  for (const [i, { content }] of objectsOf(messages).entries()) look(content, `messages.${i}.content`);
+  look(system, "system", "system");
+  for (const [i, { content, role }] of objectsOf(messages).entries())
+    look(content, `messages.${i}.content`, role);
   return found;
 }
 

@@ -19,9 +19,9 @@ type Failure<Kind extends OrderedKind> = (typeof FAILURES)[Kind][number];
 /** What the header orders of an answer or a task. */
 export interface Orders<Kind extends OrderedKind = "language"> {
   readonly fail?: Failure<Kind>;
-  /** Before the answer begins, or before it is said that the work has begun, in milliseconds. */
+  /** Before the answer begins, or before it is said that the work has begun. */
   readonly delayMs: number;
-  /** How long the answer's text shall be, in tokens. */
+  /** How long the answer's text shall be. */
   readonly tokens?: number;
   /** Tokens a second in a stream; absent: as fast as they are taken. */
   readonly speed?: number;
@@ -34,22 +34,21 @@ export interface Orders<Kind extends OrderedKind = "language"> {
 }
 
 interface NumberOrder {
-  readonly name: keyof Orders;
+  readonly name: Exclude<keyof Orders, "fail">;
   readonly least: number;
   readonly most: number;
   readonly of: readonly OrderedKind[];
-  readonly whole: (value: number) => number;
+  readonly whole?: (value: number) => number;
 }
 
-const same = (value: number): number => value;
 const MEDIA = ["image", "video"] as const;
 const HOUR = 3_600_000;
 
 /** Numbers by key. */
 const NUMBERS: Readonly<Record<string, NumberOrder>> = {
-  delay_ms: { name: "delayMs", least: 0, most: 600_000, of: ["language", ...MEDIA], whole: same },
+  delay_ms: { name: "delayMs", least: 0, most: 600_000, of: ["language", ...MEDIA] },
   tokens: { name: "tokens", least: 1, most: 100_000, of: ["language"], whole: Math.round },
-  speed: { name: "speed", least: 0.1, most: 1_000_000, of: ["language"], whole: same },
+  speed: { name: "speed", least: 0.1, most: 1_000_000, of: ["language"] },
   pending_ms: { name: "pendingMs", least: 0, most: HOUR, of: MEDIA, whole: Math.round },
   running_ms: { name: "runningMs", least: 0, most: HOUR, of: MEDIA, whole: Math.round },
   images: { name: "images", least: 0, most: 4, of: ["image"], whole: Math.floor },
@@ -57,36 +56,39 @@ const NUMBERS: Readonly<Record<string, NumberOrder>> = {
 
 /** Reads the header of a request. Throws a 400 that names it for what it does not know. */
 export function readOrders<Kind extends OrderedKind>(header: string | undefined, kind: Kind): Orders<Kind> {
-  const known = Object.entries(NUMBERS).filter(([, { of }]) => of.includes(kind));
-  const keys = known.map(([key]) => key);
+  const known = new Map(Object.entries(NUMBERS).filter(([, { of }]) => of.includes(kind)));
+  const failures: readonly Failure<Kind>[] = FAILURES[kind];
   const ofKind = kind === "language" ? "" : ` for ${kind}s`;
-  const said = new Map<string, string>();
+  const said = new Set<string>();
+  const numbers: Partial<Record<NumberOrder["name"], number>> = {};
+  let fail: Failure<Kind> | undefined;
   for (const item of (header ?? "").split(/[;,]/)) {
     if (item.trim() === "") continue;
     const [key = "", value = "", ...more] = item.split("=").map((word) => word.trim());
-    if (key !== "fail" && !keys.includes(key))
-      throw wrong(`"${printable(key)}" is no key of it${ofKind}; it knows fail, ${keys.join(", ")}`);
+    const order = known.get(key);
+    if (key !== "fail" && order === undefined)
+      throw wrong(
+        `"${printable(key)}" is no key of it${ofKind}; it knows fail, ${[...known.keys()].join(", ")}`,
+      );
     if (said.has(key)) throw wrong(`${key} stands in it twice`);
     if (more.length > 0) throw wrong(`${key} has more than one =`);
-    said.set(key, value);
+    said.add(key);
+    if (order !== undefined) {
+      numbers[order.name] = numberIn(value, key, order);
+      continue;
+    }
+    fail = failures.find((name) => name === value);
+    if (fail === undefined)
+      throw wrong(`fail must be one of ${failures.join(", ")}${ofKind}, not "${printable(value)}"`);
   }
-  const failures: readonly Failure<Kind>[] = FAILURES[kind];
-  const failure = said.get("fail");
-  const fail = failures.find((name) => name === failure);
-  if (failure !== undefined && fail === undefined)
-    throw wrong(`fail must be one of ${failures.join(", ")}${ofKind}, not "${printable(failure)}"`);
   if (said.has("images") && fail !== "partial") throw wrong("images is said without fail=partial");
-  const numbers = known.flatMap(([key, order]) => {
-    const text = said.get(key);
-    return text === undefined ? [] : [[order.name, numberIn(text, key, order)] as const];
-  });
-  return { delayMs: 0, ...(fail === undefined ? {} : { fail }), ...Object.fromEntries(numbers) };
+  return { delayMs: 0, ...(fail === undefined ? {} : { fail }), ...numbers };
 }
 
 function numberIn(text: string, key: string, { least, most, whole }: NumberOrder): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return whole(value);
-  throw wrong(`${key} must be a number from ${least} to ${most}`);
+  if (!(value >= least && value <= most)) throw wrong(`${key} must be a number from ${least} to ${most}`);
+  return whole === undefined ? value : whole(value);
 }
 
 function wrong(problem: string): Refusal {

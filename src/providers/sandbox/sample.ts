@@ -64,18 +64,19 @@ function sample(sampling: Sampling, schema: unknown, depth: number): unknown {
 function sampleFlat(sampling: Sampling, flat: JsonObject, depth: number): unknown {
   const { chance } = sampling;
   sampling.values += 1;
-  const isSparing = depth >= DEEP || sampling.values > ENOUGH_VALUES;
   if (Object.hasOwn(flat, "const")) return flat.const;
   const values = listOf(flat.enum);
   if (values.length > 0) {
     const fit = values.filter((value) => isOfType(value, typesOf(flat)));
     return chance.pick(fit.length > 0 ? fit : values);
   }
+  const isSparing = depth >= DEEP || sampling.values > ENOUGH_VALUES;
+  const inner: Inner = (schema) => sample(sampling, schema, depth + 1);
   switch (typeOf(flat)) {
     case "object":
-      return sampleObject(sampling, flat, depth, isSparing);
+      return sampleObject(flat, isSparing, inner);
     case "array":
-      return sampleArray(sampling, flat, depth, isSparing);
+      return sampleArray(flat, isSparing, inner);
     case "integer":
       return sampleNumber(flat, true, chance);
     case "number":
@@ -88,6 +89,9 @@ function sampleFlat(sampling: Sampling, flat: JsonObject, depth: number): unknow
       return sampleText(flat, chance);
   }
 }
+
+/** A value within another; `undefined` where there is none. */
+type Inner = (schema: unknown) => unknown;
 
 function isOfType(value: unknown, types: readonly string[]): boolean {
   if (value === null) return types.includes("null");
@@ -111,12 +115,7 @@ function typeOf(flat: JsonObject): string | undefined {
   )?.[0];
 }
 
-function sampleObject(
-  sampling: Sampling,
-  flat: JsonObject,
-  depth: number,
-  isSparing: boolean,
-): JsonObject | undefined {
+function sampleObject(flat: JsonObject, isSparing: boolean, inner: Inner): JsonObject | undefined {
   const properties = new Map(Object.entries(objectOf(flat.properties)));
   const required = new Set(textsOf(flat.required));
   const least = Math.min(limitOf(flat.minProperties) ?? 0, MOST_PARTS);
@@ -127,12 +126,12 @@ function sampleObject(
   for (const name of new Set([...required, ...properties.keys()])) {
     const isWanted = made.size < most && (!isSparing || made.size < least);
     if (!required.has(name) && !isWanted) continue;
-    const value = sample(sampling, properties.has(name) ? properties.get(name) : other, depth + 1);
+    const value = inner(properties.has(name) ? properties.get(name) : other);
     if (value !== undefined) made.set(name, value);
     else if (required.has(name)) return undefined;
   }
   for (let i = 1; made.size < least && others !== false; i += 1) {
-    const value = sample(sampling, other, depth + 1);
+    const value = inner(other);
     if (value === undefined) return undefined;
     made.set(`key${i}`, value);
   }
@@ -142,12 +141,7 @@ function sampleObject(
 /** So often another item is tried where all have to differ. */
 const TRIES = 60;
 
-function sampleArray(
-  sampling: Sampling,
-  flat: JsonObject,
-  depth: number,
-  isSparing: boolean,
-): readonly unknown[] | undefined {
+function sampleArray(flat: JsonObject, isSparing: boolean, inner: Inner): readonly unknown[] | undefined {
   // Drafts before 2020-12 have the list of the first items in `items`.
   const isOld = Array.isArray(flat.items);
   const first = listOf(isOld ? flat.items : flat.prefixItems);
@@ -161,7 +155,7 @@ function sampleArray(
     const own = i < first.length ? first[i] : (rest ?? {});
     const schema = i < contained ? { allOf: [own, flat.contains] } : own;
     for (let tried = 1; tried <= TRIES && items.size === i; tried += 1) {
-      const item = sample(sampling, schema, depth + 1);
+      const item = inner(schema);
       if (item === undefined) return i < least ? undefined : [...items.values()];
       items.set(flat.uniqueItems === true ? JSON.stringify(item) : String(i), item);
     }

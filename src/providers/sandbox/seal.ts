@@ -1,4 +1,4 @@
-import { withoutPadding } from "../../core/bytes/base64.ts";
+import { standardBase64 } from "../../core/bytes/base64.ts";
 
 /** Signs what the sandbox thought, and knows its own signatures again. */
 export interface Seal {
@@ -28,47 +28,19 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
 
 /** A seal over a keyed hash of text, which gives base64url. */
 export function createSeal(hash: (text: string) => string): Seal {
-  const sign = (text: string): string => toBase64(hash(`sandbox thinking\n${text}`));
-  const tokenHash = (about: string): string => hash(`sandbox token\n${about}`);
+  const sign = (text: string): string => standardBase64(hash(`sandbox thinking\n${text}`)) ?? "";
+  const tokenOf = (about: string): string => `${about}.${hash(`sandbox token\n${about}`)}`;
   return {
     sign,
     verifies: (text, signature) => sign(text) === signature,
-    token: (about) => btoa(`${about}.${tokenHash(about)}`),
+    token: (about) => btoa(tokenOf(about)),
     isToken(signature) {
-      const plain = normal(signature);
-      const text = decoded(plain);
+      const standard = standardBase64(signature) ?? "";
+      const text = atob(standard);
       if (PLACEHOLDERS.has(signature) || PLACEHOLDERS.has(text)) return true;
       const dot = text.lastIndexOf(".");
       // Base64 has more than one way to write the same bytes; a signature comes back as it was given.
-      return (
-        dot > 0 &&
-        tokenHash(text.slice(0, dot)) === text.slice(dot + 1) &&
-        withoutPadding(btoa(text)) === withoutPadding(plain)
-      );
+      return dot > 0 && text === tokenOf(text.slice(0, dot)) && standard === btoa(text);
     },
   };
-}
-
-/** As it was given, where a client wrote it as a URL needs it. */
-function normal(signature: string): string {
-  let text = signature;
-  try {
-    text = decodeURIComponent(signature);
-  } catch {
-    // It was not percent-encoded.
-  }
-  return text.replace(/^"|"$/g, "").replaceAll("-", "+").replaceAll("_", "/");
-}
-
-function decoded(base64: string): string {
-  try {
-    return atob(base64);
-  } catch {
-    return "";
-  }
-}
-
-function toBase64(base64url: string): string {
-  const text = base64url.replaceAll("-", "+").replaceAll("_", "/");
-  return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
 }

@@ -35,7 +35,7 @@ beforeAll(async () => {
       // A lease that runs out as fast as time does would be lost on a busy machine.
       settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }\ntasks: { lease_seconds: 3600 }`,
     });
-  [gateway, faster] = await Promise.all([start(8), start(30)]);
+  [gateway, faster] = await Promise.all([start(20), start(30)]);
 });
 afterAll(async () => {
   for (const each of [gateway, faster]) {
@@ -305,7 +305,7 @@ describe("images that are sent meet", () => {
       faults: [after((answer: Answer) => stallAt(answer, "start"))],
       want: "failed timeout_error",
       taken: 1,
-      more: { timeout: 90 },
+      more: { timeout: 60 },
     };
     await check("images", "images", row, faster);
   });
@@ -413,7 +413,7 @@ describe("a video that is asked after meets", () => {
       script: { runningPolls: 1_000 },
       want: "failed timeout_error",
       taken: 1,
-      more: { timeout: 90 },
+      more: { timeout: 60 },
     };
     await check("video", "poll", row, faster);
     const cancels = (): number =>
@@ -426,9 +426,11 @@ describe("a video that is asked after meets", () => {
   test("U35: seconds that cannot be: the client pays for those it asked for", async () => {
     const durations = [-5, 1e15, "5", null, 0, 3.2];
     double.script(...durations.map((duration) => ({ usage: { duration }, runningPolls: 0 })));
-    const videos: string[] = [];
-    for (const _ of durations) videos.push(told("video", await ended("video")));
-    expect(videos).toEqual([...Array.from({ length: 5 }, () => "completed 1 5000"), "completed 1 4000"]);
+    const videos = await Promise.all(durations.map(async () => told("video", await ended("video"))));
+    expect(videos.sort()).toEqual([
+      "completed 1 4000",
+      ...Array.from({ length: 5 }, () => "completed 1 5000"),
+    ]);
   });
 });
 

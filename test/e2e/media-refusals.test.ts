@@ -22,7 +22,7 @@ import {
 // What becomes of each vendor's refusals, told in its own form: what the client is to blame for is told to the client,
 // what only the operator can mend is told to the operator alone, and what surely did not begin is sent again.
 
-const stationOf = openStations(12);
+const stationOf = openStations(20);
 
 /** How a refusal is told: by the type of the client's error, with an alarm for the operator, or not at all. */
 type Told = "content_moderation" | "invalid_request_error" | "input_too_large" | "failure" | "alarm" | "made";

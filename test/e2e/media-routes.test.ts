@@ -23,7 +23,7 @@ import {
 // Every image and video model over each of its routes, chosen by the keys that are set and by nothing else, against
 // doubles that are as strict as the notes about their vendors: what is sent, what is delivered, and what it costs.
 
-const stationOf = openStations(12);
+const stationOf = openStations(20);
 
 interface Row {
   readonly via: Vendor;
@@ -296,7 +296,7 @@ const ROUTES: readonly Row[] = [
   },
 ];
 
-describe("by its key alone", () => {
+describe("by its key, where no other provider of the model has one", () => {
   for (const { via, body, model, sent, want } of ROUTES)
     test(`${via} makes ${body.model} as ${model}`, async () => {
       const { double, gateway } = stationOf(via);

@@ -12,11 +12,18 @@ export interface Asked {
   readonly [name: string]: unknown;
 }
 
-/** A vendor's double, and a gateway that has the key of this vendor and no other. */
+/** A vendor's double, and a gateway that has the key of this vendor and of no other that serves its models. */
 export interface Station {
   readonly double: MediaDouble;
   readonly gateway: TestGateway;
 }
+
+/** Vendors whose gateway is one: makers of their own models. The other two serve everybody's. */
+const TOGETHER: readonly (readonly Vendor[])[] = [
+  ["openai", "google", "dashscope", "ark", "midjourney"],
+  ["fal"],
+  ["wavespeed"],
+];
 
 /**
  * Opens a station for each vendor around the tests of a file, on time that runs so many times faster. After each test
@@ -25,15 +32,20 @@ export interface Station {
 export function openStations(times: number): (vendor: Vendor) => Station {
   const stations = new Map<Vendor, Station>();
   beforeAll(async () => {
-    for (const vendor of VENDORS) stations.set(vendor, await open(vendor, times));
+    for (const vendors of TOGETHER) {
+      const started = await Promise.all(vendors.map(startDouble));
+      const gateway = await openGateway(started, times);
+      for (const { vendor, double } of started) stations.set(vendor, { double, gateway });
+    }
+    expect([...stations.keys()].sort()).toEqual(VENDORS.toSorted());
   });
   afterAll(async () => {
-    for (const { double, gateway } of stations.values()) {
+    for (const gateway of new Set([...stations.values()].map((station) => station.gateway))) {
       const { json } = await gateway.admin("GET", "/audit");
       expect(json.checks.filter((check: Json) => !check.ok)).toEqual([]);
       await gateway.close();
-      await double.close();
     }
+    for (const { double } of stations.values()) await double.close();
   });
   afterEach(() => {
     for (const { double } of stations.values()) {
@@ -52,15 +64,26 @@ export function openStations(times: number): (vendor: Vendor) => Station {
   };
 }
 
-async function open(vendor: Vendor, times: number): Promise<Station> {
-  const double = await DOUBLES[vendor](UPSTREAM_KEY);
-  const gateway = await startGateway({
+interface StartedDouble {
+  readonly vendor: Vendor;
+  readonly double: MediaDouble;
+}
+
+async function startDouble(vendor: Vendor): Promise<StartedDouble> {
+  return { vendor, double: await DOUBLES[vendor](UPSTREAM_KEY) };
+}
+
+function openGateway(started: readonly StartedDouble[], times: number): Promise<TestGateway> {
+  const hosts = started.map(({ double }) => new URL(double.files.url).host);
+  return startGateway({
     clock: createFastClock(times),
-    environment: environmentOf(vendor, double, UPSTREAM_KEY),
+    environment: Object.assign(
+      {},
+      ...started.map(({ vendor, double }) => environmentOf(vendor, double, UPSTREAM_KEY)),
+    ),
     // A lease that runs out as fast as time does would be lost on a busy machine.
-    settings: `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }\ntasks: { lease_seconds: 3600 }`,
+    settings: `outbound: { allowed_hosts: ${JSON.stringify(hosts)} }\ntasks: { lease_seconds: 3600 }`,
   });
-  return { double, gateway };
 }
 
 export const isVideo = ({ model }: Asked): boolean => /wan|seedance/.test(model);

@@ -10,6 +10,8 @@ export interface GatewayProcess {
   output(): string;
   /** Resolves with the base URL once it listens; rejects with its output when it ends first. */
   ready(): Promise<string>;
+  /** Resolves once it has printed `text`; rejects with its output when it ends first. */
+  prints(text: string): Promise<void>;
   /** Resolves with the exit code. */
   exited(): Promise<number>;
 }
@@ -59,19 +61,21 @@ export function startProcess(
   const exit = new Promise<number>((resolve) =>
     child.on("close", (code, signal) => resolve(code ?? (signal === null ? -1 : 128))),
   );
+  const until = <Found>(find: () => Found | undefined): Promise<Found> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = find();
+        if (found !== undefined) resolve(found);
+      };
+      watchers.add(look);
+      look();
+      void exit.then(() => reject(new Error(`The gateway ended: ${output}`)));
+    });
   return {
     child,
     output: () => output,
     exited: () => exit,
-    ready: () =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const url = /listens on (http:\S+)/.exec(output)?.[1];
-          if (url !== undefined) resolve(url);
-        };
-        watchers.add(look);
-        look();
-        void exit.then(() => reject(new Error(`The gateway ended: ${output}`)));
-      }),
+    ready: () => until(() => /listens on (http:\S+)/.exec(output)?.[1]),
+    prints: async (text) => void (await until(() => (output.includes(text) ? text : undefined))),
   };
 }

@@ -2,32 +2,25 @@ import { afterEach, beforeEach } from "bun:test";
 import { join } from "node:path";
 import { type GatewayProcess, shownKey, startProcess, temporaryFolder } from "./process.ts";
 
-/** Gateways as processes on one home folder; each test has a folder of its own, and leaves no process. */
+/** Gateways as processes on one home folder. */
 export interface GatewayProcesses {
   /** Where the home folder, `home`, and the settings file, `switchyard.yaml`, are. */
   readonly path: string;
   start(environment?: Readonly<Record<string, string>>): GatewayProcess;
 }
 
-/** Makes the folder before each test, and kills what was started after it. */
-export function useGatewayProcesses(): GatewayProcesses {
-  let folder: ReturnType<typeof temporaryFolder>;
-  let running: GatewayProcess[] = [];
-  beforeEach(() => {
-    folder = temporaryFolder();
-  });
-  afterEach(async () => {
-    for (const gateway of running) {
-      gateway.child.kill("SIGKILL");
-      await gateway.exited();
-    }
-    running = [];
-    folder.remove();
-  });
+/** Gateways that live until they are closed. */
+export interface OpenProcesses extends GatewayProcesses {
+  /** Kills what was started, and removes the folder. */
+  close(): Promise<void>;
+}
+
+/** Makes a folder for gateways that several tests look at. */
+export function openGatewayProcesses(): OpenProcesses {
+  const folder = temporaryFolder();
+  const running: GatewayProcess[] = [];
   return {
-    get path() {
-      return folder.path;
-    },
+    path: folder.path,
     start(environment = {}) {
       const gateway = startProcess({
         SWITCHYARD_HOME: join(folder.path, "home"),
@@ -37,6 +30,28 @@ export function useGatewayProcesses(): GatewayProcesses {
       running.push(gateway);
       return gateway;
     },
+    async close() {
+      for (const gateway of running) {
+        gateway.child.kill("SIGKILL");
+        await gateway.exited();
+      }
+      folder.remove();
+    },
+  };
+}
+
+/** Gateways of each test alone, which has a folder of its own and leaves no process. */
+export function useGatewayProcesses(): GatewayProcesses {
+  let processes: OpenProcesses;
+  beforeEach(() => {
+    processes = openGatewayProcesses();
+  });
+  afterEach(() => processes.close());
+  return {
+    get path() {
+      return processes.path;
+    },
+    start: (environment) => processes.start(environment),
   };
 }
 
@@ -46,8 +61,7 @@ export const keyOf = (gateway: GatewayProcess): string => shownKey(gateway.outpu
 /** Resolves once the gateway has printed all of its greeting. */
 export async function greeted(gateway: GatewayProcess): Promise<string> {
   const url = await gateway.ready();
-  while (!gateway.output().includes("It belongs to the account"))
-    await new Promise((resolve) => setImmediate(resolve));
+  await gateway.prints("It belongs to the account");
   return url;
 }
 

@@ -1,29 +1,5 @@
 import type { Modality } from "../../core/model.ts";
-
-/** Media types by the ending of a file's name, as far as models read such files. */
-const BY_ENDING: Readonly<Record<string, string>> = {
-  pdf: "application/pdf",
-  txt: "text/plain",
-  md: "text/markdown",
-  csv: "text/csv",
-  html: "text/html",
-  json: "application/json",
-  xml: "text/xml",
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-  mp3: "audio/mp3",
-  wav: "audio/wav",
-  flac: "audio/flac",
-  ogg: "audio/ogg",
-  m4a: "audio/mp4",
-  mp4: "video/mp4",
-  mov: "video/quicktime",
-  webm: "video/webm",
-  mpeg: "video/mpeg",
-};
+import { typeByEnding } from "../media-type.ts";
 
 /** The members of a `file` that tell what is in it. */
 interface NamedFile {
@@ -35,13 +11,9 @@ interface NamedFile {
 export function fileType({ file_data: data, filename }: NamedFile): string | undefined {
   const said = /^data:([^;,]+)/i.exec(data?.slice(0, 256) ?? "")?.[1];
   if (said !== undefined) return said.trim().toLowerCase();
-  const link = data && isLink(data) ? data.split(/[?#]/, 1)[0] : undefined;
-  for (const name of [filename, link]) {
-    const ending = /\.([a-z0-9]{1,8})$/i.exec(name ?? "")?.[1]?.toLowerCase();
-    if (ending !== undefined && Object.hasOwn(BY_ENDING, ending)) return BY_ENDING[ending];
-  }
+  const byName = typeByEnding(filename ?? "") ?? (data && isLink(data) ? typeByEnding(data) : undefined);
   // Base64 of `%PDF-`.
-  return data?.startsWith("JVBERi") === true ? "application/pdf" : undefined;
+  return byName ?? (data?.startsWith("JVBERi") === true ? "application/pdf" : undefined);
 }
 
 /** What a `file` part counts as: audio and video as what they are, all else as a document, the dearest kind of text. */

@@ -15,29 +15,20 @@ interface OpenCall {
   written?: ChatMessage["content"];
 }
 
-/** Pairs calls of tools with their results, message after message. */
-export interface CallLedger {
-  /** The calls of an assistant message, whose results must follow it. Throws a 400 for one that is none. */
-  open(message: ChatMessage, path: string): readonly ToolCallPart[];
-  /** A message with a result. Throws a 400 for one that answers no call of the message before. */
-  answer(message: ChatMessage, path: string): void;
-  /** The turn that holds the results of the last calls, in the order of the calls; `undefined` when there were none. */
-  close(): Turn | undefined;
-}
-
 const NO_RESULT: Part = { type: "text", text: "No result was given for this call." };
 
 /**
- * A ledger for one request. A call without a result gets one that says so as an error; a result that is there twice
+ * Pairs calls of tools with their results, message after message of one request. A call without a result gets one that says so as an error; a result that is there twice
  * counts once.
  */
-export function openCallLedger(warn: (sentence: string) => void): CallLedger {
+export function openCallLedger(warn: (sentence: string) => void) {
   const json = openEmbeddedJson();
   /** By the role of the message that answers it, and what that names: an id, or before calls had ids a function. */
   const calls = new Map<string, OpenCall>();
 
   return {
-    open(message, path) {
+    /** The calls of an assistant message, whose results must follow it. Throws a 400 for one that is none. */
+    open(message: ChatMessage, path: string): readonly ToolCallPart[] {
       message.tool_calls?.forEach((call, i) => {
         const at = `${path}.tool_calls[${i}]`;
         const part = readCall(call, json, at);
@@ -52,7 +43,8 @@ export function openCallLedger(warn: (sentence: string) => void): CallLedger {
       if (old !== undefined) calls.set(`function ${old.name}`, { part: old, path: at });
       return [...calls.values()].map(({ part }) => part);
     },
-    answer(message, path) {
+    /** A message with a result. Throws a 400 for one that answers no call of the message before. */
+    answer(message: ChatMessage, path: string): void {
       const name = message.role === "tool" ? "tool_call_id" : "name";
       const at = `${path}.${name}`;
       const call = calls.get(`${message.role} ${String(message[name])}`);
@@ -68,7 +60,8 @@ export function openCallLedger(warn: (sentence: string) => void): CallLedger {
         warn(`${path} was left out: the same result stands before it`);
       else throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
     },
-    close() {
+    /** The turn that holds the results of the last calls, in the order of the calls; `undefined` when there were none. */
+    close(): Turn | undefined {
       if (calls.size === 0) return undefined;
       const parts = [...calls.values()].map(({ part, path, result }): ToolResultPart => {
         if (result !== undefined) return result;

@@ -15,23 +15,12 @@ interface CallFragment {
 /** Told of a delta of a choice, and of the reason with the last of them. */
 type WriteDelta = (choice: number, delta: Delta, finish: FinishReason | null) => void;
 
-/** Turns what a running answer says into deltas of chat completions. */
-export interface DeltaWriter {
-  push(event: ChatEvent): void;
-  /** Writes what was held back when the answer broke: nothing that would make it look whole. */
-  flush(): void;
-  /** Whether each choice that has begun has ended, by index. */
-  readonly choices: ReadonlyMap<number, boolean>;
-  /** Whether there are choices and all of them ended in an error. */
-  readonly failed: boolean;
-}
-
 /**
- * A writer for one answer that hands its deltas to `write`. Lists that clients do not join over chunks (images,
+ * Turns what a running answer says into deltas of chat completions, and hands them to `write`. Lists that clients do not join over chunks (images,
  * annotations, `reasoning_details`) come once and whole, before the finish; `id`, `type` and `name` of a call stand in
  * its first fragment only, and with them its signature where it comes soon enough: some clients look for it nowhere else.
  */
-export function openDeltaWriter(write: WriteDelta): DeltaWriter {
+export function openDeltaWriter(write: WriteDelta) {
   const writers = new Map<number, ChoiceWriter>();
   const writerOf = (choice: number): ChoiceWriter => {
     const known = writers.get(choice);
@@ -41,17 +30,20 @@ export function openDeltaWriter(write: WriteDelta): DeltaWriter {
     return writer;
   };
   return {
-    push(event) {
+    push(event: ChatEvent): void {
       if (event.type === "start") writerOf(0);
       else writerOf(event.choice).push(event);
     },
-    flush() {
+    /** Writes what was held back when the answer broke: nothing that would make it look whole. */
+    flush(): void {
       for (const writer of writers.values()) writer.flush();
     },
-    get choices() {
+    /** Whether each choice that has begun has ended, by index. */
+    get choices(): ReadonlyMap<number, boolean> {
       return new Map([...writers].map(([choice, { ended }]) => [choice, ended !== undefined]));
     },
-    get failed() {
+    /** Whether there are choices and all of them ended in an error. */
+    get failed(): boolean {
       return writers.size > 0 && [...writers.values()].every(({ ended }) => ended === "error");
     },
   };

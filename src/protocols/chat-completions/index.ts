@@ -1,8 +1,8 @@
+import type { LimitState } from "../../core/rate-limits.ts";
 import type { RelayProtocol } from "../protocol.ts";
 import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
 import { encodeError, ErrorSchema } from "./error-body.ts";
-import { limitHeaders } from "./limit-headers.ts";
 import { demandAt } from "./reasoning-on-top.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
 import { openStream } from "./relay.ts";
@@ -24,3 +24,15 @@ export const chatCompletions: RelayProtocol = {
   errorSchema: ErrorSchema,
   limitHeaders,
 };
+
+/** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` (openai-node reads them); a reset is a duration such as `12.5s`. */
+function limitHeaders(state: LimitState, nowMs: number): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const [kind, window] of Object.entries({ requests: state.requests, tokens: state.tokens })) {
+    if (window === undefined) continue;
+    headers[`x-ratelimit-limit-${kind}`] = String(window.limit);
+    headers[`x-ratelimit-remaining-${kind}`] = String(window.remaining);
+    headers[`x-ratelimit-reset-${kind}`] = `${Math.max(0, window.resetAtMs - nowMs) / 1000}s`;
+  }
+  return headers;
+}

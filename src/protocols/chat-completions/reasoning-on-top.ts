@@ -18,9 +18,9 @@ function mostReasoning(
   const { thinking: words } = chat;
   const wish = readWish(body);
   const said = sayThinking(wish, words, model.thinking);
-  if (wish?.mode === "off" && said.warnings.length === 0) return 0;
+  if (wish?.mode === "off" && Object.keys(said).length > 0) return 0;
   // What is said in the interface's words stands before what was written in the vendor's.
-  const sent = (name: string): unknown => said.fields[name] ?? json.value[name];
+  const sent = (name: string): unknown => said[name] ?? json.value[name];
   if (words.toggle === "enable_thinking") {
     if (sent("enable_thinking") === false) return 0;
     if (model.thinking?.streamedOnly === true && !stream) return 0;

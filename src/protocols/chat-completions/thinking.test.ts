@@ -216,10 +216,12 @@ describe("what is said of thinking, in a vendor's words", () => {
         reasoningBackAlways: false,
         ...model,
       };
-      const said = sayThinking(wish, words, model === undefined ? undefined : known);
-      expect(said.fields).toEqual(says as Record<string, unknown>);
-      if (warns === undefined) expect(said.warnings).toEqual([]);
-      else expect(said.warnings.join()).toMatch(warns);
+      const warnings: string[] = [];
+      const facts = model === undefined ? undefined : known;
+      const said = sayThinking(wish, words, facts, (sentence) => warnings.push(sentence));
+      expect(said).toEqual(says as Record<string, unknown>);
+      if (warns === undefined) expect(warnings).toEqual([]);
+      else expect(warnings.join()).toMatch(warns);
     });
   }
 

@@ -6,25 +6,16 @@ import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
 
-/** A wish in a vendor's own words. */
-export interface SaidThinking {
-  /** Values by field. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** What could not be said, or was said otherwise, as sentences for warnings. */
-  readonly warnings: readonly string[];
-}
-
 /** The interface's fields about thinking. */
 export const THINKING_FIELDS = fieldsAt(CHAT, "thinking");
+
+type Warn = (sentence: string) => void;
 
 /**
  * Reads the three fields together, the reference's own word first; tells `warn` where two of them differ. `undefined`:
  * nothing was said.
  */
-export function readWish(
-  body: Readonly<JsonObject>,
-  warn: (sentence: string) => void = () => {},
-): ThinkingWish | undefined {
+export function readWish(body: Readonly<JsonObject>, warn: Warn = () => {}): ThinkingWish | undefined {
   const reasoning = isJsonObject(body.reasoning) ? body.reasoning : {};
   const thinking = isJsonObject(body.thinking) ? body.thinking : {};
   const words = [body.reasoning_effort, reasoning.effort].filter((word) => typeof word === "string");
@@ -48,18 +39,19 @@ function isOn(type: unknown): boolean | undefined {
 }
 
 /**
- * Says a wish with the fields that the vendor has, as far as the model takes them. A router that has `reasoning` as an
- * object finds the model's own words itself, so it is told what the caller said.
+ * Says a wish with the fields that the vendor has, as far as the model takes them: their values by name. `warn` is told
+ * what could not be said, or was said otherwise. A router that has `reasoning` as an object finds the model's own words
+ * itself, so it is told what the caller said.
  */
 export function sayThinking(
   wish: ThinkingWish | undefined,
   words: ThinkingFields,
   facts: ThinkingFacts | undefined,
-): SaidThinking {
+  warn: Warn = () => {},
+): JsonObject {
   const { mode, effort: word, budgetTokens, hidden }: ThinkingWish = wish ?? {};
   const model = words.effort === "reasoning" ? undefined : facts;
-  const fields: Record<string, unknown> = {};
-  const warnings: string[] = [];
+  const fields: JsonObject = {};
   const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
@@ -67,8 +59,8 @@ export function sayThinking(
     if (toggle !== undefined) put(fields, toggle, switched(toggle, false));
     else if (effort !== undefined && (efforts ?? EFFORTS).includes("none"))
       put(fields, effort, effortIn(effort, "none"));
-    else warnings.push("thinking was not switched off: this model cannot be told to");
-    return { fields, warnings };
+    else warn("thinking was not switched off: this model cannot be told to");
+    return fields;
   }
   const wanted = word ?? (budgetTokens === undefined ? undefined : effortForBudget(budgetTokens, efforts));
   const asked = mode !== undefined || wanted !== undefined;
@@ -80,19 +72,17 @@ export function sayThinking(
       put(fields, words.budget, words.budget === "reasoning" ? { max_tokens: budget } : budget);
   } else if (wanted !== undefined && effort !== undefined) {
     const nearest = effortFor(wanted, efforts);
-    if (nearest !== wanted) warnings.push(`the effort ${wanted} became ${nearest}: this model has no other`);
+    if (nearest !== wanted) warn(`the effort ${wanted} became ${nearest}: this model has no other`);
     put(fields, effort, effortIn(effort, nearest));
-  } else if (wanted !== undefined) warnings.push("how much to think was left out: this model cannot be told");
-  else if (asked && toggle === undefined)
-    warnings.push("thinking was left out: this model decides by itself");
+  } else if (wanted !== undefined) warn("how much to think was left out: this model cannot be told");
+  else if (asked && toggle === undefined) warn("thinking was left out: this model decides by itself");
   if (hidden === true && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
-  else if (hidden === true)
-    warnings.push("reasoning.exclude was left out: this model's provider has no such field");
-  return { fields, warnings };
+  else if (hidden === true) warn("reasoning.exclude was left out: this model's provider has no such field");
+  return fields;
 }
 
 /** One field may hold several of the things that are said. */
-function put(fields: Record<string, unknown>, name: string, value: unknown): void {
+function put(fields: JsonObject, name: string, value: unknown): void {
   const known = fields[name];
   fields[name] = isJsonObject(known) && isJsonObject(value) ? { ...known, ...value } : value;
 }

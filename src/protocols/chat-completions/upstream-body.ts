@@ -64,8 +64,8 @@ function askToThink({ request, target, chat, changes, rest }: Way): boolean {
   const { effort: _effort, ...withoutEffort } = chat.thinking;
   const wish = readWish(request.body, changes.warn);
   const words = ignores(target, "reasoning_effort") ? withoutEffort : chat.thinking;
-  const said = sayThinking(wish, words, facts);
-  const fields: Record<string, unknown> = { ...said.fields };
+  const warnings: string[] = [];
+  const fields = sayThinking(wish, words, facts, (sentence) => warnings.push(sentence));
   const extra = toggle === "thinking" ? vendorsOwn(request.json.value.thinking) : {};
   if (Object.keys(extra).length > 0 && facts?.canBeOff !== false)
     fields.thinking = { ...extra, ...(isJsonObject(fields.thinking) ? fields.thinking : {}) };
@@ -75,7 +75,7 @@ function askToThink({ request, target, chat, changes, rest }: Way): boolean {
       changes.warn(`thinking was switched off: ${id} thinks in streams only`);
     fields.enable_thinking = false;
     delete fields.thinking_budget;
-  } else for (const warning of said.warnings) changes.warn(warning);
+  } else for (const warning of warnings) changes.warn(warning);
   for (const name of new Set([...THINKING_FIELDS, ...Object.keys(fields)])) {
     if (!Object.hasOwn(fields, name)) changes.remove([name]);
     else if (!says(request.json.value[name], fields[name])) changes.set([name], fields[name]);

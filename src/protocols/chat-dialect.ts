@@ -94,13 +94,10 @@ export const REFERENCE_CHAT: ChatDialect = {
 
 /** A vendor that is compatible, in what most of them have in common; each states the rest. */
 export const COMPATIBLE_CHAT: ChatDialect & { readonly takes: readonly string[] } = {
-  ...OPEN_CHAT,
+  ...REFERENCE_CHAT,
   takes: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
   developerRole: false,
-  reasoningBack: [],
-  foreignDetails: false,
-  messageImages: false,
-  imageSignatures: false,
   thinking: {},
   customTools: false,
+  toolIds: "any",
 };

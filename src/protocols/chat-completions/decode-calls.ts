@@ -18,8 +18,8 @@ interface OpenCall {
 const NO_RESULT: Part = { type: "text", text: "No result was given for this call." };
 
 /**
- * Pairs calls of tools with their results, message after message of one request. A call without a result gets one that says so as an error; a result that is there twice
- * counts once.
+ * Pairs calls of tools with their results, message after message of one request. A call without a result gets one that
+ * says so as an error; a result that is there twice counts once.
  */
 export function openCallLedger(warn: (sentence: string) => void) {
   const json = openEmbeddedJson();

@@ -20,18 +20,12 @@ interface PlacedPart {
   readonly textBefore: number | undefined;
 }
 
-/** The reasoning of an earlier answer, read from `reasoning_details`. */
-export interface DecodedReasoning {
-  readonly placed: readonly PlacedPart[];
-  /** Items of kinds or issuers that cannot be sent on, by what they call themselves. */
-  readonly foreign: readonly string[];
-}
-
 type Detail = Open<NonNullable<ChatMessage["reasoning_details"]>[number]>;
 
 /** Reads the items in their order. Signatures are not looked into: whose they are is all that is told. */
-export function decodeReasoning(details: readonly Detail[]): DecodedReasoning {
+export function decodeReasoning(details: readonly Detail[]) {
   const placed: PlacedPart[] = [];
+  /** What items of kinds or issuers that cannot be sent on call themselves. */
   const foreign: string[] = [];
   for (const item of details) {
     const { type, format, index, text_before: before } = item;

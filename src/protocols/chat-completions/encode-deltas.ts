@@ -3,10 +3,8 @@ import { type JsonObject, present } from "../../core/json-value.ts";
 import { writeDataUrl } from "./data-url.ts";
 import { FORMATS, REDACTED } from "./decode-reasoning.ts";
 
-/** What a chunk says of a choice. */
 export type Delta = JsonObject & { readonly tool_calls?: readonly CallFragment[] };
 
-/** A piece of a tool call. */
 interface CallFragment {
   readonly index: number;
   readonly function: { readonly name?: string; readonly arguments: string };
@@ -16,7 +14,7 @@ interface CallFragment {
 type WriteDelta = (choice: number, delta: Delta, finish: FinishReason | null) => void;
 
 /**
- * Turns what a running answer says into deltas of chat completions, and hands them to `write`. Lists that clients do not join over chunks (images,
+ * Turns what a running answer says into deltas of chat completions. Lists that clients do not join over chunks (images,
  * annotations, `reasoning_details`) come once and whole, before the finish; `id`, `type` and `name` of a call stand in
  * its first fragment only, and with them its signature where it comes soon enough: some clients look for it nowhere else.
  */
@@ -49,7 +47,6 @@ export function openDeltaWriter(write: WriteDelta) {
   };
 }
 
-/** The part that is open in a choice. */
 interface OpenPart {
   readonly begun: BegunPart;
   /** Where its text stands in that of its choice, in characters. */

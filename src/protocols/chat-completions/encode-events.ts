@@ -47,7 +47,7 @@ export function openEncoder(context: AnswerContext): EventEncoder {
     tail(metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
       // No client takes a finish reason alone for a failure.
-      const broken = writer.failed ? errorEvent(brokenOff()) : "";
+      const broken = writer.failed ? errorEvent(new GatewayError("upstream_error", BROKEN_OFF)) : "";
       return usageChunk(head, usage) + usageChunk(head, usage, credit) + broken + DONE_EVENT;
     },
     failureTail(error, metered, credit) {
@@ -62,6 +62,4 @@ function headOf(id: string | undefined, context: AnswerContext): ChunkHead {
   return { id: JSON.stringify(answerId(id, context)), created: context.nowSec, model: context.model };
 }
 
-function brokenOff(): GatewayError {
-  return new GatewayError("upstream_error", "The model broke off its answer with an error of its own.");
-}
+const BROKEN_OFF = "The model broke off its answer with an error of its own.";

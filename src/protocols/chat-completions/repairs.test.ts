@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { RepairName } from "./repair-parts.ts";
-import { createChunkRepairs, repairAnswer } from "./repairs.ts";
+import { createChunkRepairs, repairAnswer, type RepairName } from "./repairs.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;

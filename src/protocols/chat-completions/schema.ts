@@ -24,13 +24,30 @@ export type Open<T> = T & Readonly<JsonObject>;
 export type ChatMessage = Open<ChatRequestBody["messages"][number]>;
 export type MessagePart = Extract<NonNullable<ChatMessage["content"]>, readonly unknown[]>[number];
 
-const Usage = Type.Object(
+const OPEN = { additionalProperties: true };
+
+const AnswerMessage = Type.Object(
   {
-    prompt_tokens: Type.Integer(),
-    completion_tokens: Type.Integer(),
-    total_tokens: Type.Integer(),
+    role: Type.String(),
+    content: Type.Union([Type.String(), Type.Null()]),
+    images: Type.Optional(
+      Type.Array(Type.Object({ type: Type.Literal("image_url"), image_url: LinkSchema })),
+    ),
+    reasoning_details: Type.Optional(Type.Array(ReasoningDetailSchema)),
   },
-  { additionalProperties: true },
+  OPEN,
+);
+const Choice = Type.Object(
+  {
+    index: Type.Integer(),
+    message: AnswerMessage,
+    finish_reason: Type.String({ description: "stop, length, content_filter, tool_calls or error" }),
+  },
+  OPEN,
+);
+const Usage = Type.Object(
+  { prompt_tokens: Type.Integer(), completion_tokens: Type.Integer(), total_tokens: Type.Integer() },
+  OPEN,
 );
 
 /** Answer of `POST /api/v1/chat/completions` without streaming. */
@@ -40,28 +57,9 @@ export const ChatAnswerSchema = Type.Object(
     object: Type.Literal("chat.completion"),
     created: Type.Integer({ description: "Unix time in seconds" }),
     model: Type.String(),
-    choices: Type.Array(
-      Type.Object(
-        {
-          index: Type.Integer(),
-          message: Type.Object(
-            {
-              role: Type.String(),
-              content: Type.Union([Type.String(), Type.Null()]),
-              images: Type.Optional(
-                Type.Array(Type.Object({ type: Type.Literal("image_url"), image_url: LinkSchema })),
-              ),
-              reasoning_details: Type.Optional(Type.Array(ReasoningDetailSchema)),
-            },
-            { additionalProperties: true },
-          ),
-          finish_reason: Type.String({ description: "stop, length, content_filter, tool_calls or error" }),
-        },
-        { additionalProperties: true },
-      ),
-    ),
+    choices: Type.Array(Choice),
     usage: Usage,
     credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
   },
-  { title: "ChatCompletion", additionalProperties: true },
+  { title: "ChatCompletion", ...OPEN },
 );

@@ -6,7 +6,6 @@ import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
 
-/** The interface's fields about thinking. */
 export const THINKING_FIELDS = fieldsAt(CHAT, "thinking");
 
 type Warn = (sentence: string) => void;
@@ -38,6 +37,9 @@ function isOn(type: unknown): boolean | undefined {
   return type === "disabled" ? false : type === "enabled" || type === "adaptive" ? true : undefined;
 }
 
+/** What each word is called inside a vendor's `reasoning`. */
+const IN_REASONING = { effort: "effort", toggle: "enabled", budget: "max_tokens" } as const;
+
 /**
  * Says a wish with the fields that the vendor has, as far as the model takes them: their values by name. `warn` is told
  * what could not be said, or was said otherwise. A router that has `reasoning` as an object finds the model's own words
@@ -52,48 +54,39 @@ export function sayThinking(
   const { mode, effort: word, budgetTokens, hidden }: ThinkingWish = wish ?? {};
   const model = words.effort === "reasoning" ? undefined : facts;
   const fields: JsonObject = {};
+  const say = (kind: keyof ThinkingFields, value: unknown): void => {
+    const name = words[kind];
+    if (name === "reasoning")
+      fields.reasoning = { ...(fields.reasoning as object), [IN_REASONING[kind]]: value };
+    else if (name === "thinking") fields.thinking = { type: value === true ? "enabled" : "disabled" };
+    else if (name !== undefined) fields[name] = value;
+  };
   const toggle = model?.canBeOff === false ? undefined : words.toggle;
   const efforts = model?.efforts;
   const effort = efforts?.length === 0 ? undefined : words.effort;
   if (mode === "off") {
-    if (toggle !== undefined) put(fields, toggle, switched(toggle, false));
-    else if (effort !== undefined && (efforts ?? EFFORTS).includes("none"))
-      put(fields, effort, effortIn(effort, "none"));
+    if (toggle !== undefined) say("toggle", false);
+    else if (effort !== undefined && (efforts ?? EFFORTS).includes("none")) say("effort", "none");
     else warn("thinking was not switched off: this model cannot be told to");
     return fields;
   }
   const wanted = word ?? (budgetTokens === undefined ? undefined : effortForBudget(budgetTokens, efforts));
   const asked = mode !== undefined || wanted !== undefined;
   if (asked && toggle !== undefined && (mode !== undefined || toggle === "enable_thinking"))
-    put(fields, toggle, switched(toggle, true));
+    say("toggle", true);
   if (words.budget !== undefined && (budgetTokens !== undefined || effort === undefined)) {
     const budget = budgetTokens ?? (wanted === undefined ? Infinity : budgetOf(wanted, "chat"));
-    if (budget !== Infinity)
-      put(fields, words.budget, words.budget === "reasoning" ? { max_tokens: budget } : budget);
+    if (budget !== Infinity) say("budget", budget);
   } else if (wanted !== undefined && effort !== undefined) {
     const nearest = effortFor(wanted, efforts);
     if (nearest !== wanted) warn(`the effort ${wanted} became ${nearest}: this model has no other`);
-    put(fields, effort, effortIn(effort, nearest));
+    say("effort", nearest);
   } else if (wanted !== undefined) warn("how much to think was left out: this model cannot be told");
   else if (asked && toggle === undefined) warn("thinking was left out: this model decides by itself");
-  if (hidden === true && words.toggle === "reasoning") put(fields, "reasoning", { exclude: true });
+  if (hidden === true && words.toggle === "reasoning")
+    fields.reasoning = { ...(fields.reasoning as object), exclude: true };
   else if (hidden === true) warn("reasoning.exclude was left out: this model's provider has no such field");
   return fields;
-}
-
-/** One field may hold several of the things that are said. */
-function put(fields: JsonObject, name: string, value: unknown): void {
-  const known = fields[name];
-  fields[name] = isJsonObject(known) && isJsonObject(value) ? { ...known, ...value } : value;
-}
-
-function switched(toggle: NonNullable<ThinkingFields["toggle"]>, on: boolean): boolean | JsonObject {
-  if (toggle === "enable_thinking") return on;
-  return toggle === "thinking" ? { type: on ? "enabled" : "disabled" } : { enabled: on };
-}
-
-function effortIn(field: NonNullable<ThinkingFields["effort"]>, effort: string): string | JsonObject {
-  return field === "reasoning" ? { effort } : effort;
 }
 
 /** Above the highest of ours, the most that the model has. */

@@ -34,15 +34,13 @@ export interface ChatDialect {
   readonly boundsReasoning: boolean;
   /** Choices of tools that it can do: any; any but one by name; not being forced to call one; nor being kept from it. */
   readonly toolChoice: "full" | "words" | "auto_none" | "auto";
-  /** Whether `response_format` may be a JSON schema. */
+  /** What `response_format` may be beside text. */
   readonly jsonSchema: boolean;
-  /** Whether `response_format` may be `json_object`. */
   readonly jsonObject: boolean;
   /** Whether `n` may be more than one. */
   readonly manyChoices: boolean;
   /** Types of parts that are its own, beside those of the reference. */
   readonly ownParts: readonly string[];
-  /** Whether tools may be of type `custom`. */
   readonly customTools: boolean;
   /** Ids of tool calls: as they are, at most 40 characters, or exactly nine letters and digits. */
   readonly toolIds: "any" | "forty" | "nine";

@@ -91,10 +91,8 @@ function readText(value: unknown, path: string): string | undefined {
 }
 
 function decodeWish(body: Body, warn: (sentence: string) => void): ThinkingWish | undefined {
-  for (const [path, word] of [
-    ["reasoning_effort", body.reasoning_effort],
-    ["reasoning.effort", body.reasoning?.effort],
-  ] as const) {
+  const words = { reasoning_effort: body.reasoning_effort, "reasoning.effort": body.reasoning?.effort };
+  for (const [path, word] of Object.entries(words)) {
     if (typeof word === "string" && !(EFFORTS as readonly string[]).includes(word))
       throw invalid(`${path} must be one of ${EFFORTS.join(", ")}.`, path);
   }

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../core/chat.ts";
+import type { ChatEvent, FinishReason } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import type { AnswerContext, Metered } from "../protocol.ts";
 import { type Delta, openDeltaWriter } from "./encode-deltas.ts";
@@ -14,15 +14,9 @@ export function encodeAnswer(
   metered: Metered,
   context: AnswerContext,
 ): JsonObject {
-  const choices = new Map<number, Choice>();
+  const choices = new Map<number, ReturnType<typeof openChoice>>();
   const writer = openDeltaWriter((index, delta, finish) => {
-    const choice = choices.get(index) ?? {
-      index,
-      message: { role: "assistant", content: null, refusal: null },
-      logprobs: null,
-      // An answer whose end was not told must not look whole.
-      finish_reason: "error",
-    };
+    const choice = choices.get(index) ?? openChoice(index);
     choices.set(index, choice);
     addDelta(choice.message, delta);
     choice.finish_reason = finish ?? choice.finish_reason;
@@ -39,15 +33,14 @@ export function encodeAnswer(
   };
 }
 
-interface Choice {
-  readonly index: number;
-  readonly message: Message;
-  readonly logprobs: null;
-  finish_reason: string;
-}
-
 type Message = JsonObject & { tool_calls?: Call[] };
 type Call = JsonObject & { readonly function: { readonly name: string; arguments: string } };
+
+function openChoice(index: number) {
+  const message: Message = { role: "assistant", content: null, refusal: null };
+  // An answer whose end was not told must not look whole.
+  return { index, message, logprobs: null, finish_reason: "error" as FinishReason };
+}
 
 /** Joins a delta to what came before it, as clients do: texts grow, calls grow by index, lists come whole. */
 function addDelta(message: Message, { role: _role, tool_calls: fragments = [], ...rest }: Delta): void {

@@ -20,29 +20,17 @@ type WriteDelta = (choice: number, delta: Delta, finish: FinishReason | null) =>
  */
 export function openDeltaWriter(write: WriteDelta) {
   const writers = new Map<number, ChoiceWriter>();
-  const writerOf = (choice: number): ChoiceWriter => {
-    const known = writers.get(choice);
-    if (known !== undefined) return known;
-    const writer = new ChoiceWriter((delta, finish) => write(choice, delta, finish ?? null));
-    writers.set(choice, writer);
-    return writer;
-  };
   return {
     push(event: ChatEvent): void {
-      if (event.type === "start") writerOf(0);
-      else writerOf(event.choice).push(event);
+      const choice = event.type === "start" ? 0 : event.choice;
+      const writer =
+        writers.get(choice) ?? new ChoiceWriter((delta, finish = null) => write(choice, delta, finish));
+      writers.set(choice, writer);
+      if (event.type !== "start") writer.push(event);
     },
     /** Writes what was held back when the answer broke: nothing that would make it look whole. */
     flush(): void {
       for (const writer of writers.values()) writer.flush();
-    },
-    /** Whether each choice that has begun has ended, by index. */
-    get choices(): ReadonlyMap<number, boolean> {
-      return new Map([...writers].map(([choice, { ended }]) => [choice, ended !== undefined]));
-    },
-    /** Whether there are choices and all of them ended in an error. */
-    get failed(): boolean {
-      return writers.size > 0 && [...writers.values()].every(({ ended }) => ended === "error");
     },
   };
 }
@@ -59,13 +47,10 @@ interface OpenPart {
 }
 
 type TextSpan = Pick<OpenPart, "textStart" | "textEnd">;
-type Say = (delta: Delta, finish?: FinishReason) => void;
-type CallPart = Extract<BegunPart, { readonly type: "tool_call" }>;
+type Say = (delta: Delta, finish?: FinishReason | null) => void;
 
 /** Writes one choice, its role first. */
 class ChoiceWriter {
-  /** Why the choice ended; absent while it goes on. */
-  ended: FinishReason | undefined;
   readonly #say: Say;
   #part: OpenPart | undefined;
   #calls = 0;
@@ -115,8 +100,7 @@ class ChoiceWriter {
   }
 
   flush(): void {
-    const part = this.#part;
-    if (part?.begun.type === "tool_call") this.#beginCall(part, part.begun);
+    if (this.#part !== undefined) this.#beginCall(this.#part);
   }
 
   #add(part: OpenPart, text: string): void {
@@ -135,7 +119,7 @@ class ChoiceWriter {
           part.held = text;
           return;
         }
-        this.#beginCall(part, part.begun);
+        this.#beginCall(part);
         return this.#sayCall({ function: { arguments: text } });
       case "redacted_thinking":
       case "image":
@@ -166,7 +150,7 @@ class ChoiceWriter {
       case "tool_call":
         if (part.held === undefined && signature !== undefined)
           this.#sayCall({ function: { arguments: "" }, ...signedCall(signature) });
-        this.#beginCall(part, begun);
+        this.#beginCall(part);
         // Clients parse the arguments, and nothing is no JSON.
         if (text.trim() === "") this.#sayCall({ function: { arguments: "{}" } });
         this.#calls += 1;
@@ -180,9 +164,10 @@ class ChoiceWriter {
   }
 
   /** Says how a call begins, and what was held back of its input, unless that is said already. */
-  #beginCall(part: OpenPart, { id, name }: CallPart): void {
-    const { held, signature } = part;
-    if (held === undefined) return;
+  #beginCall(part: OpenPart): void {
+    const { begun, held, signature } = part;
+    if (begun.type !== "tool_call" || held === undefined) return;
+    const { id, name } = begun;
     part.held = undefined;
     const extra = signature === undefined ? {} : signedCall(signature);
     this.#sayCall({ id, type: "function", function: { name, arguments: "" }, ...extra });
@@ -211,7 +196,6 @@ class ChoiceWriter {
     };
     const delta = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
     if (Object.keys(delta).length > 0) this.#say(delta);
-    this.ended = reason;
     // An answer that calls tools ends for them, whatever word its model has for a good end.
     this.#say({}, reason === "stop" && this.#calls > 0 ? "tool_calls" : reason);
   }

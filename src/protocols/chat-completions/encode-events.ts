@@ -1,3 +1,4 @@
+import type { FinishReason } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import type { EventEncoder } from "../translate.ts";
@@ -26,7 +27,10 @@ export function openEncoder(context: AnswerContext): EventEncoder {
   let head = headOf(undefined, context);
   let chunkStart = openChunk(head);
   let text = "";
+  /** Why each choice has ended, by index. */
+  const ends = new Map<number, FinishReason | null>();
   const writer = openDeltaWriter((index, delta, finish) => {
+    ends.set(index, finish);
     const choices = JSON.stringify([{ index, delta, finish_reason: finish }]);
     text += `data: ${chunkStart},"choices":${choices}}\n\n`;
   });
@@ -47,12 +51,14 @@ export function openEncoder(context: AnswerContext): EventEncoder {
     tail(metered, credit) {
       const usage = JSON.stringify(encodeUsage(metered.usage));
       // No client takes a finish reason alone for a failure.
-      const broken = writer.failed ? errorEvent(new GatewayError("upstream_error", BROKEN_OFF)) : "";
+      const hasFailed = ends.size > 0 && [...ends.values()].every((reason) => reason === "error");
+      const broken = hasFailed ? errorEvent(new GatewayError("upstream_error", BROKEN_OFF)) : "";
       return usageChunk(head, usage) + usageChunk(head, usage, credit) + broken + DONE_EVENT;
     },
     failureTail(error, metered, credit) {
       writer.flush();
-      return take() + brokenTail(head, writer.choices, error, metered, credit);
+      const choices = new Map([...ends].map(([index, reason]) => [index, reason !== null]));
+      return take() + brokenTail(head, choices, error, metered, credit);
     },
     keepAlive: KEEP_ALIVE,
   };

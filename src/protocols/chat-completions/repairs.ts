@@ -52,14 +52,14 @@ function givenText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-interface ChoiceState {
-  started: boolean;
-  finished: boolean;
+class ChoiceState {
+  started = false;
+  finished = false;
   /** Its text so far. */
-  text: string;
+  text = "";
   /** The text so far of MiniMax's reasoning, by item. */
-  readonly details: Map<string, string>;
-  readonly calls: ToolCallState[];
+  readonly details = new Map<string, string>();
+  readonly calls: ToolCallState[] = [];
 }
 
 /** What is known of a tool call of a stream. */
@@ -102,13 +102,7 @@ function repairChunk(
   const said = given.map((choice: unknown, i) => {
     if (!isJsonObject(choice)) return [];
     put(choice, "index", typeof choice.index === "number" ? choice.index : i, "choice_index", repairs);
-    const state = states.get(choice.index) ?? {
-      started: false,
-      finished: false,
-      text: "",
-      details: new Map(),
-      calls: [],
-    };
+    const state = states.get(choice.index) ?? new ChoiceState();
     states.set(choice.index, state);
     return repairChoice(choice, state, repairs);
   });

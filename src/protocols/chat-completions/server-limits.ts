@@ -23,9 +23,13 @@ export function toolWords({ toolChoice }: ChatDialect): readonly string[] {
   return ["none", "auto", ...(canForce ? ["required"] : [])];
 }
 
+/** What `response_format` can be at a server. */
+export function responseFormats({ jsonObject, jsonSchema }: ChatDialect): readonly string[] {
+  return ["text", ...(jsonObject ? ["json_object"] : []), ...(jsonSchema ? ["json_schema"] : [])];
+}
+
 /** What of chat completions a server takes. */
 export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
-  const { jsonObject, jsonSchema, manyChoices } = chat;
   const thinking = fieldsAt(CHAT, "thinking");
   return {
     untaken: Object.keys(CHAT).filter((name) =>
@@ -34,8 +38,8 @@ export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
     ),
     toolWords: toolWords(chat),
     namedTool: chat.toolChoice === "full",
-    responseFormats: ["text", ...(jsonObject ? ["json_object"] : []), ...(jsonSchema ? ["json_schema"] : [])],
-    mostChoices: manyChoices && takesField(chat, "n") ? MOST_CHAT_CHOICES : 1,
+    responseFormats: responseFormats(chat),
+    mostChoices: chat.manyChoices && takesField(chat, "n") ? MOST_CHAT_CHOICES : 1,
     mostStops: MOST_CHAT_STOPS,
   };
 }
@@ -49,7 +53,7 @@ export function translatedLimits(
     untaken: untaken.flatMap((place) => fieldsAt(CHAT, place)),
     toolWords: toolWords(OPEN_CHAT),
     namedTool: true,
-    responseFormats: ["text", "json_object", "json_schema"],
+    responseFormats: responseFormats(OPEN_CHAT),
     mostChoices,
     mostStops,
     translated: { into, efforts },

@@ -10,7 +10,7 @@ import { checkFields, ignores } from "../field-table.ts";
 import { isEmpty } from "./empty.ts";
 import { type ChatRequest, refuseUnknownParts } from "./request.ts";
 import { CHAT_FIELDS, type ChatRequestBody, type Open } from "./schema.ts";
-import { takesField, toolWords } from "./server-limits.ts";
+import { responseFormats, takesField, toolWords } from "./server-limits.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
 import { changeMessages } from "./upstream-messages.ts";
 
@@ -154,14 +154,11 @@ function checkTools({ request: { body }, chat, changes }: Way): void {
 }
 
 function checkResponseFormat({ request, chat }: Way): void {
-  const type = request.body.response_format?.type ?? "text";
-  const takesOf = { text: true, json_object: chat.jsonObject, json_schema: chat.jsonSchema };
-  if (takesOf[type]) return;
-  const other = type === "json_schema" ? "json_object" : "json_schema";
-  throw invalid(
-    `response_format must be ${other} or text: this model's provider has no ${type}.`,
-    "response_format",
-  );
+  const [type, taken] = [request.body.response_format?.type ?? "text", responseFormats(chat)];
+  if (taken.includes(type)) return;
+  const words = taken.toReversed().join(" or ");
+  const sentence = `response_format must be ${words}: this model's provider has no ${type}.`;
+  throw invalid(sentence, "response_format");
 }
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
@@ -181,7 +178,7 @@ function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
 }
 
 function boundOutput({ request: { body }, target, changes }: Way): void {
-  const { maxTokensField: field, maxOutput: most, id } = target.model;
+  const { maxTokensField: field, maxOutput: most } = target.model;
   const name = MAX_FIELDS.find((candidate) => body[candidate] !== undefined);
   if (name === undefined && target.outputBound === undefined) return;
   // One bound goes up: the alias, and one that was null, would stand beside it under the same name.
@@ -190,7 +187,7 @@ function boundOutput({ request: { body }, target, changes }: Way): void {
   if (name !== field) changes.rename([name], field);
   if (most === null || (body[name] ?? 0) <= most) return;
   changes.set([name], most);
-  changes.warn(`${name} was lowered to ${most}: ${id} puts out no more`);
+  changes.warn({ field: name, why: "most_output", most });
 }
 
 /** The first that is set counts. */

@@ -9,6 +9,7 @@ import { isEmpty, saysSomething } from "./empty.ts";
 import { repairAnswer } from "./repairs.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
+/** Reads a whole answer, and mends that of a compatible provider. */
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
   return readWholeAnswer(FORMAT, received, context);
 }

@@ -1,4 +1,5 @@
 import { standardBase64, withoutPadding } from "../../core/bytes/base64.ts";
+import { present } from "../../core/json-value.ts";
 import { plainMediaType } from "../media-type.ts";
 import { invalid } from "../request-json.ts";
 
@@ -30,25 +31,18 @@ export function readDataUrl(url: string, path: string): DataUrl {
   const signed = parameters
     .map((parameter) => /^\s*thought_signature=(.*)$/is.exec(parameter)?.[1])
     .find((value) => value !== undefined);
-  return {
-    mediaType,
-    data,
-    ...(signed === undefined ? {} : { signature: readSignature(signed, path) }),
-  };
+  // Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64.
+  const signature = signed === undefined ? undefined : standardBase64(signed);
+  if (signed !== undefined && signature === undefined)
+    throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
+  return { mediaType, data, ...present({ signature }) };
 }
 
 /** An image as a data URL, its signature among the parameters in characters that such a place can hold. */
 export function writeDataUrl({ mediaType, data, signature }: DataUrl): string {
-  const parameter =
-    signature === undefined
-      ? ""
-      : `;thought_signature=${withoutPadding(signature).replaceAll("+", "-").replaceAll("/", "_")}`;
+  const written = withoutPadding(signature ?? "")
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
+  const parameter = signature === undefined ? "" : `;thought_signature=${written}`;
   return `data:${mediaType}${parameter};base64,${data}`;
-}
-
-/** Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64. */
-function readSignature(written: string, path: string): string {
-  const signature = standardBase64(written);
-  if (signature !== undefined) return signature;
-  throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
 }

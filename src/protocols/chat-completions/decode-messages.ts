@@ -9,11 +9,8 @@ import { isEmpty } from "./empty.ts";
 import type { ChatMessage } from "./schema.ts";
 
 /** Members of messages that have a place in turns, or nothing to say there. */
-const READ = new Set(
-  "role content tool_calls tool_call_id function_call refusal reasoning_details images audio cache_control".split(
-    " ",
-  ),
-);
+const PLACED = "role content tool_calls tool_call_id function_call refusal reasoning_details images audio";
+const READ = new Set([...PLACED.split(" "), "cache_control"]);
 
 /**
  * Messages as turns: those with results of tools grouped behind the calls that they answer, all others each a turn of

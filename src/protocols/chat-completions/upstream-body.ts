@@ -122,7 +122,10 @@ function leaveUntaken({ request, target, chat, changes, rest }: Way): void {
         changes.warn(`${name} was left out: ${provider} does not take it`);
       if (value !== null && asks?.(value) === true)
         throw invalid(`${name} cannot be had from ${provider}: ${instead}.`, name);
-    } else if (isIgnored || field?.rule === "priced" || chat.takes?.includes(name) !== true) continue;
+    } else if (isIgnored || field?.rule === "priced" || chat.takes?.includes(name) !== true) {
+      // The table of the format decides.
+      continue;
+    }
     rest.delete(name);
   }
 }

@@ -357,6 +357,13 @@ describe("what would be another answer is a 400 that names it", () => {
         chat: { ...COMPATIBLE_CHAT, jsonSchema: false },
         sent: ',"response_format":{"type":"json_schema","json_schema":{"name":"a"}}',
         param: "response_format",
+        says: "must be json_object or text",
+      },
+      {
+        chat: { ...COMPATIBLE_CHAT, jsonSchema: false, jsonObject: false },
+        sent: ',"response_format":{"type":"json_object"}',
+        param: "response_format",
+        says: "must be text:",
       },
       {
         chat: { ...COMPATIBLE_CHAT, jsonObject: false },

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { findPostgres, startCluster } from "../postgres/cluster.ts";
 import { changed, changesOf, linesOf, sample } from "./changes.ts";
 import type { Change } from "./changes.ts";
 import { CheckoutCopy } from "./checkout.ts";
@@ -33,6 +34,9 @@ const { values, positionals } = parseArgs({
 const folders = positionals.length > 0 ? positionals : foldersOf("src");
 for (const folder of folders)
   if (!existsSync(join(ROOT, folder))) throw new Error(`${folder} is not in this checkout`);
+// One server for all runs: each would else make one of its own, which takes longer than most tests.
+if (findPostgres() !== undefined && !process.env["SWITCHYARD_TEST_POSTGRES"])
+  process.env["SWITCHYARD_TEST_POSTGRES"] = (await startCluster({ fsync: false })).url;
 const copy = new CheckoutCopy(ROOT);
 process.on("exit", () => copy.remove());
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
@@ -60,7 +64,7 @@ for (const folder of folders) {
     console.log(report.add({ folder, path, ...linesOf(text, change), end: await endOf(path, text, change) }));
 }
 console.log(report.table());
-process.exitCode = report.score() < Number(values.least) ? 1 : 0;
+process.exit(report.score() < Number(values.least) ? 1 : 0);
 
 function hasLine(path: string, line: string): boolean {
   const file = join(ROOT, path);

@@ -228,6 +228,16 @@ describe("a broken invariant is a failure of its command, which leaves no trace:
     });
   }
 
+  test("an account or a key that is gone", () => {
+    for (const kind of ["account", "key"] as const) {
+      const broken = state({});
+      broken[`${kind}s`].clear();
+      const { outcomes, changes } = decide(broken, [voided("h")]);
+      expect(outcomes).toEqual([{ failure: `The ${kind} ${kind === "key" ? "k" : "a"} is not there.` }]);
+      expect(changes).toEqual(noChanges());
+    }
+  });
+
   test("and its neighbours are decided as if it were not there", () => {
     const alone = decide(state({ key: { held: 59n } }), [grant("g", 1n), hold("h2", 3n)]);
     const beside = decide(state({ key: { held: 59n } }), [grant("g", 1n), settle("h", 5n), hold("h2", 3n)]);

@@ -89,14 +89,10 @@ export interface Effect {
 export function apply(state: BooksState, changes: Changes, effect: Effect): void {
   const account = effect.account === undefined ? undefined : moved(state, effect.account);
   const key = effect.key === undefined ? undefined : spent(state, effect.key);
-  if (account !== undefined && effect.account !== undefined) {
-    state.accounts.set(account.id, account);
-    addAccount(changes, effect.account);
-  }
-  if (key !== undefined && effect.key !== undefined) {
-    state.keys.set(key.id, key);
-    addKey(changes, effect.key);
-  }
+  if (account !== undefined) state.accounts.set(account.id, account);
+  if (effect.account !== undefined) addAccount(changes, effect.account);
+  if (key !== undefined) state.keys.set(key.id, key);
+  if (effect.key !== undefined) addKey(changes, effect.key);
   if (effect.prices !== undefined) changes.prices.set(effect.prices.version, effect.prices);
   if (effect.hold !== undefined) putHold(state, changes, effect.hold);
   for (const entry of effect.entries ?? []) {

@@ -246,6 +246,36 @@ describe("a broken invariant is a failure of its command, which leaves no trace:
   });
 });
 
+test("of what was not counted there is none", () => {
+  const told = (...commands: readonly MoneyCommand[]) =>
+    decide(state({}), commands).outcomes.map((outcome) => ("answer" in outcome ? outcome.answer : outcome));
+  expect(told(submit("x", 1n, { maxPending: 1 }))).toMatchObject([{ ok: true }]);
+  expect(told(submit("x", 1n, { maxPending: 0 }))).toEqual([{ ok: false, reason: "too_many_pending" }]);
+  const claims = [1, 0].map((providerLimit) => claim("x", { providerLimit }));
+  expect(claims.map((command) => told(submit("x", 1n), command)[1])).toMatchObject([
+    { ok: true },
+    { ok: false, reason: "full" },
+  ]);
+});
+
+test("tasks that wait and run are counted from command to command", () => {
+  const read = state({});
+  read.pending.set("a", 0);
+  read.running.set("p", 0);
+  const isDone = (command: MoneyCommand): boolean => {
+    const [outcome] = decide(read, [command]).outcomes;
+    return outcome !== undefined && "answer" in outcome && outcome.answer.ok;
+  };
+  const submitted = (name: string, maxPending: number) => isDone(submit(name, 1n, { maxPending }));
+  const claimed = (name: string, providerLimit: number) =>
+    isDone(claim(name, { provider: "p", providerLimit }));
+  expect([submitted("x", 1), submitted("y", 1), submitted("y", 2)]).toEqual([true, false, true]);
+  expect([claimed("x", 1), claimed("y", 1)]).toEqual([true, false]);
+  expect([submitted("z", 1), submitted("z", 2), claimed("y", 2)]).toEqual([false, true, true]);
+  expect([isDone(finish("x", 1n)), claimed("z", 1), claimed("z", 2)]).toEqual([true, false, true]);
+  expect([submitted("w", 1), isDone(cancel("w")), submitted("v", 1)]).toEqual([true, true, true]);
+});
+
 describe("a charge above the hold", () => {
   const cases = [
     { name: "is what was used when there is enough", used: 90n, want: 90n },

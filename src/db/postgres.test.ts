@@ -33,3 +33,18 @@ describeOnPostgres("a connection that breaks while it is in use, and waits for n
     });
   }
 });
+
+describeOnPostgres("a connection for reads", () => {
+  test("has its name and its time limit at the server; one for long work has no limit", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const told = async (db: Database): Promise<unknown> => {
+      const { rows } = await sql`select current_setting('application_name') as name,
+        current_setting('statement_timeout') as most`.execute(db);
+      await db.destroy();
+      return rows[0];
+    };
+    expect(await told(openPostgres(url))).toEqual({ name: "switchyard", most: "5s" });
+    expect(await told(openUnhurried(url))).toMatchObject({ most: "0" });
+    await drop();
+  });
+});

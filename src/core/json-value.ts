@@ -16,6 +16,11 @@ export function filledText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** A list with items, or an object with members; `undefined` for an empty one. */
+export function filled<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value;
+}
+
 /** The members that are there. */
 export function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const found = Object.entries(members).filter(([, value]) => value !== undefined);

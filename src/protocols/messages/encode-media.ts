@@ -1,5 +1,5 @@
-import type { CacheMark, DocumentPart, ImagePart, Source } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { DocumentPart, ImagePart } from "../../core/chat.ts";
+import { filledText, type JsonObject, present } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { plainMediaType } from "../media-type.ts";
 
@@ -13,44 +13,29 @@ const BEGINNINGS: readonly (readonly [beginning: RegExp, mediaType: string])[] =
   [/^JVBERi0/, "application/pdf"],
 ];
 
-const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
+const IMAGE = /^image\/(jpeg|png|gif|webp)$/;
 
-const TEXTS = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascript|[a-z0-9.-]+\+(json|xml)))$/;
+const TEXT = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascript|[a-z0-9.-]+\+(json|xml)))$/;
 
-/** An image as a block. Throws a 400 for one that the format does not take. */
-export function imageBlock({ source, cache, at }: ImagePart, losses: Losses): JsonObject {
-  if (source.kind !== "data") return { type: "image", source: remoteSource(source), ...cacheControl(cache) };
+/** An image, a PDF or a text as a block. Throws a 400 for one that the format does not take. */
+export function mediaBlock(part: ImagePart | DocumentPart, losses: Losses): JsonObject {
+  const { source, cache, at } = part;
+  const block = (type: "image" | "document", held: JsonObject): JsonObject => {
+    const title = type === "document" && part.type === type ? filledText(part.name) : undefined;
+    return present({ type, source: held, title, cache_control: cache });
+  };
+  if (source.kind === "url") return block(part.type, { type: "url", url: source.url });
+  if (source.kind === "file") return block(part.type, { type: "file", file_id: source.id });
   const data = plainBase64(source.data);
   const mediaType = mediaTypeOf(data, source.mediaType);
-  if (!IMAGES.has(mediaType)) throw losses.refusal({ place: "turns", at, why: "image_type", mediaType });
-  return { type: "image", source: { type: "base64", media_type: mediaType, data }, ...cacheControl(cache) };
-}
-
-/** A document as a block: a PDF, or a text. Throws a 400 for one that the format does not take. */
-export function documentBlock({ source, name, cache, at }: DocumentPart, losses: Losses): JsonObject {
-  const title = name === undefined || name === "" ? {} : { title: name };
-  const rest = { ...title, ...cacheControl(cache) };
-  if (source.kind !== "data") return { type: "document", source: remoteSource(source), ...rest };
-  const data = plainBase64(source.data);
-  const mediaType = mediaTypeOf(data, source.mediaType);
-  if (IMAGES.has(mediaType))
-    return imageBlock({ type: "image", source, ...(cache === undefined ? {} : { cache }) }, losses);
-  if (mediaType === "application/pdf")
-    return { type: "document", source: { type: "base64", media_type: mediaType, data }, ...rest };
-  if (!TEXTS.test(mediaType)) throw losses.refusal({ place: "turns", at, why: "file_type", mediaType });
+  const held = { type: "base64", media_type: mediaType, data };
+  if (IMAGE.test(mediaType)) return block("image", held);
+  if (part.type === "image") throw losses.refusal({ place: "turns", at, why: "image_type", mediaType });
+  if (mediaType === "application/pdf") return block("document", held);
+  if (!TEXT.test(mediaType)) throw losses.refusal({ place: "turns", at, why: "file_type", mediaType });
   const text = textOf(data);
   if (text === undefined) throw losses.refusal({ place: "turns", at, why: "not_utf8" });
-  return { type: "document", source: { type: "text", media_type: "text/plain", data: text }, ...rest };
-}
-
-/** A breakpoint as a member of its block. */
-export function cacheControl(mark: CacheMark | undefined): JsonObject {
-  if (mark === undefined) return {};
-  return { cache_control: { type: mark.type, ...(mark.ttl === undefined ? {} : { ttl: mark.ttl }) } };
-}
-
-function remoteSource(source: Exclude<Source, { readonly kind: "data" }>): JsonObject {
-  return source.kind === "url" ? { type: "url", url: source.url } : { type: "file", file_id: source.id };
+  return block("document", { type: "text", media_type: "text/plain", data: text });
 }
 
 /** What the bytes say, else what was said of them: senders are often wrong about images. */

@@ -1,9 +1,7 @@
 import type { ChatRequest } from "../../core/chat.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import { filled, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { limitMarks } from "./cache-marks.ts";
-import { ONE_ANSWER, untakenOf } from "./chat-limits.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -15,60 +13,65 @@ const BOUND_OF_UNKNOWN = 32_768;
 /** The longest user id that the provider takes. */
 const LONGEST_USER = 256;
 
+/** Breakpoints of the prompt cache. Source: the provider's refusal, "A maximum of 4 blocks with cache_control may be provided". */
+const MOST_MARKS = 4;
+
+/** Answers that the format gives to a request. */
+export const ONE_ANSWER = 1;
+
+/** What the format has no field for and only helps. */
+export const UNTAKEN = ["presencePenalty", "frequencyPenalty", "seed", "image"] as const;
+
 /** The sentence of the system prompt that any JSON is asked for by. */
 export const ONE_JSON_OBJECT =
   "Answer with one valid JSON object and nothing else: no words around it and no code fence.";
 
 /** A request as a client of messages writes it; see `ClientEnd`. */
 export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
-  refuseUnsayable(chat, losses);
-  const turns = encodeTurns(chat.turns, target.model.systemTurns === true, losses);
-  const maxTokens = chat.maxOutputTokens ?? target.outputBound ?? target.model.maxOutput ?? BOUND_OF_UNKNOWN;
-  const { thinking, effort } = encodeThinking(
-    chat.thinking,
-    { model: target.model, maxTokens, hasLostThinking: turns.hasLostThinking },
-    losses,
-  );
-  const thinks = thinking !== undefined && thinking.type !== "disabled";
-  const config = { ...(effort === undefined ? {} : { effort }), ...encodeFormat(chat) };
-  const system = [...turns.system, ...instructions(chat, losses)];
-  const body: JsonObject = {
-    max_tokens: maxTokens,
-    ...encodeTools(chat, thinks, losses),
-    ...(system.length === 0 ? {} : { system }),
-    messages: turns.messages,
-    ...encodeSampling(chat, losses),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
-    ...encodeUser(chat, losses),
-  };
-  limitMarks(body, losses);
-  return body;
-}
-
-/** What would be another answer without it. */
-function refuseUnsayable(chat: ChatRequest, losses: Losses): void {
   if (chat.choices !== ONE_ANSWER) throw losses.refusal({ place: "choices", why: "one_answer" });
   if (chat.outputModalities?.includes("image") === true)
     throw losses.refusal({ place: "outputModalities", why: "no_images" });
+  const { model } = target;
+  const turns = encodeTurns(chat.turns, model.systemTurns === true, losses);
+  const maxTokens = chat.maxOutputTokens ?? target.outputBound ?? model.maxOutput ?? BOUND_OF_UNKNOWN;
+  const { hasLostThinking } = turns;
+  const { thinking, effort } = encodeThinking(
+    chat.thinking ?? {},
+    { model, maxTokens, hasLostThinking },
+    losses,
+  );
+  const thinks = thinking !== undefined && thinking.type !== "disabled";
+  const system = [...turns.system, ...instructions(chat, losses)];
+  const body: JsonObject = present({
+    max_tokens: maxTokens,
+    ...encodeTools(chat, thinks, losses),
+    system: filled(system),
+    messages: turns.messages,
+    ...encodeSampling(chat, losses),
+    thinking,
+    output_config: filled(present({ effort, format: encodeFormat(chat) })),
+    metadata: encodeUser(chat, losses),
+  });
+  limitMarks(body, losses);
+  return body;
 }
 
 function encodeSampling(chat: ChatRequest, losses: Losses): JsonObject {
   const stop = chat.stop.filter((sequence) => sequence.trim() !== "");
   if (stop.length < chat.stop.length) losses.note({ place: "stop", why: "blank" });
-  for (const place of untakenOf(chat)) losses.note({ place, why: "untaken" });
-  return present({
-    temperature: chat.temperature,
-    top_p: chat.topP,
-    stop_sequences: stop.length === 0 ? undefined : stop,
-  });
+  for (const place of UNTAKEN)
+    if (chat[place] !== undefined && chat[place] !== 0) losses.note({ place, why: "untaken" });
+  const parts = chat.turns.flatMap((turn) => turn.parts);
+  if (parts.some((part) => part.type === "image" && (part.detail ?? "auto") !== "auto"))
+    losses.note({ place: "detail", why: "untaken" });
+  return { temperature: chat.temperature, top_p: chat.topP, stop_sequences: filled(stop) };
 }
 
-function encodeFormat({ responseFormat }: ChatRequest): JsonObject {
-  if (responseFormat?.type !== "json_schema") return {};
+function encodeFormat({ responseFormat }: ChatRequest): JsonObject | undefined {
+  if (responseFormat?.type !== "json_schema") return undefined;
   const { schema, description } = responseFormat;
-  const told = schema.description === undefined && description !== undefined ? { description } : {};
-  return { format: { type: "json_schema", schema: strictSchema({ ...schema, ...told }) } };
+  const told = schema.description === undefined ? present({ description }) : {};
+  return { type: "json_schema", schema: strictSchema({ ...schema, ...told }) };
 }
 
 /** The format has schemas only, so any JSON at all is asked for in words. */
@@ -78,9 +81,28 @@ function instructions({ responseFormat }: ChatRequest, losses: Losses): readonly
   return [{ type: "text", text: ONE_JSON_OBJECT }];
 }
 
-function encodeUser({ user }: ChatRequest, losses: Losses): JsonObject {
-  if (user === undefined || user === "") return {};
-  if (user.length <= LONGEST_USER) return { metadata: { user_id: user } };
+function encodeUser({ user = "" }: ChatRequest, losses: Losses): JsonObject | undefined {
+  if (user === "") return undefined;
+  if (user.length <= LONGEST_USER) return { user_id: user };
   losses.note({ place: "user", why: "too_long", most: LONGEST_USER });
-  return {};
+  return undefined;
+}
+
+/**
+ * Takes away breakpoints of the prompt cache that are too many. The last ones stay: each covers all that stands before
+ * it, in the order of tools, system and messages. The body is one that was just made, and is changed in place.
+ */
+function limitMarks(body: JsonObject, losses: Losses): void {
+  const marked = [body.tools, body.system, body.messages].flatMap(markedIn);
+  if (marked.length <= MOST_MARKS) return;
+  for (const block of marked.slice(0, -MOST_MARKS)) delete block.cache_control;
+  losses.note({ place: "cache", why: "too_many_marks", most: MOST_MARKS });
+}
+
+/** Blocks with a mark, in order; what is only a tool's input or schema has none. */
+function markedIn(value: unknown): JsonObject[] {
+  if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(markedIn);
+  if (!isJsonObject(value)) return [];
+  const inner = markedIn(value.content);
+  return "cache_control" in value ? [...inner, value] : inner;
 }

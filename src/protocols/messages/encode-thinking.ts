@@ -1,5 +1,5 @@
 import type { ThinkingWish } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Effort, Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
 import { budgetOf, nearestEffort } from "../thinking.ts";
@@ -7,8 +7,8 @@ import { LEAST_BUDGET } from "./thinking.ts";
 
 /** What a caller wishes of thinking, in the format's two members. */
 export interface EncodedThinking {
-  readonly thinking?: JsonObject;
-  readonly effort?: string;
+  readonly thinking?: JsonObject | undefined;
+  readonly effort?: string | undefined;
 }
 
 /** What a wish is said for. */
@@ -35,42 +35,36 @@ const MOST_OF_OUTPUT = 0.8;
  * not fit (`max_tokens`, a model that cannot be kept from thinking) is seen to as in any request of the format.
  */
 export function encodeThinking(
-  wish: ThinkingWish | undefined,
-  target: ThinkingTarget,
+  { mode, budgetTokens, effort: wanted, hidden = false }: ThinkingWish,
+  { model, maxTokens, hasLostThinking }: ThinkingTarget,
   losses: Losses,
 ): EncodedThinking {
-  if (wish === undefined) return {};
-  if (wish.mode === "off" || wish.effort === "none") return { thinking: { type: "disabled" } };
-  if (wish.mode === undefined && wish.budgetTokens === undefined && wish.effort === undefined) {
-    if (wish.hidden === true) losses.note({ place: "hidden", why: "hidden_alone" });
+  if (mode === "off" || wanted === "none") return { thinking: { type: "disabled" } };
+  if (mode === undefined && budgetTokens === undefined && wanted === undefined) {
+    if (hidden) losses.note({ place: "hidden", why: "hidden_alone" });
     return {};
   }
-  const effort = wordFor(wish.effort, target.model, losses);
-  const byBudget = target.model.thinking?.style === "budget";
-  const encoded = byBudget ? inBudget(wish, effort, target.maxTokens) : inEffort(wish, effort, target.model);
+  const effort = wordFor(wanted, model, losses);
+  const style = model.thinking?.style;
+  const budget = budgetTokens ?? (style === "budget" ? fittingBudget(maxTokens, effort) : undefined);
   // A model that measures out its thinking may well have called without any.
-  const mustBegin = encoded.thinking?.type === "enabled" && target.model.thinking?.style !== "adaptive";
-  if (!mustBegin || !target.hasLostThinking) return encoded;
-  losses.note({ place: "thinking", why: "thinking_lost" });
-  return {};
-}
-
-function inBudget(wish: ThinkingWish, effort: string | undefined, maxTokens: number): EncodedThinking {
-  const room = Math.max(LEAST_BUDGET, Math.floor(maxTokens * MOST_OF_OUTPUT));
-  const budget = wish.budgetTokens ?? Math.min(budgetOf(effort ?? "medium", "messages"), room);
-  const display = wish.hidden === true ? { display: "omitted" } : {};
-  return { thinking: { type: "enabled", budget_tokens: budget, ...display } };
-}
-
-function inEffort(wish: ThinkingWish, effort: string | undefined, model: Model): EncodedThinking {
+  if (hasLostThinking && budget !== undefined && style !== "adaptive") {
+    losses.note({ place: "thinking", why: "thinking_lost" });
+    return {};
+  }
   // Whether thinking is shown by itself depends on the model, and who asks for it wants to see it.
-  const shown = model.thinking?.style === "adaptive" ? { display: "summarized" } : {};
-  const display = wish.hidden === true ? { display: "omitted" } : shown;
-  const type =
-    wish.budgetTokens === undefined
-      ? { type: "adaptive" }
-      : { type: "enabled", budget_tokens: wish.budgetTokens };
-  return { thinking: { ...type, ...display }, ...(effort === undefined ? {} : { effort }) };
+  const shown = style === "adaptive" ? "summarized" : undefined;
+  const thinking = present({
+    type: budget === undefined ? "adaptive" : "enabled",
+    budget_tokens: budget,
+    display: hidden ? "omitted" : shown,
+  });
+  return { thinking, effort: style === "budget" ? undefined : effort };
+}
+
+function fittingBudget(maxTokens: number, effort = "medium"): number {
+  const room = Math.max(LEAST_BUDGET, Math.floor(maxTokens * MOST_OF_OUTPUT));
+  return Math.min(budgetOf(effort, "messages"), room);
 }
 
 /** The nearest word that the format and the model have. */

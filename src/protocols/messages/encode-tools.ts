@@ -1,47 +1,37 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
-import { cacheControl } from "./encode-media.ts";
 import { strictSchema } from "./strict-schema.ts";
 
 /** `tools` and `tool_choice`, where there are tools. `thinks`: the model is asked to think, so no call can be forced. */
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
   if (chat.tools.length === 0) return {};
-  const choice = encodeChoice(chat, thinks, losses);
-  return {
-    tools: chat.tools.map((tool) => encodeTool(tool)),
-    ...(choice === undefined ? {} : { tool_choice: choice }),
-  };
+  return { tools: chat.tools.map(encodeTool), tool_choice: encodeChoice(chat, thinks, losses) };
 }
 
 function encodeTool({ name, description, parameters, strict, cache }: ToolDefinition): JsonObject {
   const schema = { type: "object", ...(parameters ?? { properties: {} }) };
-  return {
+  const isStrict = strict === true;
+  return present({
     name,
-    ...(description === undefined ? {} : { description }),
-    input_schema: strict === true ? strictSchema(schema) : schema,
-    ...(strict === true ? { strict } : {}),
-    ...cacheControl(cache),
-  };
+    description,
+    input_schema: isStrict ? strictSchema(schema) : schema,
+    strict: isStrict || undefined,
+    cache_control: cache,
+  });
 }
 
+const CHOICES = { none: "none", auto: "auto", required: "any", tool: "tool" } as const;
+
 function encodeChoice(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject | undefined {
-  const { toolChoice, parallelToolCalls } = chat;
-  const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
-  if (toolChoice === undefined) return parallelToolCalls === false ? { type: "auto", ...single } : undefined;
-  switch (toolChoice.type) {
-    case "none":
-      return { type: "none" };
-    case "auto":
-      return { type: "auto", ...single };
-    case "required":
-    case "tool": {
-      if (!thinks)
-        return toolChoice.type === "tool"
-          ? { type: "tool", name: toolChoice.name, ...single }
-          : { type: "any", ...single };
-      losses.note({ place: "toolChoice", why: "not_forced" });
-      return { type: "auto", ...single };
-    }
-  }
+  const isSingle = chat.parallelToolCalls === false;
+  const choice = chat.toolChoice ?? (isSingle ? { type: "auto" } : undefined);
+  if (choice === undefined || choice.type === "none") return choice;
+  const mustCall = choice.type !== "auto";
+  if (mustCall && thinks) losses.note({ place: "toolChoice", why: "not_forced" });
+  return present({
+    type: mustCall && thinks ? "auto" : CHOICES[choice.type],
+    name: choice.type === "tool" && !thinks ? choice.name : undefined,
+    disable_parallel_tool_use: isSingle || undefined,
+  });
 }

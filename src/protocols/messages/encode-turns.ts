@@ -1,9 +1,9 @@
-import type { CacheMark, Part, ToolResultPart, Turn } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { Part, Turn } from "../../core/chat.ts";
+import { filled, type JsonObject, present } from "../../core/json-value.ts";
 import { callInput } from "../call-input.ts";
 import type { Losses } from "../losses.ts";
 import { type CallIds, openCallIds } from "./call-ids.ts";
-import { cacheControl, documentBlock, imageBlock } from "./encode-media.ts";
+import { mediaBlock } from "./encode-media.ts";
 
 /** A conversation in the format's words. */
 export interface EncodedTurns {
@@ -13,12 +13,10 @@ export interface EncodedTurns {
   readonly hasLostThinking: boolean;
 }
 
-/** A message that is being put together. Results stand before all else. */
+/** A message that is being put together. */
 interface Draft {
   readonly role: "system" | "user" | "assistant";
-  readonly results: JsonObject[];
-  readonly blocks: JsonObject[];
-  hasCalls: boolean;
+  readonly content: JsonObject[];
 }
 
 /** What the turns are written with. */
@@ -29,7 +27,9 @@ interface Writing {
   readonly losses: Losses;
 }
 
-const THINKING: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking"]);
+const isCall = ({ type }: JsonObject): boolean => type === "tool_use";
+const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
+const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking";
 
 /**
  * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
@@ -39,53 +39,46 @@ export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses
   const leading = turns.findIndex(({ role }) => role !== "system");
   if (leading === -1) losses.note({ place: "turns", why: "system_alone" });
   // A request needs a message, so the last of nothing but system turns is the user's.
-  const begin = leading === -1 ? Math.max(0, turns.length - 1) : leading;
+  const asked =
+    leading === -1
+      ? turns.slice(-1).map((turn) => ({ ...turn, role: "user" as const }))
+      : turns.slice(leading);
   const writing: Writing = { ids: openCallIds(turns), moved: [], losses };
-  const drafts = turns
-    .slice(begin)
-    .map((turn, i, sent) => {
-      if (turn.role === "assistant" && sent[i - 1]?.role !== "assistant") writing.ids.nextTurn();
-      return draftOf(leading === -1 ? { ...turn, role: "user" } : turn, writing);
-    })
-    .filter(({ results, blocks }) => results.length + blocks.length > 0);
+  const drafts = asked.map((turn, i): Draft => {
+    if (turn.role === "assistant" && asked[i - 1]?.role !== "assistant") writing.ids.nextTurn();
+    return { role: turn.role === "tool" ? "user" : turn.role, content: contentOf(turn, writing) };
+  });
   if (writing.moved.length > 0) losses.note({ place: "turns", why: "images_last" });
-  const messages = joined(placed(joined(drafts, isSystemRun), systemTurns, losses), isOneMessage);
+  const runs = joined(
+    drafts.filter(({ content }) => content.length > 0),
+    (before, after) => before.role === "system" && after.role === "system",
+  );
+  const messages = joined(placed(runs, systemTurns, losses), isOneMessage);
   if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
+  const system = turns.slice(0, turns.length - asked.length).flatMap(({ parts }) => parts);
   return {
-    system: turns.slice(0, begin).flatMap(({ parts }) => parts.flatMap((part) => textBlock(part, losses))),
-    messages: messages.map((draft, i) => ({
-      role: draft.role,
-      content: i === messages.length - 1 ? withoutTrail(draft) : [...draft.results, ...draft.blocks],
+    system: system.flatMap((part) => textBlock(part, losses)),
+    messages: messages.map(({ role, content }, i) => ({
+      role,
+      content:
+        role === "assistant" && i === messages.length - 1 ? withoutTrail(content) : resultsFirst(content),
     })),
     hasLostThinking: hasLostThinking(messages),
   };
 }
 
-function draftOf({ role, parts }: Turn, writing: Writing): Draft {
+function contentOf({ role, parts }: Turn, writing: Writing): JsonObject[] {
   const { ids, moved, losses } = writing;
   switch (role) {
     case "system":
-      return draft(
-        role,
-        parts.flatMap((part) => textBlock(part, losses)),
-      );
+      return parts.flatMap((part) => textBlock(part, losses));
     case "user":
-      return draft(role, [...moved.splice(0), ...parts.flatMap((part) => inputBlock(part, losses))]);
+      return [...moved.splice(0), ...parts.flatMap((part) => inputBlock(part, losses))];
     case "tool":
-      return draft("user", moved.splice(0), resultBlocks(parts, ids, losses));
+      return [...moved.splice(0), ...resultBlocks(parts, ids, losses)];
     case "assistant":
-      return {
-        ...draft(
-          role,
-          parts.flatMap((part) => answerBlock(part, writing)),
-        ),
-        hasCalls: parts.some(({ type }) => type === "tool_call"),
-      };
+      return parts.flatMap((part) => answerBlock(part, writing));
   }
-}
-
-function draft(role: Draft["role"], blocks: JsonObject[], results: JsonObject[] = []): Draft {
-  return { role, results, blocks, hasCalls: false };
 }
 
 /** Results in the order of the calls that they answer. */
@@ -94,30 +87,23 @@ function resultBlocks(parts: readonly Part[], ids: CallIds, losses: Losses): Jso
     .filter((part) => part.type === "tool_result")
     .map((part) => {
       const { id, place } = ids.answered(part.callId);
-      return { place, block: resultBlock(part, id, losses) };
+      const block = present({
+        type: "tool_result",
+        tool_use_id: id,
+        content: filled(part.parts.flatMap((inner) => inputBlock(inner, losses))),
+        is_error: part.isError || undefined,
+        cache_control: part.cache,
+      });
+      return { place, block };
     })
     .sort((a, b) => a.place - b.place)
     .map(({ block }) => block);
 }
 
-function resultBlock({ parts, isError, cache }: ToolResultPart, id: string, losses: Losses): JsonObject {
-  const content = parts.flatMap((part) => inputBlock(part, losses));
-  return {
-    type: "tool_result",
-    tool_use_id: id,
-    ...(content.length === 0 ? {} : { content }),
-    ...(isError ? { is_error: true } : {}),
-    ...cacheControl(cache),
-  };
-}
-
 function textBlock(part: Part, losses: Losses): readonly JsonObject[] {
   if (part.type !== "text") throw losses.refusal({ place: "turns", why: "text_only" });
-  return part.text === "" ? [] : [text(part.text, part.cache)];
-}
-
-function text(value: string, cache: CacheMark | undefined): JsonObject {
-  return { type: "text", text: value, ...cacheControl(cache) };
+  const { type, text, cache } = part;
+  return text === "" ? [] : [present({ type, text, cache_control: cache })];
 }
 
 function inputBlock(part: Part, losses: Losses): readonly JsonObject[] {
@@ -125,17 +111,13 @@ function inputBlock(part: Part, losses: Losses): readonly JsonObject[] {
     case "text":
       return textBlock(part, losses);
     case "image":
-      return [imageBlock(part, losses)];
     case "document":
-      return [documentBlock(part, losses)];
+      return [mediaBlock(part, losses)];
     case "audio":
       throw losses.refusal({ place: "turns", at: part.at, why: "no_audio_in" });
     case "video":
       throw losses.refusal({ place: "turns", at: part.at, why: "no_video_in" });
-    case "thinking":
-    case "redacted_thinking":
-    case "tool_call":
-    case "tool_result":
+    default:
       throw losses.refusal({ place: "turns", why: "misplaced", type: part.type });
   }
 }
@@ -144,35 +126,37 @@ function answerBlock(part: Part, { ids, moved, losses }: Writing): readonly Json
   switch (part.type) {
     case "text":
       return part.text.trim() === "" ? [] : textBlock(part, losses);
-    case "thinking": {
-      const { signature = "" } = part;
-      if (signature === "") {
-        losses.note({ place: "thinkingParts", why: "unsigned_thinking" });
-        return [];
-      }
-      if (isForeign(part.issuer, losses)) return [];
-      return [{ type: "thinking", thinking: part.text, signature }];
-    }
+    case "thinking":
     case "redacted_thinking":
-      return isForeign(part.issuer, losses) ? [] : [{ type: "redacted_thinking", data: part.data }];
+      return thinkingBlock(part, losses);
     case "tool_call":
       return [{ type: "tool_use", id: ids.call(part.id), name: part.name, input: callInput(part, losses) }];
     case "image":
     case "document":
-      moved.push(...inputBlock(part, losses));
+      moved.push(mediaBlock(part, losses));
       return [];
-    case "audio":
-    case "video":
-    case "tool_result":
+    default:
       return inputBlock(part, losses);
   }
 }
 
 /** What another family of models has signed its own alone can read; the provider would refuse the request. */
-function isForeign(issuer: string | undefined, losses: Losses): boolean {
-  if (issuer === undefined || issuer === "anthropic") return false;
-  losses.note({ place: "thinkingParts", why: "signed_by_others" });
-  return true;
+function thinkingBlock(
+  part: Extract<Part, { readonly type: "thinking" | "redacted_thinking" }>,
+  losses: Losses,
+): readonly JsonObject[] {
+  const { type, issuer = "anthropic" } = part;
+  if (type === "thinking" && (part.signature ?? "") === "") {
+    losses.note({ place: "thinkingParts", why: "unsigned_thinking" });
+    return [];
+  }
+  if (issuer !== "anthropic") {
+    losses.note({ place: "thinkingParts", why: "signed_by_others" });
+    return [];
+  }
+  return type === "thinking"
+    ? [{ type, thinking: part.text, signature: part.signature }]
+    : [{ type, data: part.data }];
 }
 
 /** System messages stand after the user and before an answer, or last; any other is the user's, in its place. */
@@ -196,31 +180,27 @@ function joined(
   for (const draft of drafts) {
     const before = messages.at(-1);
     if (before === undefined || !belong(before, draft)) messages.push(draft);
-    else {
-      for (const result of draft.results) before.results.push(result);
-      for (const block of draft.blocks) before.blocks.push(block);
-      before.hasCalls ||= draft.hasCalls;
-    }
+    else for (const block of draft.content) before.content.push(block);
   }
   return messages;
 }
 
-const isSystemRun = (before: Draft, after: Draft): boolean =>
-  before.role === "system" && after.role === "system";
-
 /** Calls that were sent in turns of their own are one answer, and their results one message with what the user says beside them. */
-const isOneMessage = (before: Draft, after: Draft): boolean => {
+function isOneMessage(before: Draft, after: Draft): boolean {
   if (before.role !== after.role) return false;
-  if (before.role === "assistant") return before.hasCalls;
-  return before.results.length + after.results.length > 0;
-};
+  if (before.role === "assistant") return before.content.some(isCall);
+  return before.content.some(isResult) || after.content.some(isResult);
+}
+
+function resultsFirst(content: readonly JsonObject[]): readonly JsonObject[] {
+  return content.toSorted((a, b) => Number(isResult(b)) - Number(isResult(a)));
+}
 
 /** The provider refuses an unfinished answer of ours that ends in white space. */
-function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
-  const last = blocks.at(-1);
-  if (role !== "assistant" || last?.type !== "text" || typeof last.text !== "string")
-    return [...results, ...blocks];
-  return [...blocks.slice(0, -1), { ...last, text: last.text.trimEnd() }];
+function withoutTrail(content: readonly JsonObject[]): readonly JsonObject[] {
+  const last = content.at(-1);
+  if (last?.type !== "text" || typeof last.text !== "string") return content;
+  return [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }];
 }
 
 /**
@@ -230,11 +210,11 @@ function withoutTrail({ role, results, blocks }: Draft): readonly JsonObject[] {
  */
 function hasLostThinking(messages: readonly Draft[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  const answer = messages[last];
-  if (answer?.hasCalls !== true) return false;
-  const isInRun = ({ role, results, blocks }: Draft): boolean =>
-    role !== "user" || (results.length > 0 && blocks.length === 0);
-  const before = messages.slice(0, last).findLastIndex((draft) => !isInRun(draft));
-  const first = messages.slice(before + 1, last + 1).find(({ role }) => role === "assistant");
-  return first !== undefined && !THINKING.has(first.blocks[0]?.type);
+  if (messages[last]?.content.some(isCall) !== true) return false;
+  const asked = messages
+    .slice(0, last)
+    .findLastIndex(({ role, content }) => role === "user" && !content.every(isResult));
+  const answer = messages.slice(asked + 1).find(({ role }) => role === "assistant");
+  const [first] = answer?.content ?? [];
+  return first !== undefined && !isThinking(first);
 }

@@ -1,26 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 
-/** Keywords that a schema which binds the model may have as they are. */
-const KEPT: ReadonlySet<string> = new Set([
-  "type",
-  "enum",
-  "const",
-  "title",
-  "description",
-  "default",
-  "required",
-  "$ref",
-]);
-/** Keywords that hold a schema, a list of them, or schemas by name. */
-const HOLDS_SCHEMA: ReadonlySet<string> = new Set(["items"]);
-const HOLDS_LIST: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
-const HOLDS_NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
-/** Keywords that bind nothing. */
-const SAYS_NOTHING: ReadonlySet<string> = new Set(["$schema", "$id", "$comment"]);
+const words = (text: string): ReadonlySet<unknown> => new Set(text.split(" "));
 
-const FORMATS: ReadonlySet<unknown> = new Set(
-  "date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" "),
-);
+/** Keywords that a schema which binds the model may have as they are. */
+const KEPT = words("type enum const title description default required $ref");
+/** Keywords that hold a list of schemas, or schemas by name. */
+const HOLDS_LIST = words("anyOf allOf");
+const HOLDS_NAMED = words("properties $defs definitions");
+/** Keywords that bind nothing. */
+const SAYS_NOTHING = words("$schema $id $comment");
+
+const FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid");
 
 /**
  * A JSON Schema as the provider takes it where it binds the model: closed objects, and keywords that it refuses
@@ -31,8 +21,9 @@ export function strictSchema(schema: Readonly<Record<string, unknown>>): JsonObj
   const kept: JsonObject = {};
   const moved: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
-    const taken = takenValue(name, value, schema);
-    if (taken !== undefined) kept[taken[0]] = taken[1];
+    const known = name === "oneOf" && schema.anyOf === undefined ? "anyOf" : name;
+    const taken = takenValue(known, value);
+    if (taken !== undefined) kept[known] = taken;
     else if (!SAYS_NOTHING.has(name) && !(name === "additionalProperties" && value === false))
       moved.push(`${name}: ${JSON.stringify(value)}`);
   }
@@ -42,27 +33,15 @@ export function strictSchema(schema: Readonly<Record<string, unknown>>): JsonObj
   return { ...kept, description: `${said}Must hold: ${moved.join("; ")}` };
 }
 
-/** The keyword and its value as they are taken; `undefined` where they are not. */
-function takenValue(
-  name: string,
-  value: unknown,
-  schema: Readonly<Record<string, unknown>>,
-): readonly [string, unknown] | undefined {
-  if (KEPT.has(name)) return [name, value];
-  if (HOLDS_SCHEMA.has(name) && isJsonObject(value)) return [name, strictSchema(value)];
-  if (HOLDS_LIST.has(name) && Array.isArray(value)) return [name, each(value)];
-  if (name === "oneOf" && Array.isArray(value) && schema.anyOf === undefined) return ["anyOf", each(value)];
-  if (HOLDS_NAMED.has(name) && isJsonObject(value)) {
-    const named = Object.entries(value).map(([key, inner]) => [key, within(inner)] as const);
-    return [name, Object.fromEntries(named)];
-  }
-  if (name === "format" && FORMATS.has(value)) return [name, value];
-  if (name === "minItems" && (value === 0 || value === 1)) return [name, value];
-  return undefined;
-}
-
-function each(values: readonly unknown[]): readonly unknown[] {
-  return values.map((value) => within(value));
+/** The value of a keyword as it is taken; `undefined` where it is not. */
+function takenValue(name: string, value: unknown): unknown {
+  if (KEPT.has(name)) return value;
+  if (name === "items" && isJsonObject(value)) return strictSchema(value);
+  if (HOLDS_LIST.has(name) && Array.isArray(value)) return value.map(within);
+  if (HOLDS_NAMED.has(name) && isJsonObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(inner)]));
+  const isBound = name === "minItems" && (value === 0 || value === 1);
+  return isBound || (name === "format" && FORMATS.has(value)) ? value : undefined;
 }
 
 function within(value: unknown): unknown {

@@ -1,9 +1,9 @@
 import type { Part, ToolResultPart, Turn } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { filled, filledText, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
 import type { EmbeddedJson } from "../embedded-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
-import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
+import { encodeMedia, isMedia } from "./encode-media.ts";
 
 /**
  * The results of an answer's calls, in the order of the calls. A call that nobody answered is given an error, a second
@@ -17,29 +17,23 @@ export function encodeResults(
   losses: Losses,
 ): JsonObject[] {
   const calls = answer.parts.filter((part) => part.type === "tool_call");
-  const results = byCall(given);
-  const parts = calls.flatMap(({ id, name }) => {
-    const result = results.get(id)?.next().value;
-    const about = { ...(id === "" ? {} : { id }), name };
-    if (result === undefined) {
-      losses.note({ place: "turns", why: "no_result", name });
-      return [{ functionResponse: { ...about, response: { error: "The call was given no result." } } }];
-    }
-    return encodeResult(about, result, target, json, losses);
-  });
+  const results = Map.groupBy(
+    given.filter((part) => part.type === "tool_result"),
+    ({ callId }) => callId,
+  );
   const called = new Set(calls.map(({ id }) => id));
-  for (const [callId, left] of results) {
-    if (!called.has(callId)) throw losses.refusal({ place: "callId", why: "no_call", id: callId });
-    if (left.next().done !== true) losses.note({ place: "turns", why: "second_result" });
+  const parts = calls.flatMap(({ id, name }) => {
+    const result = results.get(id)?.shift();
+    const about = present({ id: filledText(id), name });
+    if (result !== undefined) return encodeResult(about, result, target, json, losses);
+    losses.note({ place: "turns", why: "no_result", name });
+    return [{ functionResponse: { ...about, response: { error: "The call was given no result." } } }];
+  });
+  for (const [id, left] of results) {
+    if (!called.has(id)) throw losses.refusal({ place: "callId", why: "no_call", id });
+    if (left.length > 0) losses.note({ place: "turns", why: "second_result" });
   }
   return parts;
-}
-
-/** The results of each call, in their order. */
-function byCall(given: readonly Part[]): ReadonlyMap<string, ArrayIterator<ToolResultPart>> {
-  const results = given.filter((part) => part.type === "tool_result");
-  const lists = Map.groupBy(results, ({ callId }) => callId);
-  return new Map([...lists].map(([callId, list]) => [callId, list.values()]));
 }
 
 /** Media that may stand in a result itself: https://ai.google.dev/gemini-api/docs/function-calling#multimodal */
@@ -47,28 +41,23 @@ const WITHIN = /^(?:image\/(?:png|jpeg|webp)|application\/pdf|text\/plain)$/;
 
 function encodeResult(
   about: JsonObject,
-  result: ToolResultPart,
+  { parts, isError }: ToolResultPart,
   target: RelayTarget,
   json: EmbeddedJson,
   losses: Losses,
 ): JsonObject[] {
-  const text = result.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  const media = result.parts.filter(isMedia).map((part) => [part, encodeMedia(part, losses)] as const);
+  const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const media = parts.filter(isMedia).map((part) => encodeMedia(part, losses));
   // Models that are told a budget are of the generation before results of more than text.
-  const takesMedia = target.model.thinking?.style !== "budget";
-  const isWithin = ([part, encoded]: (typeof media)[number]): boolean =>
-    takesMedia && fitsWithin(part, encoded);
-  const within = media.filter(isWithin).map(([, part]) => part);
-  const beside = media.filter((one) => !isWithin(one)).map(([, part]) => part);
-  const response = responseOf(text, result.isError, json);
+  const isWithin = ({ inlineData }: JsonObject): boolean =>
+    target.model.thinking?.style !== "budget" &&
+    isJsonObject(inlineData) &&
+    WITHIN.test(String(inlineData.mimeType));
+  const response = responseOf(text, isError, json);
   return [
-    { functionResponse: { ...about, response, ...(within.length === 0 ? {} : { parts: within }) } },
-    ...beside,
+    { functionResponse: present({ ...about, response, parts: filled(media.filter(isWithin)) }) },
+    ...media.filter((part) => !isWithin(part)),
   ];
-}
-
-function fitsWithin({ source }: MediaPart, { inlineData }: JsonObject): boolean {
-  return source.kind === "data" && isJsonObject(inlineData) && WITHIN.test(String(inlineData.mimeType));
 }
 
 /**

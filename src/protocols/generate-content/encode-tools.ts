@@ -1,9 +1,11 @@
-import type { ChatRequest } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { ChatRequest, ToolChoice } from "../../core/chat.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 
 /** Names of functions that the format takes: https://ai.google.dev/api/caching#FunctionDeclaration */
 const NAME = /^[a-zA-Z_][\w.:-]{0,127}$/;
+
+const MODES = { none: "NONE", auto: "AUTO", required: "ANY", tool: "ANY" } as const;
 
 /**
  * `tools` and `toolConfig`. Schemas go in the member that takes JSON Schema whole. Refuses a name that cannot be said.
@@ -17,30 +19,16 @@ export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
   if (tools.some(({ strict }) => strict === true)) losses.note({ place: "strict", why: "no_switch" });
   if (tools.some(({ cache }) => cache !== undefined)) losses.note({ place: "cache", why: "caches_itself" });
   if (chat.parallelToolCalls === false) losses.note({ place: "parallelToolCalls", why: "not_single" });
-  const declarations = tools.map(declarationOf);
-  return {
-    tools: [{ functionDeclarations: declarations }],
-    ...(toolChoice === undefined ? {} : { toolConfig: { functionCallingConfig: choiceOf(toolChoice) } }),
-  };
+  const functionDeclarations = tools.map(({ name, description, parameters }) =>
+    present({ name, description, parametersJsonSchema: parameters }),
+  );
+  return present({
+    tools: [{ functionDeclarations }],
+    toolConfig: toolChoice === undefined ? undefined : { functionCallingConfig: choiceOf(toolChoice) },
+  });
 }
 
-function declarationOf({ name, description, parameters }: ChatRequest["tools"][number]): JsonObject {
-  return {
-    name,
-    ...(description === undefined ? {} : { description }),
-    ...(parameters === undefined ? {} : { parametersJsonSchema: parameters }),
-  };
-}
-
-function choiceOf(choice: NonNullable<ChatRequest["toolChoice"]>): JsonObject {
-  switch (choice.type) {
-    case "none":
-      return { mode: "NONE" };
-    case "auto":
-      return { mode: "AUTO" };
-    case "required":
-      return { mode: "ANY" };
-    case "tool":
-      return { mode: "ANY", allowedFunctionNames: [choice.name] };
-  }
+function choiceOf(choice: ToolChoice): JsonObject {
+  const allowedFunctionNames = choice.type === "tool" ? [choice.name] : undefined;
+  return present({ mode: MODES[choice.type], allowedFunctionNames });
 }

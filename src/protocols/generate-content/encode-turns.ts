@@ -1,6 +1,6 @@
 import { MOST_ITEMS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { Part, Turn } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 import { openEmbeddedJson } from "../embedded-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
@@ -12,12 +12,6 @@ import { encodeResults } from "./encode-results.ts";
 interface Content {
   readonly role: "user" | "model";
   readonly parts: JsonObject[];
-}
-
-/** The turns of a request. */
-export interface EncodedTurns {
-  readonly systemInstruction?: JsonObject;
-  readonly contents: readonly Content[];
 }
 
 /**
@@ -32,32 +26,31 @@ const PLACEHOLDER = "skip_thought_signature_validator";
  * on the part that it came with. Throws a 400 for a result without a call, for arguments that are no JSON object, and for
  * more turns, or parts of one, than the format has.
  */
-export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): EncodedTurns {
+export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): JsonObject {
   const first = turns.findIndex(({ role }) => role !== "system");
   if (first === -1) losses.note({ place: "turns", why: "system_asks" });
-  const lead = Math.max(first, 0);
-  warnOfHints(turns, losses);
+  noteHints(turns, losses);
+  const asked = turns.slice(Math.max(first, 0));
   const contents: Content[] = [];
   const json = openEmbeddedJson();
   let hasAnswered = false;
-  turns.slice(lead).forEach((turn, i, rest) => {
+  for (const [i, turn] of asked.entries()) {
     if (turn.role === "assistant") {
       hasAnswered = true;
       addAnswer(contents, encodeAnswer(turn, losses));
-      const responses = encodeResults(turn, resultsAfter(rest, i), target, json, losses);
+      const responses = encodeResults(turn, resultsAfter(asked, i), target, json, losses);
       if (responses.length > 0) contents.push({ role: "user", parts: responses });
-    } else if (turn.role !== "tool") {
-      contents.push({ role: "user", parts: userParts(turn, losses) });
-    } else if (!hasAnswered) {
+    } else if (turn.role !== "tool") contents.push({ role: "user", parts: userParts(turn, losses) });
+    else if (!hasAnswered) {
       const id = turn.parts.find((part) => part.type === "tool_result")?.callId ?? "";
       throw losses.refusal({ place: "callId", why: "no_call", id });
     }
-  });
+  }
   signCalls(contents, losses);
   if (target.model.outputModalities.includes("image")) signImages(contents, losses);
-  const system = turns.slice(0, lead).flatMap((turn) => systemParts(turn, losses));
+  const system = turns.slice(0, Math.max(first, 0)).flatMap((turn) => systemParts(turn, losses));
   refuseTooMany(contents, system, losses);
-  return { ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }), contents };
+  return present({ systemInstruction: system.length === 0 ? undefined : { parts: system }, contents });
 }
 
 /** More than this format's own check takes: the caller sent neither contents nor parts. */
@@ -126,15 +119,11 @@ function signImages(contents: readonly Content[], losses: Losses): void {
   }
 }
 
-function warnOfHints(turns: readonly Turn[], losses: Losses): void {
-  for (const part of turns.flatMap((turn) => turn.parts)) {
-    warnOfHint(part, losses);
-    if (part.type === "tool_result") for (const inner of part.parts) warnOfHint(inner, losses);
+function noteHints(turns: readonly Turn[], losses: Losses): void {
+  const parts = turns.flatMap((turn) => turn.parts);
+  for (const part of parts.flatMap((one) => (one.type === "tool_result" ? [one, ...one.parts] : [one]))) {
+    if ("cache" in part && part.cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
+    if (part.type === "image" && (part.detail ?? "auto") !== "auto")
+      losses.note({ place: "detail", why: "no_word" });
   }
-}
-
-function warnOfHint(part: Part, losses: Losses): void {
-  if ("cache" in part && part.cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
-  if (part.type === "image" && part.detail !== undefined && part.detail !== "auto")
-    losses.note({ place: "detail", why: "no_word" });
 }

@@ -275,8 +275,7 @@ describe("folders", () => {
   });
 
   test("of a client end write no sentence, and neither they nor changes know a name of chat completions", () => {
-    const end =
-/^src\/protocols\/(messages|generate-content)\/(encode-.*|.*-ids|client)\.ts$/;
+    const end = /^src\/protocols\/(messages|generate-content)\/(encode-.*|.*-ids|client)\.ts$/;
     const change = /^src\/protocols\/(messages|generate-content)\/(upstream-body|sampling|thinking)\.ts$/;
     const ends = SOURCES.filter(({ path }) => end.test(path));
     expect(ends.length).toBeGreaterThan(12);

@@ -16,8 +16,8 @@ const FileData = Type.Object({
   }),
 });
 
-/** One data field each; which of them is checked where parts are read. */
-export const PartFields = {
+/** What a part is: one of these, as is checked where parts are read. */
+export const PartData = {
   text: Type.Optional(Type.String()),
   inlineData: Type.Optional(Blob),
   fileData: Type.Optional(FileData),
@@ -35,13 +35,17 @@ export const PartFields = {
   codeExecutionResult: Type.Optional(free),
   toolCall: Type.Optional(free),
   toolResponse: Type.Optional(free),
+};
+
+/** What is said of it. */
+export const PartNotes = {
   thought: Type.Optional(Type.Boolean()),
   thoughtSignature: Type.Optional(Type.String()),
   videoMetadata: Type.Optional(free),
   mediaResolution: Type.Optional(Type.Union([Type.String(), free])),
 };
 
-export const PartSchema = Type.Object(PartFields, { additionalProperties: true });
+export const PartSchema = Type.Object({ ...PartData, ...PartNotes }, { additionalProperties: true });
 
 /** So many turns a request can have, and so many parts each of them. */
 export const MOST_ITEMS = 10_000;

@@ -1,7 +1,8 @@
 import { MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
+import { givesImages } from "../../catalog/parameter-tables/parameter.ts";
 import type { ClientEnd } from "../translate.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { encodeRequest, makesImages, mostCandidates } from "./encode-request.ts";
+import { encodeRequest, mostCandidates } from "./encode-request.ts";
 import { effortsOf } from "./encode-thinking.ts";
 import { generateContent } from "./index.ts";
 import { readWritten } from "./request.ts";
@@ -10,7 +11,7 @@ import { readWritten } from "./request.ts";
 export const generateContentClient: ClientEnd = {
   protocol: generateContent,
   limits: (model) => ({
-    untaken: ["parallelToolCalls", "seed", "user", ...(makesImages(model) ? [] : (["image"] as const))],
+    untaken: ["parallelToolCalls", "seed", "user", ...(givesImages(model) ? [] : (["image"] as const))],
     mostChoices: mostCandidates(model),
     mostStops: MOST_CONTENT_STOPS,
     efforts: effortsOf(model),

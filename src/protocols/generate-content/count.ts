@@ -25,15 +25,14 @@ export const generateContentCounter: TokenCounter = {
   encodeCount,
 };
 
-function readRequest({ body, address }: WireRequest): CountRequest {
-  if (address === undefined) throw new Error("The route did not say which model it is about.");
-  const json = readRequestJson({ body });
+function readRequest(wire: WireRequest): CountRequest {
+  const json = readRequestJson({ body: wire.body });
   const given = Object.keys(json.value).filter((name) => json.value[name] !== null);
   const whole = given.find((name) => fieldName(name) === "generateContentRequest");
-  if (whole === undefined) return { ...readChecked(json, address), wrapped: false };
+  if (whole === undefined) return { ...readChecked(json, wire), wrapped: false };
   if (given.length > 1) throw invalid(`${whole} holds the whole request: all else goes within it.`, whole);
   if (!isJsonObject(json.value[whole])) throw invalid(`${whole} must be an object.`, whole);
-  return { ...readChecked(bodyWithin(json, whole), address), wrapped: true };
+  return { ...readChecked(bodyWithin(json, whole), wire), wrapped: true };
 }
 
 /**

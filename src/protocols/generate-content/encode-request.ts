@@ -1,4 +1,5 @@
 import { MOST_CANDIDATES, MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
+import { givesImages } from "../../catalog/parameter-tables/parameter.ts";
 import type { ChatRequest } from "../../core/chat.ts";
 import { filled, type JsonObject, present } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
@@ -19,11 +20,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
 
 /** Answers to one request. */
 export function mostCandidates(model: Model): number {
-  return makesImages(model) ? 1 : MOST_CANDIDATES;
-}
-
-export function makesImages({ outputModalities }: Model): boolean {
-  return outputModalities.includes("image");
+  return givesImages(model) ? 1 : MOST_CANDIDATES;
 }
 
 /** `generationConfig`; without members where nothing was said. Throws a 400 for more stops or answers than there can be. */
@@ -69,7 +66,7 @@ function output(chat: ChatRequest, model: Model, losses: Losses): JsonObject {
   if (imageConfig !== undefined && !images) losses.note({ place: "image", why: "no_image_asked" });
   const kinds = (["text", "image"] as const).filter((kind) => wanted.includes(kind));
   return {
-    responseModalities: makesImages(model) || images ? kinds.map((kind) => kind.toUpperCase()) : undefined,
+    responseModalities: givesImages(model) || images ? kinds.map((kind) => kind.toUpperCase()) : undefined,
     imageConfig: images ? imageConfig : undefined,
   };
 }

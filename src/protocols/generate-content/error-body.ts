@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { filled, type JsonObject, present } from "../../core/json-value.ts";
 
 /** The word of Google's API errors for each status: https://cloud.google.com/apis/design/errors */
 const STATUS: Readonly<Record<number, string>> = {
@@ -53,34 +53,12 @@ export const ErrorSchema = Type.Object({
 });
 
 /** An error as clients of generateContent read it: field at fault, code and time to wait stand in `details`. */
-export function encodeError(error: GatewayError): JsonObject {
+export function encodeError({ status, message, type, param, code, retryAfterSec }: GatewayError): JsonObject {
   const details: JsonObject[] = [];
-  if (error.param !== undefined) {
-    details.push({
-      "@type": BAD_REQUEST,
-      fieldViolations: [{ field: error.param, description: error.message }],
-    });
-  }
-  if (error.code !== undefined) {
-    details.push({
-      "@type": ERROR_INFO,
-      reason: error.code.toUpperCase(),
-      domain: DOMAIN,
-    });
-  }
-  if (error.retryAfterSec !== undefined) {
-    details.push({
-      "@type": RETRY_INFO,
-      retryDelay: `${error.retryAfterSec}s`,
-    });
-  }
-  return {
-    error: {
-      code: error.status,
-      message: error.message,
-      status: STATUS[error.status] ?? "UNKNOWN",
-      type: error.type,
-      ...(details.length === 0 ? {} : { details }),
-    },
-  };
+  if (param !== undefined)
+    details.push({ "@type": BAD_REQUEST, fieldViolations: [{ field: param, description: message }] });
+  if (code !== undefined) details.push({ "@type": ERROR_INFO, reason: code.toUpperCase(), domain: DOMAIN });
+  if (retryAfterSec !== undefined) details.push({ "@type": RETRY_INFO, retryDelay: `${retryAfterSec}s` });
+  const word = STATUS[status] ?? "UNKNOWN";
+  return { error: present({ code: status, message, status: word, type, details: filled(details) }) };
 }

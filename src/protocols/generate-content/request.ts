@@ -1,5 +1,5 @@
 import type { GatewayError } from "../../core/errors.ts";
-import { compileSchema, type SchemaFault } from "../../core/schema.ts";
+import { compileSchema } from "../../core/schema.ts";
 import type { JsonObject } from "../../core/json-value.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
@@ -18,7 +18,6 @@ import {
   REQUEST_FIELDS,
   type Part,
   PART_DATA,
-  PART_FIELDS,
 } from "./schema.ts";
 import { TOOLS } from "./tools.ts";
 import { fieldName, readSpelling, spelledPath } from "./spelling.ts";
@@ -30,16 +29,19 @@ export interface GenerateContentRequest extends RelayRequest {
 }
 
 /** Levels that are read: turns, parts, what a part holds; and the parts of a function's response within. */
-const PART_LEVELS = 4;
+const READ_LEVELS: ReadonlyMap<string, number> = new Map([
+  ["contents", 4],
+  ["systemInstruction", 4],
+  ["generationConfig", 1],
+  ["tools", 2],
+]);
 const RESPONSE_LEVELS = 7;
 
 const checker = compileSchema(GenerateContentRequestSchema);
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault as the client spelled it. */
 export function readRequest(wire: WireRequest): GenerateContentRequest {
-  const { address } = wire;
-  if (address === undefined) throw new Error("The route did not say which model it is about.");
-  return readChecked(readRequestJson(wire), address);
+  return readChecked(readRequestJson(wire), wire);
 }
 
 /** What the path says of a request. */
@@ -52,7 +54,11 @@ export function readWritten(value: JsonObject, address: Address): GenerateConten
 }
 
 /** Checks a body that was parsed. */
-export function readChecked(json: RequestJson, address: Address): GenerateContentRequest {
+export function readChecked(
+  json: RequestJson,
+  { address }: Pick<WireRequest, "address">,
+): GenerateContentRequest {
+  if (address === undefined) throw new Error("The route did not say which model it is about.");
   const value = readSpelling(json.value);
   return checkedRequest(json, value, address, jsonLength(value.tools));
 }
@@ -61,30 +67,26 @@ export function readChecked(json: RequestJson, address: Address): GenerateConten
 function checkedRequest(
   json: RequestJson,
   value: JsonObject,
-  address: Address,
+  { model, stream }: Address,
   toolsLength: number,
 ): GenerateContentRequest {
-  if (!checker.accepts(value)) throw refused(checker.faultOf(value), json.value);
+  const original = json.value;
+  if (!checker.accepts(value)) {
+    const { path, problem } = checker.faultOf(value);
+    throw schemaRefusal({ path: spelledPath(path, original), problem }, original, REQUEST_FIELDS.meant);
+  }
   if (json.repeatsKey) refuseTwice(json, value);
-  checkTurns(value, json.value);
-  checkTools(value, json.value);
-  return {
-    model: address.model,
-    stream: address.stream,
-    demand: readDemand(
-      value,
-      json.bytes.length,
-      toolsLength +
-        jsonLength(value.generationConfig?.responseSchema) +
-        jsonLength((value.generationConfig as JsonObject | undefined)?.responseJsonSchema),
-    ),
-    body: value,
-    json,
-  };
+  checkTurns(value, original);
+  checkTools(value, original);
+  const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
+  const schemas = toolsLength + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
+  return { model, stream, demand: readDemand(value, json.bytes.length, schemas), body: value, json };
 }
 
-function refused({ path, problem }: SchemaFault, original: JsonObject): GatewayError {
-  return schemaRefusal({ path: spelledPath(path, original), problem }, original, REQUEST_FIELDS.meant);
+/** The 400 for what stands at a path of the reference, which it names as the client spelled it. */
+export function refusal(path: string, problem: string, original: JsonObject): GatewayError {
+  const spelled = spelledPath(path, original).slice(0, 120);
+  return invalid(`${spelled} ${problem}`, spelled);
 }
 
 function refuseTwice(json: RequestJson, body: GenerateContentBody): void {
@@ -93,69 +95,45 @@ function refuseTwice(json: RequestJson, body: GenerateContentBody): void {
   );
   for (const name of Object.keys(json.value)) {
     const field = fieldName(name);
-    if (field === "contents") refuseTwiceWithin(json, name, deep ? RESPONSE_LEVELS : PART_LEVELS);
-    if (field === "systemInstruction") refuseTwiceWithin(json, name, PART_LEVELS);
-    if (field === "generationConfig") refuseTwiceWithin(json, name, 1);
-    if (field === "tools") refuseTwiceWithin(json, name, 2);
+    const levels = deep && field === "contents" ? RESPONSE_LEVELS : READ_LEVELS.get(field);
+    if (levels !== undefined) refuseTwiceWithin(json, name, levels);
   }
 }
 
-function checkTurns(body: GenerateContentBody, original: JsonObject): void {
-  const turns = [
-    ...(body.systemInstruction === undefined ? [] : [["systemInstruction", body.systemInstruction] as const]),
-    ...body.contents.map((turn, i) => [`contents[${i}]`, turn] as const),
-  ];
-  for (const [path, turn] of turns) {
-    turn.parts?.forEach((part, i) => checkPart(part, `${path}.parts[${i}]`, original));
-  }
+function checkTurns({ systemInstruction, contents }: GenerateContentBody, original: JsonObject): void {
+  const check = (turn: GenerateContentBody["systemInstruction"], path: string): void =>
+    turn?.parts?.forEach((part, i) => checkPart(part, `${path}.parts[${i}]`, original));
+  check(systemInstruction, "systemInstruction");
+  contents.forEach((turn, i) => check(turn, `contents[${i}]`));
 }
 
 function checkPart(part: Part, path: string, original: JsonObject): void {
   const data = PART_DATA.filter((name) => part[name] !== undefined);
-  const fail = (at: string, problem: string): never => {
-    const spelled = spelledPath(at, original);
-    throw invalid(`${spelled} ${problem}`, spelled);
-  };
-  if (data.length > 1) fail(path, `has ${data.join(" and ")}: a part has one of them.`);
-  if (Object.keys(part).length === 0) fail(path, `must have one of ${PART_DATA.join(", ")}.`);
-  checkFile(part.fileData?.fileUri, `${path}.fileData.fileUri`, fail);
+  if (data.length > 1) throw refusal(path, `has ${data.join(" and ")}: a part has one of them.`, original);
+  if (Object.keys(part).length === 0)
+    throw refusal(path, `must have one of ${PART_DATA.join(", ")}.`, original);
+  checkFile(part, path, original);
   part.functionResponse?.parts?.forEach((inner, i) =>
-    checkFile(inner.fileData?.fileUri, `${path}.functionResponse.parts[${i}].fileData.fileUri`, fail),
+    checkFile(inner, `${path}.functionResponse.parts[${i}]`, original),
   );
 }
 
 /** Addresses go to the provider as they are; only schemes that it knows are let through. */
-function checkFile(
-  uri: string | undefined,
-  path: string,
-  fail: (path: string, problem: string) => never,
-): void {
-  if (uri === undefined || /^files\/[\w-]+$/.test(uri)) return;
-  if (!/^(?:https|gs):\/\/[^\s\\]+$/i.test(uri) || !URL.canParse(uri))
-    fail(path, "must be an https or gs address, or a file of the provider.");
+function checkFile({ fileData }: Pick<Part, "fileData">, path: string, original: JsonObject): void {
+  if (fileData === undefined || /^files\/[\w-]+$/.test(fileData.fileUri)) return;
+  if (/^(?:https|gs):\/\/[^\s\\]+$/i.test(fileData.fileUri) && URL.canParse(fileData.fileUri)) return;
+  const problem = "must be an https or gs address, or a file of the provider.";
+  throw refusal(`${path}.fileData.fileUri`, problem, original);
 }
 
-/** The first part that has no field which is known to be its data, as a path. */
-export function unknownPart(body: GenerateContentBody): string | undefined {
-  for (const [i, { parts = [] }] of body.contents.entries()) {
-    const at = parts.findIndex((part) => Object.keys(part).some((name) => !PART_FIELDS.has(name)));
-    if (at === -1) continue;
-    const name = Object.keys(parts[at] ?? {}).find((field) => !PART_FIELDS.has(field));
-    return `contents[${i}].parts[${at}].${name}`;
-  }
-  return undefined;
-}
-
-function checkTools(body: GenerateContentBody, original: JsonObject): void {
-  for (const [i, tool] of (body.tools ?? []).entries()) {
-    for (const name of Object.keys(tool)) {
-      if (Object.hasOwn(TOOLS, name)) continue;
-      const path = spelledPath(`tools[${i}].${name}`, original).slice(0, 120);
-      const why =
-        name === "googleMaps"
-          ? "is charged by the request, and no model here has a price for it"
-          : "is no tool that is known here, so what it costs is not known either";
-      throw invalid(`${path} ${why}: leave it out.`, path);
-    }
-  }
+function checkTools({ tools = [] }: GenerateContentBody, original: JsonObject): void {
+  tools.forEach((tool, i) => {
+    const name = Object.keys(tool).find((known) => !Object.hasOwn(TOOLS, known));
+    if (name === undefined) return;
+    const why =
+      name === "googleMaps"
+        ? "is charged by the request, and no model here has a price for it"
+        : "is no tool that is known here, so what it costs is not known either";
+    throw refusal(`tools[${i}].${name}`, `${why}: leave it out.`, original);
+  });
 }

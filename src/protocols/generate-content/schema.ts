@@ -1,31 +1,22 @@
-import { Type, type Static } from "typebox";
+import { type Static, type TProperties, type TSchemaOptions, Type } from "typebox";
 import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
 import {
   CONTENT,
   CONTENT_CONFIG,
-  PartFields,
-  type PartSchema,
+  PartData,
+  PartSchema,
 } from "../../catalog/parameter-tables/generate-content.ts";
 import { createFieldTable, type FieldTable } from "../field-table.ts";
 import { fieldName } from "./spelling.ts";
 
-const free = Type.Object({}, { additionalProperties: true });
-
 /** The fields of a part that are its data. */
-export const PART_DATA = [
-  "text",
-  "inlineData",
-  "fileData",
-  "functionCall",
-  "functionResponse",
-  "executableCode",
-  "codeExecutionResult",
-  "toolCall",
-  "toolResponse",
-] as const;
+export const PART_DATA = Object.keys(PartData) as readonly (keyof typeof PartData)[];
 
 /** All fields of a part that are known. */
-export const PART_FIELDS: ReadonlySet<string> = new Set([...Object.keys(PartFields), "partMetadata"]);
+export const PART_FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(PartSchema.properties),
+  "partMetadata",
+]);
 
 /** The fields of `generationConfig`, and what is done with them. */
 export const CONFIG_FIELDS = createFieldTable({
@@ -54,7 +45,7 @@ export const REQUEST_FIELDS: FieldTable = {
   ...requestFields,
   meant(name) {
     const inConfig = CONFIG_FIELDS.meant(name);
-    return requestFields.meant(name) ?? (inConfig === undefined ? undefined : `generationConfig.${inConfig}`);
+    return requestFields.meant(name) ?? (inConfig && `generationConfig.${inConfig}`);
   },
 };
 
@@ -71,54 +62,50 @@ export const GenerateContentRequestSchema = objectOf(CONTENT, { title: "Generate
 export type GenerateContentBody = Static<typeof GenerateContentRequestSchema>;
 export type Part = Static<typeof PartSchema>;
 
+/** An object of these members and any others. */
+const open = <Members extends TProperties>(members: Members, options: TSchemaOptions = {}) =>
+  Type.Object(members, { ...options, additionalProperties: true });
+
+const Candidate = open({
+  content: Type.Optional(
+    open({ role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(open({}))) }),
+  ),
+  finishReason: Type.Optional(Type.String({ description: "STOP, MAX_TOKENS, SAFETY and others" })),
+  index: Type.Optional(Type.Integer()),
+});
+
 /** Answer of `POST /api/v1/models/{model}:generateContent`. */
-export const GenerateContentAnswerSchema = Type.Object(
+export const GenerateContentAnswerSchema = open(
   {
     candidates: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            content: Type.Optional(
-              Type.Object(
-                { role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(free)) },
-                { additionalProperties: true },
-              ),
-            ),
-            finishReason: Type.Optional(Type.String({ description: "STOP, MAX_TOKENS, SAFETY and others" })),
-            index: Type.Optional(Type.Integer()),
-          },
-          { additionalProperties: true },
-        ),
-        { description: "Absent where the prompt was blocked: `promptFeedback` says why" },
-      ),
+      Type.Array(Candidate, {
+        description: "Absent where the prompt was blocked: `promptFeedback` says why",
+      }),
     ),
-    usageMetadata: Type.Object(
-      {
-        promptTokenCount: Type.Optional(Type.Integer()),
-        candidatesTokenCount: Type.Optional(Type.Integer()),
-        totalTokenCount: Type.Optional(Type.Integer()),
-      },
-      { additionalProperties: true },
-    ),
+    usageMetadata: open({
+      promptTokenCount: Type.Optional(Type.Integer()),
+      candidatesTokenCount: Type.Optional(Type.Integer()),
+      totalTokenCount: Type.Optional(Type.Integer()),
+    }),
     credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
   },
-  { title: "GenerateContentResponse", additionalProperties: true },
+  { title: "GenerateContentResponse" },
 );
 
 /**
  * Body of `POST /api/v1/models/{model}:countTokens`: a request as it stands, or within `generateContentRequest`, and
  * never both. Which of them it is says `count.ts`; either is checked as a request.
  */
-export const CountTokensRequestSchema = Type.Object(
+export const CountTokensRequestSchema = open(
   {
     ...Type.Partial(GenerateContentRequestSchema).properties,
     generateContentRequest: Type.Optional(GenerateContentRequestSchema),
   },
-  { title: "CountTokensRequest", additionalProperties: true },
+  { title: "CountTokensRequest" },
 );
 
 /** Answer of `POST /api/v1/models/{model}:countTokens`. */
-export const CountTokensAnswerSchema = Type.Object(
+export const CountTokensAnswerSchema = open(
   {
     totalTokens: Type.Integer({ minimum: 1 }),
     promptTokensDetails: Type.Optional(
@@ -131,5 +118,5 @@ export const CountTokensAnswerSchema = Type.Object(
     ),
     cachedContentTokenCount: Type.Optional(Type.Integer()),
   },
-  { title: "CountTokensResponse", additionalProperties: true },
+  { title: "CountTokensResponse" },
 );

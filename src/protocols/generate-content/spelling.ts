@@ -8,26 +8,14 @@ import { invalid } from "../request-json.ts";
  */
 
 /** Members that hold what a caller wrote: their keys are his. */
-const OPAQUE = new Set([
-  "args",
-  "response",
-  "parameters",
-  "parametersJsonSchema",
-  "responseSchema",
-  "responseJsonSchema",
-  "labels",
-]);
+const OPAQUE = new Set(
+  "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels".split(" "),
+);
 
 /** Fields of many that clients in the wild send without the list. */
-const REPEATED = new Set([
-  "contents",
-  "parts",
-  "tools",
-  "functionDeclarations",
-  "stopSequences",
-  "responseModalities",
-  "safetySettings",
-]);
+const REPEATED = new Set(
+  "contents parts tools functionDeclarations stopSequences responseModalities safetySettings".split(" "),
+);
 
 /** No field of the format has a name so long: one that does keeps its spelling. */
 const LONGEST_FIELD = 64;
@@ -37,11 +25,6 @@ export function fieldName(name: string): string {
   return name.length <= LONGEST_FIELD && name.includes("_")
     ? name.replace(/(?<=.)_([a-z0-9])/g, (_, next: string) => next.toUpperCase())
     : name;
-}
-
-/** The request as if it had been spelled as the reference does. Throws a 400 for a field that stands in both spellings. */
-export function readSpelling(value: JsonObject): JsonObject {
-  return readObject(value, undefined);
 }
 
 /** Where a value stands: a path is written only for a 400. */
@@ -55,7 +38,8 @@ function pathOf({ up, step }: Place): string {
   return typeof step === "number" ? `${pathOf(up)}[${step}]` : `${pathOf(up)}.${step}`;
 }
 
-function readObject(value: JsonObject, up: Place | undefined): JsonObject {
+/** The request as if it had been spelled as the reference does. Throws a 400 for a field that stands in both spellings. */
+export function readSpelling(value: JsonObject, up?: Place): JsonObject {
   const read: Record<string, unknown> = {};
   for (const key in value) {
     const member = value[key];
@@ -85,7 +69,7 @@ function readValue(value: unknown, up: Place | undefined, step: string | number)
   if (typeof value !== "object" || value === null) return value;
   const place = { up, step };
   if (Array.isArray(value)) return value.map((item, i) => readValue(item, place, i));
-  return readObject(value as JsonObject, place);
+  return readSpelling(value as JsonObject, place);
 }
 
 /** A path in the reference's spelling, as the client spelled it. */

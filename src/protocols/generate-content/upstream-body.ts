@@ -2,11 +2,10 @@ import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { targetSentences } from "../losses.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
-import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
-import { type GenerateContentRequest, unknownPart } from "./request.ts";
-import { CONFIG_FIELDS, REQUEST_FIELDS } from "./schema.ts";
-import { fieldName, spelledPath } from "./spelling.ts";
+import { type GenerateContentRequest, refusal } from "./request.ts";
+import { CONFIG_FIELDS, PART_FIELDS, REQUEST_FIELDS } from "./schema.ts";
+import { fieldName } from "./spelling.ts";
 
 /**
  * The request as the target takes it: its own bytes, with the bound on output set or lowered inside
@@ -45,11 +44,15 @@ function spelled(fields: JsonObject, field: string): string {
   return Object.keys(fields).find((name) => fieldName(name) === field) ?? field;
 }
 
-function refuseUnknownPart(request: GenerateContentRequest): void {
-  const path = unknownPart(request.body);
-  if (path === undefined) return;
-  const at = spelledPath(path, request.json.value).slice(0, 120);
-  throw invalid(`${at} is not a field of a part that is known here.`, at);
+function refuseUnknownPart({ body, json }: GenerateContentRequest): void {
+  for (const [i, { parts = [] }] of body.contents.entries()) {
+    for (const [at, part] of parts.entries()) {
+      const name = Object.keys(part).find((field) => !PART_FIELDS.has(field));
+      if (name === undefined) continue;
+      const problem = "is not a field of a part that is known here.";
+      throw refusal(`contents[${i}].parts[${at}].${name}`, problem, json.value);
+    }
+  }
 }
 
 /** What changes inside `generationConfig`; its other members keep their bytes. */

@@ -17,20 +17,17 @@ const CARRIERS: Readonly<Record<string, readonly (keyof ContentBlock)[]>> = {
   tool_result: ["tool_use_id"],
 };
 
-/** What a source of each kind must carry. */
-const SOURCE_CARRIERS = {
-  base64: "data",
-  text: "data",
-  url: "url",
-  file: "file_id",
-  content: "content",
+/** What a source of each kind must carry, by the type of its block. */
+const SOURCES = {
+  image: { base64: "data", url: "url", file: "file_id" },
+  document: { base64: "data", url: "url", file: "file_id", text: "data", content: "content" },
 } as const;
 
-/** Media types of a source in base64, by the type of its block. */
-const MEDIA_TYPES: Readonly<Record<string, RegExp>> = {
-  image: /^image\/(jpeg|png|gif|webp)$/i,
-  document: /^application\/pdf$/i,
-};
+/** Media types of a source in base64, by the type of its block, and how a sentence names them. */
+const MEDIA_TYPES = {
+  image: [/^image\/(jpeg|png|gif|webp)$/i, "image/jpeg, image/png, image/gif or image/webp"],
+  document: [/^application\/pdf$/i, "application/pdf"],
+} as const;
 
 /** Checks the blocks at `path`, and those inside them. Throws a 400 that names the field at fault. */
 export function checkBlocks(blocks: readonly ContentBlock[], path: string): void {
@@ -38,16 +35,16 @@ export function checkBlocks(blocks: readonly ContentBlock[], path: string): void
 }
 
 function checkBlock(block: ContentBlock, path: string): void {
-  const carriers = Object.hasOwn(CARRIERS, block.type) ? (CARRIERS[block.type] ?? []) : [];
-  for (const name of carriers) {
-    if (block[name] !== undefined && block[name] !== null) continue;
-    throw invalid(`${path}.${name} is required in a block of type ${block.type}.`, `${path}.${name}`);
-  }
-  if (block.type === "image" || block.type === "document") checkSource(block, path);
-  if (block.type === "tool_addition") checkAddedTool(block, path);
+  const { type } = block;
+  const carriers = Object.hasOwn(CARRIERS, type) ? (CARRIERS[type] ?? []) : [];
+  const missing = carriers.find((name) => block[name] === undefined || block[name] === null);
+  if (missing !== undefined)
+    throw invalid(`${path}.${missing} is required in a block of type ${type}.`, `${path}.${missing}`);
+  if (type === "image" || type === "document") checkSource(type, block.source, `${path}.source`);
+  if (type === "tool_addition") checkAddedTool(block, path);
   const inner = innerContent(block);
   if (inner === undefined) return;
-  const innerPath = `${path}.${block.type === "document" ? "source.content" : "content"}`;
+  const innerPath = `${path}.${type === "document" ? "source.content" : "content"}`;
   inner.forEach((value, i) => {
     if (checker.accepts(value)) return checkBlock(value, `${innerPath}[${i}]`);
     const { path: field, problem } = checker.faultOf(value);
@@ -64,33 +61,22 @@ function checkAddedTool({ tool }: ContentBlock, path: string): void {
   throw invalid(`${path}.tool.type must be tool_reference: define tools in tools.`, `${path}.tool.type`);
 }
 
-function checkSource({ type, source }: ContentBlock, path: string): void {
-  if (typeof source === "string" || source === undefined || source === null)
-    throw invalid(`${path}.source must be an object.`, `${path}.source`);
-  const carrier = Object.hasOwn(SOURCE_CARRIERS, source.type)
-    ? SOURCE_CARRIERS[source.type as keyof typeof SOURCE_CARRIERS]
-    : undefined;
-  const kinds = type === "image" ? "base64, url, file" : "base64, url, file, text, content";
-  if (carrier === undefined || (type === "image" && (carrier === "content" || source.type === "text")))
-    throw invalid(`${path}.source.type must be one of ${kinds}.`, `${path}.source.type`);
-  const value = source[carrier];
-  if (value === undefined || value === null || value === "")
-    throw invalid(`${path}.source.${carrier} is required.`, `${path}.source.${carrier}`);
-  if (source.type === "base64") checkBase64(type, source, `${path}.source`);
-  if (source.type === "url") checkRemote(source.url ?? "", type, `${path}.source.url`);
+function checkSource(type: keyof typeof SOURCES, source: ContentBlock["source"], path: string): void {
+  if (typeof source !== "object" || source === null) throw invalid(`${path} must be an object.`, path);
+  const kinds: Readonly<Record<string, "data" | "url" | "file_id" | "content">> = SOURCES[type];
+  const carrier = Object.hasOwn(kinds, source.type) ? kinds[source.type] : undefined;
+  if (carrier === undefined)
+    throw invalid(`${path}.type must be one of ${Object.keys(kinds).join(", ")}.`, `${path}.type`);
+  if ((source[carrier] ?? "") === "") throw invalid(`${path}.${carrier} is required.`, `${path}.${carrier}`);
+  if (source.type === "base64") checkBase64(type, source.media_type ?? "", source.data ?? "", path);
+  if (source.type === "url") checkRemote(source.url ?? "", type, `${path}.url`);
 }
 
-function checkBase64(
-  type: string,
-  source: { readonly media_type?: string | null; readonly data?: string | null },
-  path: string,
-): void {
-  if (MEDIA_TYPES[type]?.test(source.media_type ?? "") !== true) {
-    const wanted = type === "image" ? "image/jpeg, image/png, image/gif or image/webp" : "application/pdf";
-    throw invalid(`${path}.media_type must be ${wanted}.`, `${path}.media_type`);
-  }
+function checkBase64(type: keyof typeof SOURCES, mediaType: string, data: string, path: string): void {
+  const [taken, names] = MEDIA_TYPES[type];
+  if (!taken.test(mediaType)) throw invalid(`${path}.media_type must be ${names}.`, `${path}.media_type`);
   // A data URL here is a common mistake; what the provider says of it helps nobody.
-  if (!/^[A-Za-z0-9+/_-]/.test(source.data ?? "") || source.data?.startsWith("data:") === true)
+  if (!/^[A-Za-z0-9+/_-]/.test(data) || data.startsWith("data:"))
     throw invalid(`${path}.data must be base64, without the head of a data URL.`, `${path}.data`);
 }
 

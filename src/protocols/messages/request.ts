@@ -53,8 +53,8 @@ const requestChecker = compileSchema(MessagesRequestSchema);
 const countChecker = compileSchema(CountRequestSchema);
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
-export function readRequest(wire: WireRequest): MessagesRequest {
-  return checkedRequest(readRequestJson(wire), readBetas(wire.headers));
+export function readRequest({ headers, ...wire }: WireRequest): MessagesRequest {
+  return checkedRequest(readRequestJson(wire), readBetas(headers));
 }
 
 /** Checks a body that was written here; see `ClientEnd`. */
@@ -64,28 +64,16 @@ export function readWritten(value: JsonObject): MessagesRequest {
 
 function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRequest {
   const body = checkedBody(json, requestChecker);
-  return {
-    model: body.model,
-    stream: body.stream === true,
-    demand: readDemand(body, json),
-    body,
-    json,
-    betas,
-  };
+  const { model, stream = false } = body;
+  return { model, stream, demand: readDemand(body, json), body, json, betas };
 }
 
 /** The same for a request to count: what it would ask of an answer is not looked at. */
-export function readCountRequest(wire: WireRequest): CountRequest {
+export function readCountRequest({ headers, ...wire }: WireRequest): CountRequest {
   const json = readRequestJson(wire);
   const body = checkedBody(json, countChecker);
-  return {
-    model: body.model,
-    stream: false,
-    demand: readDemand({ ...body, max_tokens: undefined }, json),
-    body,
-    json,
-    betas: readBetas(wire.headers),
-  };
+  const demand = readDemand({ ...body, max_tokens: undefined }, json);
+  return { model: body.model, stream: false, demand, body, json, betas: readBetas(headers) };
 }
 
 function checkedBody<Body extends MessagesInput>(json: RequestJson, checker: Checker<Body>): Body {
@@ -104,10 +92,10 @@ function checkTools({ tools, tool_choice }: MessagesInput): void {
   tools?.forEach((tool, i) => {
     toolKind(tool, i);
     if ((tool.type ?? "custom") !== "custom") return;
-    for (const name of ["name", "input_schema"] as const) {
-      if (tool[name] === undefined || tool[name] === null)
-        throw invalid(`tools[${i}].${name} is required.`, `tools[${i}].${name}`);
-    }
+    const missing = (["name", "input_schema"] as const).find(
+      (name) => (tool[name] ?? undefined) === undefined,
+    );
+    if (missing !== undefined) throw invalid(`tools[${i}].${missing} is required.`, `tools[${i}].${missing}`);
   });
   if (tool_choice?.type === "tool" && typeof tool_choice.name !== "string")
     throw invalid("tool_choice.name is required with the type tool.", "tool_choice.name");

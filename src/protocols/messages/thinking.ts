@@ -21,61 +21,52 @@ export function changeThinking(
   changes: Changes,
 ): boolean {
   const { thinking } = request.body;
-  if (model.thinking?.style === undefined) return thinking?.type === "enabled";
-  const turn: Turn = { request, model, maxTokens, changes };
-  if (model.thinking.style === "budget") dropEffort(turn);
+  const { style, canBeOff } = model.thinking ?? {};
+  if (style === undefined) return thinking?.type === "enabled";
+  if (style === "budget") dropEffort(request, model, changes);
   if (thinking === undefined || changes.removes(["thinking"])) return false;
-  if (model.thinking.style === "budget") return byBudget(turn, thinking);
-  byEffort(turn, thinking);
+  if (style === "budget") return byBudget(request, thinking, { model, maxTokens, changes });
+  if (thinking.type === "disabled" && canBeOff === false) {
+    changes.remove(["thinking"]);
+    changes.warn({ ...THINKING, why: "always_thinks" });
+  }
+  if (thinking.type === "enabled") toAdaptive(request, thinking.budget_tokens, changes);
   return false;
-}
-
-interface Turn {
-  readonly request: CountRequest;
-  readonly model: Model;
-  readonly maxTokens: number;
-  readonly changes: Changes;
 }
 
 type Thinking = NonNullable<CountRequest["body"]["thinking"]>;
 
-function byEffort({ request, model, changes }: Turn, { type, budget_tokens: budget }: Thinking): void {
-  if (type === "disabled" && model.thinking?.canBeOff === false) {
-    changes.remove(["thinking"]);
-    changes.warn({ ...THINKING, why: "always_thinks" });
-  }
-  if (type !== "enabled") return;
-  const effort = effortOf(budget ?? 0);
+/** A budget becomes an effort, where the caller set none. */
+function toAdaptive({ body }: CountRequest, budget: Thinking["budget_tokens"], changes: Changes): void {
   changes.set(["thinking", "type"], "adaptive");
   changes.remove(["thinking", "budget_tokens"]);
-  const isSet = typeof budget === "number" && setEffort(request, changes, effort);
-  changes.warn({ ...THINKING, why: "no_budget", effort: isSet ? effort : undefined });
+  const isSaid = typeof budget !== "number" || typeof body.output_config?.effort === "string";
+  const effort = isSaid ? undefined : effortOf(budget);
+  if (effort !== undefined && body.output_config === undefined) changes.set(["output_config"], { effort });
+  else if (effort !== undefined) changes.set(["output_config", "effort"], effort);
+  changes.warn({ ...THINKING, why: "no_budget", effort });
 }
 
-/** Sets the effort where the caller set none; tells whether it did. */
-function setEffort({ body }: CountRequest, changes: Changes, effort: string): boolean {
-  if (typeof body.output_config?.effort === "string") return false;
-  if (body.output_config === undefined) changes.set(["output_config"], { effort });
-  else changes.set(["output_config", "effort"], effort);
-  return true;
-}
-
-function byBudget({ request, model, maxTokens, changes }: Turn, thinking: Thinking): boolean {
-  if (thinking.type === "disabled") return false;
-  if (thinking.type === "between_tools") {
+function byBudget(
+  request: CountRequest,
+  { type, budget_tokens: budgeted }: Thinking,
+  { model, maxTokens, changes }: Readonly<{ model: Model; maxTokens: number; changes: Changes }>,
+): boolean {
+  if (type === "disabled") return false;
+  if (type === "between_tools") {
     changes.remove(["thinking"]);
     changes.warn(`thinking was left out: ${model.id} thinks by a budget, which between_tools has not`);
     return false;
   }
   const isForTurn = thinksBetweenTools(request);
-  const asked = thinking.budget_tokens ?? budgetOf(request.body.output_config?.effort ?? "high", "messages");
+  const asked = budgeted ?? budgetOf(request.body.output_config?.effort ?? "high", "messages");
   const budget = Math.max(LEAST_BUDGET, isForTurn ? asked : Math.min(asked, maxTokens - 1));
   if (budget >= maxTokens && !isForTurn) {
     changes.remove(["thinking"]);
     changes.warn({ ...THINKING, why: "no_room", bound: MAX_TOKENS, least: LEAST_BUDGET });
     return false;
   }
-  if (thinking.type === "enabled" && budget === thinking.budget_tokens) return true;
+  if (type === "enabled" && budget === budgeted) return true;
   changes.set(["thinking", "type"], "enabled");
   changes.set(["thinking", "budget_tokens"], budget);
   changes.warn({ ...THINKING, why: "budget_given", budget });
@@ -87,8 +78,7 @@ function thinksBetweenTools({ betas }: CountRequest): boolean {
   return betas.some((value) => betaName(value) === "interleaved-thinking");
 }
 
-function dropEffort({ request, model, changes }: Turn): void {
-  const { output_config: config } = request.body;
+function dropEffort({ body: { output_config: config } }: CountRequest, model: Model, changes: Changes): void {
   if (typeof config?.effort !== "string" || changes.removes(["output_config"])) return;
   changes.remove(Object.keys(config).length === 1 ? ["output_config"] : ["output_config", "effort"]);
   changes.warn(`output_config.effort was left out: ${model.id} does not take it`);

@@ -34,26 +34,14 @@ const DEFAULT_MAX_USES = 10;
 /** How much of a page may be read for a tool that sets no bound of its own: a long article. */
 export const DEFAULT_PAGE_TOKENS = 20_000;
 
-/** The bounds that a tool must go up with, by the name of the field. */
-export function boundsOf(
-  kind: ToolKind,
-): Readonly<Partial<Record<"max_uses" | "max_content_tokens", number>>> {
-  switch (kind) {
-    case "client":
-      return {};
-    case "search":
-      return { max_uses: DEFAULT_MAX_USES };
-    case "fetch":
-      return { max_uses: DEFAULT_MAX_USES, max_content_tokens: DEFAULT_PAGE_TOKENS };
-  }
-}
-
-/** The most tokens of a page that any of the tools may read; 0 where none reads pages. */
-export function pageTokensOf(tools: readonly MessagesTool[] | undefined): number {
-  return (tools ?? [])
-    .filter((tool, i) => toolKind(tool, i) === "fetch")
-    .reduce((most, tool) => Math.max(most, tool.max_content_tokens ?? DEFAULT_PAGE_TOKENS), 0);
-}
+/** The bounds that a tool of each kind must go up with, by the name of the field. */
+export const BOUNDS: Readonly<
+  Record<ToolKind, Readonly<Partial<Record<"max_uses" | "max_content_tokens", number>>>>
+> = {
+  client: {},
+  search: { max_uses: DEFAULT_MAX_USES },
+  fetch: { max_uses: DEFAULT_MAX_USES, max_content_tokens: DEFAULT_PAGE_TOKENS },
+};
 
 /** The kind of `tools[i]`. Throws a 400 that says why a tool cannot be used. */
 export function toolKind(tool: MessagesTool, i: number): ToolKind {
@@ -64,9 +52,18 @@ export function toolKind(tool: MessagesTool, i: number): ToolKind {
   throw invalid(`tools[${i}].type ${quoted(type)} cannot be used here: ${why}.`, `tools[${i}].type`);
 }
 
+/** The tools of one kind. */
+function toolsOf(tools: readonly MessagesTool[] | undefined, kind: ToolKind): readonly MessagesTool[] {
+  return (tools ?? []).filter((tool, i) => toolKind(tool, i) === kind);
+}
+
 /** How often the provider may use the tools of one kind. */
 export function usesOf(tools: readonly MessagesTool[] | undefined, kind: ToolKind): number {
-  return (tools ?? [])
-    .filter((tool, i) => toolKind(tool, i) === kind)
-    .reduce((sum, tool) => sum + (tool.max_uses ?? DEFAULT_MAX_USES), 0);
+  return toolsOf(tools, kind).reduce((sum, { max_uses }) => sum + (max_uses ?? DEFAULT_MAX_USES), 0);
+}
+
+/** The most tokens of a page that any of the tools may read; 0 where none reads pages. */
+export function pageTokensOf(tools: readonly MessagesTool[] | undefined): number {
+  const most = toolsOf(tools, "fetch").map((tool) => tool.max_content_tokens ?? DEFAULT_PAGE_TOKENS);
+  return Math.max(0, ...most);
 }

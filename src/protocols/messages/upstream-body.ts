@@ -8,7 +8,7 @@ import type { CountRequest, MessagesRequest } from "./request.ts";
 import { changeSampling } from "./sampling.ts";
 import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
 import { changeThinking, MAX_TOKENS } from "./thinking.ts";
-import { boundsOf, toolKind } from "./tools.ts";
+import { BOUNDS, toolKind } from "./tools.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id, a
@@ -22,8 +22,7 @@ export function upstreamBody(
   target: RelayTarget,
   names?: PlaceNames,
 ): UpstreamBody {
-  const changes = openChanges(targetSentences(target.model.id, names));
-  return rewriteBody(request, target, MESSAGES_FIELDS, changes, () => {
+  return rewriteBody(request, target, { fields: MESSAGES_FIELDS, names }, (changes) => {
     const maxTokens = boundOutput(request, target, changes);
     const thinks = changeThinking(request, target.model, maxTokens, changes);
     changeSampling(request, target.model, thinks, changes);
@@ -33,8 +32,7 @@ export function upstreamBody(
 
 /** The same for a request to count: what is said of an answer is left out, nothing is bounded. */
 export function countBody(request: CountRequest, target: RelayTarget): UpstreamBody {
-  const changes = openChanges(targetSentences(target.model.id));
-  return rewriteBody(request, target, COUNT_FIELDS, changes, () => {
+  return rewriteBody(request, target, { fields: COUNT_FIELDS }, (changes) => {
     changeThinking(request, target.model, Infinity, changes);
   });
 }
@@ -42,20 +40,20 @@ export function countBody(request: CountRequest, target: RelayTarget): UpstreamB
 function rewriteBody(
   request: CountRequest,
   target: RelayTarget,
-  fields: FieldTable,
-  changes: Changes,
-  more: () => void,
+  { fields, names }: { readonly fields: FieldTable; readonly names?: PlaceNames | undefined },
+  more: (changes: Changes) => void,
 ): UpstreamBody {
-  const { relayed, warnings } = relayedBetas(request.betas);
-  for (const warning of warnings) changes.warn(warning);
+  const changes = openChanges(targetSentences(target.model.id, names));
+  const relayed = relayedBetas(request.betas, changes.warn);
+  const previews = new Set([...relayed].map(betaName));
   changes.set(["model"], target.upstreamId);
   checkFields(Object.entries(request.json.value), target, fields, changes, (name) =>
-    judgePreview(request, relayed, name, changes),
+    judgePreview(request, previews, name, changes),
   );
-  more();
+  more(changes);
   return {
     body: changes.splice(request.json),
-    ...(relayed.length === 0 ? {} : { headers: { "anthropic-beta": relayed.join(",") } }),
+    ...(relayed.size === 0 ? {} : { headers: { "anthropic-beta": [...relayed].join(",") } }),
     warnings: changes.warnings,
   };
 }
@@ -63,17 +61,16 @@ function rewriteBody(
 /** A field of a preview goes up with its preview only: without it the provider refuses the whole request. */
 function judgePreview(
   request: CountRequest,
-  relayed: readonly string[],
+  previews: ReadonlySet<string>,
   name: string,
   changes: Changes,
 ): void {
   const field = MESSAGES_FIELDS.fields[name];
   if (field?.rule !== "preview") return;
-  const asked = relayed.some((value) => betaName(value) === field.preview);
+  const asked = previews.has(field.preview);
   // Other edits write a summary, by a call of their own that no bound of this request covers.
   const edits = name === "context_management" ? (request.body.context_management?.edits ?? []) : [];
-  const other = edits.find(({ type }) => !type.startsWith("clear_"));
-  if (asked && other === undefined) return;
+  if (asked && edits.every(({ type }) => type.startsWith("clear_"))) return;
   if (field.needed !== undefined && request.json.value[name] !== null) throw invalid(field.needed, name);
   changes.remove([name]);
   changes.warn(
@@ -95,7 +92,7 @@ function boundOutput(request: MessagesRequest, { model }: RelayTarget, changes: 
 function boundUses({ body: { tools } }: MessagesRequest, changes: Changes): void {
   if (tools === undefined || changes.removes(["tools"])) return;
   tools.forEach((tool, i) => {
-    for (const [name, bound] of Object.entries(boundsOf(toolKind(tool, i)))) {
+    for (const [name, bound] of Object.entries(BOUNDS[toolKind(tool, i)])) {
       if (typeof (tool as Readonly<Record<string, unknown>>)[name] === "number") continue;
       changes.set(["tools", i, name], bound);
       changes.warn(`tools[${i}].${name} was set to ${bound}: it had no bound`);

@@ -1,8 +1,9 @@
 import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
+import { parseExact } from "./exact-json.ts";
 import { type Losses, openLosses } from "./losses.ts";
 import type {
   AnswerContext,
@@ -76,10 +77,10 @@ export interface EventEncoder {
   readonly keepAlive: Uint8Array;
 }
 
-/** A provider's events in, as JSON text. They are whole, repaired, and judged to be good by the format's own reader. */
+/** A provider's events in. They are whole, repaired, and judged to be good by the format's own reader. */
 export interface EventDecoder {
   /** Tells all of an event but that the answer has ended. */
-  read(data: string): void;
+  read(event: JsonObject): void;
   /** The answer is whole, and charged: tells why it ended. */
   end(): void;
 }
@@ -170,7 +171,11 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
     return bytes;
   };
   return {
-    event: ({ bytes, start, end }) => from.read(decoder.decode(bytes.subarray(start, end))),
+    event({ bytes, start, end }) {
+      // What a tool is called with is written again, and must keep its digits.
+      const event = parseExact(decoder.decode(bytes.subarray(start, end)));
+      if (isJsonObject(event)) from.read(event);
+    },
     take,
     tail(metered, credit) {
       from.end();

@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
 function decoded(chunks: readonly string[]): readonly ChatEvent[] {
   const events: ChatEvent[] = [];
   const decoder = openDecoder((event) => void events.push(event));
-  for (const chunk of chunks) decoder.read(chunk);
+  for (const chunk of chunks) decoder.read(JSON.parse(chunk));
   return events;
 }
 

@@ -1,10 +1,9 @@
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json-value.ts";
-import { parseExact } from "../exact-json.ts";
 import type { EventDecoder } from "../translate.ts";
 import { isBlocked } from "./answer.ts";
-import { type Blocked, type CandidateDecoder, openCandidate } from "./decode-candidate.ts";
+import { type CandidateDecoder, openCandidate } from "./decode-candidate.ts";
 
 /**
  * A whole answer as events, by the way that a streamed one takes. Throws `content_moderation` for a prompt that was
@@ -13,12 +12,11 @@ import { type Blocked, type CandidateDecoder, openCandidate } from "./decode-can
 export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
   const blocked = blockedOf(answer);
   if (blocked !== undefined && objectsIn(answer.candidates).length === 0) {
-    const { message } = blocked;
-    const why = message === undefined ? "." : `: ${message}`;
+    const why = blocked === "" ? "." : `: ${blocked}`;
     throw new GatewayError("content_moderation", `The provider blocked the prompt${why}`);
   }
   const events: ChatEvent[] = [];
-  const chunks = openChunkDecoder((event) => void events.push(event));
+  const chunks = openDecoder((event) => void events.push(event));
   chunks.read(answer);
   chunks.end();
   return events;
@@ -26,22 +24,10 @@ export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
 
 /** A decoder of a stream. No choice is told to be finished before all are. */
 export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
-  const chunks = openChunkDecoder(say);
-  return {
-    read(data) {
-      // Only what a tool is called with is written again, and must keep its digits.
-      const chunk = data.includes("functionCall") ? parseExact(data) : JSON.parse(data);
-      if (isJsonObject(chunk)) chunks.read(chunk);
-    },
-    end: () => chunks.end(),
-  };
-}
-
-function openChunkDecoder(say: (event: ChatEvent) => void) {
   const choices = new Map<number, CandidateDecoder>();
   let id: string | undefined;
   let started = false;
-  let blocked: Blocked | undefined;
+  let blocked: string | undefined;
 
   const choiceAt = (index: number): CandidateDecoder =>
     choices.getOrInsertComputed(index, () =>
@@ -49,7 +35,7 @@ function openChunkDecoder(say: (event: ChatEvent) => void) {
     );
 
   return {
-    read(chunk: JsonObject): void {
+    read(chunk) {
       id ??= filledText(chunk.responseId);
       if (!started) say({ type: "start", ...present({ id }) });
       started = true;
@@ -62,17 +48,18 @@ function openChunkDecoder(say: (event: ChatEvent) => void) {
         choiceAt(before).read(candidate);
       }
     },
-    end(): void {
+    end() {
       if (choices.size === 0) choiceAt(0);
       for (const [, choice] of [...choices].sort(([a], [b]) => a - b)) choice.end(blocked);
     },
   };
 }
 
-function blockedOf(chunk: JsonObject): Blocked | undefined {
+/** What is said of a prompt that was not answered, or not to its end; "" where nothing is. */
+function blockedOf(chunk: JsonObject): string | undefined {
   if (!isBlocked(chunk) || !isJsonObject(chunk.promptFeedback)) return undefined;
   const { blockReason, blockReasonMessage } = chunk.promptFeedback;
-  return present({ message: filledText(blockReasonMessage) ?? filledText(blockReason) });
+  return filledText(blockReasonMessage) ?? filledText(blockReason) ?? "";
 }
 
 /** Sixteen hexadecimal digits that are the same for the same text: two FNV-1a of 32 bits. */

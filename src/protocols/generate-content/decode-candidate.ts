@@ -7,11 +7,6 @@ import { readCitations, type Sources } from "./citations.ts";
 /** Reads one candidate of an answer, in as many pieces as it comes. */
 export type CandidateDecoder = ReturnType<typeof openCandidate>;
 
-/** A prompt that was not answered, or not to its end. */
-export interface Blocked {
-  readonly message?: string;
-}
-
 const THINKING: BegunPart = { type: "thinking", issuer: "google" };
 
 /** What a part has that is no more than a signature. */
@@ -92,15 +87,15 @@ export function openCandidate(
       if (isJsonObject(grounding)) sources = { ...sources, grounding };
       if (isJsonObject(citations)) sources = { ...sources, citations };
     },
-    /** The answer has ended: what is open is closed, and the reason is told. */
-    end(blocked: Blocked | undefined): void {
+    /** The answer has ended, `blocked` with these words for it: what is open is closed, and the reason is told. */
+    end(blocked: string | undefined): void {
       if (lastText !== -1)
         for (const citation of readCitations(text, sources)) parts.cite(citation, lastText);
       parts.end();
       // An answer without a reason is one as far as it says something.
       const told = word ?? (blocked !== undefined ? "SAFETY" : parts.count > 0 ? "STOP" : "OTHER");
       const reason = finishReason(told, calls > 0);
-      const refusal = reason === "content_filter" ? (message ?? blocked?.message) : undefined;
+      const refusal = reason === "content_filter" ? (message ?? filledText(blocked)) : undefined;
       say({ type: "finish", choice, reason, ...present({ refusal }) });
     },
   };

@@ -29,7 +29,7 @@ const PLACEHOLDER = "skip_thought_signature_validator";
 export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): JsonObject {
   const first = turns.findIndex(({ role }) => role !== "system");
   if (first === -1) losses.note({ place: "turns", why: "system_asks" });
-  noteHints(turns, losses);
+  for (const { parts } of turns) noteHints(parts, losses);
   const asked = turns.slice(Math.max(first, 0));
   const contents: Content[] = [];
   const json = openEmbeddedJson();
@@ -119,11 +119,11 @@ function signImages(contents: readonly Content[], losses: Losses): void {
   }
 }
 
-function noteHints(turns: readonly Turn[], losses: Losses): void {
-  const parts = turns.flatMap((turn) => turn.parts);
-  for (const part of parts.flatMap((one) => (one.type === "tool_result" ? [one, ...one.parts] : [one]))) {
+function noteHints(parts: readonly Part[], losses: Losses): void {
+  for (const part of parts) {
     if ("cache" in part && part.cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
     if (part.type === "image" && (part.detail ?? "auto") !== "auto")
       losses.note({ place: "detail", why: "no_word" });
+    if (part.type === "tool_result") noteHints(part.parts, losses);
   }
 }

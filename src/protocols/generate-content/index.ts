@@ -2,7 +2,6 @@ import type { RelayProtocol } from "../protocol.ts";
 import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
 import { encodeError, ErrorSchema } from "./error-body.ts";
-import { limitHeaders } from "./limit-headers.ts";
 import { type GenerateContentRequest, readRequest } from "./request.ts";
 import { openStream } from "./relay.ts";
 import { upstreamBody } from "./upstream-body.ts";
@@ -21,5 +20,6 @@ export const generateContent: RelayProtocol = {
   readRefusal,
   encodeError,
   errorSchema: ErrorSchema,
-  limitHeaders,
+  // Google's API has no such headers: a client learns of a limit by its 429, whose `details` say how long to wait.
+  limitHeaders: () => ({}),
 };

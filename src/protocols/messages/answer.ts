@@ -1,5 +1,5 @@
 import { GatewayError } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, objectsIn } from "../../core/json-value.ts";
 import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
 import { NO_USAGE } from "../../core/usage.ts";
 import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
@@ -32,12 +32,9 @@ function isMessage(value: JsonObject): value is JsonObject & { readonly content:
 /** Our own count of an answer that came without usage. */
 function countAnswer(content: readonly unknown[], context: AnswerContext): Metered {
   const size: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
-  for (const block of content) {
-    if (!isJsonObject(block)) continue;
-    for (const text of [block.text, block.thinking, block.name]) {
-      if (typeof text === "string") measureText(text, size);
-    }
-    if (block.input !== undefined) measureText(JSON.stringify(block.input), size);
+  for (const { text, thinking, name, input } of objectsIn(content)) {
+    for (const said of [text, thinking, name]) if (typeof said === "string") measureText(said, size);
+    if (input !== undefined) measureText(JSON.stringify(input), size);
   }
   const { expected } = estimateTokens(size);
   return { usage: { ...NO_USAGE, input: context.expectedInput, output: expected }, flags: ["estimated"] };

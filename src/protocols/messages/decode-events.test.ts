@@ -21,10 +21,10 @@ function onlyChoice(events: readonly ChatEvent[]) {
 
 const RUNS = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 100 };
 const encoder = new TextEncoder();
-const decode = (events: readonly object[], isWhole = true): readonly ChatEvent[] => {
+const decode = (events: readonly JsonObject[], isWhole = true): readonly ChatEvent[] => {
   const told: ChatEvent[] = [];
   const decoder = openDecoder((event) => void told.push(event));
-  for (const event of events) decoder.read(JSON.stringify(event));
+  for (const event of events) decoder.read(event);
   if (isWhole) decoder.end();
   return told;
 };

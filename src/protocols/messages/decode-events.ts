@@ -14,16 +14,9 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map([
   ["pause_turn", "error"],
 ]);
 
-/** A decoder of a stream. The reason to stop is told at the end, whatever comes after it. */
+/** A decoder of a stream. */
 export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
-  const answer = new AnswerReader(say);
-  return {
-    read(data) {
-      const event: unknown = JSON.parse(data);
-      if (isJsonObject(event)) answer.read(event);
-    },
-    end: () => answer.end(),
-  };
+  return new AnswerReader(say);
 }
 
 /** A whole answer as the events that its stream would have been: its blocks begin with all they have. */
@@ -51,7 +44,7 @@ interface OpenBlock {
 }
 
 /** Reads one answer, event by event. */
-class AnswerReader {
+class AnswerReader implements EventDecoder {
   readonly #say: (event: ChatEvent) => void;
   readonly #parts: PartWriter;
   /** Events of blocks that began before the open one has ended, by the provider's index: parts never mix. */
@@ -66,7 +59,6 @@ class AnswerReader {
     this.#parts = openPartWriter(0, say);
   }
 
-  /** Tells the events that one of the provider's stands for. */
   read(event: JsonObject): void {
     if (this.#stop !== undefined) return;
     switch (event.type) {
@@ -87,7 +79,6 @@ class AnswerReader {
     }
   }
 
-  /** No more events come: tells why the answer ended. */
   end(): void {
     while (this.#open !== undefined) {
       this.#close();

@@ -3,20 +3,13 @@ import { type JsonObject, present } from "../../core/json-value.ts";
 import type { Effort, Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
 import { budgetOf, nearestEffort } from "../thinking.ts";
+import type { EncodedTurns } from "./encode-turns.ts";
 import { LEAST_BUDGET } from "./thinking.ts";
 
-/** What a caller wishes of thinking, in the format's two members. */
-export interface EncodedThinking {
-  readonly thinking?: JsonObject | undefined;
-  readonly effort?: string | undefined;
-}
-
 /** What a wish is said for. */
-export interface ThinkingTarget {
+interface ThinkingTarget extends Pick<EncodedTurns, "hasLostThinking"> {
   readonly model: Model;
   readonly maxTokens: number;
-  /** The answer whose tools are being run came back without its thinking. */
-  readonly hasLostThinking: boolean;
 }
 
 /** Words of `output_config.effort`. */
@@ -38,7 +31,7 @@ export function encodeThinking(
   { mode, budgetTokens, effort: wanted, hidden = false }: ThinkingWish,
   { model, maxTokens, hasLostThinking }: ThinkingTarget,
   losses: Losses,
-): EncodedThinking {
+): { readonly thinking?: JsonObject; readonly effort?: string | undefined } {
   if (mode === "off" || wanted === "none") return { thinking: { type: "disabled" } };
   if (mode === undefined && budgetTokens === undefined && wanted === undefined) {
     if (hidden) losses.note({ place: "hidden", why: "hidden_alone" });

@@ -41,7 +41,7 @@ export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses
   // A request needs a message, so the last of nothing but system turns is the user's.
   const asked =
     leading === -1
-      ? turns.slice(-1).map((turn) => ({ ...turn, role: "user" as const }))
+      ? turns.slice(-1).map(({ parts }): Turn => ({ role: "user", parts }))
       : turns.slice(leading);
   const writing: Writing = { ids: openCallIds(turns), moved: [], losses };
   const drafts = asked.map((turn, i): Draft => {

@@ -1,11 +1,10 @@
 import { type Changes, openChanges } from "../changes.ts";
-import { targetSentences } from "../losses.ts";
+import { type TargetLoss, targetSentences } from "../losses.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
 import { betaName, relayedBetas } from "./betas.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
-import { changeSampling } from "./sampling.ts";
 import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
 import { changeThinking, MAX_TOKENS } from "./thinking.ts";
 import { BOUNDS, toolKind } from "./tools.ts";
@@ -86,6 +85,45 @@ function boundOutput(request: MessagesRequest, { model }: RelayTarget, changes: 
   changes.set(["max_tokens"], model.maxOutput);
   changes.warn({ ...MAX_TOKENS, why: "most_output", most: model.maxOutput });
   return model.maxOutput;
+}
+
+/** The least `top_p` that a model takes while it thinks. */
+const LEAST_THINKING_TOP_P = 0.95;
+
+const TEMPERATURE = { field: "temperature", place: "temperature" } as const;
+const TOP_P = { field: "top_p", place: "topP" } as const;
+
+/**
+ * Sampling as the model takes it, by its data: fields that it refuses together, or beside thinking, are left out, and
+ * a temperature above its own range is lowered. `thinks` says whether it will think by a budget.
+ */
+function changeSampling(
+  request: MessagesRequest,
+  { sampling }: RelayTarget["model"],
+  thinks: boolean,
+  changes: Changes,
+): void {
+  if (sampling === undefined) return;
+  const { temperature, top_p } = request.body;
+  const leaveOut = (loss: TargetLoss): void => {
+    if (changes.removes([loss.field])) return;
+    changes.remove([loss.field]);
+    changes.warn(loss);
+  };
+  if (thinks && sampling.fixedWhileThinking) {
+    const why = "not_while_thinking";
+    if (temperature !== undefined && temperature !== 1) leaveOut({ ...TEMPERATURE, why });
+    if (top_p !== undefined && top_p < LEAST_THINKING_TOP_P) leaveOut({ ...TOP_P, why });
+    if (request.body.top_k !== undefined) leaveOut({ field: "top_k", why });
+  }
+  if (temperature === undefined || changes.removes(["temperature"])) return;
+  const most = sampling.maxTemperature;
+  if (most !== undefined && temperature > most) {
+    changes.set(["temperature"], most);
+    changes.warn({ ...TEMPERATURE, why: "most_taken", most });
+  }
+  if (sampling.eitherTemperatureOrTopP && top_p !== undefined)
+    leaveOut({ ...TOP_P, why: "not_together", other: TEMPERATURE });
 }
 
 /** Without a bound of its own a tool that searches or reads could do so more often than was held for. */

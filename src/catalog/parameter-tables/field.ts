@@ -1,4 +1,4 @@
-import { type TSchema, type TSchemaOptions, Type } from "typebox";
+import { type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 import type { ChatRequest } from "../../core/chat.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
@@ -81,6 +81,10 @@ type PlaceOf<One> = One extends { readonly place: infer Place extends string } ?
 /** A member that may also be null, which says the same as leaving it out. */
 export const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
+/** An object of these members and any others. */
+export const open = <const Members extends TProperties>(members: Members, options: TSchemaOptions = {}) =>
+  Type.Object(members, { ...options, additionalProperties: true });
+
 /** What the fields are checked by, those that are not left to providers. */
 type Schemas<Of> = {
   [Name in keyof Of as Of[Name] extends { readonly schema: TSchema } ? Name : never]: SchemaOf<Of[Name]>;
@@ -97,7 +101,7 @@ export function objectOf<const Of extends Fields>(fields: Of, options: TSchemaOp
   const checked = Object.entries(fields).flatMap(([name, { schema, required }]) =>
     schema === undefined ? [] : [[name, required ? schema : Type.Optional(schema)] as const],
   );
-  return Type.Object(Object.fromEntries(checked) as Schemas<Of>, { ...options, additionalProperties: true });
+  return open(Object.fromEntries(checked) as Schemas<Of>, options);
 }
 
 /** The fields that a request to count has. */

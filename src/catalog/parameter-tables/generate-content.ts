@@ -1,34 +1,35 @@
 import { Type } from "typebox";
-import { type Fields, objectOf } from "./field.ts";
+import { type Fields, objectOf, open } from "./field.ts";
 import { givesImages, object, oneOf } from "./parameter.ts";
 import { boundedByModel, SHARED } from "./shared-fields.ts";
 
 const text = Type.String({ minLength: 1 });
-const free = Type.Object({}, { additionalProperties: true });
+const free = open({});
 
-const Blob = Type.Object({ mimeType: Type.String({ minLength: 1, maxLength: 256 }), data: text });
-const FileData = Type.Object({
-  mimeType: Type.Optional(Type.String({ maxLength: 256 })),
-  fileUri: Type.String({
-    minLength: 1,
-    maxLength: 65_536,
-    description: "https, gs:// or a file of the provider",
-  }),
-});
+const ADDRESS = "https, gs:// or a file of the provider";
+
+const MediaData = {
+  inlineData: Type.Optional(
+    Type.Object({ mimeType: Type.String({ minLength: 1, maxLength: 256 }), data: text }),
+  ),
+  fileData: Type.Optional(
+    Type.Object({
+      mimeType: Type.Optional(Type.String({ maxLength: 256 })),
+      fileUri: Type.String({ minLength: 1, maxLength: 65_536, description: ADDRESS }),
+    }),
+  ),
+};
 
 /** What a part is: one of these, as is checked where parts are read. */
 export const PartData = {
   text: Type.Optional(Type.String()),
-  inlineData: Type.Optional(Blob),
-  fileData: Type.Optional(FileData),
+  ...MediaData,
   functionCall: Type.Optional(Type.Object({ name: text, args: Type.Optional(free) })),
   functionResponse: Type.Optional(
     Type.Object({
       name: text,
       response: Type.Optional(free),
-      parts: Type.Optional(
-        Type.Array(Type.Object({ inlineData: Type.Optional(Blob), fileData: Type.Optional(FileData) })),
-      ),
+      parts: Type.Optional(Type.Array(Type.Object(MediaData))),
     }),
   ),
   executableCode: Type.Optional(free),
@@ -45,7 +46,7 @@ export const PartNotes = {
   mediaResolution: Type.Optional(Type.Union([Type.String(), free])),
 };
 
-export const PartSchema = Type.Object({ ...PartData, ...PartNotes }, { additionalProperties: true });
+export const PartSchema = open({ ...PartData, ...PartNotes });
 
 /** So many turns a request can have, and so many parts each of them. */
 export const MOST_ITEMS = 10_000;
@@ -177,17 +178,9 @@ export const CONTENT = {
     members: CONTENT_CONFIG,
   },
   tools: {
-    schema: Type.Array(
-      Type.Object(
-        {
-          functionDeclarations: Type.Optional(
-            Type.Array(Type.Object({ name: text }, { additionalProperties: true })),
-          ),
-        },
-        { additionalProperties: true },
-      ),
-      { maxItems: 1_024 },
-    ),
+    schema: Type.Array(open({ functionDeclarations: Type.Optional(Type.Array(open({ name: text }))) }), {
+      maxItems: 1_024,
+    }),
     counted: true,
     place: "tools",
     otherNames: "functions function_declarations",

@@ -40,10 +40,7 @@ function cited(page: JsonObject | undefined, place?: Place): Citation[] {
   return [{ url: page.uri, ...present({ title: filledText(page.title) }), ...place }];
 }
 
-interface Place {
-  readonly start: number;
-  readonly end: number;
-}
+type Place = Required<Pick<Citation, "start" | "end">>;
 
 /**
  * Offsets are of bytes, and of one part. Where a segment quotes its text, only a place that reads so counts; else it is

@@ -1,6 +1,5 @@
 import { joinBytes } from "../../core/bytes/bytes.ts";
-import { isJsonObject } from "../../core/json-value.ts";
-import type { Modality } from "../../core/model.ts";
+import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";
 import { bodyWithin, invalid, readRequestJson } from "../request-json.ts";
 import { generateContent } from "./index.ts";
@@ -53,18 +52,10 @@ function upstreamBody(request: CountRequest, target: RelayTarget): UpstreamBody 
 const OPEN = new TextEncoder().encode('{"generateContentRequest":');
 const CLOSE = new TextEncoder().encode("}");
 
-const MODALITIES: Readonly<Record<Modality, string>> = {
-  text: "TEXT",
-  image: "IMAGE",
-  audio: "AUDIO",
-  video: "VIDEO",
-  pdf: "DOCUMENT",
-};
-
-function encodeCount({ total, byKind }: InputCount) {
-  const kinds = Object.entries(byKind) as [Modality, number][];
-  return {
-    totalTokens: total,
-    promptTokensDetails: kinds.map(([kind, tokenCount]) => ({ modality: MODALITIES[kind], tokenCount })),
-  };
+function encodeCount({ total, byKind }: InputCount): JsonObject {
+  const promptTokensDetails = Object.entries(byKind).map(([kind, tokenCount]) => ({
+    modality: kind === "pdf" ? "DOCUMENT" : kind.toUpperCase(),
+    tokenCount,
+  }));
+  return { totalTokens: total, promptTokensDetails };
 }

@@ -4,6 +4,8 @@ import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json-value.ts";
+import { parseExact } from "../exact-json.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 import { generateContentClient } from "./client.ts";
@@ -24,7 +26,7 @@ const encoder = new TextEncoder();
 function decoded(chunks: readonly string[]): readonly ChatEvent[] {
   const events: ChatEvent[] = [];
   const decoder = openDecoder((event) => void events.push(event));
-  for (const chunk of chunks) decoder.read(JSON.parse(chunk));
+  for (const chunk of chunks) decoder.read(parseExact(chunk) as JsonObject);
   return events;
 }
 

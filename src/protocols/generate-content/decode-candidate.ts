@@ -30,10 +30,11 @@ export function openCandidate(
   let sources: Sources = {};
 
   const addText = (said: string): void => {
-    if (parts.open !== "text" && said !== "") parts.begin({ type: "text" });
-    if (said !== "") lastText = parts.count - 1;
-    text += said;
+    if (said === "") return;
+    if (parts.open !== "text") parts.begin({ type: "text" });
     parts.add(said);
+    text += said;
+    lastText = parts.count - 1;
   };
 
   const addThinking = (said: string, signature = ""): void => {

@@ -49,8 +49,7 @@ type Address = NonNullable<WireRequest["address"]>;
 
 /** Checks a body that was written here, in the reference's spelling; see `ClientEnd`. */
 export function readWritten(value: JsonObject, address: Address): GenerateContentRequest {
-  const json = writeRequestJson(value);
-  return checkedRequest(json, value, address, spanCharacters(json, "tools"));
+  return checkedRequest(writeRequestJson(value), value, address);
 }
 
 /** Checks a body that was parsed. */
@@ -59,16 +58,14 @@ export function readChecked(
   { address }: Pick<WireRequest, "address">,
 ): GenerateContentRequest {
   if (address === undefined) throw new Error("The route did not say which model it is about.");
-  const value = readSpelling(json.value);
-  return checkedRequest(json, value, address, jsonLength(value.tools));
+  return checkedRequest(json, readSpelling(json.value), address);
 }
 
-/** `toolsLength`: characters of the tools as JSON without white space, in the reference's spelling. */
+/** `value` is the body in the reference's spelling: the same where it was written here. */
 function checkedRequest(
   json: RequestJson,
   value: JsonObject,
   { model, stream }: Address,
-  toolsLength: number,
 ): GenerateContentRequest {
   const original = json.value;
   if (!checker.accepts(value)) {
@@ -79,7 +76,9 @@ function checkedRequest(
   checkTurns(value, original);
   checkTools(value, original);
   const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
-  const schemas = toolsLength + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
+  // As JSON without white space.
+  const tools = value === original ? spanCharacters(json, "tools") : jsonLength(value.tools);
+  const schemas = tools + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
   return { model, stream, demand: readDemand(value, json.bytes.length, schemas), body: value, json };
 }
 

@@ -1,5 +1,5 @@
-import { type Static, type TProperties, type TSchemaOptions, Type } from "typebox";
-import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
+import { type Static, Type } from "typebox";
+import { countedOf, objectOf, open } from "../../catalog/parameter-tables/field.ts";
 import {
   CONTENT,
   CONTENT_CONFIG,
@@ -61,10 +61,6 @@ export const GenerateContentRequestSchema = objectOf(CONTENT, { title: "Generate
 
 export type GenerateContentBody = Static<typeof GenerateContentRequestSchema>;
 export type Part = Static<typeof PartSchema>;
-
-/** An object of these members and any others. */
-const open = <Members extends TProperties>(members: Members, options: TSchemaOptions = {}) =>
-  Type.Object(members, { ...options, additionalProperties: true });
 
 const Candidate = open({
   content: Type.Optional(

@@ -69,7 +69,11 @@ function checkSource(type: keyof typeof SOURCES, source: ContentBlock["source"],
     throw invalid(`${path}.type must be one of ${Object.keys(kinds).join(", ")}.`, `${path}.type`);
   if ((source[carrier] ?? "") === "") throw invalid(`${path}.${carrier} is required.`, `${path}.${carrier}`);
   if (source.type === "base64") checkBase64(type, source.media_type ?? "", source.data ?? "", path);
-  if (source.type === "url") checkRemote(source.url ?? "", type, `${path}.url`);
+  if (source.type !== "url") return;
+  // Links only: what stands in the request itself has a source of its own kind.
+  const [url, at] = [source.url ?? "", `${path}.url`];
+  if (/^data:/i.test(url)) throw invalid(`${at} must be a link: send bytes as a source of type base64.`, at);
+  checkMediaUrl(url, type, at);
 }
 
 function checkBase64(type: keyof typeof SOURCES, mediaType: string, data: string, path: string): void {
@@ -78,13 +82,6 @@ function checkBase64(type: keyof typeof SOURCES, mediaType: string, data: string
   // A data URL here is a common mistake; what the provider says of it helps nobody.
   if (!/^[A-Za-z0-9+/_-]/.test(data) || data.startsWith("data:"))
     throw invalid(`${path}.data must be base64, without the head of a data URL.`, `${path}.data`);
-}
-
-/** Links only: what stands in the request itself has a source of its own kind. */
-function checkRemote(url: string, type: string, path: string): void {
-  if (/^data:/i.test(url))
-    throw invalid(`${path} must be a link: send bytes as a source of type base64.`, path);
-  checkMediaUrl(url, type, path);
 }
 
 /** The blocks that a checked block holds; `undefined` when it is not of a type that holds blocks. */

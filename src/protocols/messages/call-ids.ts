@@ -7,14 +7,7 @@ interface Call {
 }
 
 /** The ids of one request's tool calls as the format takes them. */
-export interface CallIds {
-  /** The id for the next call of the turn that is written. */
-  call(id: string): string;
-  /** The call that a result answers. */
-  answered(id: string): Call;
-  /** The next answer begins: its calls are what the results after it refer to. */
-  nextTurn(): void;
-}
+export type CallIds = ReturnType<typeof openCallIds>;
 
 /** Source: the provider's refusal, "String should match pattern '^[a-zA-Z0-9_-]+$'". */
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
@@ -23,7 +16,7 @@ const LEGAL = /^[a-zA-Z0-9_-]+$/;
  * Ids that the format takes stay; others are spelled with what it takes. Different ids stay different, and an id that
  * a client uses again in a later turn gets another name there: the format wants each once.
  */
-export function openCallIds(turns: readonly Turn[]): CallIds {
+export function openCallIds(turns: readonly Turn[]) {
   const kept = new Set(
     turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool_call" ? [part.id] : []))),
   );
@@ -35,7 +28,8 @@ export function openCallIds(turns: readonly Turn[]): CallIds {
   let count = 0;
 
   return {
-    call(sent) {
+    /** The id for the next call of the turn that is written. */
+    call(sent: string): string {
       const wanted = spelled(sent);
       let id = wanted;
       let n = numbers.get(wanted) ?? 1;
@@ -46,7 +40,8 @@ export function openCallIds(turns: readonly Turn[]): CallIds {
       count += 1;
       return id;
     },
-    answered(sent) {
+    /** The call that a result answers. */
+    answered(sent: string): Call {
       const same = open.get(sent);
       // A result of no call is for the provider to refuse.
       if (same === undefined) return { id: spelled(sent), place: count };
@@ -54,7 +49,8 @@ export function openCallIds(turns: readonly Turn[]): CallIds {
       // One more result than there are calls is a second one of the first.
       return (same.calls[same.answered - 1] ?? same.calls[0]) as Call;
     },
-    nextTurn() {
+    /** The next answer begins: its calls are what the results after it refer to. */
+    nextTurn(): void {
       open = new Map();
       count = 0;
     },

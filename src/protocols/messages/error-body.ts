@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json-value.ts";
 
 /** The body of an error of messages. */
 export const ErrorSchema = Type.Object({
@@ -20,11 +20,6 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
 }
 
 /** What went wrong, as it stands in an answer and in an event. */
-export function errorObject(error: GatewayError): JsonObject {
-  return {
-    type: error.type,
-    message: error.message,
-    ...(error.param === undefined ? {} : { param: error.param }),
-    ...(error.code === undefined ? {} : { code: error.code }),
-  };
+export function errorObject({ type, message, param, code }: GatewayError): JsonObject {
+  return present({ type, message, param, code });
 }

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { countedOf, objectOf } from "../../catalog/parameter-tables/field.ts";
+import { countedOf, objectOf, open } from "../../catalog/parameter-tables/field.ts";
 import { type BlockSchema, MESSAGES, type ToolSchema } from "../../catalog/parameter-tables/messages.ts";
 import { createFieldTable } from "../field-table.ts";
 
@@ -26,30 +26,27 @@ export type ContentBlock = Static<typeof BlockSchema>;
 export type MessagesTool = Static<typeof ToolSchema>;
 
 /** Answer of `POST /api/v1/messages` without streaming. */
-export const MessagesAnswerSchema = Type.Object(
+export const MessagesAnswerSchema = open(
   {
     id: Type.String(),
     type: Type.Literal("message"),
     role: Type.Literal("assistant"),
     model: Type.String(),
-    content: Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
+    content: Type.Array(open({ type: Type.String() }), {
       description: "text, tool_use, thinking and other blocks",
     }),
     stop_reason: Type.Union([Type.String(), Type.Null()], {
       description: "end_turn, max_tokens, stop_sequence, tool_use, pause_turn or refusal",
     }),
     stop_sequence: Type.Union([Type.String(), Type.Null()]),
-    usage: Type.Object(
-      { input_tokens: Type.Integer(), output_tokens: Type.Integer() },
-      { additionalProperties: true },
-    ),
+    usage: open({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
     credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
   },
-  { title: "Message", additionalProperties: true },
+  { title: "Message" },
 );
 
 /** Answer of `POST /api/v1/messages/count_tokens`. */
-export const CountAnswerSchema = Type.Object(
+export const CountAnswerSchema = open(
   { input_tokens: Type.Integer({ minimum: 1 }) },
-  { title: "MessageTokensCount", additionalProperties: true },
+  { title: "MessageTokensCount" },
 );

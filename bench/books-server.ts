@@ -48,7 +48,7 @@ async function open(store: Store) {
   return { writer, payers, pair: createPair(ledger), commits: () => commits };
 }
 
-/** The log of a writer that has nothing to say unless it fails. */
+/** The log of a writer, which logs only failures. */
 function fail(message: string, fields?: object): void {
   throw new Error(`${message} ${JSON.stringify(fields ?? {})}`);
 }

@@ -9,7 +9,7 @@ import type { Pace } from "./request-path.ts";
 import { spread } from "./rounds.ts";
 import { onTearDown } from "./teardown.ts";
 
-/** What one load of a books server came to. A pair is a hold and its settlement. */
+/** The result of one load of a books server. A pair is a hold and its settlement. */
 export interface BooksLoad {
   readonly pairs: number;
   readonly seconds: number;
@@ -67,8 +67,8 @@ const SYNCED_BYTES = 4_096;
 const SYNCS = 40;
 
 /**
- * Measures a hold and its settlement in the gateway's own ledger over each store, by rounds in turns. `report` is told
- * how far it has come, and of a store that is not there.
+ * Measures a hold and its settlement in the gateway's own ledger over each store, by rounds in turns. `report` gets
+ * progress, and the name of a store that is not there.
  */
 export async function measureBooks(form: BooksForm, report: (line: string) => void): Promise<BooksRow[]> {
   const { rounds, seconds, warmUpSeconds } = PACES[form.pace];
@@ -89,7 +89,7 @@ export async function measureBooks(form: BooksForm, report: (line: string) => vo
       })),
     ),
   );
-  // In turns, so that what changes on the machine meanwhile meets all stores alike.
+  // In turns, so that changes of the machine meet all stores alike.
   const turns = rows.toSorted((a, b) => a.accounts - b.accounts || a.callers - b.callers);
   for (let round = 1; round <= rounds; round++) {
     report(`books: round ${round} of ${rounds} …`);

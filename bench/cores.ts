@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 
-/** Which cores are for whom, as the beginning of a command line that runs a program there. */
+/** The beginning of a command line that runs a program on certain cores. */
 export interface Cores {
   readonly subject: readonly string[];
   readonly others: readonly string[];
-  /** How the cores are shared out, in a sentence. */
+  /** How the cores are shared, in a sentence. */
   readonly sentence: string;
 }
 

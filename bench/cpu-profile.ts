@@ -12,7 +12,7 @@ export interface CpuProfile {
   }[];
 }
 
-/** A function and how much of the sampled time it was at the top of the stack. */
+/** A function and its share of the sampled time at the top of the stack. */
 export interface SelfTime {
   readonly name: string;
   readonly samples: number;

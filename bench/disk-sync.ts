@@ -9,7 +9,7 @@ export interface SyncProbe {
   readonly writes: number;
 }
 
-/** Appends to a new file and syncs each write with fdatasync; the milliseconds that each of them took. */
+/** Appends to a new file and syncs each write with fdatasync; returns the milliseconds of each. */
 export function measureSyncMs({ folder, bytes, writes }: SyncProbe): number[] {
   const path = join(folder, "sync-probe");
   const file = openSync(path, "w");

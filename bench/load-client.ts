@@ -12,13 +12,13 @@ export interface LoadPlan {
   readonly answer: AnswerForm;
   /** Connections, each with one request open. */
   readonly concurrency: number;
-  /** The load ends when so many were asked … */
+  /** The load ends after this many requests … */
   readonly requests: number;
-  /** … or when no more are asked after this time, whichever comes first. */
+  /** … or after this time, whichever comes first. */
   readonly seconds: number;
 }
 
-/** What a load came to; latencies are of whole answers, streams included. */
+/** The result of a load; latencies are of whole answers, streams included. */
 export interface LoadResult {
   readonly requests: number;
   readonly errors: number;
@@ -84,7 +84,7 @@ interface Run {
   begin(lines: readonly LineSocket[]): void;
   readonly take: (socket: LineSocket, bytes: Uint8Array) => void;
   fail(socket: LineSocket, message: string): void;
-  /** Resolves when nothing is asked any more. */
+  /** Resolves when no request is open any more. */
   readonly ended: Promise<void>;
   outcome(): Omit<LoadResult, "seconds" | "events">;
 }

@@ -4,14 +4,14 @@ import { runToEnd } from "./processes.ts";
 
 /** One load, by the tool's own options. */
 export interface LoadToolCall {
-  /** What it is called where it fails. */
+  /** Its name in errors. */
   readonly name: string;
   readonly options: Readonly<Record<string, string | number>>;
   /** The cores it runs on. */
   readonly on: readonly string[];
 }
 
-/** Runs the load tool to its end. Throws what it said where any answer was not as it must be. */
+/** Runs the load tool to its end. Throws its output where an answer was wrong. */
 export async function runLoadTool({ name, options, on }: LoadToolCall): Promise<LoadResult> {
   const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, String(value)]);
   const run = await runToEnd({ on, args: [join(import.meta.dir, "load.ts"), ...args] });

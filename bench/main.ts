@@ -51,7 +51,7 @@ async function main(): Promise<void> {
       tasks: { type: "boolean", default: false },
       /** Many large bodies at once, and readers that stall, alone. */
       bodies: { type: "boolean", default: false },
-      /** How long one body holds up everybody else, alone. */
+      /** How long one body blocks other requests, alone. */
       blocking: { type: "boolean", default: false },
       /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
       beside: { type: "string" },
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     const rows = await measureRequestPath(scenes, form, pace, report);
     console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);
   }
-  // Who asks for a part of the table does not ask for what stands behind it.
+  // An argument for one part of the table leaves out the parts behind it.
   const isPart = values.format.length + values.mode.length > 0;
   if (values.tasks || (!values.books && !isPart))
     console.log(`\n${tasksTable(await measureTasks(form, pace, report))}\n\n${listed(TASK_NOTES)}`);
@@ -113,7 +113,7 @@ for (const [signal, code] of [
 try {
   await main();
 } catch (error) {
-  // What is torn down under a run makes it fail.
+  // A run that is stopped fails because its processes are torn down: that is no error.
   if (!stopping) {
     console.error(error);
     process.exitCode = 1;

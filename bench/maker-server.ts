@@ -1,5 +1,6 @@
-// A vendor of answers and images in OpenAI's form that has each of them ready: what is measured before it is all ours.
-// `maker-server.ts` prints {"url"} when it listens. How many bytes an image has stands in its prompt: "4096 bytes".
+// A vendor of answers and images in OpenAI's form that has each of them ready, so that only the gateway's own time is
+// measured. `maker-server.ts` prints {"url"} when it listens. The prompt says how many bytes an image has: "4096
+// bytes".
 import { BENCHMARK_ANSWERS, type BenchmarkFormat } from "../test/upstream/benchmark-answers.ts";
 import { concat, pngChunk, pngFile } from "../test/assets/media-files.ts";
 
@@ -13,7 +14,7 @@ const USAGE = {
 const JSON_TYPE = { "content-type": "application/json" };
 const CHUNK_BYTES = 64 * 1024;
 
-/** A whole PNG of at least so many bytes, most of them in chunks of text that every reader steps over. */
+/** A whole PNG of at least this many bytes, most of them in text chunks that every reader skips. */
 function imageOf(bytes: number): Uint8Array {
   const png = pngFile();
   const filling: Uint8Array[] = [];

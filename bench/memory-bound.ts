@@ -8,7 +8,7 @@ export interface MemoryBound {
   readonly on: readonly string[];
   /** The most that its processes have used so far, in bytes; `undefined` where the kernel does not count it. */
   peakBytes(): number | undefined;
-  /** What bounds it, in a sentence. */
+  /** The bound in a sentence. */
   readonly sentence: string;
 }
 
@@ -36,7 +36,7 @@ export function boundMemory(bytes: number): MemoryBound {
     } catch {
       continue;
     }
-    // Without swap that can be bound the bound on memory is one already.
+    // Where the kernel has no control of swap, the bound on memory must do.
     tryWrite(join(folder, files.swap), version === "v1" ? String(bytes) : "0");
     return {
       on: ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', folder],

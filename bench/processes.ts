@@ -25,7 +25,7 @@ export interface ChildForm {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-// Only what a process needs to run: what the developer's shell says to a gateway must not reach this one.
+// The variables that a process needs to run: settings of the developer's shell for a gateway must not reach it.
 const KEPT = /^(PATH|HOME|TMPDIR|LANG|TZ|DO_NOT_TRACK|BUN_.*)$/;
 const STOP_MS = 5_000;
 
@@ -61,7 +61,7 @@ export async function runToEnd(form: ChildForm): Promise<{ readonly code: number
   return { code: await child.exited, output };
 }
 
-/** The environment every process gets, and what its form adds. */
+/** The environment of every process, and the additions of its kind. */
 function environment({ env }: ChildForm): Record<string, string> {
   const kept = Object.entries(process.env).flatMap(([name, value]) =>
     value !== undefined && KEPT.test(name) ? [[name, value] as const] : [],
@@ -84,7 +84,7 @@ function adopt(child: Bun.Subprocess): Child {
   return { pid: child.pid, exited: child.exited, stop };
 }
 
-/** The first line of a stream, which is then read on and forgotten so that its writer is never held up. */
+/** The first line of a stream, which is then read to its end so that its writer never blocks. */
 function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | undefined> {
   const line = Promise.withResolvers<string | undefined>();
   const readOn = async () => {

@@ -10,7 +10,7 @@ const READERS = 50;
 /** By then every buffer between us and the provider is full. */
 const FILL_MS = 15_000;
 
-/** What a reader that takes nothing costs. */
+/** The cost of a reader that takes nothing. */
 export interface ReaderRow {
   readonly name: string;
   /** Resident memory of the gateway for each of them, in bytes. */

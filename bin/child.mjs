@@ -66,7 +66,7 @@ function start(program, args, stdio, { env }) {
  */
 function finish(begin, { onStart }) {
   return new Promise((resolve, reject) => {
-    // Listening comes first: a child that runs may be signalled through us before we have gone on.
+    // Listening comes first: a signal may come as soon as the child runs.
     /** @type {import("node:child_process").ChildProcess | undefined} */
     let started;
     const release = forwardSignals((signal) => started?.kill(signal));

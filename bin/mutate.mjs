@@ -1,5 +1,5 @@
-// `npm run test:mutate`: changes the source at random, in a copy, and tells which changes no test sees; arguments are
-// those of test/mutate/main.ts.
+// `npm run test:mutate`: changes the source at random, in a copy, and lists the changes that no test sees; arguments
+// are those of test/mutate/main.ts.
 import { run } from "./child.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { BUN_FLAGS, bunBinary, main, runtimeEnvironment } from "./runtime.mjs";

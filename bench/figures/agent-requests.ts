@@ -5,11 +5,11 @@ import type { Incoming } from "./ways.ts";
 /** A request of a coding agent. */
 export interface AgentRequest extends Incoming {
   readonly name: string;
-  /** The size that the goals name. */
+  /** Its size. */
   readonly kilobytes: (typeof SIZES)[number];
 }
 
-/** What a session of an agent consists of, at one size. */
+/** The parts of an agent's session, at one size. */
 interface SessionForm {
   readonly kilobytes: AgentRequest["kilobytes"];
   readonly systemCharacters: number;
@@ -31,7 +31,7 @@ const SESSIONS: readonly SessionForm[] = [
     steps: 45,
     resultCharacters: 1_300,
   },
-  // Servers of tools, and a long session of small steps: as much structure as a session has.
+  // Many tool servers, and a long session of small steps: as much structure as a session can have.
   {
     kilobytes: 125,
     systemCharacters: 9_000,

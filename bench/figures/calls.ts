@@ -5,8 +5,8 @@ import { type Counted, KINDS } from "./count-names.ts";
 import { type SourceFile, sourceFiles, syntaxOf } from "./files.ts";
 import { markdownTable } from "./table.ts";
 
-// How many functions a plain request enters, and how many promises it makes: counted by counters that are written into
-// a copy of the source. What packages and the runtime do by themselves is not in it, nor what other threads do.
+// Counts how many functions a plain request enters and how many promises it makes, by counters in a copy of the source.
+// It leaves out packages, the runtime and other threads.
 
 /** The counts of one warm request of each kind. */
 export async function callTables(): Promise<string> {

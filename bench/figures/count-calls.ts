@@ -9,7 +9,7 @@ import { type Counted, KINDS } from "./count-names.ts";
 
 const WARM_REQUESTS = 200;
 const COUNTED_REQUESTS = 21;
-/** Until what a request leaves to be done after its answer is done. */
+/** Until the work that a request leaves behind its answer is done. */
 const REST_MS = 30;
 const CHUNKS = 10;
 

@@ -19,7 +19,7 @@ const isCore = ({ path }: SourceFile): boolean => path.startsWith("src/core/");
 
 const LONG_LINE = 100;
 
-/** Files, lines and tokens by folder, and of what step 8 makes smaller; then how long the lines are. */
+/** Files, lines and tokens by folder, and of all code of the language formats; then how long the lines are. */
 export function sizeTables(): string {
   const source = sourceFiles("src");
   const shipped = source.filter(({ isTest }) => !isTest);

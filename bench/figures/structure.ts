@@ -56,7 +56,7 @@ function nameOf(node: ts.SignatureDeclaration, tree: ts.SourceFile): string {
   return named?.getText(tree) ?? "(without a name)";
 }
 
-/** The files that each file imports. What is loaded only when it is needed does not count. */
+/** The files that each file imports. Imports at run time do not count. */
 function importsOf(
   files: readonly SourceFile[],
   kind: "values" | "values and types",

@@ -7,17 +7,17 @@ export interface Work {
 /** How long a measurement may take. */
 export interface TimingPlan {
   readonly rounds: number;
-  /** About so long each piece of work runs in a round. */
+  /** Time of each piece of work in a round, about. */
   readonly roundMs: number;
-  /** So long, and at most so often, each runs before the first round. */
+  /** Time, and number of times, that each runs before the first round at most. */
   readonly warmMs: number;
   readonly warmRuns: number;
 }
 
 /**
- * µs of CPU that each piece of work takes once, compiled: user and system time of the whole process, so with the
- * threads of the collector and the compiler. In each round all take their turn, so that what changes on the machine
- * meanwhile meets all; the figure is the lower quartile of its rounds.
+ * µs of CPU for each piece of work once, compiled: user and system time of the whole process, with the threads of the
+ * collector and the compiler. In each round all take their turn, so that changes of the machine meet all; the figure is
+ * the lower quartile of its rounds.
  */
 export function cpuMicros(works: readonly Work[], plan: TimingPlan): number[] {
   const counts = works.map((work) => warmUp(work, plan));
@@ -47,7 +47,7 @@ function warmUp({ run }: Work, { warmMs, warmRuns, roundMs }: TimingPlan): numbe
 }
 
 function roundMicros({ run }: Work, count: number): number {
-  // What the others have left is theirs.
+  // Garbage of the others is collected before the measurement.
   Bun.gc(true);
   const before = process.cpuUsage();
   for (let done = 0; done < count; done++) sink += run();

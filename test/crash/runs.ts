@@ -62,7 +62,7 @@ export async function runLane(lane: Lane): Promise<string[]> {
       const { point, nth } = step.value;
       run += 1;
       const gateway = station.start(point.environment(nth));
-      // A gateway that counts from its start is looked at by another one, so that looking is not counted.
+      // A gateway that counts from its start must not be started for the check: another one checks the books.
       if (!point.countsStart) await look(gateway);
       const count = lane.countOf(point);
       last = { name: `${point.name}:${nth} of run ${run}, lane ${lane.seed}`, count };
@@ -121,7 +121,7 @@ async function runOnce(
   return fired;
 }
 
-/** A table of what was run, for people. */
+/** A table of the runs, for people. */
 export function tableOf(counts: readonly RunCount[]): string {
   const lines = counts.map(({ point, engine, runs, fired, broken }) =>
     [point.rows.padEnd(20), point.name.padEnd(24), engine.padEnd(9), runs, fired, broken]

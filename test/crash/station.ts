@@ -22,7 +22,7 @@ export interface Station {
   readonly told: Told[];
   /** Starts the gateway, with failpoints or without. */
   start(environment?: Readonly<Record<string, string>>): GatewayProcess;
-  /** After a start: waits until the dead are buried, then returns what is wrong with the books. */
+  /** After a start: waits until the dead processes were swept, then returns what is wrong with the books. */
   verify(gateway: GatewayProcess): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -144,7 +144,7 @@ async function released(place: TestPlace["place"]): Promise<boolean> {
   return false;
 }
 
-/** A grant that nobody acknowledged is sent again, as a payment provider does; so is the last one that somebody did. */
+/** Sends a grant that was not acknowledged again, as a payment provider does; also the last one that was. */
 async function repeatGrants(target: Target, told: readonly Told[]): Promise<string[]> {
   const grants = told.filter((entry) => entry.kind === "grant");
   const again = new Set([...grants.filter((entry) => !entry.acknowledged), ...grants.slice(-1)]);

@@ -45,7 +45,7 @@ export function answerOf(request: SeenRequest): Answer {
   return plan.fault === "cut" ? finAt(answer, 600) : answer;
 }
 
-/** A chat that ends well, if nobody is killed. */
+/** A chat that ends well unless the gateway is killed. */
 export function goodChat(stream: boolean): ChatPlan {
   return { stream, words: 4, prompt: 21, completion: 7, pauseMs: 2, fault: "none", leaves: "never" };
 }
@@ -201,7 +201,7 @@ async function issue(workload: Workload, tenant: Tenant, name: string): Promise<
   Object.assign(entry, { id, text: key });
 }
 
-/** Revokes the latest key that a client knows of and nobody has tried to revoke. */
+/** Revokes the latest key that a client knows of and that was never to be revoked before. */
 async function revokeLatest(workload: Workload): Promise<void> {
   const entry = workload.told.findLast(
     (told) => told.kind === "key" && told.id !== undefined && told.revoked === "no",

@@ -10,7 +10,7 @@ const SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBkb3VibGU=";
 const IMAGE = `data:image/png;base64,${RED_SQUARE}`;
 const CALL = { id: "call_1", name: "temperature_in", input: { city: "Oslo" } };
 
-/** What all providers together answer to the examples of the pages; what was to come back and did not is a 400. */
+/** Answers the examples of the pages as all providers together; a request that lacks what must come back is a 400. */
 export function documentedAnswer(request: SeenRequest): Answer {
   const body: Json = request.json();
   const path = request.target.split("?")[0] ?? "";

@@ -33,7 +33,7 @@ export const CHAT = JSON.stringify({
 /** Hundredths of a second of a core, by which Linux counts: what a gateway that does nothing uses in a second at most. */
 const RESTING_TICKS = 15;
 
-/** Starts a gateway that may have so many descriptors. */
+/** Starts a gateway that may open `descriptors` descriptors. */
 export async function openCrowd(descriptors: number): Promise<Crowd> {
   const folder = temporaryFolder();
   const home = {

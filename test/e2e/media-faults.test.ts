@@ -18,7 +18,7 @@ import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 
 // What becomes of a task, what its client is told, what it is charged and how often its provider took it, for each fault
-// of a provider of images and videos: rows U1 to U57 of the fault matrix, over real sockets, on time that runs fast.
+// of a provider of images and videos (U1 to U57), over real sockets, on time that runs fast.
 
 let double: MediaDouble;
 /** Where time runs so fast that waits are short and a busy machine still answers within every limit. */

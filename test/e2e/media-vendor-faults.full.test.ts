@@ -22,7 +22,7 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// Rows U50 to U57 of the fault matrix at every maker of every vendor: what it delivers, forgets, says twice or says too
+// The faults U50 to U57 at every maker of every vendor: what it delivers, forgets, says twice or says too
 // late. Time runs fast, so that a deadline of a minute passes in seconds.
 
 const stationOf = openStations(24);

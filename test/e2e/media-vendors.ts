@@ -26,8 +26,8 @@ const TOGETHER: readonly (readonly Vendor[])[] = [
 ];
 
 /**
- * Opens a station for each vendor around the tests of a file, on time that runs so many times faster. After each test
- * the credential has gone to its own server alone; after all the books are in order.
+ * Opens a station for each vendor around the tests of a file, with a fast clock. After each test it checks that the
+ * credential went to the vendor's own server alone; at the end it audits the books.
  */
 export function openStations(times: number): (vendor: Vendor) => Station {
   const stations = new Map<Vendor, Station>();

@@ -43,7 +43,7 @@ const USD: Readonly<
   [IMAGES]: { input: 2, output: 12, image: 120 },
 };
 
-/** What a call comes to, in credits. */
+/** The charge of a call, in credits. */
 export function priceOf(model: string, used: { input: number; output: number; image?: number }): number {
   const { input, output, image = 0 } = USD[model]!;
   const micro = (used.input * input + used.output * output + (used.image ?? 0) * image) * 10_000;

@@ -47,9 +47,9 @@ export function mediaOffer(models: readonly Model[], providers: readonly MediaPr
   };
 }
 
-/** One run of a task in memory: what is durable of it is kept, so that the next run can go on. */
+/** One run of a task in memory. Its durable part is kept, so that the next run can go on. */
 export interface TestRun extends TaskRun {
-  /** What was made durable, in order. */
+  /** Durable writes, in order. */
   readonly steps: readonly string[];
   stop(reason: TaskStop["reason"]): void;
   /** The same task in the hands of another process. */
@@ -61,7 +61,7 @@ export interface TestRunOptions {
   readonly model: Model;
   readonly request: MediaRequest;
   readonly timeoutSec?: number;
-  /** What is held. */
+  /** Bytes that are held. */
   readonly amount?: bigint;
   readonly facts?: PriceFacts;
   readonly clientHeaders?: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export interface TestRunOptions {
   readonly provider?: string;
 }
 
-/** A run of a task that nobody has begun. */
+/** A run of a task without earlier runs. */
 export function createTestRun(options: TestRunOptions): TestRun {
   const { clock, model, request, timeoutSec = 600 } = options;
   const createdAtMs = clock.nowMs();

@@ -11,7 +11,7 @@ export interface GatewayProcesses {
 
 /** Gateways that live until they are closed. */
 export interface OpenProcesses extends GatewayProcesses {
-  /** Kills what was started, and removes the folder. */
+  /** Kills the processes, and removes the folder. */
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import type { MediaProvider } from "../../src/providers/provider.ts";
 /** What a scripted provider does when it is called: answers, throws, never answers, or when the test says so. */
 export type Act<T> = T | Error | "never" | "later";
 
-/** What it does call by call; the last act is repeated. What is absent it cannot be asked. */
+/** Its answers call by call; the last one is repeated. It does not offer a call that is absent. */
 export interface MakerScript {
   readonly create: readonly Act<MediaStep>[];
   /** Images that it loads before each `create`. */
@@ -17,7 +17,7 @@ export interface MakerScript {
   readonly cancel?: readonly Act<boolean>[];
 }
 
-/** A maker of images and videos without a network, that does as it is told and remembers its calls. */
+/** A maker of images and videos without a network, that follows a script and remembers its calls. */
 export interface ScriptedMaker {
   readonly provider: MediaProvider;
   /** `create <number of the attempt>`, `poll <job>`, `find <number>`, `cancel <job>`, in order. */

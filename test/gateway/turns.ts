@@ -1,4 +1,4 @@
-/** What `work` comes to, and how often others had their turn meanwhile. */
+/** The result of `work`, and how often other work ran meanwhile. */
 export async function countTurns<Done>(
   work: () => Promise<Done>,
 ): Promise<{ readonly done: Done; readonly turns: number }> {

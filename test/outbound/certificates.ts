@@ -6,7 +6,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** An authority that nobody trusts but who is told to. */
+/** An authority that only a client with its certificate trusts. */
 export interface Authority {
   /** Its own certificate, in PEM. */
   readonly cert: string;

@@ -1,4 +1,4 @@
-/** Hosts that are not of the public Internet, plainly written; rows S12 and S13 of the reliability catalogue, and more. */
+/** Hosts that are not of the public Internet, plainly written. */
 export const INSIDE_HOSTS: readonly string[] = [
   "127.0.0.1",
   "0.0.0.0",

@@ -14,7 +14,7 @@ export interface Database {
 
 /** A PostgreSQL that gives out databases. */
 export interface DatabaseServer {
-  /** Makes a database that nobody else uses. */
+  /** Makes a database for one caller. */
   database(): Promise<Database>;
 }
 
@@ -169,10 +169,10 @@ function settingsText(port: number, { fsync = true, settings = {} }: ClusterOpti
 }
 
 /**
- * A port that nobody listens on, from below those that the system hands out: nobody is given it while the server is
- * stopped for a moment.
+ * A port without a listener, from below those that the system hands out: no process gets it while the server is stopped
+ * for a moment.
  */
-/** A port that nobody listens on now. */
+/** A port without a listener now. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_240, 32_768);

@@ -10,7 +10,7 @@ const INVALID: ExpectedError = { status: 400, type: "invalid_request_error" };
 const TOO_LARGE: ExpectedError = { status: 400, type: "input_too_large" };
 const MODERATED: ExpectedError = { status: 400, type: "content_moderation" };
 
-/** By the provider's status (decisions.md section 7; fault matrix U17–U28); a 400 goes by what it means. */
+/** By the provider's status; a 400 goes by what it means. */
 const BY_STATUS: Readonly<Record<number, ExpectedError>> = {
   401: OURS,
   402: OURS,

@@ -15,7 +15,7 @@ export async function openMemoryStore(): Promise<SqliteDatabase> {
   return database;
 }
 
-/** What the migrations come to, as the statements that SQLite keeps. */
+/** The statements of all migrations for SQLite. */
 async function readSchema(): Promise<readonly string[]> {
   const migrated = openSqlite(":memory:");
   await migrate(kyselyOver(migrated), "sqlite");

@@ -102,7 +102,7 @@ export const taskStep: fc.Arbitrary<TaskStep> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("forget tasks" as const), batches: fc.nat(4) }) },
 );
 
-/** Who there is in a history. */
+/** The parts of a history. */
 export interface TaskWorld {
   readonly name: string;
   readonly keys: readonly string[];

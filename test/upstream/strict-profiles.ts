@@ -128,7 +128,7 @@ const GOOGLE_STATUS: Readonly<Record<number, string>> = {
   404: "NOT_FOUND",
 };
 
-/** Vendors as they refuse. Shapes are recorded or from vendors.md; wording that was not recorded is our own. */
+/** Vendors as they refuse. Shapes are recorded or published; wording that was not recorded is our own. */
 export const STRICT = {
   openai: {
     vendor: "openai",

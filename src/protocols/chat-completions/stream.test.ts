@@ -502,7 +502,7 @@ describe("what a chunk must have", () => {
     expect(events(body).map((chunk) => chunk.model)).toEqual(Array(3).fill("vendor/shown"));
   });
 
-  // decisions.md section 7: chunks have the official shape; nothing adds a model that upstream leaves out.
+  // Chunks have the official shape; nothing adds a model that upstream leaves out.
   test("a compatible chunk without a model gets one", () => {
     const { model: _, ...bare } = delta("a");
     expect(events(play(wire([bare]), COMPATIBLE).body)[0].model).toBe("vendor/shown");

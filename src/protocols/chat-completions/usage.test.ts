@@ -106,7 +106,7 @@ describe("each vendor's usage comes to disjoint buckets", () => {
       wire: { ...base, prompt_token_details: { cached_tokens: 30 } },
       want: { input: 70, cacheRead: 30, output: 50 },
     },
-    // vendors.md, DashScope row (and the vendor's SDK): the count stands within the details.
+    // As DashScope's SDK has it: the count stands within the details.
     {
       vendor: "DashScope, cache made",
       wire: { ...base, prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 60 } },

@@ -6,7 +6,7 @@ import { MOST_TOKENS, openUsageCounts } from "../usage-counts.ts";
 /**
  * Turns the overlapping counts of the wire (`prompt_tokens` is all input, `completion_tokens` all output, details
  * are subsets) into disjoint buckets. Vendors differ in where they put cached tokens and in whether reasoning is
- * inside `completion_tokens` (vendors.md: xAI adds it). Counts that cannot be are clamped, and flagged.
+ * inside `completion_tokens` (xAI adds it). Counts that cannot be are clamped, and flagged.
  * `undefined` when the two totals are not there.
  */
 export function readUsage(value: unknown): Metered | undefined {

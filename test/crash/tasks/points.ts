@@ -9,7 +9,7 @@ export interface TaskPoint {
   environment(nth: number): Readonly<Record<string, string>>;
   /** What it is killed at from outside: when a file is asked for, whose bytes are still to come, or at any moment. */
   readonly from?: "file" | "clock";
-  /** What is made of the tasks before that start: as if their time were over. */
+  /** Changes the tasks before that start, as if their time were over. */
   readonly overdue?: "deadlines" | "files";
 }
 

@@ -8,7 +8,7 @@ import { ask, pathOf, priceOf, type ToldTask } from "./workload.ts";
 /** How long tasks may take to end once somebody runs them again. */
 const END_MS = 60_000;
 
-/** Of tasks that stood so when the gateway died nobody knows whether the provider has them. */
+/** For tasks in these states when the gateway died it is unknown whether the provider has them. */
 export function noteDoubts(told: readonly ToldTask[], atDeath: readonly TaskRow[]): void {
   const doubtful = atDeath.filter(
     ({ state, attempts, job }) => state === "running" && attempts === 1n && job === null,

@@ -24,7 +24,7 @@ export interface ToldTask {
   /** The end that was read, and what it was said to cost, in micro-credits. */
   end: string | undefined;
   credit: bigint | undefined;
-  /** The gateway died when nobody could know whether the provider had it. */
+  /** The gateway died while it was unknown whether the provider had it. */
   inDoubt: boolean;
 }
 
@@ -70,7 +70,7 @@ function planOf(given: Partial<TaskPlan>, name: string): TaskPlan {
 const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
 const MODELS = { image: "alibaba/qwen-image-2.0", video: "alibaba/wan-2.6" } as const;
 
-/** Asks for the task and after it until it has ended, or nobody answers any more. */
+/** Submits the task and polls it until it has ended, or the gateway does not answer any more. */
 export async function runTask(client: TaskClient, plan: TaskPlan, journal: ToldTask[]): Promise<void> {
   const told: ToldTask = {
     plan,
@@ -97,7 +97,7 @@ export async function runTask(client: TaskClient, plan: TaskPlan, journal: ToldT
     if (plan.cancels) told.cancel = (await ask(client, "POST", `${pathOf(told)}/cancel`)).status;
     await poll(client, told);
   } catch (error) {
-    // Nobody answers: it was killed. What was told until then stands in the journal.
+    // No answer: the gateway was killed. The journal has what it told until then.
     if (!(error instanceof TypeError) && !isCutOff(error)) throw error;
   }
 }
@@ -126,7 +126,7 @@ function creditOf(json: unknown): bigint | undefined {
   return credit === undefined ? undefined : parseCredits(credit);
 }
 
-/** A request of the client; rejects when nobody answers. */
+/** A request of the client; rejects without an answer. */
 export async function ask(
   { url, key }: TaskClient,
   method: string,

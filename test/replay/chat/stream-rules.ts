@@ -1,6 +1,6 @@
 import type { Json } from "../wire-json.ts";
 
-/** What official clients need of a chat completions stream (sdk-requirements.md, section 2); every breach, named. */
+/** What official clients need of a chat completions stream; every breach, named. */
 export function breachesOf(events: readonly Json[]): string[] {
   const breaches: string[] = [];
   const chunks = events.filter((event) => event !== "[DONE]");

@@ -1,7 +1,7 @@
 import type { Json } from "../wire-json.ts";
 import { chunksOf, hasFinish } from "./chunks.ts";
 
-/** What official clients need of a streamed answer (sdk-requirements.md, section 5); every breach, named. */
+/** What official clients need of a streamed answer; every breach, named. */
 export function breachesOf(text: string): string[] {
   const breaches: string[] = [];
   const odd = text.split(/\r\n|\n|\r/).filter((line) => line !== "" && !line.startsWith("data:"));

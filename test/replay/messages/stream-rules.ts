@@ -1,7 +1,7 @@
 import type { Json } from "../wire-json.ts";
 import type { MessagesEvent } from "./events.ts";
 
-/** What official clients need of a messages stream (sdk-requirements.md, section 3); every breach, named. */
+/** What official clients need of a messages stream; every breach, named. */
 export function breachesOf(events: readonly MessagesEvent[]): string[] {
   const breaches: string[] = [];
   const open = new Set<number>();

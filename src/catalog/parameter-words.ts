@@ -6,16 +6,11 @@ import { grouped } from "./price-words.ts";
 
 /** The parameters of a model at one endpoint, as a table. */
 export function parameterTable(model: ParameterFacts, endpoint: ProtocolId): string {
-  return tableOf(
-    parametersOf(model, endpoint).map((parameter) =>
-      parameterRow(
-        parameter,
-        isIgnored(model, endpoint, parameter.name)
-          ? "Ignored by this model: left out, with a `warning` header"
-          : parameter.does,
-      ),
-    ),
-  );
+  const does = (parameter: Parameter): string =>
+    isIgnored(model, endpoint, parameter.name)
+      ? "Ignored by this model: left out, with a `warning` header"
+      : parameter.does;
+  return tableOf(parametersOf(model, endpoint).map((parameter) => ({ ...parameter, does: does(parameter) })));
 }
 
 /** The parameters that an image or video model takes, as a table; and those that it does not, as text. */
@@ -25,32 +20,23 @@ export function mediaParameterTable(
 ): { readonly taken: string; readonly ignored: string } {
   const all = parametersOf(model, endpoint);
   const isTaken = ({ name }: Parameter): boolean => !isIgnored(model, endpoint, name);
-  return {
-    taken: tableOf(all.filter(isTaken).map((parameter) => parameterRow(parameter, parameter.does))),
-    ignored: all
-      .filter((parameter) => !isTaken(parameter))
-      .map(({ name, schema }) => `\`${name}\`${shownDefault(schema)}`)
-      .join(", "),
-  };
+  const ignored = all.filter((parameter) => !isTaken(parameter));
+  const words = ignored.map(({ name, schema }) => {
+    const otherwise = defaultWords(schema);
+    return `\`${name}\`${otherwise === "" ? "" : ` (${otherwise})`}`;
+  });
+  return { taken: tableOf(all.filter(isTaken)), ignored: words.join(", ") };
 }
 
-function shownDefault(schema: JsonSchema): string {
-  const otherwise = defaultWords(schema);
-  return otherwise === "" ? "" : ` (${otherwise})`;
-}
-
-function tableOf(rows: readonly (readonly string[])[]): string {
-  return table(["Name", "Type", "Range", "Default", "What it does"], rows);
-}
-
-function parameterRow({ name, schema, required }: Parameter, does: string): readonly string[] {
-  return [
+function tableOf(parameters: readonly Parameter[]): string {
+  const rows = parameters.map(({ name, schema, required, does }) => [
     `\`${name}\``,
     typeWords(schema),
     rangeWords(schema),
     required === true ? "required" : defaultWords(schema),
-    cell(does),
-  ];
+    does.replaceAll("|", "\\|"),
+  ]);
+  return table(["Name", "Type", "Range", "Default", "What it does"], rows);
 }
 
 function typeWords(schema: JsonSchema): string {
@@ -62,23 +48,18 @@ function typeWords(schema: JsonSchema): string {
 
 function rangeWords(schema: JsonSchema): string {
   const { anyOf, items, enum: values, const: only, minimum, maximum, maxItems, maxLength } = schema;
-  if (Array.isArray(anyOf)) {
-    return anyOf
-      .map((one: JsonSchema) => rangeWords(one))
-      .filter((words) => words !== "")
-      .join("; ");
-  }
+  if (Array.isArray(anyOf)) return joined(anyOf.map(rangeWords));
   if (typeof only === "string") return `\`${only}\``;
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(", ");
-  if (minimum !== undefined || maximum !== undefined) {
-    if (maximum === undefined) return `${shown(minimum)} or more`;
-    return `${shown(minimum)} to ${shown(maximum)}`;
-  }
+  if (maximum !== undefined) return `${shown(minimum)} to ${shown(maximum)}`;
+  if (minimum !== undefined) return `${shown(minimum)} or more`;
   if (maxLength !== undefined) return `at most ${shown(maxLength)} characters`;
-  const inner = isSchema(items) ? rangeWords(items) : "";
-  return [maxItems === undefined ? "" : `at most ${shown(maxItems)}`, inner]
-    .filter((words) => words !== "")
-    .join("; ");
+  const most = maxItems === undefined ? "" : `at most ${shown(maxItems)}`;
+  return joined([most, isSchema(items) ? rangeWords(items) : ""]);
+}
+
+function joined(words: readonly string[]): string {
+  return words.filter((word) => word !== "").join("; ");
 }
 
 function defaultWords(schema: JsonSchema): string {
@@ -91,9 +72,4 @@ function shown(value: unknown): string {
 
 function isSchema(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null;
-}
-
-/** Text as it can stand in a cell of a table. */
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|");
 }

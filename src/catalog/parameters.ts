@@ -51,14 +51,9 @@ function isProtocol(endpoint: Endpoint): endpoint is ProtocolId {
  */
 export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: string): boolean {
   if (!isProtocol(endpoint)) return !takesField(MEDIA_TABLES[endpoint], model, name);
-  return isIgnoredIn(model, endpoint, name);
-}
-
-function isIgnoredIn(model: ParameterFacts, protocol: ProtocolId, name: string): boolean {
   const [own = ""] = name.replace("generationConfig.", "").split(".");
-  if (model.ignoredParameters.includes(own)) return true;
-  if (protocol !== "compat_chat_completions") return false;
-  return model.chatLimits?.untaken.includes(own) ?? false;
+  const untaken = endpoint === "compat_chat_completions" ? model.chatLimits?.untaken : undefined;
+  return model.ignoredParameters.includes(own) || untaken?.includes(own) === true;
 }
 
 /**
@@ -84,24 +79,21 @@ const DIALECT = { $schema: "https://json-schema.org/draft/2020-12/schema" };
 function formatSchema(model: ParameterFacts, endpoint: Endpoint): JsonSchema {
   const all = parametersOf(model, endpoint);
   const taken = all.filter(({ name }) => !isIgnored(model, endpoint, name));
-  const properties: Record<string, JsonSchema> = {};
-  for (const { name, schema, also, does } of taken.filter((parameter) => !parameter.name.includes("."))) {
+  const propertyOf = ({ name, schema, also, does }: Parameter): JsonSchema => {
     const inner = taken.filter((parameter) => parameter.name.startsWith(`${name}.`));
-    const members = inner.map((parameter) => [
-      parameter.name.slice(name.length + 1),
-      { ...parameter.schema, description: parameter.does },
-    ]);
-    properties[name] = {
+    const members = inner.map((parameter) => [parameter.name.slice(name.length + 1), propertyOf(parameter)]);
+    return {
       ...(also === undefined ? schema : eitherWay(schema, also)),
       ...(members.length === 0 ? {} : { properties: Object.fromEntries(members) }),
       description: does,
     };
-  }
+  };
+  const outer = taken.filter(({ name }) => !name.includes("."));
   return {
     ...(isProtocol(endpoint) ? { "x-protocol": endpoint } : {}),
     type: "object",
     required: taken.filter(({ required }) => required).map(({ name }) => name),
-    properties,
+    properties: Object.fromEntries(outer.map((parameter) => [parameter.name, propertyOf(parameter)])),
     "x-ignored": all.filter(({ name }) => isIgnored(model, endpoint, name)).map(({ name }) => name),
   };
 }

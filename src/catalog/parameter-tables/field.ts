@@ -1,5 +1,6 @@
 import { type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 import type { ChatRequest } from "../../core/chat.ts";
+import { present } from "../../core/json-value.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
 /**
@@ -71,7 +72,7 @@ export function placeNames<const Of extends Fields>(
   fields: Of,
 ): Readonly<Record<PlaceOf<Of[keyof Of]>, string>> {
   const names = Object.entries(fields).flatMap(([name, { place }]) =>
-    place === undefined ? [] : [[place, name] as const],
+    place === undefined ? [] : [[place, name]],
   );
   return Object.fromEntries(names) as Record<PlaceOf<Of[keyof Of]>, string>;
 }
@@ -132,26 +133,13 @@ interface PlacedField {
 
 /** The parameters of a model in a format, in the order of its table. */
 export function fieldParameters(fields: Fields, model: ParameterFacts): readonly Parameter[] {
-  return [...eachField(fields)].flatMap(({ path, field, schema }) => parameter(path, field, model, schema));
-}
-
-function parameter(
-  name: string,
-  { does, shown, required }: Field,
-  model: ParameterFacts,
-  checked: TSchema | undefined,
-): readonly Parameter[] {
-  const told = typeof does === "function" ? does(model) : does;
-  if (told === undefined) return [];
-  const schema = pageSchema({ ...checked });
-  return [
-    {
-      name,
-      schema: shown === undefined ? schema : shown(schema, model),
-      does: told,
-      ...(required === undefined ? {} : { required }),
-    },
-  ];
+  return [...eachField(fields)].flatMap(({ path: name, field, schema: checked }) => {
+    const does = typeof field.does === "function" ? field.does(model) : field.does;
+    if (does === undefined) return [];
+    const schema = pageSchema({ ...checked });
+    const shown = field.shown === undefined ? schema : field.shown(schema, model);
+    return [{ name, schema: shown, does, ...present({ required: field.required }) }];
+  });
 }
 
 function memberSchema(schema: TSchema | undefined, name: string): TSchema | undefined {

@@ -27,15 +27,13 @@ const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
 };
 
 /** By the formats of client and provider, in this order. */
-const TRANSLATIONS: ReadonlyMap<ProtocolId, ReadonlyMap<ProtocolId, RelayProtocol>> = new Map(
-  SERVERS.map((server) => [
-    server.protocol.id,
-    new Map(
-      Object.values(CLIENTS)
-        .filter(({ protocol }) => protocol.id !== server.protocol.id)
-        .map((client) => [client.protocol.id, translate(server, client)]),
-    ),
-  ]),
+const TRANSLATIONS: ReadonlyMap<string, RelayProtocol> = new Map(
+  SERVERS.flatMap((server) =>
+    Object.values(CLIENTS).map((client) => [
+      `${server.protocol.id} ${client.protocol.id}`,
+      translate(server, client),
+    ]),
+  ),
 );
 
 /** How tokens are counted in the formats that have a call for that. */
@@ -51,7 +49,7 @@ export function relayOf(id: ProtocolId): RelayProtocol {
 
 /** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */
 export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol | undefined {
-  return asked === spoken ? RELAYS[asked] : TRANSLATIONS.get(asked)?.get(spoken);
+  return asked === spoken ? RELAYS[asked] : TRANSLATIONS.get(`${asked} ${spoken}`);
 }
 
 /** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */

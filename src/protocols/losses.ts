@@ -6,24 +6,29 @@ import { invalid } from "./request-json.ts";
 import { createWarnings } from "./warnings.ts";
 
 /** What a client's format cannot say: where the request has it, and why it is left out, changed or refused. */
-export type Loss = {
-  readonly [Reason in Why]: {
-    readonly place: Place;
-    /** The one of several, as its `at` says. */
-    readonly at?: string | undefined;
-    readonly why: Reason;
-  } & Facts<(typeof SENTENCES)[Reason]>;
-}[Why];
+export type Loss = Because<typeof SENTENCES, LostPlace>;
 
-type Why = keyof typeof SENTENCES;
-type Facts<Sentence extends (...args: never) => string> =
-  Parameters<Sentence> extends readonly [unknown, infer Known] ? Known : object;
+interface LostPlace {
+  readonly place: Place;
+  /** The one of several, as its `at` says. */
+  readonly at?: string | undefined;
+}
+
+type Sentences<Names> = Readonly<Record<string, (names: Names, facts: never) => string>>;
+type Because<Of extends Sentences<never>, Where> = {
+  readonly [Why in keyof Of]: Where & { readonly why: Why } & Facts<Parameters<Of[Why]>>;
+}[keyof Of];
+type Facts<Known> = Known extends readonly [unknown, infer Facts] ? Facts : object;
 
 /** What every sentence can name: the field at fault, others by their place, and the model. */
 interface Names {
   readonly it: string;
   readonly names: PlaceNames;
   readonly model: string;
+}
+
+interface Effort {
+  readonly effort: string;
 }
 
 interface Most {
@@ -37,94 +42,89 @@ interface Counted extends Most {
 /** The sentence for each reason, in the words of whichever format the caller wrote. */
 const SENTENCES = {
   // Left out, or said otherwise.
-  untaken: ({ it }: Names) => `${it} was left out: the provider does not take it`,
-  no_field: ({ it }: Names) => `${it} was left out: this model's provider has no such field`,
-  no_switch: ({ it }: Names) => `${it} was left out: this model has no such switch`,
-  no_word: ({ it }: Names) => `${it} was left out: this model has no such word for one image`,
-  blank: ({ it }: Names) => `${it} was left out where it is white space only: it is not taken`,
-  too_long: ({ it }: Names, { most }: Most) => `${it} was left out: the provider takes ${most} characters`,
-  not_32_bits: ({ it }: Names) => `${it} was left out: this model takes an integer of 32 bits`,
-  no_image_asked: ({ it, names }: Names) =>
-    `${it} was left out: ${names.outputModalities} do not ask for an image`,
-  instruction: ({ it, names }: Names) =>
+  untaken: ({ it }) => `${it} was left out: the provider does not take it`,
+  no_field: ({ it }) => `${it} was left out: this model's provider has no such field`,
+  no_switch: ({ it }) => `${it} was left out: this model has no such switch`,
+  no_word: ({ it }) => `${it} was left out: this model has no such word for one image`,
+  blank: ({ it }) => `${it} was left out where it is white space only: it is not taken`,
+  too_long: ({ it }, { most }: Most) => `${it} was left out: the provider takes ${most} characters`,
+  not_32_bits: ({ it }) => `${it} was left out: this model takes an integer of 32 bits`,
+  no_image_asked: ({ it, names }) => `${it} was left out: ${names.outputModalities} do not ask for an image`,
+  instruction: ({ it, names }) =>
     `${it} became an instruction: the provider binds its models by ${names.jsonSchema} only`,
-  caches_itself: ({ it }: Names) => `${it} was left out: this model's provider caches by itself`,
-  too_many_marks: ({ it }: Names, { most }: Most) =>
+  caches_itself: ({ it }) => `${it} was left out: this model's provider caches by itself`,
+  too_many_marks: ({ it }, { most }: Most) =>
     `${it} was left out in all but the last ${most} places: no more are taken`,
-  not_forced: ({ it }: Names) => `${it} became auto: while the model thinks no call can be forced`,
-  not_single: ({ it }: Names) => `${it} was left out: this model may call more than one tool at once`,
+  not_forced: ({ it }) => `${it} became auto: while the model thinks no call can be forced`,
+  not_single: ({ it }) => `${it} was left out: this model may call more than one tool at once`,
 
-  hidden_alone: ({ it, names }: Names) => `${it} was left out: nothing else was said of ${names.thinking}`,
-  thinking_lost: ({ it, names }: Names) =>
+  hidden_alone: ({ it, names }) => `${it} was left out: nothing else was said of ${names.thinking}`,
+  thinking_lost: ({ it, names }) =>
     `${it} was switched off for this request: the answer that called tools came back without its ${names.thinkingParts}`,
-  always_thinks: ({ model }: Names) => `thinking was not switched off: ${model} always thinks`,
-  thinks_least: ({ model }: Names, { effort }: { readonly effort: string }) =>
+  always_thinks: ({ model }) => `thinking was not switched off: ${model} always thinks`,
+  thinks_least: ({ model }, { effort }: Effort) =>
     `thinking was not switched off: ${model} always thinks, and was told to at its least, ${effort}`,
   no_off: () => "thinking was not switched off: this model cannot be told to",
   no_amount: () => "how much to think was left out: this model cannot be told that",
-  no_budget: (_: Names, { effort }: { readonly effort: string }) =>
+  no_budget: (_, { effort }: Effort) =>
     `the thinking budget became the level ${effort}: this model is told no number`,
-  unknown_effort: ({ model }: Names, { effort }: { readonly effort: string }) =>
+  unknown_effort: ({ model }, { effort }: Effort) =>
     `the effort ${printable(effort)} was left out: ${model} does not know it`,
-  nearest_effort: (
-    { model }: Names,
-    { effort, nearest }: { readonly effort: string; readonly nearest: string },
-  ) => `the effort ${effort} became ${nearest}: ${model} has no other`,
+  nearest_effort: ({ model }, { effort, nearest }: Effort & { readonly nearest: string }) =>
+    `the effort ${effort} became ${nearest}: ${model} has no other`,
 
-  unsigned_thinking: ({ it }: Names) =>
-    `${it} without a signature were left out: the provider takes none such`,
-  others_thinking: ({ it }: Names) =>
+  unsigned_thinking: ({ it }) => `${it} without a signature were left out: the provider takes none such`,
+  others_thinking: ({ it }) =>
     `${it} of another vendor's model were left out: only their own model can read them`,
-  signed_by_others: ({ it }: Names) =>
+  signed_by_others: ({ it }) =>
     `${it} was left out in part: thinking that another vendor's model has signed cannot be read by this one`,
-  not_base64: ({ it }: Names) =>
-    `a ${it} that is not base64 was left out: this model's provider did not make it`,
-  unsigned_call: ({ it }: Names) => `${it} is missing: the model goes on without what it thought`,
-  unsigned_image: ({ it, names }: Names) =>
+  not_base64: ({ it }) => `a ${it} that is not base64 was left out: this model's provider did not make it`,
+  unsigned_call: ({ it }) => `${it} is missing: the model goes on without what it thought`,
+  unsigned_image: ({ it, names }) =>
     `${it} has no ${names.signature}: the model goes on without what it thought of the image`,
-  system_alone: ({ it }: Names) => `${it} has a system message alone: it was sent as the user's`,
-  system_asks: ({ it }: Names) =>
+  system_alone: ({ it }) => `${it} has a system message alone: it was sent as the user's`,
+  system_asks: ({ it }) =>
     `${it} of the role system were sent as a user's: this model wants something to answer`,
-  system_amid: ({ it }: Names) =>
+  system_amid: ({ it }) =>
     `${it} has a system message amid the conversation: it was sent in its place as the user's`,
-  images_last: ({ it }: Names) =>
+  images_last: ({ it }) =>
     `${it}: the images of the last answer were left out, as no turn of the user follows`,
-  no_result: ({ it }: Names, { name }: { readonly name: string }) =>
+  no_result: ({ it }, { name }: { readonly name: string }) =>
     `${it} have no result of a call of ${printable(name)}: the model is told that there is none`,
-  second_result: ({ it }: Names) => `${it} have a second result of one call: it was left out`,
+  second_result: ({ it }) => `${it} have a second result of one call: it was left out`,
 
   // Refused.
-  one_answer: ({ it, model }: Names) => `${it} must be 1: ${model} gives one answer`,
-  too_many_answers: ({ it, model }: Names, { count, most }: Counted) =>
+  one_answer: ({ it, model }) => `${it} must be 1: ${model} gives one answer`,
+  too_many_answers: ({ it, model }, { count, most }: Counted) =>
     `${it} is ${count}, and ${model} gives at most ${most} at once`,
-  too_many_stops: ({ it, model }: Names, { count, most }: Counted) =>
+  too_many_stops: ({ it, model }, { count, most }: Counted) =>
     `${it} has ${count} sequences, and ${model} takes at most ${most}`,
-  too_many_turns: ({ it, model }: Names, { count, most }: Counted) =>
+  too_many_turns: ({ it, model }, { count, most }: Counted) =>
     `${it} have ${count} turns, the results of calls among them, and ${model} takes at most ${most}`,
-  too_many_parts: ({ it, model }: Names, { count, most }: Counted) =>
+  too_many_parts: ({ it, model }, { count, most }: Counted) =>
     `${it} have ${count} parts in one turn, and ${model} takes at most ${most}`,
-  no_images: ({ it, model }: Names) => `${it} must be text: ${model} puts out no images`,
-  no_audio_in: ({ it }: Names) => `${it} holds audio, which this model does not take`,
-  no_video_in: ({ it }: Names) => `${it} holds a video, which this model does not take`,
-  image_type: ({ it }: Names, { mediaType }: { readonly mediaType: string }) =>
+  no_images: ({ it, model }) => `${it} must be text: ${model} puts out no images`,
+  no_audio_in: ({ it }) => `${it} holds audio, which this model does not take`,
+  no_video_in: ({ it }) => `${it} holds a video, which this model does not take`,
+  image_type: ({ it }, { mediaType }: { readonly mediaType: string }) =>
     `${it} holds an image of type ${quoted(mediaType)}: send JPEG, PNG, GIF or WebP`,
-  file_type: ({ it }: Names, { mediaType }: { readonly mediaType: string }) =>
+  file_type: ({ it }, { mediaType }: { readonly mediaType: string }) =>
     `${it} holds a file of type ${quoted(mediaType)}: send a PDF or a text`,
-  not_utf8: ({ it }: Names) => `${it} holds a text file that is not UTF-8 in base64`,
-  not_fetched: ({ it }: Names) =>
+  not_utf8: ({ it }) => `${it} holds a text file that is not UTF-8 in base64`,
+  not_fetched: ({ it }) =>
     `${it} must be an https, gs or data address: this model's provider fetches no other`,
-  no_such_file: ({ it, names }: Names) =>
+  no_such_file: ({ it, names }) =>
     `${it} names a file that this model's provider does not have: send it as ${names.fileData}, or name it as files/<id>`,
-  misplaced: ({ it }: Names, { type }: { readonly type: string }) =>
+  misplaced: ({ it }, { type }: { readonly type: string }) =>
     `${it} holds a part of type ${type} where it cannot stand`,
-  text_only: ({ names }: Names) => `A system message in ${names.turns} may hold text only`,
-  nothing_to_read: ({ it }: Names) => `${it} holds nothing for the model to read`,
-  no_object: (_: Names, { name }: { readonly name: string }) =>
+  text_only: ({ names }) => `A system message in ${names.turns} may hold text only`,
+  nothing_to_read: ({ it }) => `${it} holds nothing for the model to read`,
+  no_object: (_, { name }: { readonly name: string }) =>
     `The arguments of the call of ${quoted(name)} must be a JSON object, written as text`,
-  no_call: ({ it, names }: Names, { id }: { readonly id: string }) =>
+  no_call: ({ it, names }, { id }: { readonly id: string }) =>
     `${names.turns} have a result for the ${it} "${printable(id)}", and no call before it has that id: send the assistant's message with it`,
-  tool_name: ({ it }: Names) => `${it} must begin with a letter or an underscore for this model`,
-} as const;
+  tool_name: ({ it }) => `${it} must begin with a letter or an underscore for this model`,
+} satisfies Sentences<Names>;
 
 /** The losses of one request, as sentences that name the caller's own fields. */
 export interface Losses {
@@ -140,7 +140,7 @@ export function openLosses(names: PlaceNames, model: string): Losses {
   const warnings = createWarnings();
   const nameOf = ({ at, place }: Loss): string => at ?? names[place];
   const sentence = (loss: Loss): string => {
-    const say = SENTENCES[loss.why] as (known: Names, facts: Loss) => string;
+    const say = SENTENCES[loss.why] as (names: Names, facts: Loss) => string;
     return say({ it: nameOf(loss), names, model }, loss);
   };
   return {
@@ -151,11 +151,7 @@ export function openLosses(names: PlaceNames, model: string): Losses {
 }
 
 /** What a target does not take of a request in its own format. */
-export type TargetLoss = {
-  readonly [Reason in keyof typeof TARGET_SENTENCES]: TargetField & {
-    readonly why: Reason;
-  } & Facts<(typeof TARGET_SENTENCES)[Reason]>;
-}[keyof typeof TARGET_SENTENCES];
+export type TargetLoss = Because<typeof TARGET_SENTENCES, TargetField>;
 
 /** A field of the target's format, and the place that it has in a request of no format. */
 interface TargetField {
@@ -173,29 +169,22 @@ interface TargetNames {
 
 /** The sentence for each of them, whose caller wrote the target's own format or another one. */
 const TARGET_SENTENCES = {
-  unknown: (
-    { it }: TargetNames,
-    { format, meant }: { readonly format: string; readonly meant: string | undefined },
-  ) => unknownField(it, format, meant),
-  not_taken: ({ it, model }: TargetNames) => `${it} was left out: ${model} does not take it`,
-  not_while_thinking: ({ it, model }: TargetNames) =>
-    `${it} was left out: ${model} does not take it while it thinks`,
-  not_together: ({ it, nameOf, model }: TargetNames, { other }: { readonly other: TargetField }) =>
+  unknown: ({ it }, { format, meant }: { readonly format: string; readonly meant: string | undefined }) =>
+    unknownField(it, format, meant),
+  not_taken: ({ it, model }) => `${it} was left out: ${model} does not take it`,
+  not_while_thinking: ({ it, model }) => `${it} was left out: ${model} does not take it while it thinks`,
+  not_together: ({ it, nameOf, model }, { other }: { readonly other: TargetField }) =>
     `${it} was left out: ${model} does not take it together with ${nameOf(other)}`,
-  most_output: ({ it, model }: TargetNames, { most }: Most) =>
-    `${it} was lowered to ${most}: ${model} puts out no more`,
-  most_taken: ({ it, model }: TargetNames, { most }: Most) =>
-    `${it} was lowered to ${most}: ${model} takes no more`,
-  always_thinks: ({ it, model }: TargetNames) => `${it} was left out: ${model} cannot be kept from thinking`,
-  no_room: (
-    { it, nameOf }: TargetNames,
-    { bound, least }: { readonly bound: TargetField; readonly least: number },
-  ) => `${it} was left out: ${nameOf(bound)} leaves no room for a budget of ${least}`,
-  budget_given: ({ it, model }: TargetNames, { budget }: { readonly budget: number }) =>
+  most_output: ({ it, model }, { most }: Most) => `${it} was lowered to ${most}: ${model} puts out no more`,
+  most_taken: ({ it, model }, { most }: Most) => `${it} was lowered to ${most}: ${model} takes no more`,
+  always_thinks: ({ it, model }) => `${it} was left out: ${model} cannot be kept from thinking`,
+  no_room: ({ it, nameOf }, { bound, least }: { readonly bound: TargetField; readonly least: number }) =>
+    `${it} was left out: ${nameOf(bound)} leaves no room for a budget of ${least}`,
+  budget_given: ({ it, model }, { budget }: { readonly budget: number }) =>
     `${it} was given a budget of ${budget} tokens: ${model} needs one that fits`,
-  no_budget: ({ it, model }: TargetNames, { effort }: { readonly effort: string | undefined }) =>
+  no_budget: ({ it, model }, { effort }: { readonly effort: string | undefined }) =>
     `${it} was changed to adaptive${effort === undefined ? "" : ` with effort ${effort}`}: ${model} takes no budget`,
-} as const;
+} satisfies Sentences<TargetNames>;
 
 /**
  * Says what a model does not take in the words of its caller: by `names` what the caller's format calls the place,
@@ -205,7 +194,7 @@ export function targetSentences(model: string, names?: PlaceNames): (loss: Targe
   const nameOf = ({ field, place }: TargetField): string =>
     names === undefined || place === undefined ? printable(field) : names[place];
   return (loss) => {
-    const say = TARGET_SENTENCES[loss.why] as (known: TargetNames, facts: TargetLoss) => string;
+    const say = TARGET_SENTENCES[loss.why] as (names: TargetNames, facts: TargetLoss) => string;
     return say({ it: nameOf(loss), nameOf, model }, loss);
   };
 }

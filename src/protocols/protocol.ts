@@ -47,15 +47,11 @@ export interface RelayProtocol {
 }
 
 /** How the tokens of a request are counted in a format that has a call for that. Pure, as the format itself. */
-export interface TokenCounter {
+export interface TokenCounter extends Pick<RelayProtocol, "readRequest" | "upstreamBody"> {
   /** The format whose clients ask. */
   readonly protocol: RelayProtocol;
   /** Path under a provider's base address at which it counts, and does nothing else. */
   upstreamPath(upstreamId: string): string;
-  /** Parses and checks a request to count. Throws a `GatewayError` that names the field at fault. */
-  readRequest(wire: WireRequest): RelayRequest;
-  /** The body for upstream. Throws a `GatewayError` for a field that the target cannot express. */
-  upstreamBody(request: RelayRequest, target: RelayTarget): UpstreamBody;
   /** What a provider's answer has in the place of the count, whatever that is. */
   countIn(answer: JsonObject): unknown;
   /** An answer with a count of ours. */
@@ -197,8 +193,18 @@ export interface RelayAnswer {
   said(): JsonObject;
 }
 
+/** What is sent to a client without an event of its provider's. */
+interface StreamEnds {
+  /** The end of a good answer. */
+  tail(metered: Metered, credit: MicroCredits): Uint8Array;
+  /** The end of an answer that broke: never looks complete. Without `credit` its charge is not known yet. */
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
+  /** Bytes that say nothing, to keep the connection open. */
+  readonly keepAlive: Uint8Array;
+}
+
 /** A push-style stage for one streamed answer. It does no I/O and holds at most one unfinished event. */
-export interface RelayStream {
+export interface RelayStream extends StreamEnds {
   /** Upstream's bytes in, the client's bytes out; `undefined` when there is nothing to send yet. */
   push(bytes: Uint8Array): Uint8Array | undefined;
   /** Upstream has ended; the last event may lack its blank line. `told`: by its own word, so that nothing was cut. */
@@ -216,12 +222,6 @@ export interface RelayStream {
   readonly repairs: readonly string[];
   /** What has been used so far: what upstream said, else our count. */
   metered(): Metered;
-  /** The end of a good answer. */
-  tail(metered: Metered, credit: MicroCredits): Uint8Array;
-  /** The end of an answer that broke: never looks complete. Without `credit` its charge is not known yet. */
-  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array;
-  /** Bytes that say nothing, to keep the connection open. */
-  readonly keepAlive: Uint8Array;
 }
 
 /** What becomes of an event: it goes on to the client, waits for the end of the answer, or goes nowhere. */
@@ -235,16 +235,12 @@ export interface EventSpan {
 }
 
 /** Writes what a client is sent for the events of one stream. */
-export interface StreamSink {
+export interface StreamSink extends StreamEnds {
   /** Takes an event that was just scanned and judged, and that is not dropped. */
   event(span: Readonly<EventSpan>, verdict: Verdict): void;
   comment?(bytes: Uint8Array, start: number, end: number): void;
   /** What was written since the last call, if anything. */
   take(): Uint8Array | undefined;
-  /** The end of a good answer, and of one that broke, as in `RelayStream`. */
-  readonly tail: RelayStream["tail"];
-  readonly failureTail: RelayStream["failureTail"];
-  readonly keepAlive: Uint8Array;
 }
 
 /** A provider's answer that is no answer. */

@@ -4,7 +4,7 @@ import { ModelFactsSchema } from "./catalog/schema.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
-import { relayOf } from "./protocols/index.ts";
+import { RELAYS } from "./protocols/index.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
@@ -153,7 +153,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
             protocols: protocols.map((protocol) => ({
               id: protocol.id,
               baseUrl: protocol.baseUrl?.(baseUrl) ?? baseUrl,
-              headers: relayOf(protocol.id).credentialHeaders(apiKey),
+              headers: RELAYS[protocol.id].credentialHeaders(apiKey),
               dialect: protocol.dialect,
             })),
             secrets,
@@ -243,7 +243,7 @@ function configured(
     protocols: addresses.map((address) => ({
       id: address.id,
       baseUrl: address.baseUrl,
-      headers: relayOf(address.id).credentialHeaders(apiKey),
+      headers: RELAYS[address.id].credentialHeaders(apiKey),
       dialect: withQuirks(dialect, settings.quirks ?? {}),
     })),
     secrets: apiKey === undefined ? [] : [apiKey],

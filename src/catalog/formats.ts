@@ -15,10 +15,8 @@ export interface Format {
   /** Paths under the service's origin. */
   readonly paths: (id: string) => readonly string[];
   /** The vendor's own client for JavaScript, and where it is pointed. */
-  readonly sdk: {
-    readonly packageName: string;
-    readonly options: (origin: string) => string;
-  };
+  readonly sdkPackage: string;
+  readonly sdkOptions: (origin: string) => string;
   /** What its answers and streams are like, a sentence each. */
   readonly notes: (model: Model) => readonly string[];
   readonly errorBody: string;
@@ -42,10 +40,8 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
   compat_chat_completions: {
     name: "Chat completions",
     paths: () => ["/api/v1/chat/completions"],
-    sdk: {
-      packageName: "openai",
-      options: (origin) => `baseURL: "${origin}/api/v1"`,
-    },
+    sdkPackage: "openai",
+    sdkOptions: (origin) => `baseURL: "${origin}/api/v1"`,
     notes: chatNotes,
     errorBody: '{"error":{"message":"…","type":"…","param":"… or null","code":"…"}}',
     errorName: "Error",
@@ -64,10 +60,8 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
   compat_messages: {
     name: "Messages",
     paths: () => ["/api/v1/messages"],
-    sdk: {
-      packageName: "@anthropic-ai/sdk",
-      options: (origin) => `baseURL: "${origin}/api"`,
-    },
+    sdkPackage: "@anthropic-ai/sdk",
+    sdkOptions: (origin) => `baseURL: "${origin}/api"`,
     notes: () => [
       'A stream has the format\'s own events. Before `message_stop` comes one more, `event: credit` with `data: {"type":"ping","credit":N}`; `credit` stands on `message_delta` too, which is where the SDK shows it.',
       "Thinking blocks carry a `signature`. Send the assistant's turn back with every block unchanged and in its order, or the next request is refused.",
@@ -95,10 +89,8 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       const path = `/api/v1/models/${encodeURIComponent(id)}`;
       return [`${path}:generateContent`, `${path}:streamGenerateContent?alt=sse`];
     },
-    sdk: {
-      packageName: "@google/genai",
-      options: (origin) => `httpOptions: { baseUrl: "${origin}/api", apiVersion: "v1" }`,
-    },
+    sdkPackage: "@google/genai",
+    sdkOptions: (origin) => `httpOptions: { baseUrl: "${origin}/api", apiVersion: "v1" }`,
     notes: () => [
       "Whether the answer is streamed is said by the path, not by a field. The slash of the id may be percent-encoded or plain.",
       "A stream has `data:` lines only, no event names and no `[DONE]`. The last chunk has the `finishReason`, the usage and `credit`.",

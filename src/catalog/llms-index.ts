@@ -16,8 +16,8 @@ const CATEGORY_WORDS: Readonly<Record<Category, string>> = {
 /** What the service is and where its pages are, as an llms.txt; `origin` has no slash at the end. */
 export function servicePage(models: readonly Model[], origin: string): string {
   const formats = Object.entries(FORMATS).map(
-    ([id, { name, paths, sdk }]) =>
-      `| ${name} (\`${id}\`) | \`POST ${origin}${paths("{model}")[0]?.replace("%7Bmodel%7D", "{model}")}\` | \`${sdk.packageName}\`: \`${sdk.options(origin)}\` |`,
+    ([id, { name, paths, sdkPackage, sdkOptions }]) =>
+      `| ${name} (\`${id}\`) | \`POST ${origin}${paths("{model}")[0]?.replace("%7Bmodel%7D", "{model}")}\` | \`${sdkPackage}\`: \`${sdkOptions(origin)}\` |`,
   );
   const media = (["image", "video"] as const)
     .filter((kind) => models.some(({ category }) => category === kind))

@@ -73,10 +73,10 @@ describe("every language model's page is whole", () => {
     test(`${model.uniqueId}: notes, examples and all errors`, () => {
       for (const note of model.notes) expect(page).toContain(`- ${note}`);
       for (const id of model.supportedProtocols) {
-        const { name, sdk, paths, programs } = FORMATS[id];
+        const { name, sdkOptions, paths, programs } = FORMATS[id];
         for (const { title } of languageExamples(model, paths(model.id), programs))
           expect(page).toContain(`### ${name}: ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`);
-        expect(page).toContain(sdk.options(ORIGIN));
+        expect(page).toContain(sdkOptions(ORIGIN));
       }
       // A provider's 429 is a 503 here.
       expect(lines.find((line) => line.startsWith("| 429 "))).not.toMatch(/provider/);

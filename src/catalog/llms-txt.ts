@@ -43,11 +43,11 @@ interface Served {
 }
 
 function where(model: Model, formats: readonly Served[], origin: string): readonly string[] {
-  const places = formats.map(({ id, format: { name, paths, sdk } }) =>
+  const places = formats.map(({ id, format: { name, paths, sdkPackage, sdkOptions } }) =>
     [
       `- ${name} (\`${id}\`)`,
       ...paths(model.id).map((path) => `  - \`POST ${origin}${path}\``),
-      `  - official SDK \`${sdk.packageName}\`: \`${sdk.options(origin)}\``,
+      `  - official SDK \`${sdkPackage}\`: \`${sdkOptions(origin)}\``,
     ].join("\n"),
   );
   return ["## Where", ...(places.length === 0 ? [] : [places.join("\n")]), `${KEY_WORDS} ${origin}/llms.txt`];
@@ -127,7 +127,7 @@ function quirks(model: Model, formats: readonly Served[]): readonly string[] {
 
 function examples(model: Model, formats: readonly Served[], origin: string): readonly string[] {
   if (formats.length === 0) return [];
-  const packages = formats.map(({ format }) => format.sdk.packageName).join(" ");
+  const packages = formats.map(({ format }) => format.sdkPackage).join(" ");
   return [
     "## Examples",
     `Each runs as it stands once \`BASE_URL\` (here \`${origin}\`) and \`API_KEY\` are in its environment; the JavaScript ones as modules (\`example.mjs\`) after \`npm install ${packages}\`. In what they print, \`…\` is text that varies and \`N\` a number.`,

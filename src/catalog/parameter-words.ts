@@ -6,11 +6,9 @@ import { grouped } from "./price-words.ts";
 
 /** The parameters of a model at one endpoint, as a table. */
 export function parameterTable(model: ParameterFacts, endpoint: ProtocolId): string {
-  const does = (parameter: Parameter): string =>
-    isIgnored(model, endpoint, parameter.name)
-      ? "Ignored by this model: left out, with a `warning` header"
-      : parameter.does;
-  return tableOf(parametersOf(model, endpoint).map((parameter) => ({ ...parameter, does: does(parameter) })));
+  return tableOf(parametersOf(model, endpoint), ({ name, does }) =>
+    isIgnored(model, endpoint, name) ? "Ignored by this model: left out, with a `warning` header" : does,
+  );
 }
 
 /** The parameters that an image or video model takes, as a table; and those that it does not, as text. */
@@ -28,13 +26,13 @@ export function mediaParameterTable(
   return { taken: tableOf(all.filter(isTaken)), ignored: words.join(", ") };
 }
 
-function tableOf(parameters: readonly Parameter[]): string {
-  const rows = parameters.map(({ name, schema, required, does }) => [
-    `\`${name}\``,
-    typeWords(schema),
-    rangeWords(schema),
-    required === true ? "required" : defaultWords(schema),
-    does.replaceAll("|", "\\|"),
+function tableOf(parameters: readonly Parameter[], doesOf = ({ does }: Parameter) => does): string {
+  const rows = parameters.map((parameter) => [
+    `\`${parameter.name}\``,
+    typeWords(parameter.schema),
+    rangeWords(parameter.schema),
+    parameter.required === true ? "required" : defaultWords(parameter.schema),
+    doesOf(parameter).replaceAll("|", "\\|"),
   ]);
   return table(["Name", "Type", "Range", "Default", "What it does"], rows);
 }

@@ -20,7 +20,8 @@ const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
 /** The formats that clients of providers of another are answered in. */
 const SERVERS: readonly ServerEnd[] = [chatCompletionsServer];
 
-const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
+/** The formats, each among its own clients and providers. */
+export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
   compat_chat_completions: chatCompletions,
   compat_messages: messages,
   compat_generate_content: generateContent,
@@ -41,11 +42,6 @@ export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {
   compat_messages: messagesCounter,
   compat_generate_content: generateContentCounter,
 };
-
-/** A format among its own clients and providers. */
-export function relayOf(id: ProtocolId): RelayProtocol {
-  return RELAYS[id];
-}
 
 /** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */
 export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol | undefined {

@@ -119,7 +119,10 @@ export function countedOf<const Of extends Fields>(fields: Of): Counted<Of> {
 export function* eachField(fields: Fields, within?: PlacedField): Generator<PlacedField> {
   for (const [name, field] of Object.entries(fields)) {
     const path = within === undefined ? name : `${within.path}.${name}`;
-    const placed = { path, field, schema: field.schema ?? memberSchema(within?.schema, name) };
+    const { properties } = { ...within?.schema } as {
+      readonly properties?: Readonly<Record<string, TSchema>>;
+    };
+    const placed = { path, field, schema: field.schema ?? properties?.[name] };
     yield placed;
     yield* eachField(field.members ?? {}, placed);
   }
@@ -140,11 +143,6 @@ export function fieldParameters(fields: Fields, model: ParameterFacts): readonly
     const shown = field.shown === undefined ? schema : field.shown(schema, model);
     return [{ name, schema: shown, does, ...present({ required: field.required }) }];
   });
-}
-
-function memberSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
-  const { properties } = { ...schema } as { readonly properties?: Readonly<Record<string, TSchema>> };
-  return properties?.[name];
 }
 
 /**

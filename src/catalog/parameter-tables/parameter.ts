@@ -1,3 +1,4 @@
+import { present } from "../../core/json-value.ts";
 import type { Model } from "../../core/model.ts";
 
 /** A JSON Schema as data. */
@@ -47,9 +48,5 @@ export function eitherWay(
   { default: otherwise, description, ...schema }: JsonSchema,
   also: JsonSchema,
 ): JsonSchema {
-  return {
-    anyOf: [schema, also],
-    ...(otherwise === undefined ? {} : { default: otherwise }),
-    ...(description === undefined ? {} : { description }),
-  };
+  return { anyOf: [schema, also], ...present({ default: otherwise, description }) };
 }

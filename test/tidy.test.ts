@@ -152,7 +152,8 @@ const BANS: readonly Ban[] = [
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
       "src/protocols/scan.ts": "a place of an event that the scan has checked",
-      "src/providers/sandbox/form-in-words.ts": "objects in a prompt, so many and so long at the most",
+      "src/providers/sandbox/formats/form-in-words.ts":
+        "objects in a prompt, so many and so long at the most",
       "src/http/routes/admin/body.ts": "a body that the scanner has checked and bounded",
       "src/gateway/admin/keys.ts": "a column that we wrote",
       "src/gateway/admin/requests.ts": "columns that we wrote",

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeImage } from "../../src/providers/sandbox/draw/poster.ts";
-import { VIDEO_FPS, videoSampleUrl } from "../../src/providers/sandbox/video.ts";
-import { VIDEO_SIZES } from "../../src/providers/sandbox/media-sizes.ts";
+import { VIDEO_FPS, videoSampleUrl } from "../../src/providers/sandbox/media/video.ts";
+import { VIDEO_SIZES } from "../../src/providers/sandbox/media/sizes.ts";
 import { inChromium } from "./chromium.ts";
 
 // Makes the samples of the sandbox's videos, one for each size: an image of the sandbox in which a train goes by, with

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { rawImageSizeOf } from "../../core/image-size.ts";
 import { createKeyedHash } from "../../runtime/hash.ts";
 import { type Answer, composeAnswer, drawImages } from "./answer.ts";
-import { type Ask, Refusal } from "./ask.ts";
+import { type Ask, Refusal } from "./formats/ask.ts";
 import { readOrders } from "./orders.ts";
 import { makeImage } from "./draw/poster.ts";
 import { createSeal } from "./seal.ts";

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
-import type { Ask, AskedTool } from "./ask.ts";
+import type { Ask, AskedTool } from "./formats/ask.ts";
 import { type Chance, createChance } from "./chance.ts";
-import { answerImageOrder, type ImageOrder } from "./image-order.ts";
+import { answerImageOrder, type ImageOrder } from "./media/image-order.ts";
 import type { Orders } from "./orders.ts";
-import { sampleValue } from "./sample.ts";
+import { sampleValue } from "./samples/sample.ts";
 import type { Seal } from "./seal.ts";
 import { fitText, tokensOf } from "./text-pieces.ts";
 import { chooseSentence } from "./words.ts";

@@ -1,5 +1,5 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
-import type { SandboxEvent } from "./format.ts";
+import type { SandboxEvent } from "./formats/format.ts";
 
 /** How a stream goes. */
 export interface StreamPace {

@@ -14,18 +14,18 @@ import type {
   SpokenProtocol,
 } from "../provider.ts";
 import { composeAnswer, drawImages } from "./answer.ts";
-import { Refusal } from "./ask.ts";
-import { chatFormat } from "./chat-answer.ts";
+import { Refusal } from "./formats/ask.ts";
+import { chatFormat } from "./formats/chat-answer.ts";
 import { eventStream } from "./event-stream.ts";
-import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
-import { generateFormat } from "./generate-answer.ts";
-import { createSandboxMedia } from "./media.ts";
+import type { SandboxEvent, SandboxFormat, WriteContext } from "./formats/format.ts";
+import { generateFormat } from "./formats/generate-answer.ts";
+import { createSandboxMedia } from "./media/media.ts";
 import { textOf } from "./members.ts";
-import { messagesFormat } from "./messages-answer.ts";
+import { messagesFormat } from "./formats/messages-answer.ts";
 import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
-import { openStudio, type Studio } from "./studio.ts";
+import { openStudio, type Studio } from "./media/studio.ts";
 
 /** What the sandbox is made of. */
 export interface SandboxParts {

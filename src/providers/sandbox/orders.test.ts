@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Refusal } from "./ask.ts";
+import type { Refusal } from "./formats/ask.ts";
 import { readOrders } from "./orders.ts";
 
 function refusalOf(read: () => unknown): string {

@@ -1,5 +1,5 @@
 import { printable } from "../../protocols/printable.ts";
-import { Refusal } from "./ask.ts";
+import { Refusal } from "./formats/ask.ts";
 
 /** The request header by which an answer of the sandbox is ordered: `fail=overloaded; delay_ms=200; tokens=50; speed=20`. */
 export const ORDERS_HEADER = "x-sandbox";

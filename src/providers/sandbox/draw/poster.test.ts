@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
-import type { ImageOrder } from "../image-order.ts";
+import type { ImageOrder } from "../media/image-order.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
 import * as fc from "fast-check";

@@ -1,6 +1,6 @@
 import type { Node } from "@takumi-rs/wasm";
 import { createChance } from "../chance.ts";
-import type { ImageOrder } from "../image-order.ts";
+import type { ImageOrder } from "../media/image-order.ts";
 import { chooseColours, type Colours, landscapeSvg } from "./landscape.ts";
 import { box, heightOf, picture, render, words } from "./renderer.ts";
 import { drawTiles, readGiven, TILES_CSS } from "./tiles.ts";

@@ -1,7 +1,7 @@
 import type { ImageSource, Node } from "@takumi-rs/wasm";
 import { imageSizeOf } from "../../../core/image-size.ts";
 import type { MediaInput, PixelSize } from "../../../core/media.ts";
-import type { ImageOrder } from "../image-order.ts";
+import type { ImageOrder } from "../media/image-order.ts";
 import { box, picture, render, words } from "./renderer.ts";
 
 /** Something that was given to go by, as it is shown: the image itself, or words about it. */

@@ -1,0 +1,139 @@
+import type { JsonObject } from "../../../core/json-value.ts";
+import type { Model } from "../../../core/model.ts";
+import { formOf } from "./form-in-words.ts";
+import { inputTokensOf } from "./input-tokens.ts";
+import { numberOf, textOf } from "../members.ts";
+import type { Seal } from "../seal.ts";
+
+/** What a request asks of the sandbox, whichever format it came in. */
+export interface Ask extends AskedBeside {
+  /** The model of the catalogue that the sandbox stands for. */
+  readonly model: string;
+  /** Names the request: the same request is answered with the same words. */
+  readonly digest: string;
+  /** What the words are chosen by; the digest unless the caller gave a seed. */
+  readonly seed: string;
+  /** The last that the user said. */
+  readonly userText: string;
+  /** The form of the answer: a JSON Schema, or any JSON object. */
+  readonly form?: JsonObject | undefined;
+  readonly inputTokens: number;
+}
+
+/** What is read as it stands. */
+interface AskedBeside {
+  /** What tools have answered since the user spoke; absent while none has. */
+  readonly toolResults?: readonly string[] | undefined;
+  readonly tools: readonly AskedTool[];
+  readonly toolChoice: ToolWish;
+  readonly parallelCalls: boolean;
+  /** The most output of each choice, thinking included. */
+  readonly maxTokens?: number | undefined;
+  readonly stop: readonly string[];
+  readonly choices: number;
+  /** Whether thinking comes before the answer, and whether its text is shown. */
+  readonly thinking: "none" | "hidden" | "shown";
+  readonly image: "none" | "only" | "with_text";
+  /** Of an image that the answer has: `16:9`, where one was asked for. */
+  readonly aspectRatio?: string | undefined;
+  /** How large it is; absent: small, as it goes along in the answer. */
+  readonly imageSize?: "1K" | "2K" | "4K" | undefined;
+  /** Images that came with what the user said last: addresses, or data URIs. */
+  readonly images: readonly string[];
+}
+
+/** A tool of the client's. */
+export interface AskedTool {
+  readonly name: string;
+  readonly schema: unknown;
+  /** It takes text: the only member of what the schema describes. */
+  readonly isText?: boolean;
+}
+
+/** What the caller said of calling tools; an object names the one that is to be called. */
+export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
+
+/** What a request is read with. */
+export interface AskContext {
+  readonly model: Model;
+  /** Names the request. */
+  readonly digest: string;
+  readonly seal: Seal;
+}
+
+/** A request as its format reads it. */
+interface AskParts extends AskedBeside {
+  readonly seed?: unknown;
+  /** What it is counted by: its turns, and its tools and forms as they stand in it. */
+  readonly turns: readonly unknown[];
+  readonly schemas: readonly unknown[];
+  /** What the user said last, then the instructions. */
+  readonly texts: readonly string[];
+  /** The form that the answer shall have; without one it may be any JSON. */
+  readonly schema: unknown;
+  readonly isJson: boolean;
+  /** The refusal of an input that is longer than the model's context. */
+  readonly tooLong: (tokens: number, most: number) => string;
+}
+
+/** What a request asks. Throws a 400 where it is longer than the model's context. */
+export function completeAsk(parts: AskParts, { model, digest }: AskContext): Ask {
+  const { seed, turns, schemas, texts, schema, isJson, tooLong, ...asked } = parts;
+  const inputTokens = inputTokensOf(model, turns, schemas);
+  const most = model.totalContext;
+  if (most !== null && inputTokens > most) throw new Refusal(400, "too_long", tooLong(inputTokens, most));
+  return {
+    ...asked,
+    model: model.id,
+    digest,
+    seed: numberOf(seed)?.toString() ?? digest,
+    userText: texts[0] ?? "",
+    form: formOf(texts, { schema, isJson, hasTools: asked.tools.length > 0 }),
+    inputTokens,
+  };
+}
+
+const IMAGE_SIZES = ["1K", "2K", "4K"] as const;
+
+/** What is said of an image's shape, as far as it is known. */
+export function readImageShape(ratio: unknown, size: unknown): Pick<Ask, "aspectRatio" | "imageSize"> {
+  return {
+    aspectRatio: textOf(ratio) === "" ? undefined : textOf(ratio),
+    imageSize: IMAGE_SIZES.find((known) => known === size),
+  };
+}
+
+/** The texts of turns, blocks or parts, those without text left out. */
+export function joined(texts: readonly unknown[]): string {
+  return texts
+    .map(textOf)
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+/** A refusal as a provider words it; each format puts it in its own shape. */
+export class Refusal extends Error {
+  readonly status: number;
+  /** What the format's own codes stand for. */
+  readonly meaning: "invalid" | "too_long" | "moderation" | "overloaded" | "timeout" | "not_found";
+  readonly param: string | undefined;
+
+  constructor(status: number, meaning: Refusal["meaning"], message: string, param?: string) {
+    super(message);
+    this.name = "Refusal";
+    this.status = status;
+    this.meaning = meaning;
+    this.param = param;
+  }
+}
+
+/** What is wrong with a request, in its vendor's words; with the parameter where the vendor names it. */
+export type Fault = string | readonly [message: string, param: string];
+
+/** Refuses a request for the first of its faults. */
+export function refuseFirst(faults: Iterable<Fault>): void {
+  for (const fault of faults) {
+    const [message, param] = typeof fault === "string" ? [fault, undefined] : fault;
+    throw new Refusal(400, "invalid", message, param);
+  }
+}

@@ -2,8 +2,11 @@ import { unescape } from "node:querystring";
 import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
 import { listOf, numberOf, objectOf, textsOf } from "../members.ts";
 
-/** Work that one sample may take, in schemas gone through and members joined: a small schema can lead on for ever. */
-const MOST_WORK = 200_000;
+/**
+ * Work that one sample may take, in schemas and members gone through and characters made: a small schema can lead on for
+ * ever.
+ */
+const MOST_WORK = 1_000_000;
 
 /** A schema with what its references lead to, and the work that is left. */
 export interface SchemaRoot {
@@ -68,7 +71,7 @@ export function limitOf(value: unknown): number | undefined {
 }
 
 /** Members of a schema, and of those that grow when schemas are joined. */
-function sizeOf(schema: JsonObject): number {
+export function sizeOf(schema: JsonObject): number {
   const { properties, patternProperties, enum: values, required } = schema;
   const members = [schema, properties, patternProperties].map((value) => Object.keys(objectOf(value)).length);
   return members.reduce((sum, count) => sum + count, listOf(values).length + listOf(required).length);

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
 import type { Chance } from "../chance.ts";
-import { flatten, limitOf, openSchema, type SchemaRoot, typesOf } from "./json-schema.ts";
+import { flatten, limitOf, openSchema, type SchemaRoot, sizeOf, typesOf } from "./json-schema.ts";
 import { listOf, objectOf, textsOf } from "../members.ts";
 import { sampleText } from "./sample-text.ts";
 
@@ -54,7 +54,9 @@ function sample(sampling: Sampling, schema: unknown, depth: number): unknown {
       options = Math.max(options, among.length);
       return among[(turn + tried) % among.length];
     });
+    within.work -= sizeOf(flat);
     const value = sampleFlat(sampling, flat, depth);
+    if (typeof value === "string") within.work -= value.length;
     if (value !== undefined) return value;
   }
   if (isJsonObject(schema) && within.work > 0) tooDeep.set(schema, levels);

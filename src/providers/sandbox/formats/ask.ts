@@ -6,7 +6,7 @@ import { numberOf, textOf } from "../members.ts";
 import type { Seal } from "../seal.ts";
 
 /** What a request asks of the sandbox, whichever format it came in. */
-export interface Ask extends AskedBeside {
+export interface Ask {
   /** The model of the catalogue that the sandbox stands for. */
   readonly model: string;
   /** Names the request: the same request is answered with the same words. */
@@ -15,18 +15,13 @@ export interface Ask extends AskedBeside {
   readonly seed: string;
   /** The last that the user said. */
   readonly userText: string;
-  /** The form of the answer: a JSON Schema, or any JSON object. */
-  readonly form?: JsonObject | undefined;
-  readonly inputTokens: number;
-}
-
-/** What is read as it stands. */
-interface AskedBeside {
-  /** What tools have answered since the user spoke; absent while none has. */
+  /** What tools have answered since; absent while none has. */
   readonly toolResults?: readonly string[] | undefined;
   readonly tools: readonly AskedTool[];
   readonly toolChoice: ToolWish;
   readonly parallelCalls: boolean;
+  /** The form of the answer: a JSON Schema, or any JSON object. */
+  readonly form?: JsonObject | undefined;
   /** The most output of each choice, thinking included. */
   readonly maxTokens?: number | undefined;
   readonly stop: readonly string[];
@@ -40,6 +35,7 @@ interface AskedBeside {
   readonly imageSize?: "1K" | "2K" | "4K" | undefined;
   /** Images that came with what the user said last: addresses, or data URIs. */
   readonly images: readonly string[];
+  readonly inputTokens: number;
 }
 
 /** A tool of the client's. */
@@ -61,9 +57,21 @@ export interface AskContext {
   readonly seal: Seal;
 }
 
+type Completed =
+  | "model"
+  | "digest"
+  | "seed"
+  | "userText"
+  | "form"
+  | "aspectRatio"
+  | "imageSize"
+  | "inputTokens";
+
 /** A request as its format reads it. */
-interface AskParts extends AskedBeside {
+interface AskParts extends Omit<Ask, Completed> {
   readonly seed?: unknown;
+  readonly aspectRatio?: unknown;
+  readonly imageSize?: unknown;
   /** What it is counted by: its turns, and its tools and forms as they stand in it. */
   readonly turns: readonly unknown[];
   readonly schemas: readonly unknown[];
@@ -76,9 +84,11 @@ interface AskParts extends AskedBeside {
   readonly tooLong: (tokens: number, most: number) => string;
 }
 
+const IMAGE_SIZES = ["1K", "2K", "4K"] as const;
+
 /** What a request asks. Throws a 400 where it is longer than the model's context. */
 export function completeAsk(parts: AskParts, { model, digest }: AskContext): Ask {
-  const { seed, turns, schemas, texts, schema, isJson, tooLong, ...asked } = parts;
+  const { seed, aspectRatio, imageSize, turns, schemas, texts, schema, isJson, tooLong, ...asked } = parts;
   const inputTokens = inputTokensOf(model, turns, schemas);
   const most = model.totalContext;
   if (most !== null && inputTokens > most) throw new Refusal(400, "too_long", tooLong(inputTokens, most));
@@ -89,17 +99,9 @@ export function completeAsk(parts: AskParts, { model, digest }: AskContext): Ask
     seed: numberOf(seed)?.toString() ?? digest,
     userText: texts[0] ?? "",
     form: formOf(texts, { schema, isJson, hasTools: asked.tools.length > 0 }),
+    aspectRatio: textOf(aspectRatio) === "" ? undefined : textOf(aspectRatio),
+    imageSize: IMAGE_SIZES.find((known) => known === imageSize),
     inputTokens,
-  };
-}
-
-const IMAGE_SIZES = ["1K", "2K", "4K"] as const;
-
-/** What is said of an image's shape, as far as it is known. */
-export function readImageShape(ratio: unknown, size: unknown): Pick<Ask, "aspectRatio" | "imageSize"> {
-  return {
-    aspectRatio: textOf(ratio) === "" ? undefined : textOf(ratio),
-    imageSize: IMAGE_SIZES.find((known) => known === size),
   };
 }
 

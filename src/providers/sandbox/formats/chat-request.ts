@@ -1,13 +1,5 @@
 import type { JsonObject } from "../../../core/json-value.ts";
-import {
-  type AskContext,
-  type Ask,
-  type AskedTool,
-  completeAsk,
-  joined,
-  readImageShape,
-  type ToolWish,
-} from "./ask.ts";
+import { type Ask, type AskContext, type AskedTool, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkChat } from "./chat-rules.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";
 
@@ -19,9 +11,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   const isResult = ({ role }: JsonObject): boolean => role === "tool" || role === "function";
   const after = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
   const rules = messages.filter(({ role }) => role === "system" || role === "developer");
-  const { wish, among } = isLegacy(body)
-    ? readLegacyChoice(body.function_call)
-    : readChoice(body.tool_choice);
+  const { wish, among } = readChoice(isLegacy(body) ? body.function_call : body.tool_choice);
   const { type, json_schema: described } = objectOf(body.response_format);
   const modalities = textsOf(body.modalities);
   const { aspect_ratio: aspectRatio, image_size: imageSize } = objectOf(body.image_config);
@@ -44,7 +34,8 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
       choices: numberOf(body.n) ?? 1,
       thinking: readThinking(body),
       image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
-      ...readImageShape(aspectRatio, imageSize),
+      aspectRatio,
+      imageSize,
       images: objectsOf(lastUser?.content)
         .map((part) => textOf(objectOf(part.image_url).url))
         .filter((url) => url !== ""),
@@ -98,22 +89,15 @@ interface ChatChoice {
   readonly among?: ReadonlySet<string>;
 }
 
+/** Of either way of saying it; `function_call` has the name by itself. */
 function readChoice(choice: unknown): ChatChoice {
   if (choice === "none") return { wish: "none" };
   if (choice === "required") return { wish: "any" };
-  const { function: called, custom, allowed_tools: allowed } = objectOf(choice);
-  const named = called ?? custom;
-  if (named !== undefined) return { wish: { name: textOf(objectOf(named).name) } };
+  const { function: called, custom, allowed_tools: allowed, name } = objectOf(choice);
+  const named = objectOf(called ?? custom).name ?? name;
+  if (typeof named === "string") return { wish: { name: named } };
   if (allowed === undefined) return { wish: "auto" };
   const { mode, tools } = objectOf(allowed);
-  return {
-    wish: mode === "required" ? "any" : "auto",
-    among: new Set(objectsOf(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name))),
-  };
-}
-
-function readLegacyChoice(choice: unknown): ChatChoice {
-  if (choice === "none") return { wish: "none" };
-  const { name } = objectOf(choice);
-  return { wish: typeof name === "string" ? { name } : "auto" };
+  const among = objectsOf(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name));
+  return { wish: mode === "required" ? "any" : "auto", among: new Set(among) };
 }

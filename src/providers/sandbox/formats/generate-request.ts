@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/json-value.ts";
 import { readSpelling } from "../../../protocols/generate-content/spelling.ts";
-import { type AskContext, type Ask, completeAsk, joined, readImageShape, type ToolWish } from "./ask.ts";
+import { type AskContext, type Ask, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkGenerate } from "./generate-rules.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";
 
@@ -43,7 +43,8 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       choices: numberOf(config.candidateCount) ?? 1,
       thinking: readThinking(objectOf(config.thinkingConfig)),
       image: readImage(config, context),
-      ...readImageShape(aspectRatio, imageSize),
+      aspectRatio,
+      imageSize,
       images: partsOf(asking).flatMap(imageIn),
     },
     context,

@@ -94,8 +94,18 @@ const TRIED: readonly (readonly string[])[] = [
   [...range(0x08, 0x0d), ...range(0xa1, 0x17f), ...range(0x370, 0x5ff), ...range(0x4e00, 0x4e20)],
 ];
 
+/** Characters of the signs that were looked at last. */
+const kept = new Map<string, readonly string[]>();
+
 /** Characters that a class, an escape or a single sign stands for, as far as they are worth having. */
 function charactersOf(sign: string): readonly string[] {
+  const known = kept.get(sign) ?? findCharacters(sign);
+  if (kept.size > 500) kept.clear();
+  kept.set(sign, known);
+  return known;
+}
+
+function findCharacters(sign: string): readonly string[] {
   const named = (sign.match(new RegExp(`${ESCAPE.source}|.`, "gisu")) ?? []).map(characterOf);
   // It may be written for either way of reading; if it is broken, it stands for itself.
   for (const flags of ["u", ""])

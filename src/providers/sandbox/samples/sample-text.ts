@@ -20,47 +20,42 @@ export function sampleText(flat: JsonObject, chance: Chance): string {
     }
     return match(chance, 0);
   }
-  const formatted = FORMATS[textOf(flat.format)]?.(chance);
-  if (formatted !== undefined) return formatted;
+  const name = textOf(flat.format);
+  const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
+  if (format !== undefined)
+    return readPattern(format)(chance, 0).replaceAll("~", () => chooseWords(1, chance));
   let text = chooseWords(chance.between(1, 3), chance);
   while (text.length < least) text += ` ${chooseWords(8, chance)}`;
   return text.slice(0, most).replace(/ $/, "x");
 }
 
-const twoDigits = (value: number): string => String(value).padStart(2, "0");
-const hex = (length: number, chance: Chance): string =>
-  Array.from({ length }, () => chance.between(0, 15).toString(16)).join("");
-const date = (chance: Chance): string =>
-  `20${chance.between(10, 29)}-${twoDigits(chance.between(1, 12))}-${twoDigits(chance.between(1, 28))}`;
-const time = (chance: Chance): string =>
-  `${twoDigits(chance.between(0, 23))}:${twoDigits(chance.between(0, 59))}:${twoDigits(chance.between(0, 59))}Z`;
-const word = (chance: Chance): string => chooseWords(1, chance);
-const host = (chance: Chance): string => `${word(chance)}.example.com`;
-const uri = (chance: Chance): string => `https://${host(chance)}/${word(chance)}`;
-const email = (chance: Chance): string => `${word(chance)}@example.com`;
+const DATE = "20[12][0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
+const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z";
+const EMAIL = "~@example\\.com";
+const HOST = "~\\.example\\.com";
+const URI = `https://${HOST}/~`;
 
-/** Formats of https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 */
-const FORMATS: Readonly<Record<string, (chance: Chance) => string>> = {
-  "date-time": (chance) => `${date(chance)}T${time(chance)}`,
-  date,
-  time,
-  duration: (chance) => `P${chance.between(1, 30)}D`,
-  email,
-  "idn-email": email,
-  hostname: host,
-  "idn-hostname": host,
-  ipv4: (chance) => `192.0.2.${chance.between(1, 254)}`,
-  ipv6: (chance) => `2001:db8::${hex(4, chance)}`,
-  uri,
-  "uri-reference": uri,
-  iri: uri,
-  "iri-reference": uri,
-  url: uri,
-  uuid: (chance) =>
-    `${hex(8, chance)}-${hex(4, chance)}-4${hex(3, chance)}-a${hex(3, chance)}-${hex(12, chance)}`,
-  "json-pointer": (chance) => `/${word(chance)}`,
-  "relative-json-pointer": () => "0",
-  "uri-template": uri,
-  regex: (chance) => `^${word(chance)}$`,
-  byte: (chance) => btoa(word(chance)),
+/** Formats of https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 as patterns; `~` is a word. */
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": `${DATE}T${TIME}`,
+  date: DATE,
+  time: TIME,
+  duration: "P[1-9]D",
+  email: EMAIL,
+  "idn-email": EMAIL,
+  hostname: HOST,
+  "idn-hostname": HOST,
+  ipv4: "192\\.0\\.2\\.[1-9]",
+  ipv6: "2001:db8::[1-9a-f]{4}",
+  uri: URI,
+  "uri-reference": URI,
+  iri: URI,
+  "iri-reference": URI,
+  url: URI,
+  uuid: "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}",
+  "json-pointer": "/~",
+  "relative-json-pointer": "0",
+  "uri-template": URI,
+  regex: "\\^~\\$",
+  byte: "[A-Za-z0-9]{8}",
 };

@@ -16,6 +16,7 @@ const ASK: Ask = {
   digest: "0123456789abcdef",
   seed: "seed",
   userText: "Say hello.",
+  toolResults: [],
   tools: [],
   toolChoice: "auto",
   parallelCalls: true,

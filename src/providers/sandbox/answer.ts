@@ -148,7 +148,7 @@ function chooseTools(ask: Ask, chance: Chance): readonly AskedTool[] {
   const { tools, toolChoice } = ask;
   if (toolChoice === "none" || tools.length === 0) return [];
   if (typeof toolChoice === "object") return tools.filter(({ name }) => name === toolChoice.name).slice(0, 1);
-  if (toolChoice === "auto" && ask.toolResults !== undefined) return [];
+  if (toolChoice === "auto" && ask.toolResults.length > 0) return [];
   const named = tools.filter((tool) => isMeant(tool, ask.userText));
   const asked = named.length > 0 || !/\b(tool|function)s?\b/i.test(ask.userText) ? named : tools.slice(0, 1);
   if (asked.length > 0) return asked.slice(0, ask.parallelCalls ? MOST_CALLS : 1);
@@ -183,10 +183,10 @@ function composeText(
 }
 
 function prose(ask: Ask, tokens: number | undefined, chance: Chance): string {
-  const said =
-    ask.toolResults?.map((text) => ` A tool answered: "${short(text)}".`) ??
-    (ask.userText === "" ? [] : [` You said: "${short(ask.userText)}".`]);
-  let text = `This is the Switchyard sandbox in place of ${ask.model}: no model was asked.${said.join("")}`;
+  const { model, userText, toolResults } = ask;
+  const said = toolResults.map((text) => ` A tool answered: "${short(text)}".`);
+  if (said.length === 0 && userText !== "") said.push(` You said: "${short(userText)}".`);
+  let text = `This is the Switchyard sandbox in place of ${model}: no model was asked.${said.join("")}`;
   const target = tokens ?? tokensOf(text) + chance.between(20, 60);
   for (let size = tokensOf(text); size < target;) {
     const sentence = ` ${chooseSentence(chance)}`;

@@ -18,17 +18,18 @@ const MOST_TEXT = 4_000;
 const HEAD_WIDTH = 21;
 
 const CSS = `
-  .image { display: flex; flex-direction: column; justify-content: space-between; position: relative;
-    font-family: Roboto; color: #fff; line-height: ${LINE} }
+  .image { display: flex; flex-direction: column; justify-content: space-between;
+    position: relative; font-family: Roboto; color: #fff; line-height: ${LINE} }
   .landscape { position: absolute; z-index: -1; left: 0; top: 0 }
   .head { display: flex; justify-content: space-between; font-weight: 500 }
-  .pill { display: flex; align-items: center; gap: 0.6em; height: 2em; padding: 0 1em; border-radius: 1em;
-    letter-spacing: 0.1em; white-space: nowrap }
+  .pill { display: flex; align-items: center; gap: 0.6em; height: 2em; padding: 0 1em;
+    border-radius: 1em; letter-spacing: 0.1em; white-space: nowrap }
   .logo { width: 1.1em; height: 1em }
   .panel { display: flex; flex-direction: column; flex-shrink: 0; border-radius: 0.9em;
     border: 1px solid rgba(255, 255, 255, 0.2) }
   .line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100% }
-  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere; overflow: hidden; text-overflow: ellipsis }
+  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere; overflow: hidden;
+    text-overflow: ellipsis }
   .facts { display: flex; flex-wrap: wrap; column-gap: 1.5em; overflow: hidden }
   .fact { display: flex; gap: 0.4em; max-width: 100% }
   .name { opacity: 0.62; white-space: nowrap }
@@ -36,7 +37,7 @@ const CSS = `
   ${TILES_CSS}
 `;
 
-/** The file of an image: a landscape of the seed, and over it what was asked for and what was given to go by. */
+/** The file of an image: a landscape of the seed, over it what was asked for and what was given. */
 export async function makeImage(order: ImageOrder): Promise<Uint8Array> {
   const { size, format } = order;
   const { width, height } = size;
@@ -84,7 +85,7 @@ interface PanelSetting {
   readonly colours: Colours;
 }
 
-/** The model, the prompt as large as it fits, and the facts. At the smallest size the rest of a prompt is left out. */
+/** The model, the prompt as large as it fits, and the facts. At the smallest size it is cut. */
 async function fitPanel(order: ImageOrder, setting: PanelSetting): Promise<Node> {
   const { unit, room, most } = setting;
   const prompt = order.prompt.trim().slice(0, MOST_TEXT);

@@ -22,7 +22,7 @@ const KNOWN =
 
 const PARTS = new RegExp(`${KNOWN.source}|.`, "gsu");
 
-/** Text; a character that the font does not have is a box with its number, in two rows of digits. */
+/** Text; a character that the font does not have is a box with its number in two rows. */
 export function words(className: string, text: string, style: Style = {}): Node {
   const parts = (text.normalize("NFC").match(PARTS) ?? []).map((part): Node => {
     if (KNOWN.test(part)) return { type: "text", className: "inline", text: part };
@@ -38,8 +38,8 @@ export function words(className: string, text: string, style: Style = {}): Node 
 const WORDS_CSS = `
   .words { display: block }
   .inline { display: inline }
-  .number { display: inline-block; white-space: pre; font-size: 0.42em; line-height: 1; text-align: center;
-    border: 0.1em solid; margin: 0 0.1em; vertical-align: middle }
+  .number { display: inline-block; white-space: pre; font-size: 0.42em; line-height: 1;
+    text-align: center; border: 0.1em solid; margin: 0 0.1em; vertical-align: middle }
 `;
 
 const FONTS = { Regular: 400, Medium: 500 } as const;

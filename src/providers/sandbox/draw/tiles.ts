@@ -71,7 +71,7 @@ function bestColumns(count: number, { width, height }: PixelSize): number {
   return best;
 }
 
-/** An image on paper, as large as there is room beside its label. What is transparent shows as squares. */
+/** An image on paper, as large as there is room. What is transparent shows as squares. */
 function cardOf({ label, shown, isMasked = false }: Tile, cell: PixelSize): Node {
   const fontSize = Math.max(9, Math.min(20, cell.height * 0.08));
   const { width, height } = typeof shown === "string" ? { width: 4, height: 3 } : shown.size;
@@ -98,13 +98,13 @@ function cardOf({ label, shown, isMasked = false }: Tile, cell: PixelSize): Node
 export const TILES_CSS = `
   .tiles { display: flex; flex-wrap: wrap; justify-content: center; align-content: center }
   .cell { display: flex; align-items: center; justify-content: center }
-  .card { display: flex; flex-direction: column; padding: 0.5em 0.5em 0; border-radius: 0.5em; background: #fcfbf8;
-    color: #262a36 }
-  .label { height: 1.6em; line-height: 1.6; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+  .card { display: flex; flex-direction: column; padding: 0.5em 0.5em 0; border-radius: 0.5em;
+    background: #fcfbf8; color: #262a36 }
+  .label { line-height: 1.6; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
   .layers { display: block; position: relative }
   .layer { position: absolute; left: 0; top: 0 }
-  .told { display: flex; align-items: center; justify-content: center; padding: 0.5em; background: #dde3ea;
-    overflow: hidden; text-align: center; overflow-wrap: anywhere }
+  .told { display: flex; align-items: center; justify-content: center; padding: 0.5em;
+    background: #dde3ea; overflow: hidden; text-align: center; overflow-wrap: anywhere }
   .squares { background: repeating-conic-gradient(#ccc 0 25%, #eee 0 50%) 0 0 / 16px 16px }
   .stripes { background: repeating-linear-gradient(135deg, hsla(330, 100%, 59%, 0.72) 0 8px,
     hsla(330, 100%, 59%, 0.5) 0 16px) }

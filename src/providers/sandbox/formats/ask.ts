@@ -15,8 +15,8 @@ export interface Ask {
   readonly seed: string;
   /** The last that the user said. */
   readonly userText: string;
-  /** What tools have answered since; absent while none has. */
-  readonly toolResults?: readonly string[] | undefined;
+  /** What tools have answered since. */
+  readonly toolResults: readonly string[];
   readonly tools: readonly AskedTool[];
   readonly toolChoice: ToolWish;
   readonly parallelCalls: boolean;
@@ -129,7 +129,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is wrong with a request, in its vendor's words; with the parameter where the vendor names it. */
+/** What is wrong with a request, in its vendor's words, and the parameter where that is named. */
 export type Fault = string | readonly [message: string, param: string];
 
 /** Refuses a request for the first of its faults. */

@@ -136,7 +136,7 @@ function toolCall({ id, name, input, isText }: Call): JsonObject {
   return { id: `call_${id}`, type, [type]: said };
 }
 
-/** A message piece by piece. Lists come once and whole: the official helper keeps the last chunk's value only. */
+/** A message piece by piece. Lists come whole: the official helper keeps the last chunk's only. */
 function* deltas(whole: JsonObject): Iterable<JsonObject> {
   const { content, reasoning_content: thinking, reasoning_details: details, images } = whole;
   for (const piece of piecesOf(textOf(thinking))) yield { reasoning_content: piece };

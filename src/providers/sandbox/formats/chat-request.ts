@@ -25,7 +25,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
       isJson: type === "json_object",
       tooLong: (tokens, most) =>
         `This model's maximum context length is ${most} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
-      toolResults: after.length === 0 ? undefined : after.map(({ content }) => contentText(content)),
+      toolResults: after.map(({ content }) => contentText(content)),
       tools: readTools(body).filter(({ name }) => among?.has(name) !== false),
       toolChoice: wish,
       parallelCalls: body.parallel_tool_calls !== false && !isLegacy(body),

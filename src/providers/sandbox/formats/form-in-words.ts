@@ -42,7 +42,7 @@ export function formAskedFor(texts: readonly string[]): JsonObject | undefined {
 const OPENS = 0x7b;
 const CLOSES = 0x7d;
 
-/** The JSON objects in a text that stand in no other, the last first. A brace without its other one hides nothing. */
+/** The JSON objects in a text that stand in no other, the last first. A single brace hides nothing. */
 function objectsIn(text: string): readonly JsonObject[] {
   const read = text.slice(-MOST_READ);
   const open: number[] = [];

@@ -12,8 +12,11 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
   const { systemInstruction: system } = body;
   const config = objectOf(body.generationConfig);
   const asking = contents.findLast((turn) => turn.role !== "model" && partsText(turn) !== "");
-  const responses = contents.map((turn) => objectsOf(partsOf(turn).map((part) => part.functionResponse)));
-  const results = responses.slice(responses.findLastIndex((ofTurn) => ofTurn.length === 0) + 1).flat();
+  const responses = contents.map((turn) =>
+    objectsOf(partsOf(turn).map(({ functionResponse }) => functionResponse)),
+  );
+  const other = responses.findLastIndex((ofTurn) => ofTurn.length === 0);
+  const results = responses.slice(other + 1).flat();
   const { wish, among } = readChoice(objectOf(objectOf(body.toolConfig).functionCallingConfig));
   const schema = config.responseJsonSchema ?? config.responseSchema;
   const { aspectRatio, imageSize } = objectOf(config.imageConfig);
@@ -27,8 +30,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       isJson: config.responseMimeType === "application/json",
       tooLong: (tokens, most) =>
         `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`,
-      toolResults:
-        results.length === 0 ? undefined : results.map(({ response }) => JSON.stringify(response ?? {})),
+      toolResults: results.map(({ response }) => JSON.stringify(response ?? {})),
       tools: objectsOf(body.tools)
         .flatMap((tool) => objectsOf(tool.functionDeclarations))
         .map(({ name, parametersJsonSchema, parameters }) => ({

@@ -53,7 +53,7 @@ function* faultsOf({ body, received: { tools }, seal, model }: Given): Faults {
     yield "Image part is missing a thought_signature.";
 }
 
-/** Names that objects of the request may have; of a schema those of OpenAPI's subset that it is written in. */
+/** Names that objects of the request may have; of a schema those of OpenAPI that Google takes. */
 const NAMES = {
   part: PART_FIELDS,
   functionCall: fieldNames("id name args partialArgs willContinue"),

@@ -25,7 +25,7 @@ export function readMessagesAsk(body: JsonObject, context: AskContext): Ask {
       // The format has no word for any JSON; of other formats it is asked for by a sentence.
       isJson: rules.at(-1) === ONE_JSON_OBJECT,
       tooLong: (tokens, most) => `prompt is too long: ${tokens} tokens > ${most} maximum`,
-      toolResults: results.length === 0 ? undefined : results.map(({ content }) => blockText(content)),
+      toolResults: results.map(({ content }) => blockText(content)),
       tools: objectsOf(body.tools)
         .filter((tool) => (tool.type ?? "custom") === "custom")
         .map((tool) => ({ name: textOf(tool.name), schema: tool.input_schema ?? {} })),

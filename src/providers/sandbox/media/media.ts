@@ -119,7 +119,7 @@ function adapterOf<Request extends MediaRequest>(
   };
 }
 
-/** A step by the orders of its request; what the sandbox refuses by throwing, as an adapter tells it. */
+/** A step by the orders of its request. What it refuses by throwing is told as adapters do. */
 async function withOrders(
   { kind }: MediaRequest,
   { clientHeaders }: MediaCall,

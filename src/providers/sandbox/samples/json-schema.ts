@@ -2,10 +2,7 @@ import { unescape } from "node:querystring";
 import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
 import { listOf, numberOf, objectOf, textsOf } from "../members.ts";
 
-/**
- * Work that one sample may take, in schemas and members gone through and characters made: a small schema can lead on for
- * ever.
- */
+/** Schemas and members that one sample may go through, and characters it may make: some have no end. */
 const MOST_WORK = 1_000_000;
 
 /** A schema with what its references lead to, and the work that is left. */
@@ -118,7 +115,7 @@ const members: Rule = (a, b) => {
   return Object.fromEntries(joined);
 };
 
-/** How two values of a word hold at once, where it is no limit; of other words the later one counts. */
+/** How two values of a word hold at once; of words that are not here the later one counts. */
 const RULES: Readonly<Record<string, Rule>> = {
   type: types,
   enum: values,

@@ -35,7 +35,7 @@ const EMAIL = "~@example\\.com";
 const HOST = "~\\.example\\.com";
 const URI = `https://${HOST}/~`;
 
-/** Formats of https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 as patterns; `~` is a word. */
+/** Formats as patterns; `~` is a word: https://json-schema.org/draft/2020-12/json-schema-validation */
 const FORMATS: Readonly<Record<string, string>> = {
   "date-time": `${DATE}T${TIME}`,
   date: DATE,

@@ -24,7 +24,7 @@ const MOST_PARTS = 2_000;
 export function sampleValue(schema: unknown, chance: Chance): unknown {
   const within = openSchema(schema);
   const tooDeep = new Map<unknown, number>();
-  // A schema that leads back to itself has values of any depth: the first depth that is enough is taken.
+  // A schema that leads back to itself has values of any depth: the first that is enough is taken.
   for (let deepest = DEEP; deepest <= DEEPEST; deepest += 1) {
     const value = sample({ within, chance, tooDeep, deepest, values: 0 }, schema, 0);
     if (value !== undefined) return value;

@@ -128,7 +128,7 @@ export function ledgerReader(gateway: TestGateway): () => Promise<readonly Ledge
   return async () => {
     const entries: LedgerEntry[] = [];
     for (;;) {
-      const { json } = await gateway.admin("GET", `/accounts/${gateway.accountId}/ledger?limit=200${after}`);
+      const { json } = await gateway.admin("GET", `/accounts/${gateway.accountId}/ledger?limit=20${after}`);
       entries.push(...(json.data as LedgerEntry[]));
       if (json.next === null) return entries;
       after = `&after=${json.next}`;

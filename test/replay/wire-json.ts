@@ -60,12 +60,21 @@ function escapedText(value: string, random: () => number): string {
   let text = "";
   for (let i = 0; i < value.length; i += 1) {
     const unit = value[i] as string;
-    const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
-    if (random() < rate) text += `\\u${random() < 0.5 ? hex : hex.toUpperCase()}`;
+    if (random() < rate) text += escapeOf(unit, random);
     else if (unit === "/" && random() < rate * 4) text += "\\/";
-    else text += pieceOf(value, i, unit);
+    else text += isPlain(unit) ? unit : pieceOf(value, i, unit);
   }
   return `"${text}"`;
+}
+
+function escapeOf(unit: string, random: () => number): string {
+  const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
+  return `\\u${random() < 0.5 ? hex : hex.toUpperCase()}`;
+}
+
+/** Most are: printable ASCII that JSON has no escape for. */
+function isPlain(unit: string): boolean {
+  return unit >= " " && unit <= "~" && unit !== '"' && unit !== "\\";
 }
 
 /** A code unit as `JSON.stringify` would write it: half a surrogate pair is escaped only where it stands alone. */

@@ -140,6 +140,7 @@ const ENDS: readonly {
   },
   ...[false, true].map((stream) => ({
     name: `a shutdown (${stream ? "streamed" : "plain"})`,
+    options: {},
     tokens: stream ? ("some" as const) : 0,
     async end({ key }: Trial) {
       station.double.handle(() =>
@@ -176,7 +177,7 @@ describe("concurrency", () => {
 
   for (const { name, options, tokens, end } of ENDS) {
     test(`is freed by ${name}`, async () => {
-      await station.restart({ credits: 1_000, ...options });
+      if (options !== undefined) await station.restart(options);
       const key = await station.issue({
         concurrency: 1,
         tokens_per_minute: 100_000,

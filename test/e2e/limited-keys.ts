@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "bun:test";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway, type TestGatewayOptions } from "../gateway/gateway.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
@@ -47,21 +47,29 @@ export interface LimitStation {
   ask(key: LimitedKey, more?: object): Promise<Response>;
 }
 
-/** A new station for each test of the file. */
+/** One station for all tests of the file; a test that restarts the gateway leaves a new one to the next. */
 export function useLimitStation(): LimitStation {
   let clock: FakeClock;
   let double: UpstreamDouble;
   let gateway: TestGateway;
+  let isRestarted = false;
   const start = async (options: TestGatewayOptions): Promise<void> => {
     gateway = await startGateway({ openai: `${double.url}/v1`, clock, ...options });
   };
-  beforeEach(async () => {
+  beforeAll(async () => {
     clock = createFakeClock();
     double = await startUpstreamDouble();
-    double.handle(() => plain);
     await start({});
   });
+  beforeEach(() => double.handle(() => plain));
   afterEach(async () => {
+    double.reset();
+    if (!isRestarted) return;
+    await gateway.close();
+    await start({});
+    isRestarted = false;
+  });
+  afterAll(async () => {
     await gateway.close();
     await double.close();
   });
@@ -76,6 +84,7 @@ export function useLimitStation(): LimitStation {
       return clock;
     },
     async restart(options) {
+      isRestarted = true;
       await gateway.close();
       await start(options);
     },

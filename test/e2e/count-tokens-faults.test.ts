@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer } from "../upstream/answer.ts";
@@ -32,15 +32,16 @@ async function start(settings?: string): Promise<void> {
   });
 }
 
-beforeEach(async () => {
+async function open(): Promise<void> {
   clock = createFakeClock();
   double = await startUpstreamDouble();
   await start();
-});
-afterEach(async () => {
+}
+
+async function close(): Promise<void> {
   await gateway.close();
   await double.close();
-});
+}
 
 /** What came of a count: the number, whether it is our own, and why. */
 async function outcome(asked: Promise<Response>) {
@@ -65,6 +66,10 @@ const countMessages = (init: RequestInit = {}) => outcome(gateway.post(MESSAGES,
 const countContents = () => outcome(gateway.post(GENERATE, generateBody));
 
 describe("a provider that does not count", () => {
+  beforeAll(open);
+  beforeEach(() => double.reset());
+  afterAll(close);
+
   const large = { input_tokens: 14, padding: "x".repeat(100_000) };
   const faults: readonly (readonly [name: string, answer: Answer])[] = [
     [
@@ -120,21 +125,26 @@ describe("a provider that does not count", () => {
     await double.waitForClientGone(await double.waitForRequest(1));
   });
 
+  test("is in the log with its status, and that the count is an estimate", async () => {
+    const logged = gateway.logs.length;
+    double.handle(() => jsonAnswer(500, {}));
+    await countMessages();
+    expect(gateway.logs.slice(logged).filter(({ path }) => path === MESSAGES)).toMatchObject([
+      { outcome: "estimated", upstream_status: 500, provider: "anthropic", model: messagesBody.model },
+    ]);
+  });
+
+  // The last: the double is gone after it.
   test("since nobody is there", async () => {
     await double.close();
     expect(await countMessages()).toMatchObject({ status: 200, own: true });
   });
-
-  test("is in the log with its status, and that the count is an estimate", async () => {
-    double.handle(() => jsonAnswer(500, {}));
-    await countMessages();
-    expect(gateway.logs.filter(({ path }) => path === MESSAGES)).toMatchObject([
-      { outcome: "estimated", upstream_status: 500, provider: "anthropic", model: messagesBody.model },
-    ]);
-  });
 });
 
 describe("a provider that is slow", () => {
+  beforeEach(open);
+  afterEach(close);
+
   for (const [name, at] of [
     ["before its answer", "start"],
     ["in its answer", 5],
@@ -178,6 +188,9 @@ describe("a provider that is slow", () => {
 });
 
 describe("a key that counts much", () => {
+  beforeEach(open);
+  afterEach(close);
+
   test("has providers asked 300 times in any minute; beyond it is our own count, and other keys are not touched", async () => {
     double.handle(() => GOOD);
     const first = await inTurns(300, () => countMessages());

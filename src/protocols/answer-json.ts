@@ -1,7 +1,7 @@
 import { creditsText } from "../core/credits.ts";
 import { GatewayError } from "../core/errors.ts";
-import { memberName, openScan, readMembers } from "../core/json-scan.ts";
-import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
+import { openScan, readMembers } from "../core/json-scan.ts";
+import { applyEdits, type Edit, type MemberChange, objectEdits } from "../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import { exactValue } from "./exact-json.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "./protocol.ts";
@@ -160,12 +160,17 @@ function pastSpace(bytes: Uint8Array, at: number): number {
 function exactEdits(bytes: Uint8Array, { model, remove }: AnswerChanges): EndWith {
   const members = readMembers(openScan(bytes, bytes.length, MAX_DEPTH));
   if (members === undefined) throw tooDeep();
-  const nameOf = new Map(members.map((at) => [at, memberName(bytes, at.keyStart, at.keyEnd)]));
-  const models = members.filter((at) => model !== undefined && nameOf.get(at) === "model");
-  const missing = model === undefined || models.length > 0 ? [] : [`"model":${model}`];
-  const replace = new Map(models.map((at) => [at, model ?? ""]));
-  const removed = new Set(members.filter((at) => remove.includes(nameOf.get(at) ?? "")));
-  return (more) => objectEdits(bytes, members, { remove: removed, replace, append: [...missing, ...more] });
+  return (more) => {
+    const added = model === undefined ? more : [`"model":${model}`, ...more];
+    let append = added;
+    const changeOf = (name: string): MemberChange | undefined => {
+      if (remove.includes(name)) return { isRemoved: true };
+      if (name !== "model" || model === undefined) return undefined;
+      append = more;
+      return { text: model };
+    };
+    return objectEdits(bytes, members, changeOf, () => append);
+  };
 }
 
 function tooDeep(): GatewayError {

@@ -1,6 +1,6 @@
 import { type Member, memberName } from "../core/json-scan.ts";
 import { eachPart } from "../core/json-shape.ts";
-import { applyEdits, type Edit, objectEdits } from "../core/json-splice.ts";
+import { applyEdits, type Edit, type MemberChange, objectEdits } from "../core/json-splice.ts";
 import type { TargetLoss } from "./losses.ts";
 import type { RequestJson } from "./request-json.ts";
 import { MOST_WARNINGS } from "./warnings.ts";
@@ -9,16 +9,14 @@ import { MOST_WARNINGS } from "./warnings.ts";
 export type Path = readonly (string | number)[];
 
 /** What happens to the value at one path, and to those within it. */
-interface Change {
-  /** The JSON that takes the value's place. */
-  text?: string;
-  isRemoved?: boolean;
-  /** The name that the member has from now on. */
-  name?: string;
+interface Change extends Mutable<MemberChange> {
   /** The value is a text that begins with the one, and shall begin with the other. */
   start?: { readonly before: string; readonly after: string };
-  readonly within: Map<string | number, Change>;
+  within?: Within;
 }
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+type Within = Map<string | number, Change>;
 
 /**
  * What a target needs changed in a request, by path, and the sentences for its caller. Paths are those of the request
@@ -45,15 +43,12 @@ export interface Changes {
 
 /** Changes of nothing yet; `sentence` says a loss in the caller's words. */
 export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
-  const root: Change = { within: new Map() };
+  const root: Change = {};
   const warnings: string[] = [];
   const at = (path: Path): Change => {
     let change = root;
-    for (const step of path) {
-      const next: Change = change.within.get(step) ?? { within: new Map() };
-      change.within.set(step, next);
-      change = next;
-    }
+    for (const step of path)
+      change = (change.within ??= new Map()).getOrInsertComputed(step, (): Change => ({}));
     return change;
   };
   return {
@@ -61,17 +56,17 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
     remove: (path) => void (at(path).isRemoved = true),
     removes(path) {
       let change: Change | undefined = root;
-      for (const step of path) change = change?.within.get(step);
+      for (const step of path) change = change?.within?.get(step);
       return change?.isRemoved === true;
     },
-    rename: (path, name) => void (at(path).name = name),
+    rename: (path, name) => void (at(path).key = JSON.stringify(name)),
     setStart: (path, before, after) => void (at(path).start = { before, after }),
     warn(what) {
       if (warnings.length < MOST_WARNINGS) warnings.push(typeof what === "string" ? what : sentence(what));
     },
     warnings,
     splice({ bytes, members }) {
-      const edits = memberEdits(bytes, 0, members, root.within);
+      const edits = memberEdits(bytes, 0, members, root.within ?? new Map());
       return applyEdits(
         bytes,
         edits.toSorted((a, b) => a.start - b.start),
@@ -81,42 +76,28 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
 }
 
 /** Edits of the object that begins at `start`. */
-function memberEdits(
-  bytes: Uint8Array,
-  start: number,
-  members: readonly Member[],
-  within: Change["within"],
-): Edit[] {
-  const remove = new Set<Member>();
-  const replace = new Map<Member, string>();
-  const rename = new Map<Member, string>();
-  const nested: Edit[] = [];
+function memberEdits(bytes: Uint8Array, start: number, members: readonly Member[], within: Within): Edit[] {
   const missing = new Map(within);
-  for (const member of members) {
-    const name = memberName(bytes, member.keyStart, member.keyEnd);
+  const nested: Edit[] = [];
+  const changeOf = (name: string, member: Member): Change | undefined => {
     const change = within.get(name);
-    if (change === undefined) continue;
     missing.delete(name);
-    if (change.isRemoved === true) {
-      remove.add(member);
-      continue;
-    }
-    if (change.name !== undefined) rename.set(member, JSON.stringify(change.name));
-    if (change.text === undefined) for (const edit of valueEdits(bytes, member, change)) nested.push(edit);
-    else replace.set(member, change.text);
-  }
-  const append = [...missing].flatMap(([name, { text, isRemoved }]) =>
-    text === undefined || isRemoved === true ? [] : [`${JSON.stringify(name)}:${text}`],
-  );
-  for (const edit of objectEdits(bytes, members, { remove, replace, rename, append }, start))
-    nested.push(edit);
+    if (change !== undefined && change.text === undefined && change.isRemoved !== true)
+      for (const edit of valueEdits(bytes, member, change)) nested.push(edit);
+    return change;
+  };
+  const append = (): string[] =>
+    [...missing].flatMap(([name, { text, isRemoved }]) =>
+      text === undefined || isRemoved === true ? [] : [`${JSON.stringify(name)}:${text}`],
+    );
+  for (const edit of objectEdits(bytes, members, changeOf, append, start)) nested.push(edit);
   return nested;
 }
 
 /** Edits of a value that stays: of what stands in it, or of how it begins. */
 function valueEdits(bytes: Uint8Array, at: Member, { start, within }: Change): Edit[] {
   if (start !== undefined) return [startEdit(bytes, at, start)];
-  if (within.size === 0) return [];
+  if (within === undefined) return [];
   const parts: Member[] = [];
   eachPart(bytes, at.valueStart, (keyStart, keyEnd, valueStart, valueEnd) => {
     parts.push({ keyStart, keyEnd, valueStart, valueEnd });

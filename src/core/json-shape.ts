@@ -14,6 +14,8 @@ export interface JsonShape {
   readonly members: readonly Member[];
   /** Members of this and all objects within, repeated keys included. */
   readonly memberCount: number;
+  /** No white space stands within the values of its members. */
+  readonly isCompact: boolean;
 }
 
 /**
@@ -21,14 +23,15 @@ export interface JsonShape {
  * result means nothing for text that is not JSON. Returns `undefined` for another value, and beyond the bounds.
  */
 export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | undefined {
-  const walk = { bytes, bounds, values: 0, members: 0 };
+  const walk = { bytes, bounds, values: 0, members: 0, isCompact: true };
   const start = skipSpace(bytes, 0);
   if (bytes[start] !== OPEN_OBJECT) return undefined;
   const members: Member[] = [];
   walkParts(walk, start, (keyStart, keyEnd, valueStart, valueEnd) => {
     members.push({ keyStart, keyEnd, valueStart, valueEnd });
   });
-  return walk.values > bounds.values ? undefined : { members, memberCount: walk.members };
+  if (walk.values > bounds.values) return undefined;
+  return { members, memberCount: walk.members, isCompact: walk.isCompact };
 }
 
 /**
@@ -37,7 +40,7 @@ export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | u
  */
 export function countValues(bytes: Uint8Array, { depth, values }: ShapeBounds): number | undefined {
   // A value within is one level deeper than the walk's own.
-  const walk = { bytes, bounds: { depth: depth + 1, values }, values: 0, members: 0 };
+  const walk = { bytes, bounds: { depth: depth + 1, values }, values: 0, members: 0, isCompact: true };
   skipValue(walk, skipSpace(bytes, 0));
   return walk.values > values ? undefined : walk.values;
 }
@@ -47,7 +50,7 @@ type VisitPart = (keyStart: number, keyEnd: number, valueStart: number, valueEnd
 
 /** Calls `visit` for each member or item of the object or list that begins at `at`, inside text that is JSON. */
 export function eachPart(bytes: Uint8Array, at: number, visit: VisitPart): void {
-  walkParts({ bytes, bounds: UNBOUNDED, values: 0, members: 0 }, at, visit);
+  walkParts({ bytes, bounds: UNBOUNDED, values: 0, members: 0, isCompact: true }, at, visit);
 }
 
 const UNBOUNDED: ShapeBounds = { depth: Infinity, values: Infinity };
@@ -58,6 +61,7 @@ interface Walk {
   readonly bounds: ShapeBounds;
   values: number;
   members: number;
+  isCompact: boolean;
 }
 
 function walkParts(walk: Walk, start: number, visit: VisitPart): void {
@@ -121,6 +125,7 @@ function skipValue(walk: Walk, start: number): number {
       case LINE_FEED:
       case RETURN:
       case TAB:
+        walk.isCompact = false;
         at += 1;
         break;
       default:

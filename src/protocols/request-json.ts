@@ -12,6 +12,8 @@ export interface RequestJson {
   readonly members: readonly Member[];
   /** A key stands twice in one of its objects, whichever that is. */
   readonly repeatsKey: boolean;
+  /** The values of its members are written without white space. */
+  readonly isCompact: boolean;
 }
 
 /**
@@ -34,11 +36,11 @@ export function readRequestJson({ body: bytes, asked }: BodyOfRequest): RequestJ
   const shape = readShape(bytes, BOUNDS);
   const value = shape === undefined ? undefined : parse(bytes);
   if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes);
-  const { members } = shape;
+  const { members, isCompact } = shape;
   const repeatsKey = countMembers(value) < shape.memberCount;
   if (repeatsKey) refuseTwice(bytes, members);
   asked?.(value.model);
-  return { value, bytes, members, repeatsKey };
+  return { value, bytes, members, repeatsKey, isCompact };
 }
 
 /** A body that was written here, and no client sent: its text is made of the value, once. */
@@ -60,7 +62,7 @@ export function writeRequestJson(value: JsonObject): RequestJson {
     members.push({ keyStart, keyEnd, valueStart, valueEnd: write(text) });
   }
   write(members.length === 0 ? "{}" : "}");
-  return { value, bytes: joinBytes(pieces), members, repeatsKey: false };
+  return { value, bytes: joinBytes(pieces), members, repeatsKey: false, isCompact: true };
 }
 
 /** The object that is the value of the member `name`, as a body of its own. */
@@ -116,16 +118,14 @@ export function withoutNulls(value: JsonObject, required: ReadonlySet<string>): 
 
 /** Bytes of a member's value; 0 when it is not there. */
 export function spanLength(json: RequestJson, name: string): number {
-  const member = memberNamed(json, name);
-  return member === undefined ? 0 : member.valueEnd - member.valueStart;
+  const { valueStart = 0, valueEnd = 0 } = memberNamed(json, name) ?? {};
+  return valueEnd - valueStart;
 }
 
-/** Characters of a member's value; 0 when it is not there. */
-export function spanCharacters(json: RequestJson, name: string): number {
+/** The text of a member's value, if it is there. */
+export function spanText(json: RequestJson, name: string): string | undefined {
   const member = memberNamed(json, name);
-  return member === undefined
-    ? 0
-    : decoder.decode(json.bytes.subarray(member.valueStart, member.valueEnd)).length;
+  return member && decoder.decode(json.bytes.subarray(member.valueStart, member.valueEnd));
 }
 
 /** The value of the text; `undefined` where it is none. */

@@ -8,7 +8,7 @@ import {
   readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
-  spanCharacters,
+  spanText,
   writeRequestJson,
 } from "../request-json.ts";
 import { jsonLength, readDemand } from "./demand.ts";
@@ -76,11 +76,20 @@ function checkedRequest(
   checkTurns(value, original);
   checkTools(value, original);
   const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
-  // As JSON without white space.
-  const tools = value === original ? spanCharacters(json, "tools") : jsonLength(value.tools);
-  const schemas = tools + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
+  const schemas =
+    toolsLength(json, value) + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
   return { model, stream, demand: readDemand(value, json.bytes.length, schemas), body: value, json };
 }
+
+/** Characters of the tools as JSON without white space, in the reference's spelling. */
+function toolsLength(json: RequestJson, { tools }: JsonObject): number {
+  const isSpelledSo = tools === json.value.tools && json.isCompact && !json.repeatsKey;
+  const text = isSpelledSo ? (spanText(json, "tools") ?? "") : ESCAPE;
+  // A character that is written as its number is longer in the text.
+  return text.includes(ESCAPE) ? jsonLength(tools) : text.length;
+}
+
+const ESCAPE = "\\u";
 
 /** The 400 for what stands at a path of the reference, which it names as the client spelled it. */
 export function refusal(path: string, problem: string, original: JsonObject): GatewayError {

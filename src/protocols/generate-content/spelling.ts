@@ -38,9 +38,13 @@ function pathOf({ up, step }: Place): string {
   return typeof step === "number" ? `${pathOf(up)}[${step}]` : `${pathOf(up)}.${step}`;
 }
 
-/** The request as if it had been spelled as the reference does. Throws a 400 for a field that stands in both spellings. */
+/**
+ * The request as if it had been spelled as the reference does: what is so already is the same object. Throws a 400 for a
+ * field that stands in both spellings.
+ */
 export function readSpelling(value: JsonObject, up?: Place): JsonObject {
   const read: Record<string, unknown> = {};
+  let isSame = true;
   for (const key in value) {
     const member = value[key];
     const name = fieldName(key);
@@ -48,15 +52,17 @@ export function readSpelling(value: JsonObject, up?: Place): JsonObject {
       const twice = pathOf({ up, step: key });
       throw invalid(`${quoted(twice)} stands in two spellings: send it once.`, twice.slice(0, 100));
     }
+    isSame &&= name === key && member !== null;
     if (member === null) continue;
     const field = OPAQUE.has(name) ? member : readValue(member, up, key);
     const listed = REPEATED.has(name) && isJsonObject(field) ? [field] : field;
     const wrapped = name === "responseModalities" ? upperCase(listed) : listed;
+    isSame &&= wrapped === member;
     // A field named `__proto__` is a field like any other.
     if (name === "__proto__") Object.defineProperty(read, name, { value: wrapped, enumerable: true });
     else read[name] = wrapped;
   }
-  return read;
+  return isSame ? value : read;
 }
 
 /** The words for kinds of output are taken in any case: the vendor's own examples have `Text` and `TEXT`. */
@@ -68,8 +74,9 @@ function upperCase(words: unknown): unknown {
 function readValue(value: unknown, up: Place | undefined, step: string | number): unknown {
   if (typeof value !== "object" || value === null) return value;
   const place = { up, step };
-  if (Array.isArray(value)) return value.map((item, i) => readValue(item, place, i));
-  return readSpelling(value as JsonObject, place);
+  if (!Array.isArray(value)) return readSpelling(value as JsonObject, place);
+  const read = value.map((item, i) => readValue(item, place, i));
+  return read.every((item, i) => item === value[i]) ? value : read;
 }
 
 /** A path in the reference's spelling, as the client spelled it. */

@@ -20,7 +20,7 @@ interface AnswerJson {
 export function readAnswerJson(received: Uint8Array): AnswerJson {
   const marked = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf;
   const bytes = marked ? received.subarray(3) : received;
-  const text = new TextDecoder().decode(bytes);
+  const text = decoder.decode(bytes);
   const value = parsed(text);
   if (value === undefined) throw new GatewayError("upstream_error", "The provider's answer is not JSON.");
   if (isJsonObject(value)) return { bytes, text, value };
@@ -31,7 +31,7 @@ export function readAnswerJson(received: Uint8Array): AnswerJson {
 
 /** The value of a provider's answer, whatever it is; `undefined` when it is no JSON. */
 export function jsonValue(received: Uint8Array): unknown {
-  return parsed(new TextDecoder().decode(received));
+  return parsed(decoder.decode(received));
 }
 
 function parsed(text: string): unknown {
@@ -97,6 +97,7 @@ export function readWholeAnswer(
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** What is changed in an answer before members are put at its end. */
 interface AnswerChanges {

@@ -1,6 +1,14 @@
 import { GatewayError } from "../core/errors.ts";
 import { createEventReader, type EventReader, isDoneMark } from "./events.ts";
-import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink, Verdict } from "./protocol.ts";
+import type {
+  AnswerContext,
+  EventSpan,
+  Metered,
+  RelayProtocol,
+  RelayStream,
+  StreamSink,
+  Verdict,
+} from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
 import { scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
 
@@ -52,53 +60,53 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Opens a stream of a format: its bytes are framed and scanned once, the reader judges each event, and the sink writes
- * what the client gets. The sink is the relay's unless another is given.
+ * Opens streams of a format: bytes are framed and scanned once, the reader judges each event, and the sink writes what
+ * the client gets. The sink is the relay's unless another is given.
  */
-export function openAnswerStream<R extends StreamReader>(
-  format: StreamFormat<R>,
-  context: AnswerContext,
-  into?: StreamSink,
-): RelayStream {
-  const repairs = context.native ? undefined : format.openRepairs?.();
-  const stream: StreamState & RelayStream = {
-    chunks: 0,
-    hasContent: false,
-    isDone: false,
-    atEnd: false,
-    endTold: false,
-    failure: undefined,
-    noted: new Set(),
-    push(bytes) {
-      if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
-      return sink.take();
-    },
-    end(told) {
-      stream.atEnd = true;
-      events.end();
-      stream.endTold = told;
-      return sink.take();
-    },
-    get isComplete() {
-      return reader.isComplete;
-    },
-    get repairs() {
-      return [...(repairs?.applied() ?? []), ...stream.noted];
-    },
-    metered: () => reader.metered(),
-    tail: (metered, credit) => sink.tail(metered, credit),
-    failureTail: (error, metered, credit) => sink.failureTail(error, metered, credit),
-    get keepAlive() {
-      return sink.keepAlive;
-    },
+export function streamOpener<R extends StreamReader>(format: StreamFormat<R>): RelayProtocol["openStream"] {
+  return (context, into) => {
+    const repairs = context.native ? undefined : format.openRepairs?.();
+    const stream: StreamState & RelayStream = {
+      chunks: 0,
+      hasContent: false,
+      isDone: false,
+      atEnd: false,
+      endTold: false,
+      failure: undefined,
+      noted: new Set(),
+      push(bytes) {
+        if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
+        return sink.take();
+      },
+      end(told) {
+        stream.atEnd = true;
+        events.end();
+        stream.endTold = told;
+        return sink.take();
+      },
+      get isComplete() {
+        return reader.isComplete;
+      },
+      get repairs() {
+        return [...(repairs?.applied() ?? []), ...stream.noted];
+      },
+      metered: () => reader.metered(),
+      tail: (metered, credit) => sink.tail(metered, credit),
+      failureTail: (error, metered, credit) => sink.failureTail(error, metered, credit),
+      get keepAlive() {
+        return sink.keepAlive;
+      },
+    };
+    const reader = format.openReader(stream, context);
+    const sink = into ?? format.openRelay(reader, context);
+    const events = openEvents({ format, context, state: stream, reader, sink, repairs });
+    return stream;
   };
-  const reader = format.openReader(stream, context);
-  const sink = into ?? format.openRelay(reader, context);
-  const events = openEvents(format, context, { state: stream, reader, sink, repairs });
-  return stream;
 }
 
 interface StreamParts {
+  readonly format: Omit<StreamFormat<never>, "openReader" | "openRelay">;
+  readonly context: AnswerContext;
   readonly state: StreamState;
   readonly reader: StreamReader;
   readonly sink: StreamSink;
@@ -106,11 +114,7 @@ interface StreamParts {
 }
 
 /** Cuts bytes into events, and hands each to the scanner, the reader and the sink. */
-function openEvents(
-  format: Omit<StreamFormat<never>, "openReader" | "openRelay">,
-  context: AnswerContext,
-  { state, reader, sink, repairs }: StreamParts,
-): EventReader {
+function openEvents({ format, context, state, reader, sink, repairs }: StreamParts): EventReader {
   const { shape } = format;
   const root = withCuts(shape.root, context.padding, shape.cuts);
   const span: EventSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };

@@ -90,14 +90,23 @@ export interface EventDecoder {
  * and metered exactly as in a relay of the client's format: only what goes in and what comes out is translated.
  */
 export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
-  const written = new WeakMap<RelayRequest, WrittenRequest & { readonly target: RelayTarget }>();
+  const decoded = new WeakMap<RelayRequest, DecodedRequest>();
+  const written = new WeakMap<RelayRequest, WrittenRequest>();
 
-  /** Written once for what it costs and what is sent, unless a bound of ours comes between. */
+  /** Decoded once, and written once for what it costs and what is sent, unless a bound of ours comes between. */
   const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
     const known = written.get(request);
     if (known?.target === target) return known;
-    const made = writeRequest(server, client, request, target);
-    written.set(request, { ...made, target });
+    const { chat, names, stream, warnings } = decoded.getOrInsertComputed(request, server.decodeRequest);
+    const losses = openLosses(names, target.model.id);
+    const body = client.encodeRequest(chat, target, losses);
+    const made = {
+      target,
+      names,
+      request: client.readWritten(body, { model: target.model.id, stream }),
+      warnings: [...warnings, ...losses.warnings],
+    };
+    written.set(request, made);
     return made;
   };
 
@@ -124,25 +133,10 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
 
 /** A request in the client's format, and what was left out on the way. */
 interface WrittenRequest {
+  readonly target: RelayTarget;
   readonly request: RelayRequest;
   readonly names: PlaceNames;
   readonly warnings: readonly string[];
-}
-
-function writeRequest(
-  server: ServerEnd,
-  client: ClientEnd,
-  request: RelayRequest,
-  target: RelayTarget,
-): WrittenRequest {
-  const { chat, names, stream, warnings } = server.decodeRequest(request);
-  const losses = openLosses(names, target.model.id);
-  const encoded = client.encodeRequest(chat, target, losses);
-  return {
-    request: client.readWritten(encoded, { model: target.model.id, stream }),
-    names,
-    warnings: [...warnings, ...losses.warnings],
-  };
 }
 
 /** The input as its provider will count it; the bounds on output as the caller set them, if at all. */

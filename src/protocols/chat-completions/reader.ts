@@ -1,8 +1,8 @@
 import { openAnswerCount } from "../counted-text.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
+import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState } from "../stream.ts";
+import type { StreamState } from "../stream.ts";
 import { CHUNK } from "./shape.ts";
 import type { ChunkHead } from "./tail.ts";
 import { isPlainUsage, readUsage } from "./usage.ts";
@@ -17,17 +17,10 @@ export interface ToldUsage {
 }
 
 /** What the relay asks of the reader of a stream. */
-export interface ChunkReader extends StreamReader {
-  /** What every chunk of the stream begins with. */
-  readonly head: ChunkHead;
-  /** Whether each choice that began has ended, by index. */
-  readonly choices: ReadonlyMap<number, boolean>;
-  readonly calledTool: boolean;
-  readonly told: ToldUsage | undefined;
-}
+export type ChunkReader = ReturnType<typeof openReader>;
 
 /** A reader for one stream. */
-export function openReader(state: StreamState, context: AnswerContext): ChunkReader {
+export function openReader(state: StreamState, context: AnswerContext) {
   const count = openAnswerCount(context);
   const choices = new Map<number, boolean>();
   let calledTool = false;
@@ -84,7 +77,7 @@ export function openReader(state: StreamState, context: AnswerContext): ChunkRea
   };
 
   return {
-    see({ bytes }) {
+    see({ bytes }: EventSpan): Verdict {
       state.chunks += 1;
       const isError = CHUNK.error.start !== -1;
       if (!isError) noteChoices();
@@ -96,23 +89,25 @@ export function openReader(state: StreamState, context: AnswerContext): ChunkRea
       if (CHUNK.model.start === -1 && verdict !== "drop") state.noted.add("chunk_model");
       return verdict;
     },
-    get isComplete() {
+    get isComplete(): boolean {
       if (allBegun() && allFinished()) return true;
       return state.isDone && state.hasContent && (allBegun() || allFinished());
     },
     metered: () => count.metered(told?.metered),
-    get head() {
+    /** What every chunk of the stream begins with. */
+    get head(): ChunkHead {
       return {
         id: id ?? JSON.stringify(`chatcmpl-${context.requestId}`),
         created: created ?? context.nowSec,
         model: context.model,
       };
     },
-    choices,
-    get calledTool() {
+    /** Whether each choice that began has ended, by index. */
+    choices: choices as ReadonlyMap<number, boolean>,
+    get calledTool(): boolean {
       return calledTool;
     },
-    get told() {
+    get told(): ToldUsage | undefined {
       return told;
     },
   };

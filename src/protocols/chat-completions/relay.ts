@@ -1,8 +1,8 @@
 import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
-import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
-import { openAnswerStream, type StreamFormat } from "../stream.ts";
+import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
+import { streamOpener } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { CHUNK } from "./shape.ts";
@@ -12,23 +12,19 @@ import { encodeUsage } from "./usage.ts";
 const encoder = new TextEncoder();
 const OPEN = 0x7b;
 
-const FORMAT: StreamFormat<ChunkReader> = {
+/**
+ * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
+ * padding; those of a compatible one pass the named repairs. Usage chunks and `[DONE]` are held back: the tail
+ * (usage, credit, `[DONE]`) is ours.
+ */
+export const openStream = streamOpener<ChunkReader>({
   event: "a chunk",
   hasDoneMark: true,
   shape: CHUNK,
   openReader,
   openRelay,
   openRepairs: createChunkRepairs,
-};
-
-/**
- * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
- * padding; those of a compatible one pass the named repairs. Usage chunks and `[DONE]` are held back: the tail
- * (usage, credit, `[DONE]`) is ours.
- */
-export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
-  return openAnswerStream(FORMAT, context, into);
-}
+});
 
 function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);

@@ -1,24 +1,17 @@
 import { outputTokens } from "../../core/usage.ts";
 import { openAnswerCount } from "../counted-text.ts";
-import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
+import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { textAt, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState } from "../stream.ts";
+import type { StreamState } from "../stream.ts";
 import { NOTHING_TOLD } from "./answer.ts";
 import { CHUNK, isReason } from "./shape.ts";
 import { readUsage, searchesOf } from "./usage.ts";
 
 /** What the relay asks of the reader of a stream. */
-export interface ChunkReader extends StreamReader {
-  /** The prompt was blocked: the answer has ended. */
-  readonly blocked: boolean;
-  /** The chunk that was seen last gives a reason to end again: it is not told twice. */
-  readonly endsAgain: boolean;
-  /** The last usage as upstream wrote it. */
-  readonly usageText: string | undefined;
-}
+export type ChunkReader = ReturnType<typeof openReader>;
 
 /** A reader for one stream. */
-export function openReader(state: StreamState, context: AnswerContext): ChunkReader {
+export function openReader(state: StreamState, context: AnswerContext) {
   const finished = new Map<number, boolean>();
   const meter = openMeter(context);
   let blocked = false;
@@ -68,7 +61,7 @@ export function openReader(state: StreamState, context: AnswerContext): ChunkRea
   };
 
   return {
-    see({ bytes }) {
+    see({ bytes }: EventSpan): Verdict {
       state.chunks += 1;
       if (CHUNK.error.start !== -1) return "drop";
       meter.add(bytes);
@@ -76,35 +69,29 @@ export function openReader(state: StreamState, context: AnswerContext): ChunkRea
       if (verdict !== "drop" && CHUNK.edits.length > 0) state.noted.add("empty_part");
       return verdict;
     },
-    get isComplete() {
+    get isComplete(): boolean {
       // A provider may make fewer than were asked for: those that have not begun by its own end never do.
       const most = state.endTold ? 1 : context.choices;
       return blocked || (finished.size >= most && allFinished());
     },
-    metered: () => (blocked ? meter.meteredBlocked() : meter.metered()),
-    get blocked() {
+    metered: (): Metered => (blocked ? meter.meteredBlocked() : meter.metered()),
+    /** The prompt was blocked: the answer has ended. */
+    get blocked(): boolean {
       return blocked;
     },
-    get endsAgain() {
+    /** The chunk that was seen last gives a reason to end again: it is not told twice. */
+    get endsAgain(): boolean {
       return endsAgain;
     },
-    get usageText() {
+    /** The last usage as upstream wrote it. */
+    get usageText(): string | undefined {
       return meter.usageText();
     },
   };
 }
 
-interface Meter {
-  /** Takes in the chunk that was just scanned. */
-  add(bytes: Uint8Array): void;
-  metered(): Metered;
-  /** The same for a blocked prompt: nothing where nothing was told and nothing came. */
-  meteredBlocked(): Metered;
-  usageText(): string | undefined;
-}
-
 /** Usage comes with nearly every chunk and is cumulative: the last one holds. */
-function openMeter(context: AnswerContext): Meter {
+function openMeter(context: AnswerContext) {
   const count = openAnswerCount(context);
   const searches = new Map<number, Set<string>>();
   let told: Uint8Array | undefined;
@@ -118,7 +105,8 @@ function openMeter(context: AnswerContext): Meter {
   };
 
   return {
-    add(bytes) {
+    /** Takes in the chunk that was just scanned. */
+    add(bytes: Uint8Array): void {
       count.add(CHUNK.text, CHUNK.thoughts, CHUNK.images.length);
       const { grounding, usage } = CHUNK;
       for (let i = 0; i < grounding.length; i += 3) {
@@ -132,12 +120,14 @@ function openMeter(context: AnswerContext): Meter {
       count.usageTold();
     },
     metered,
-    meteredBlocked() {
+    /** The same for a blocked prompt: nothing where nothing was told and nothing came. */
+    meteredBlocked(): Metered {
       const all = metered();
       const isTold = told !== undefined && readUsage(usageIn(told)) !== undefined;
       return !isTold && outputTokens(all.usage) === 0 ? NOTHING_TOLD : all;
     },
-    usageText: () => (told === undefined ? undefined : textAt(told, { start: 0, end: told.length })),
+    usageText: (): string | undefined =>
+      told === undefined ? undefined : textAt(told, { start: 0, end: told.length }),
   };
 }
 

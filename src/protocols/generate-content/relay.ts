@@ -5,8 +5,8 @@ import { applyEdits, setMembers } from "../../core/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
-import type { AnswerContext, EventSpan, RelayStream, StreamSink } from "../protocol.ts";
-import { openAnswerStream, type StreamFormat } from "../stream.ts";
+import type { EventSpan, StreamSink } from "../protocol.ts";
+import { streamOpener } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
 import { type ChunkReader, openReader } from "./reader.ts";
 import { CHUNK } from "./shape.ts";
@@ -17,7 +17,12 @@ const decoder = new TextDecoder();
 const EMPTY_CANDIDATE = '{"content":{"role":"model","parts":[{"text":""}]},"index":0}';
 const KEEP_ALIVE = encoder.encode(`data: {"candidates":[${EMPTY_CANDIDATE}]}\n\n`);
 
-const FORMAT: StreamFormat<ChunkReader> = {
+/**
+ * Relays a generateContent stream as events of data alone: no names, no comments, no end mark. Chunks keep their
+ * bytes; what lacks a part is given an empty one, because clients forget the whole turn otherwise. The chunk that
+ * ends the last candidate is held back: it is the end of the answer, and carries the last usage and the credit.
+ */
+export const openStream = streamOpener<ChunkReader>({
   event: "a chunk",
   hasDoneMark: false,
   // An image comes in one line; one longer than this is a fault of the provider.
@@ -26,16 +31,7 @@ const FORMAT: StreamFormat<ChunkReader> = {
   openReader,
   openRelay,
   oddError: errorInList,
-};
-
-/**
- * Relays a generateContent stream as events of data alone: no names, no comments, no end mark. Chunks keep their
- * bytes; what lacks a part is given an empty one, because clients forget the whole turn otherwise. The chunk that
- * ends the last candidate is held back: it is the end of the answer, and carries the last usage and the credit.
- */
-export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
-  return openAnswerStream(FORMAT, context, into);
-}
+});
 
 /** The chunk that ends the answer. */
 interface HeldChunk {

@@ -3,10 +3,10 @@ import { keyIs } from "../../core/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
 import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
-import type { AnswerContext, Metered, Verdict } from "../protocol.ts";
+import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { type Place, valueAt } from "../scan.ts";
-import type { StreamReader, StreamState } from "../stream.ts";
+import type { StreamState } from "../stream.ts";
 import { EVENT } from "./shape.ts";
 import { readUsage } from "./usage.ts";
 
@@ -34,41 +34,31 @@ const SEARCH_RESULT = ascii("web_search_tool_result");
 const FETCH_RESULT = ascii("web_fetch_tool_result");
 
 /** What the relay asks of the reader of a stream. */
-export interface EventKindReader extends StreamReader {
-  /** What the event is that was seen last. */
-  readonly kind: EventKind;
-}
+export type EventKindReader = ReturnType<typeof openReader>;
 
 /** What a stream has told of its usage, and what we counted beside it. */
-interface Told {
+const NOTHING = {
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
-  usage: JsonObject;
+  usage: {} as JsonObject,
   /** A `message_delta` has told the output, not the start alone. */
-  hasOutput: boolean;
+  hasOutput: false,
   /** Web searches whose findings have come. */
-  searches: number;
+  searches: 0,
   /** Bytes of what was found by then, whether the model has yet to read the last of it, and all that it read anew. */
-  foundBytes: number;
-  hasUnread: boolean;
-  rereads: number;
-  rereadBytes: number;
-}
+  foundBytes: 0,
+  hasUnread: false,
+  rereads: 0,
+  rereadBytes: 0,
+};
+type Told = typeof NOTHING;
 
 /** A reader for one stream. */
-export function openReader(state: StreamState, context: AnswerContext): EventKindReader {
+export function openReader(state: StreamState, context: AnswerContext) {
   let kind: EventKind = "other";
   let began = false;
   let hasStopped = false;
   const count = openAnswerCount(context);
-  const told: Told = {
-    usage: {},
-    hasOutput: false,
-    searches: 0,
-    foundBytes: 0,
-    hasUnread: false,
-    rereads: 0,
-    rereadBytes: 0,
-  };
+  const told = { ...NOTHING };
 
   const fail = (message: string): Verdict => {
     state.failure ??= new GatewayError("upstream_error", message);
@@ -131,18 +121,19 @@ export function openReader(state: StreamState, context: AnswerContext): EventKin
   };
 
   return {
-    see({ bytes }) {
+    see({ bytes }: EventSpan): Verdict {
       kind = kindOf(bytes);
       if (kind !== "ping") state.chunks += 1;
       return judge(bytes);
     },
-    get kind() {
+    /** What the event is that was seen last. */
+    get kind(): EventKind {
       return kind;
     },
-    get isComplete() {
+    get isComplete(): boolean {
       return began && hasStopped;
     },
-    metered: () => meteredSoFar(told, count, context),
+    metered: (): Metered => meteredSoFar(told, count, context),
   };
 }
 

@@ -3,9 +3,9 @@ import { joinBytes } from "../../core/bytes/bytes.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { setMembers } from "../../core/json-splice.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
-import type { AnswerContext, EventSpan, Metered, RelayStream, StreamSink } from "../protocol.ts";
+import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
 import { type Place, textAt } from "../scan.ts";
-import { openAnswerStream, type StreamFormat } from "../stream.ts";
+import { streamOpener } from "../stream.ts";
 import { errorObject } from "./error-body.ts";
 import { type EventKindReader, KINDS, openReader } from "./reader.ts";
 import { EVENT } from "./shape.ts";
@@ -19,7 +19,12 @@ const HEADS = Object.fromEntries(KINDS.map((kind) => [kind, eventHead(kind)])) a
 const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
 const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
 
-const FORMAT: StreamFormat<EventKindReader> = {
+/**
+ * Relays a messages stream: its events keep their bytes but for `model` in `message_start`, and each has its name
+ * again. `message_delta` and `message_stop` are held back until the charge is known: the first carries `credit`, and
+ * an event `credit` stands between them.
+ */
+export const openStream = streamOpener<EventKindReader>({
   event: "an event",
   hasDoneMark: true,
   // A page or a document that the provider fetched comes in one event; beyond this it is a fault.
@@ -27,16 +32,7 @@ const FORMAT: StreamFormat<EventKindReader> = {
   shape: EVENT,
   openReader,
   openRelay,
-};
-
-/**
- * Relays a messages stream: its events keep their bytes but for `model` in `message_start`, and each has its name
- * again. `message_delta` and `message_stop` are held back until the charge is known: the first carries `credit`, and
- * an event `credit` stands between them.
- */
-export function openStream(context: AnswerContext, into?: StreamSink): RelayStream {
-  return openAnswerStream(FORMAT, context, into);
-}
+});
 
 function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);

@@ -9,15 +9,11 @@ import { errorWithin, readErrorObject } from "./refusal.ts";
 
 const MAX_DEPTH = 256;
 
-/** A plain answer: its bytes without a byte order mark, which JSON has no place for, and its value. */
-interface AnswerJson {
-  readonly bytes: Uint8Array;
-  readonly text: string;
-  readonly value: JsonObject;
-}
-
-/** Parses a provider's answer, or the error that came as a list of one. Throws `upstream_error` when it is no JSON object. */
-export function readAnswerJson(received: Uint8Array): AnswerJson {
+/**
+ * Parses a provider's answer, or the error that came as a list of one: gives its bytes without a byte order mark, which
+ * JSON has no place for. Throws `upstream_error` when it is no JSON object.
+ */
+export function readAnswerJson(received: Uint8Array) {
   const marked = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf;
   const bytes = marked ? received.subarray(3) : received;
   const text = decoder.decode(bytes);

@@ -22,9 +22,6 @@ export interface RequestJson {
  */
 export const BOUNDS: ShapeBounds = { depth: 64, values: 200_000 };
 
-/** What is read of a request here. */
-type BodyOfRequest = Pick<WireRequest, "body" | "asked">;
-
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -32,7 +29,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Reads the body's structure once, within limits, and parses it once; tells `asked` of its `model`. Throws a
  * `GatewayError` for what is no JSON object, or has a member twice.
  */
-export function readRequestJson({ body: bytes, asked }: BodyOfRequest): RequestJson {
+export function readRequestJson({ body: bytes, asked }: Pick<WireRequest, "body" | "asked">): RequestJson {
   const shape = readShape(bytes, BOUNDS);
   const value = shape === undefined ? undefined : parse(bytes);
   if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes);

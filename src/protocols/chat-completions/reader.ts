@@ -30,10 +30,7 @@ export function openReader(state: StreamState, context: AnswerContext) {
 
   const allBegun = (): boolean => choices.size >= context.choices;
 
-  const allFinished = (): boolean => {
-    for (const finished of choices.values()) if (!finished) return false;
-    return true;
-  };
+  const allFinished = (): boolean => choices.values().every((finished) => finished);
 
   /** Counts what a chunk gave. */
   const noteChoices = (): void => {

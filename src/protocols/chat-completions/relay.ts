@@ -1,4 +1,4 @@
-import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
@@ -28,36 +28,35 @@ export const openStream = streamOpener<ChunkReader>({
 
 function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);
+  const apart = createByteBuilder();
   const model = encoder.encode(JSON.stringify(context.model));
   const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
   /** The last usage chunk, ready to be sent. */
   let held: { readonly told: ToldUsage | undefined; readonly chunk: Uint8Array | undefined } | undefined;
 
-  const emit = (span: Readonly<EventSpan>, cuts: readonly number[]): void => {
-    out.add(DATA);
-    if (CHUNK.model.start !== -1) addSpliced(out, span, cuts, CHUNK.model, model);
+  const emit = (into: ByteBuilder, span: Readonly<EventSpan>, cuts: readonly number[]): void => {
+    into.add(DATA);
+    if (CHUNK.model.start !== -1) addSpliced(into, span, cuts, CHUNK.model, model);
     else {
-      out.add(withModel);
+      into.add(withModel);
       const start = span.bytes.indexOf(OPEN, span.start) + 1;
-      addSpliced(out, { ...span, start }, cuts);
+      addSpliced(into, { ...span, start }, cuts);
     }
-    out.add(END);
+    into.add(END);
   };
 
   /** The chunk keeps its usage. */
   const hold = (span: Readonly<EventSpan>): void => {
-    const before = out.take();
     const { cuts, usage } = CHUNK;
     const at = cuts.findIndex((to, i) => i % 2 === 1 && usage.start < to) - 1;
-    emit(span, cuts.toSpliced(at, 2));
-    held = { told: reader.told, chunk: out.take() };
-    if (before !== undefined) out.add(before);
+    emit(apart, span, cuts.toSpliced(at, 2));
+    held = { told: reader.told, chunk: apart.take() };
   };
 
   return {
     event(span, verdict) {
       if (verdict === "hold") hold(span);
-      else emit(span, CHUNK.cuts);
+      else emit(out, span, CHUNK.cuts);
     },
     comment: (bytes, start, end) => addComment(out, bytes, start, end),
     take: () => out.take(),

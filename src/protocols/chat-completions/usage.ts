@@ -96,24 +96,15 @@ export function isPlainUsage(value: unknown): boolean {
 }
 
 function cachedTokens(value: JsonObject, details: JsonObject): unknown {
-  return (
-    details.cached_tokens ??
-    value.prompt_cache_hit_tokens ??
-    value.cached_tokens ??
-    value.num_cached_tokens ??
-    undefined
-  );
+  const elsewhere = value.prompt_cache_hit_tokens ?? value.cached_tokens ?? value.num_cached_tokens;
+  return details.cached_tokens ?? elsewhere;
 }
 
 /**
  * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
  * detail, Mistral's audio where it equals that one, and else the thinking that Google's endpoint names nowhere.
  */
-function countedBeside(value: JsonObject): {
-  readonly input: number;
-  readonly output: number;
-  readonly thinking: number;
-} {
+function countedBeside(value: JsonObject): Readonly<Record<"input" | "output" | "thinking", number>> {
   const none = { input: 0, output: 0, thinking: 0 };
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = value;
   if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)

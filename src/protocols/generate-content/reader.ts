@@ -17,10 +17,7 @@ export function openReader(state: StreamState, context: AnswerContext) {
   let blocked = false;
   let endsAgain = false;
 
-  const allFinished = (): boolean => {
-    for (const isFinished of finished.values()) if (!isFinished) return false;
-    return true;
-  };
+  const allFinished = (): boolean => finished.values().every((isFinished) => isFinished);
 
   /** Notes which candidates have ended; tells whether one did that had not before. */
   const noteCandidates = (): boolean => {

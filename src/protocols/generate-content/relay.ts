@@ -56,10 +56,8 @@ function openRelay(reader: ChunkReader): StreamSink {
     const edits = [...CHUNK.edits];
     for (let i = 0; i < CHUNK.cuts.length; i += 2)
       edits.push({ start: CHUNK.cuts[i] as number, end: CHUNK.cuts[i + 1] as number, text: "" });
-    const within = edits
-      .sort((a, b) => a.start - b.start)
-      .map((edit) => ({ start: edit.start - start, end: edit.end - start, text: edit.text }));
-    return applyEdits(bytes.slice(start, end), within);
+    edits.sort((a, b) => a.start - b.start);
+    return applyEdits(bytes.subarray(0, end), edits).slice(start);
   };
 
   const emit = (span: Readonly<EventSpan>): void => {

@@ -1,4 +1,4 @@
-import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { creditsText, type MicroCredits } from "../../core/credits.ts";
 import { setMembers } from "../../core/json-splice.ts";
@@ -36,25 +36,17 @@ export const openStream = streamOpener<EventKindReader>({
 
 function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink {
   const out = createByteBuilder(4096);
+  const apart = createByteBuilder();
   /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
   const held: Uint8Array[] = [];
   let lastDelta: Uint8Array | undefined;
   let stop: Uint8Array | undefined;
 
-  const emit = (span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void => {
+  const emit = (into: ByteBuilder, span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void => {
     const { kind } = reader;
-    out.add(kind === "other" ? headOf(span.bytes, EVENT.type) : HEADS[kind]);
-    addSpliced(out, span, EVENT.cuts, value, text);
-    out.add(END);
-  };
-
-  /** What `write` writes, apart from all else. */
-  const apart = (write: () => void): Uint8Array => {
-    const before = out.take();
-    write();
-    const written = out.take() ?? new Uint8Array(0);
-    if (before !== undefined) out.add(before);
-    return written;
+    into.add(kind === "other" ? headOf(span.bytes, EVENT.type) : HEADS[kind]);
+    addSpliced(into, span, EVENT.cuts, value, text);
+    into.add(END);
   };
 
   const begin = (span: Readonly<EventSpan>): void => {
@@ -64,15 +56,17 @@ function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink 
       model: JSON.stringify(context.model),
       ...(messageUsage.start === -1 ? { usage } : {}),
     });
-    emit(span, message, changed);
+    emit(out, span, message, changed);
   };
 
   const hold = (span: Readonly<EventSpan>): void => {
-    const data = apart(() => addSpliced(out, span, EVENT.cuts));
+    addSpliced(apart, span, EVENT.cuts);
+    const data = apart.take();
     if (reader.kind === "message_stop") stop = data;
     else {
-      held.push(apart(() => emit(span)));
       lastDelta = data;
+      emit(apart, span);
+      held.push(apart.take() ?? END);
     }
   };
 
@@ -83,7 +77,7 @@ function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink 
       // A delta that gives no reason to stop is no end: it keeps its place.
       if (held.length > 0 && reader.kind.startsWith("content_block"))
         for (const early of held.splice(0)) out.add(early);
-      emit(span);
+      emit(out, span);
     },
     comment: (bytes, start, end) => addComment(out, bytes, start, end),
     take: () => out.take(),

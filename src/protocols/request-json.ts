@@ -108,9 +108,9 @@ export function refuseTwiceWithin(json: RequestJson, name: string, levels: numbe
 
 /** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
 export function withoutNulls(value: JsonObject, required: ReadonlySet<string>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(value).filter(([name, field]) => field !== null || required.has(name)),
-  );
+  const isSilent = (name: string): boolean => value[name] === null && !required.has(name);
+  if (!Object.keys(value).some(isSilent)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !isSilent(name)));
 }
 
 /** Bytes of a member's value; 0 when it is not there. */

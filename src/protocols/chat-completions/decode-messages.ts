@@ -46,8 +46,8 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: (sentence
 
 function warnOfMembers(message: ChatMessage, path: string, warn: (sentence: string) => void): void {
   const hasDetails = !isEmpty(message.reasoning_details);
-  for (const [name, value] of Object.entries(message)) {
-    if (READ.has(name) || isEmpty(value)) continue;
+  for (const name in message) {
+    if (READ.has(name) || isEmpty(message[name])) continue;
     // Clients give the text of their reasoning back beside the blocks that it came from.
     if ((name === "reasoning_content" || name === "reasoning") && hasDetails) continue;
     warn(`${printable(name)} of earlier messages was left out: this model's provider has no place for it`);

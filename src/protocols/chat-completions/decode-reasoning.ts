@@ -72,6 +72,7 @@ export function interleave(
   texts: readonly Part[],
   others: readonly Part[],
 ): Part[] {
+  if (placed.length === 0) return [...texts, ...others];
   const places = new Set(placed.map(({ at }) => at));
   if (places.has(undefined) || places.size < placed.length)
     return [...placed.map(({ part }) => part), ...texts, ...others];

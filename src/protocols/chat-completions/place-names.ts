@@ -2,6 +2,7 @@ import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldsAt, placeNames } from "../../catalog/parameter-tables/field.ts";
 import { present } from "../../core/json-value.ts";
 import type { PlaceNames } from "../protocol.ts";
+import { THINKING_FIELDS } from "./thinking.ts";
 
 /** What the places of a request in no format are called here; of one with several fields, as sentences call it. */
 export const PLACE_NAMES: PlaceNames = {
@@ -26,10 +27,9 @@ export const PLACE_NAMES: PlaceNames = {
 
 /** The same for one request: a bound, or a wish for thinking, is called by the first field that says it. */
 export function namesIn(body: Readonly<Record<string, unknown>>): PlaceNames {
-  const sent = (place: "maxOutputTokens" | "thinking"): string | undefined =>
-    fieldsAt(CHAT, place).find((name) => body[name] !== undefined && body[name] !== null);
-  return {
-    ...PLACE_NAMES,
-    ...present({ maxOutputTokens: sent("maxOutputTokens"), thinking: sent("thinking") }),
-  };
+  const sent = (fields: readonly string[]): string | undefined =>
+    fields.find((name) => body[name] !== undefined && body[name] !== null);
+  return { ...PLACE_NAMES, ...present({ maxOutputTokens: sent(BOUNDS), thinking: sent(THINKING_FIELDS) }) };
 }
+
+const BOUNDS = fieldsAt(CHAT, "maxOutputTokens");

@@ -76,8 +76,7 @@ function checkedRequest(
   checkTurns(value, original);
   checkTools(value, original);
   const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
-  const schemas =
-    toolsLength(json, value) + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
+  const schemas = toolsLength(json, value) + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
   return { model, stream, demand: readDemand(value, json.bytes.length, schemas), body: value, json };
 }
 

@@ -13,7 +13,6 @@ export type ToolKind = "client" | "search" | "fetch";
 
 /** Tools by the start of their type. Source: `ToolUnion` of @anthropic-ai/sdk 1.12 and the pricing page of platform.claude.com. */
 const KINDS: readonly (readonly [type: RegExp, kind: ToolKind])[] = [
-  [/^custom$/, "client"],
   [/^(bash|text_editor|computer|memory)_\d+$/, "client"],
   [/^(computer|browser)_toolset_\d+$/, "client"],
   [/^tool_search_tool(_[a-z0-9]+)*$/, "client"],
@@ -46,6 +45,7 @@ export const BOUNDS: Readonly<
 /** The kind of `tools[i]`. Throws a 400 that says why a tool cannot be used. */
 export function toolKind(tool: MessagesTool, i: number): ToolKind {
   const type = tool.type ?? "custom";
+  if (type === "custom") return "client";
   const kind = KINDS.find(([pattern]) => pattern.test(type))?.[1];
   if (kind !== undefined) return kind;
   const why = UNTOLD.find(([pattern]) => pattern.test(type))?.[1] ?? "its price is not known";

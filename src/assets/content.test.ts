@@ -250,10 +250,12 @@ function openData(): Uint8Array {
   return video;
 }
 
-/** The track says that it is longer than the head that it stands in. */
+/** The track says that it is longer than the head that it stands in, and ends where the box behind the head does. */
 function overlongTrack(): Uint8Array {
   const video = mp4File();
+  const behind = mp4Box("free", new Uint8Array(8));
   const at = Buffer.from(video).indexOf("trak", 0, "latin1") - 4;
-  new DataView(video.buffer).setUint32(at, 5_000);
-  return video;
+  const size = new DataView(video.buffer, at);
+  size.setUint32(0, size.getUint32(0) + behind.length);
+  return concat([video.subarray(0, -1_008), behind, video.subarray(-1_008)]);
 }

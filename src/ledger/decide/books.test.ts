@@ -258,6 +258,30 @@ test("of what was not counted there is none", () => {
   ]);
 });
 
+test("a request that ends without a timeline has a row of what is known", () => {
+  expect(decide(state({}), [voided("h")]).changes.requests).toEqual([
+    {
+      id: "r",
+      account: "a",
+      key: "k",
+      hold: "h",
+      model: "m",
+      provider: null,
+      outcome: "refused",
+      charge: 0n,
+      priceVersion: "v",
+      usage: null,
+      flags: null,
+      attempts: "[]",
+      admittedAtMs: 1,
+      heldAtMs: 1,
+      firstByteAtMs: null,
+      endedAtMs: 2,
+      settledAtMs: 2,
+    },
+  ]);
+});
+
 test("tasks that wait and run are counted from command to command", () => {
   const read = state({});
   read.pending.set("a", 0);

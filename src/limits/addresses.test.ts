@@ -37,6 +37,19 @@ describe("requests of one address", () => {
   });
 });
 
+test("an IPv4 address and a network of IPv6 with the same numbers are two clients", () => {
+  const limiter = createAddressLimiter(1, NOBODY);
+  expect(limiter.admit("1.2.3.4", null)).toBeFunction();
+  expect(limiter.admit("1:2:3:4::", null)).toBeFunction();
+  expect(limiter.size).toBe(2);
+});
+
+test("connections whose address is not known are one client's", () => {
+  const limiter = createAddressLimiter(1, NOBODY);
+  expect(limiter.admit("", null)).toBeFunction();
+  expect(limiter.admit("", null)).toBeUndefined();
+});
+
 /** Whether both are counted as one client's. */
 function isSame(proxies: string, ...[one, other]: readonly (readonly [string, string | null])[]): boolean {
   const limiter = createAddressLimiter(1, readProxies(proxies));

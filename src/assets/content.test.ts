@@ -40,6 +40,7 @@ const WHOLE: readonly (readonly [string, Uint8Array, "image" | "video", string])
   ["an MP4 video", mp4File(), "video", "mp4"],
   ["an MP4 video whose data comes first", dataFirst(), "video", "mp4"],
   ["an MP4 video whose data has a long length", longData(), "video", "mp4"],
+  ["an MP4 video whose head ends in less than a box", paddedHead(), "video", "mp4"],
   ["an MP4 video whose data goes to the end", openData(), "video", "mp4"],
 ];
 
@@ -242,6 +243,13 @@ function longData(): Uint8Array {
   long.write("mdat", 4, "latin1");
   long.writeBigUInt64BE(1_016n, 8);
   return concat([video.subarray(0, -1_008), long, video.subarray(-1_000)]);
+}
+
+function paddedHead(): Uint8Array {
+  const video = mp4File();
+  const head = new DataView(video.buffer, FILE_TYPE.length);
+  head.setUint32(0, head.getUint32(0) + 4);
+  return concat([video.subarray(0, -1_008), new Uint8Array(4), video.subarray(-1_008)]);
 }
 
 function openData(): Uint8Array {

@@ -36,8 +36,9 @@ export function createUrlSigner(secret: string, clock: Clock): UrlSigner {
     },
 
     check(path, query) {
-      const [, expires, signature] = QUERY.exec(query) ?? [];
-      if (expires === undefined || signature === undefined) return undefined;
+      const parts = QUERY.exec(query);
+      if (parts === null) return undefined;
+      const [, expires = "", signature = ""] = parts;
       if (!isSameText(signature, signatureOf(path, expires))) return undefined;
       const expiresSec = Number(expires);
       const now = nowSec();

@@ -96,12 +96,10 @@ function unmarked(part: Part): Part {
 type WireCall = Open<NonNullable<ChatMessage["tool_calls"]>[number]>;
 
 function readCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
-  if (call.type === "custom")
-    throw invalid(
-      `${path}.type must be function: this model's provider has no custom tools.`,
-      `${path}.type`,
-    );
-  const { id, function: called } = call;
+  const { id, type, function: called } = call;
+  const at = `${path}.type`;
+  if (type === "custom")
+    throw invalid(`${at} must be function: this model's provider has no custom tools.`, at);
   if (!called) throw invalid(`${path}.function is required.`, `${path}.function`);
   if (!id) throw invalid(`${path}.id is required.`, `${path}.id`);
   return {
@@ -135,21 +133,12 @@ function readArguments(written: unknown, json: EmbeddedJson, path: string): stri
   if (written === undefined || written === null) return "";
   if (typeof written !== "string") throw invalid(`${path} must be a string.`, path);
   if (written.trim() === "") return "";
-  switch (json.read(written).kind) {
-    case "object":
-      return written;
-    case "value":
-    case "none":
-      throw invalid(`${path} must be a JSON object, written as text.`, path);
-    case "deep":
-      throw invalid(`${path} nests deeper than ${BOUNDS.depth} levels.`, path);
-    case "many":
-      throw new GatewayError(
-        "input_too_large",
-        `The arguments of all tool calls have more than ${BOUNDS.values} JSON values.`,
-        { param: path },
-      );
-  }
+  const { kind } = json.read(written);
+  if (kind === "object") return written;
+  if (kind === "deep") throw invalid(`${path} nests deeper than ${BOUNDS.depth} levels.`, path);
+  if (kind !== "many") throw invalid(`${path} must be a JSON object, written as text.`, path);
+  const sentence = `The arguments of all tool calls have more than ${BOUNDS.values} JSON values.`;
+  throw new GatewayError("input_too_large", sentence, { param: path });
 }
 
 /** Source: "Thought signatures" of the Gemini API, as its own chat completions have it. */

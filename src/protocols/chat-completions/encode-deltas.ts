@@ -104,27 +104,19 @@ class ChoiceWriter {
   }
 
   #add(part: OpenPart, text: string): void {
+    const { type } = part.begun;
     const isFirst = part.text === "";
     part.text += text;
-    switch (part.begun.type) {
-      case "text":
-        this.#textUnits += text.length;
-        this.#textLength += Array.from(text).length;
-        part.textEnd = this.#textLength;
-        return this.#say({ content: text });
-      case "thinking":
-        return this.#say({ reasoning_content: text });
-      case "tool_call":
-        if (isFirst) {
-          part.held = text;
-          return;
-        }
-        this.#beginCall(part);
-        return this.#sayCall({ function: { arguments: text } });
-      case "redacted_thinking":
-      case "image":
-        // These are whole when they begin.
-        return;
+    if (type === "text") {
+      this.#textUnits += text.length;
+      this.#textLength += Array.from(text).length;
+      part.textEnd = this.#textLength;
+      this.#say({ content: text });
+    } else if (type === "thinking") this.#say({ reasoning_content: text });
+    else if (isFirst) part.held = text;
+    else if (type === "tool_call") {
+      this.#beginCall(part);
+      this.#sayCall({ function: { arguments: text } });
     }
   }
 

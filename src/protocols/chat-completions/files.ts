@@ -1,14 +1,11 @@
 import type { Modality } from "../../core/model.ts";
 import { typeByEnding } from "../media-type.ts";
+import type { MessagePart } from "./schema.ts";
 
-/** The members of a `file` that tell what is in it. */
-interface NamedFile {
-  readonly file_data?: string | null;
-  readonly filename?: string | null;
-}
+type File = NonNullable<MessagePart["file"]>;
 
 /** The media type of a `file` part, from its data URL, else from its name or link; `undefined` where neither tells. */
-export function fileType({ file_data: data, filename }: NamedFile): string | undefined {
+export function fileType({ file_data: data, filename }: File): string | undefined {
   const said = /^data:([^;,]+)/i.exec(data?.slice(0, 256) ?? "")?.[1];
   if (said !== undefined) return said.trim().toLowerCase();
   const byName = typeByEnding(filename ?? "") ?? (data && isLink(data) ? typeByEnding(data) : undefined);
@@ -17,7 +14,7 @@ export function fileType({ file_data: data, filename }: NamedFile): string | und
 }
 
 /** What a `file` part counts as: audio and video as what they are, all else as a document, the dearest kind of text. */
-export function fileModality(file: NamedFile): Modality {
+export function fileModality(file: File): Modality {
   const kind = fileType(file)?.split("/", 1)[0];
   return kind === "audio" || kind === "video" ? kind : "pdf";
 }

@@ -62,6 +62,8 @@ class ChoiceState {
   readonly calls: ToolCallState[] = [];
 }
 
+type States = Map<unknown, ChoiceState>;
+
 /** What is known of a tool call of a stream. */
 interface ToolCallState {
   readonly index: number;
@@ -73,7 +75,7 @@ interface ToolCallState {
 /** Repairs for one stream: later chunks are read in the light of earlier ones. */
 export function createChunkRepairs(): EventRepairs {
   const applied = new Set<RepairName>();
-  const states = new Map<unknown, ChoiceState>();
+  const states: States = new Map();
   return {
     apply(text) {
       const chunk = parseObject(text);
@@ -88,11 +90,7 @@ export function createChunkRepairs(): EventRepairs {
 }
 
 /** Returns what is to be sent for a chunk, which is repaired in place. */
-function repairChunk(
-  chunk: JsonObject,
-  states: Map<unknown, ChoiceState>,
-  repairs: Repairs,
-): readonly JsonObject[] {
+function repairChunk(chunk: JsonObject, states: States, repairs: Repairs): readonly JsonObject[] {
   liftUsageAndError(chunk, repairs);
   if (chunk.error !== undefined && chunk.error !== null) return [chunk];
   if (chunk.choices === null) put(chunk, "choices", [], "choices_null", repairs);
@@ -129,14 +127,14 @@ function repairChoice(choice: JsonObject, state: ChoiceState, repairs: Repairs):
   state.started = true;
   if (Array.isArray(delta.tool_calls)) repairFragments(delta, state.calls, repairs);
   if (choice.finish_reason === undefined || choice.finish_reason === null) return [choice];
-  repairFinish(choice, finishWord(choice.finish_reason), state.calls, repairs);
+  repairFinish(choice, finishWord(choice.finish_reason), state.calls.length, repairs);
   if (choice.finish_reason === null) return [choice];
   if (state.finished) {
     put(choice, "finish_reason", null, "second_finish", repairs);
     return saysSomething(delta) ? [choice] : [];
   }
   state.finished = true;
-  return [...fillArguments(choice, delta, state.calls, repairs), choice];
+  return [...fillArguments(choice, state.calls, repairs), choice];
 }
 
 /** A whole message at the end of a stream (MiniMax): what of it has not come yet. */
@@ -193,35 +191,25 @@ function nameCall(call: JsonObject, index: number, repairs: Repairs): void {
 }
 
 /** Says why a choice ended; one that calls tools ends for them, whatever its vendor's word for a good end. */
-function repairFinish(
-  choice: JsonObject,
-  word: string | null,
-  calls: readonly unknown[],
-  repairs: Repairs,
-): void {
-  if (word === "stop" && calls.length > 0)
+function repairFinish(choice: JsonObject, word: string | null, calls: number, repairs: Repairs): void {
+  if (word === "stop" && calls > 0)
     put(choice, "finish_reason", "tool_calls", "finish_after_tool_calls", repairs);
   else put(choice, "finish_reason", word, "finish_reason_word", repairs);
 }
 
 /** Gives `{}` to calls that end without arguments: in the fragment that begins them here, else in a choice sent before. */
-function fillArguments(
-  { index }: JsonObject,
-  delta: JsonObject,
-  calls: readonly ToolCallState[],
-  repairs: Repairs,
-): readonly JsonObject[] {
+function fillArguments(choice: JsonObject, calls: readonly ToolCallState[], repairs: Repairs): JsonObject[] {
   const empty = calls.filter((call) => !call.hasArguments);
   if (empty.length > 0) repairs.add("empty_arguments");
-  const here = objectsIn(delta.tool_calls);
+  const here = objectsIn((choice.delta as JsonObject).tool_calls);
   const earlier = empty.filter((call) => {
     const fragment = here.find((candidate) => candidate.index === call.index);
     if (fragment !== undefined) (fragment.function as JsonObject).arguments = "{}";
     return fragment === undefined;
   });
   if (earlier.length === 0) return [];
-  const fragments = earlier.map((call) => ({ index: call.index, function: { arguments: "{}" } }));
-  return [{ index, delta: { tool_calls: fragments }, finish_reason: null }];
+  const fragments = earlier.map(({ index }) => ({ index, function: { arguments: "{}" } }));
+  return [{ index: choice.index, delta: { tool_calls: fragments }, finish_reason: null }];
 }
 
 /** Repairs a whole answer in place; returns the names of what was wrong. */
@@ -243,7 +231,7 @@ export function repairAnswer(answer: JsonObject): readonly RepairName[] {
       put(call.function, "arguments", text, "arguments_object", repairs);
       put(call.function, "arguments", givenText(text) ?? "{}", "empty_arguments", repairs);
     });
-    repairFinish(choice, finishWord(choice.finish_reason) ?? "stop", calls, repairs);
+    repairFinish(choice, finishWord(choice.finish_reason) ?? "stop", calls.length, repairs);
   });
   return [...repairs];
 }

@@ -1,7 +1,7 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
 import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { type Changes, openChanges } from "../changes.ts";
+import { openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
@@ -12,17 +12,7 @@ import { type ChatRequest, refuseUnknownParts } from "./request.ts";
 import { CHAT_FIELDS, type ChatRequestBody, type Open } from "./schema.ts";
 import { responseFormats, takesField, toolWords } from "./server-limits.ts";
 import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
-import { changeMessages } from "./upstream-messages.ts";
-
-/** A request on its way to a target. */
-interface Way {
-  readonly request: ChatRequest;
-  readonly target: RelayTarget;
-  readonly chat: ChatDialect;
-  readonly changes: Changes;
-  /** The fields of the body that are not dealt with yet. */
-  readonly rest: Map<string, unknown>;
-}
+import { changeMessages, type Way } from "./upstream-messages.ts";
 
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
@@ -33,11 +23,12 @@ interface Way {
 export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
   const { chat = OPEN_CHAT, unknownFields } = target;
   const changes = openChanges(targetSentences(target.model.id));
+  /** The fields of the body that are not dealt with yet. */
   const rest = new Map(Object.entries(request.json.value));
-  const way: Way = { request, target, chat, changes, rest };
+  const way: Way = { request, target, chat, changes };
   changes.set(["model"], target.upstreamId);
-  const thinks = askToThink(way);
-  if (unknownFields === "remove") leaveUntaken(way);
+  const thinks = askToThink(way, rest);
+  if (unknownFields === "remove") leaveUntaken(way, rest);
   checkFields(rest, target, CHAT_FIELDS, changes, (name) => {
     changes.remove([name]);
     changes.warn(`${name} was left out: this model's provider has no such field`);
@@ -46,7 +37,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
   checkCacheMarks(request.body);
   checkTools(way);
   checkResponseFormat(way);
-  changeMessages(request, target, chat, thinks, changes);
+  changeMessages(way, thinks);
   boundOutput(way);
   askForUsage(way);
   askForText(way);
@@ -57,7 +48,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
  * Says what the caller wants of thinking in the target's own fields; those that say it already keep their bytes.
  * Returns whether the model may think.
  */
-function askToThink({ request, target, chat, changes, rest }: Way): boolean {
+function askToThink({ request, target, chat, changes }: Way, rest: Map<string, unknown>): boolean {
   if (target.unknownFields === "pass") return readWish(request.body)?.mode !== "off";
   const { thinking: facts, id } = target.model;
   const { toggle } = chat.thinking;
@@ -102,7 +93,7 @@ function says(written: unknown, wanted: unknown): boolean {
 }
 
 /** Leaves out the fields of the reference that this provider does not take, or has under another name. */
-function leaveUntaken({ request, target, chat, changes, rest }: Way): void {
+function leaveUntaken({ request, target, chat, changes }: Way, rest: Map<string, unknown>): void {
   const hasTools = !isEmpty(request.body.tools);
   for (const [name, value] of rest) {
     const field = fieldOf(CHAT, name);

@@ -8,13 +8,19 @@ import type { ChatRequest } from "./request.ts";
 import type { ChatMessage } from "./schema.ts";
 import { mapToolIds } from "./tool-ids.ts";
 
-/** What messages are rewritten by. */
-interface MessageRules {
+/** A request on its way to a target. */
+export interface Way {
+  readonly request: ChatRequest;
+  readonly target: RelayTarget;
   readonly chat: ChatDialect;
+  readonly changes: Changes;
+}
+
+/** What messages are rewritten by. */
+interface MessageRules extends Way {
   readonly ids: ReadonlyMap<string, string>;
   /** Every assistant message must carry `reasoning_content`. */
   readonly reasoningAlways: boolean;
-  readonly changes: Changes;
   /** Members that were left out and missed. */
   readonly left: Set<string>;
 }
@@ -23,26 +29,18 @@ interface MessageRules {
  * Puts messages as the target takes them: reasoning and images of earlier answers, members that it does not know,
  * roles, null content, ids of tool calls, signatures in data URLs.
  */
-export function changeMessages(
-  request: ChatRequest,
-  { model }: RelayTarget,
-  chat: ChatDialect,
-  thinks: boolean,
-  changes: Changes,
-): void {
-  const rules: MessageRules = {
-    chat,
-    ids: mapToolIds(request.body, chat.toolIds),
-    // The model wants it, and this provider of it is the kind that takes it; a router sees to it itself.
-    reasoningAlways:
-      thinks &&
-      model.thinking?.reasoningBackAlways === true &&
-      chat.reasoningBack.includes("reasoning_content") &&
-      chat.thinking.effort !== "reasoning" &&
-      usesTools(request),
-    changes,
-    left: new Set(),
-  };
+export function changeMessages(way: Way, thinks: boolean): void {
+  const { request, target, chat, changes } = way;
+  const { model } = target;
+  const ids = mapToolIds(request.body, chat.toolIds);
+  // The model wants it, and this provider of it is the kind that takes it; a router sees to it itself.
+  const reasoningAlways =
+    thinks &&
+    model.thinking?.reasoningBackAlways === true &&
+    chat.reasoningBack.includes("reasoning_content") &&
+    chat.thinking.effort !== "reasoning" &&
+    usesTools(request);
+  const rules: MessageRules = { ...way, ids, reasoningAlways, left: new Set() };
   // A model that puts out images has signed them itself, behind whatever server, and must have its signatures back.
   const keepsSignatures = chat.imageSignatures || model.outputModalities.includes("image");
   request.body.messages.forEach((message, i) => {

@@ -3,6 +3,7 @@ import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.t
 import { isJsonObject, present } from "../../core/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
 import { BOUNDS, invalid } from "../request-json.ts";
+import type { Warn } from "../warnings.ts";
 import { cacheOf, decodeContent } from "./decode-parts.ts";
 import type { ChatMessage, Open } from "./schema.ts";
 
@@ -21,7 +22,7 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
  * Pairs calls of tools with their results, message after message of one request. A call without a result gets one that
  * says so as an error; a result that is there twice counts once.
  */
-export function openCallLedger(warn: (sentence: string) => void) {
+export function openCallLedger(warn: Warn) {
   const json = openEmbeddedJson();
   /** By the role of the message that answers it, and what that names: an id, or before calls had ids a function. */
   const calls = new Map<string, OpenCall>();

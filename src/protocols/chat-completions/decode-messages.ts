@@ -2,6 +2,7 @@ import type { Part, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json-value.ts";
 import { invalid } from "../request-json.ts";
 import { printable } from "../printable.ts";
+import type { Warn } from "../warnings.ts";
 import { openCallLedger } from "./decode-calls.ts";
 import { cacheOf, decodeContent, decodeImage } from "./decode-parts.ts";
 import { decodeReasoning, interleave, partText } from "./decode-reasoning.ts";
@@ -17,7 +18,7 @@ const READ = new Set([...PLACED.split(" "), "cache_control"]);
  * its own, in place. What is left out is told to `warn`. Throws a 400 that names the member for what cannot be said in
  * any other format.
  */
-export function decodeMessages(messages: readonly ChatMessage[], warn: (sentence: string) => void): Turn[] {
+export function decodeMessages(messages: readonly ChatMessage[], warn: Warn): Turn[] {
   const turns: Turn[] = [];
   const calls = openCallLedger(warn);
   const closeCalls = (): void => {
@@ -44,7 +45,7 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: (sentence
   return turns;
 }
 
-function warnOfMembers(message: ChatMessage, path: string, warn: (sentence: string) => void): void {
+function warnOfMembers(message: ChatMessage, path: string, warn: Warn): void {
   const hasDetails = !isEmpty(message.reasoning_details);
   for (const name in message) {
     if (READ.has(name) || isEmpty(message[name])) continue;
@@ -57,12 +58,8 @@ function warnOfMembers(message: ChatMessage, path: string, warn: (sentence: stri
 }
 
 /** What an earlier answer said: its text, images and calls in this order, and its reasoning where it stood. */
-function decodeAnswer(
-  { content, images = [], reasoning_details: details, refusal }: ChatMessage,
-  calls: readonly Part[],
-  path: string,
-  warn: (sentence: string) => void,
-): Part[] {
+function decodeAnswer(message: ChatMessage, calls: readonly Part[], path: string, warn: Warn): Part[] {
+  const { content, images = [], reasoning_details: details, refusal } = message;
   const { placed, foreign } = decodeReasoning(details ?? []);
   for (const kind of new Set(foreign))
     warn(`reasoning_details of ${printable(kind)} were left out: another model wrote them`);

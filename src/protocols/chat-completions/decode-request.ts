@@ -7,7 +7,7 @@ import { invalid } from "../request-json.ts";
 import { unknownField } from "../meant-field.ts";
 import { printable } from "../printable.ts";
 import type { DecodedRequest } from "../translate.ts";
-import { createWarnings } from "../warnings.ts";
+import { createWarnings, type Warn } from "../warnings.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeTools } from "./decode-tools.ts";
 import { namesIn } from "./place-names.ts";
@@ -23,7 +23,7 @@ type Body = Open<ChatRequestBody>;
  */
 export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
   const warnings = createWarnings();
-  const warn = (sentence: string): void => void warnings.add(sentence);
+  const warn: Warn = (sentence) => void warnings.add(sentence);
   leaveRest(body, warn);
   refuseUnknownParts(body);
   const { tools, toolChoice } = decodeTools(body);
@@ -53,7 +53,7 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
 }
 
 /** Goes over the fields that have no place: those that cost or change the answer are refused. */
-function leaveRest(body: Body, warn: (sentence: string) => void): void {
+function leaveRest(body: Body, warn: Warn): void {
   for (const [name, value] of Object.entries(body)) {
     const field = fieldOf(CHAT, name);
     if (field === undefined) warn(unknownField(name, CHAT_FIELDS.format, CHAT_FIELDS.meant(name)));
@@ -90,7 +90,7 @@ function readText(value: unknown, path: string): string | undefined {
   throw invalid(`${path} must be a string.`, path);
 }
 
-function decodeWish(body: Body, warn: (sentence: string) => void): ThinkingWish | undefined {
+function decodeWish(body: Body, warn: Warn): ThinkingWish | undefined {
   const words = { reasoning_effort: body.reasoning_effort, "reasoning.effort": body.reasoning?.effort };
   for (const [path, word] of Object.entries(words)) {
     if (typeof word === "string" && !(EFFORTS as readonly string[]).includes(word))
@@ -106,7 +106,7 @@ function decodeModalities({ modalities }: Body): readonly ("text" | "image")[] |
   });
 }
 
-function decodeImageConfig({ image_config: config }: Body, warn: (sentence: string) => void): Chat["image"] {
+function decodeImageConfig({ image_config: config }: Body, warn: Warn): Chat["image"] {
   const { aspect_ratio: ratio, image_size: size, ...rest } = (config ?? {}) as JsonObject;
   const said = present({
     aspectRatio: readText(ratio, "image_config.aspect_ratio"),

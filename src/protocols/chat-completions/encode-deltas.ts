@@ -199,10 +199,7 @@ function signedCall(signature: string): JsonObject {
 }
 
 /** A citation that does not say what it is of is one of all the text it came with. */
-function annotation(
-  { url, title = url, start, end }: Citation,
-  { textStart, textEnd }: TextSpan,
-): JsonObject {
-  const url_citation = { start_index: start ?? textStart, end_index: end ?? textEnd, title, url };
-  return { type: "url_citation", url_citation };
+function annotation({ url, title = url, start, end }: Citation, within: TextSpan): JsonObject {
+  const span = { start_index: start ?? within.textStart, end_index: end ?? within.textEnd };
+  return { type: "url_citation", url_citation: { ...span, title, url } };
 }

@@ -9,6 +9,7 @@ import {
 } from "../../core/model.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import type { ClientLimits } from "../translate.ts";
+import { sayThinking, THINKING_FIELDS } from "./thinking.ts";
 
 /** Whether a server takes a field of the format. A field of our own it takes only where it names it. */
 export function takesField({ takes }: ChatDialect, name: string): boolean {
@@ -30,11 +31,10 @@ export function responseFormats({ jsonObject, jsonSchema }: ChatDialect): readon
 
 /** What of chat completions a server takes. */
 export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
-  const thinking = fieldsAt(CHAT, "thinking");
   return {
     untaken: Object.keys(CHAT).filter((name) =>
       // More than one answer is refused, not left out, so that it stays a parameter.
-      thinking.includes(name) ? !canBeTold(chat, model) : name !== "n" && !takesField(chat, name),
+      THINKING_FIELDS.includes(name) ? !canBeTold(chat, model) : name !== "n" && !takesField(chat, name),
     ),
     toolWords: toolWords(chat),
     namedTool: chat.toolChoice === "full",
@@ -61,13 +61,7 @@ export function translatedLimits(
 }
 
 /** Whether a server can be told of thinking at all, in words that the model has. */
-function canBeTold(
-  { thinking: { effort, toggle, budget } }: ChatDialect,
-  { thinking: model }: Pick<Model, "thinking">,
-): boolean {
-  return (
-    budget !== undefined ||
-    (effort !== undefined && model?.efforts?.length !== 0) ||
-    (toggle !== undefined && model?.canBeOff !== false)
-  );
+function canBeTold({ thinking: words }: ChatDialect, { thinking: facts }: Model): boolean {
+  const wish = { mode: "on", effort: "high", budgetTokens: 1 } as const;
+  return Object.keys(sayThinking(wish, words, facts)).length > 0;
 }

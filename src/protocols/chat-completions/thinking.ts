@@ -5,10 +5,9 @@ import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts
 import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";
+import type { Warn } from "../warnings.ts";
 
 export const THINKING_FIELDS = fieldsAt(CHAT, "thinking");
-
-type Warn = (sentence: string) => void;
 
 /**
  * Reads the three fields together, the reference's own word first; tells `warn` where two of them differ. `undefined`:

@@ -63,14 +63,7 @@ function countAnswer(value: JsonObject, context: AnswerContext): Metered {
     const calls = choice.message.tool_calls;
     if (Array.isArray(calls)) measureText(JSON.stringify(calls), size);
   }
-  const { expected } = estimateTokens(size);
-  return {
-    usage: {
-      ...NO_USAGE,
-      input: context.expectedInput,
-      output: expected,
-      imageOutput: images * IMAGE_TOKENS,
-    },
-    flags: ["estimated"],
-  };
+  const output = estimateTokens(size).expected;
+  const imageOutput = images * IMAGE_TOKENS;
+  return { usage: { ...NO_USAGE, input: context.expectedInput, output, imageOutput }, flags: ["estimated"] };
 }

@@ -76,27 +76,22 @@ export function interleave(
   const places = new Set(placed.map(({ at }) => at));
   if (places.has(undefined) || places.size < placed.length)
     return [...placed.map(({ part }) => part), ...texts, ...others];
-  const reasoning = placed.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
+  const reasoning = placed.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
+  const [textsLeft, othersLeft] = [texts.toReversed(), others.toReversed()];
   const parts: Part[] = [];
-  let [thought, said, other] = [0, 0, 0];
   let length = 0;
-  while (parts.length < reasoning.length + texts.length + others.length) {
-    const next = reasoning[thought];
-    const text = texts[said];
-    const left = texts.length - said + others.length - other;
-    const isFull = next?.textBefore !== undefined && length >= next.textBefore;
+  for (;;) {
+    const next = reasoning.at(-1);
     // Where nothing else is left to stand between, reasoning that names a later place follows at once.
-    if (next !== undefined && (next.at === parts.length || left === 0)) {
+    if (next !== undefined && (next.at === parts.length || textsLeft.length + othersLeft.length === 0)) {
       parts.push(next.part);
-      thought += 1;
-    } else if (text !== undefined && (!isFull || other === others.length)) {
-      parts.push(text);
-      said += 1;
-      length += text.type === "text" ? text.text.length : 0;
-    } else {
-      parts.push(others[other] as Part);
-      other += 1;
+      reasoning.pop();
+      continue;
     }
+    const isFull = next?.textBefore !== undefined && length >= next.textBefore;
+    const part = (isFull ? othersLeft.pop() : undefined) ?? textsLeft.pop() ?? othersLeft.pop();
+    if (part === undefined) return parts;
+    if (part.type === "text") length += part.text.length;
+    parts.push(part);
   }
-  return parts;
 }

@@ -28,7 +28,8 @@ export function exactValue(text: string, value: unknown): unknown {
 
 function keepDigits(_key: string, value: unknown, from?: ParsedFrom): unknown {
   if (typeof value !== "number" || from?.source === undefined || String(value) === from.source) return value;
-  return rawJson(from.source);
+  return exactNumber(from.source);
 }
 
-const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;
+/** A number that `JSON.stringify` writes with these digits: one of ours would round an amount. */
+export const exactNumber = (JSON as unknown as { readonly rawJSON: (text: string) => unknown }).rawJSON;

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import { type Task, type TaskResult, TASK_STATES } from "../core/task.ts";
-import type { JsonObject } from "../core/json-value.ts";
 
 // What tasks of images and videos have in common for those who ask for them.
 
@@ -45,10 +44,4 @@ export function taskMembers(task: Task, path: string): Record<keyof typeof TASK_
 
 function inSeconds(ms: number | null): number | null {
   return ms === null ? null : Math.floor(ms / 1000);
-}
-
-/** `members` as JSON, and behind them members whose JSON text is ready: numbers keep their digits. */
-export function jsonText(members: JsonObject, ready: Readonly<Record<string, string>>): string {
-  const texts = Object.entries(ready).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
-  return `${JSON.stringify(members).slice(0, -1)},${texts.join(",")}}`;
 }

@@ -3,7 +3,7 @@ import { creditsText, type MicroCredits } from "../core/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
-import { parseExact } from "./exact-json.ts";
+import { exactNumber, parseExact } from "./exact-json.ts";
 import { type Losses, openLosses } from "./losses.ts";
 import type {
   AnswerContext,
@@ -123,7 +123,9 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     readAnswer(body, context) {
       const { metered, repairs, said } = client.protocol.readAnswer(body, context);
       const answer = server.encodeAnswer(client.decodeAnswer(said()), metered, context);
-      return { metered, repairs, said: () => answer, encode: (credit) => withCredit(answer, credit) };
+      const charged = (credit: MicroCredits): string =>
+        JSON.stringify({ ...answer, credit: exactNumber(creditsText(credit)) });
+      return { metered, repairs, said: () => answer, encode: (credit) => encoder.encode(charged(credit)) };
     },
     openStream: (context) =>
       client.protocol.openStream(context, translatingSink(server.openEncoder(context), client)),
@@ -183,8 +185,3 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/** The credit as its own digits: a JSON number of ours would round it. */
-function withCredit(answer: JsonObject, credit: MicroCredits): Uint8Array {
-  return encoder.encode(`${JSON.stringify(answer).slice(0, -1)},"credit":${creditsText(credit)}}`);
-}

@@ -1,8 +1,9 @@
 import { Type } from "typebox";
 import { creditsText } from "../../core/credits.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import { present } from "../../core/json-value.ts";
 import type { Task } from "../../core/task.ts";
-import { type CompletedTask, isCompleted, jsonText, TASK_MEMBERS, taskMembers } from "../tasks.ts";
+import { exactNumber } from "../exact-json.ts";
+import { type CompletedTask, isCompleted, TASK_MEMBERS, taskMembers } from "../tasks.ts";
 
 /** An image of a result: where it can be had, and its bytes for a client that asked for them. */
 export interface ImageLink {
@@ -61,8 +62,7 @@ export const CancelledImageSchema = Type.Object(
 
 /** The whole result of a completed task as JSON. */
 export function encodeImageResult(task: CompletedTask, links: readonly ImageLink[]): string {
-  const members = { created: task.result.createdSec, ...resultMembers(task, links) };
-  return jsonText(members, { credit: creditsText(task.charge) });
+  return JSON.stringify(resultOf(task, links));
 }
 
 /**
@@ -77,10 +77,9 @@ export function encodeImageTask(task: Task, links: readonly ImageLink[]): string
     error: task.failure === null ? null : { message: task.failure.message, type: task.failure.type },
   };
   if (!isCompleted(task)) return JSON.stringify(members);
-  return jsonText(
-    { ...members, ...resultMembers(task, links) },
-    { credit: creditsText(task.charge), result: encodeImageResult(task, links) },
-  );
+  const result = resultOf(task, links);
+  const { created: _made, ...own } = result;
+  return JSON.stringify({ ...members, ...own, result });
 }
 
 /** The answer to a cancel. */
@@ -88,7 +87,7 @@ export function encodeCancelledImage(id: string): string {
   return JSON.stringify({ id, object: OBJECT, status: "cancelled" });
 }
 
-function resultMembers({ result }: CompletedTask, links: readonly ImageLink[]): JsonObject {
+function resultOf({ result, charge }: CompletedTask, links: readonly ImageLink[]) {
   const { inputTokens = 0, outputTokens = 0 } = result.usage ?? {};
   const usage = {
     input_tokens: inputTokens,
@@ -96,7 +95,9 @@ function resultMembers({ result }: CompletedTask, links: readonly ImageLink[]): 
     total_tokens: inputTokens + outputTokens,
   };
   return {
+    created: result.createdSec,
     data: links.map(({ url, base64 }) => ({ url, ...present({ b64_json: base64 }) })),
     ...(result.usage === undefined ? {} : { usage }),
+    credit: exactNumber(creditsText(charge)),
   };
 }

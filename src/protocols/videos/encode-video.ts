@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import { creditsText } from "../../core/credits.ts";
 import type { Task } from "../../core/task.ts";
-import { isCompleted, jsonText, TASK_MEMBERS, taskMembers } from "../tasks.ts";
+import { exactNumber } from "../exact-json.ts";
+import { isCompleted, TASK_MEMBERS, taskMembers } from "../tasks.ts";
 
 /** A task. */
 export const VideoTaskSchema = Type.Object(
@@ -36,7 +37,7 @@ export function encodeVideoTask(task: Task, urls: readonly string[]): string {
     ...(task.failure === null ? {} : { error: task.failure.message }),
   };
   if (!isCompleted(task)) return JSON.stringify(members);
-  return jsonText({ ...members, output: { urls } }, { credit: creditsText(task.charge) });
+  return JSON.stringify({ ...members, output: { urls }, credit: exactNumber(creditsText(task.charge)) });
 }
 
 /** The answer to a cancel. */

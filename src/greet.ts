@@ -30,9 +30,12 @@ const EXAMPLE_MODEL = "openai/gpt-5.6-luna";
 export async function greet(parts: GreetingParts): Promise<void> {
   const { config, services, url, say, log } = parts;
   const logFailure = (error: unknown): void =>
-    log.error("what is shown once could not be made or noted; the next start makes and shows it anew", {
-      error: describeError(error),
-    });
+    log.error(
+      "the secrets that are shown once could not be made or noted; the next start makes and shows them anew",
+      {
+        error: describeError(error),
+      },
+    );
   const asked = await askStore(services).catch(logFailure);
   const first = asked?.first;
   if (first !== undefined) {

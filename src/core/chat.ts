@@ -46,7 +46,7 @@ export type Part =
       readonly type: "thinking";
       readonly text: string;
       readonly signature?: string;
-      /** Whose signature it is, where that is known: nobody else can read it. */
+      /** The signature's issuer, where it is known: no other vendor can read it. */
       readonly issuer?: Issuer;
     }
   | { readonly type: "redacted_thinking"; readonly data: string; readonly issuer?: Issuer }

@@ -36,7 +36,7 @@ export interface ErrorDetails {
   readonly retryAfterSec?: number;
   /** Headers of the answer, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only the operator can mend it: a credential, a balance, a model that is gone. The client is told nothing of it. */
+  /** Only the operator can mend it: a credential, a balance, a model that is gone. The client learns nothing of it. */
   readonly operatorFault?: boolean;
   /** What the operator can do about it, in a sentence for the log alone. */
   readonly operatorHint?: string;

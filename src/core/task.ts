@@ -91,7 +91,7 @@ export interface Task {
   readonly failure: TaskFailure | null;
   /** Set when it has completed; without files once they are deleted. */
   readonly result: TaskResult | null;
-  /** What was charged, in micro-credits; set when it has completed. */
+  /** Its charge in micro-credits; set when it has completed. */
   readonly charge: bigint | null;
   /** Who works or worked on it; null until it was claimed. */
   readonly provider: string | null;

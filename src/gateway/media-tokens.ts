@@ -1,7 +1,7 @@
 import type { Modality, Model } from "../core/model.ts";
 import type { Demand, ImageInput } from "../protocols/protocol.ts";
 
-/** Tokens of all media of a request: the expected number, charged where nobody else counts, and a bound. */
+/** Tokens of all media of a request: the expected number, charged where the provider does not count, and a bound. */
 export interface MediaTokens {
   readonly expected: number;
   readonly ceiling: number;
@@ -13,7 +13,7 @@ export interface MediaTokens {
  */
 const LEAST_TOKENS: Readonly<Partial<Record<Modality, number>>> = { pdf: 2_700, audio: 1_000, video: 5_000 };
 
-/** Bytes for each token of audio, video or document, as a guess where nobody else counts. */
+/** Bytes for each token of audio, video or document, as a guess where the provider does not count. */
 const BYTES_PER_MEDIA_TOKEN = 50;
 
 /** An image of unknown size is guessed at this many tokens. */

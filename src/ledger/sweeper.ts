@@ -66,7 +66,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       // Their clients are gone with the process that had their requests.
       (await sweepAll(() => findAbandoned(parts))) + (await sweepAll(() => findUnawaited(parts)));
     await forgetDead(parts);
-    if (ended > 0) log.warn("holds that nobody would have ended were released", { holds: ended });
+    if (ended > 0) log.warn("abandoned holds were released", { holds: ended });
     return ended;
   };
 
@@ -76,7 +76,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       return (await writer.submit(command)).ok;
     } catch (error) {
       if (!(error instanceof CommandRefused)) throw error;
-      log.error("what nobody would have ended could not be ended", { error: describeError(error) });
+      log.error("an abandoned hold or task could not be ended", { error: describeError(error) });
       return false;
     }
   };

@@ -14,7 +14,7 @@ export interface SlidingWindow {
   readonly size: number;
 }
 
-/** What was used at one moment. */
+/** The amount used at one moment. */
 export interface WindowEntry {
   readonly atMs: number;
   amount: number;

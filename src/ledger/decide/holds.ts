@@ -122,7 +122,7 @@ function roomOf(
   return { amount: held, outputTokens: Number((held - amount) / elastic.tokenPrice) };
 }
 
-/** Ends the hold of a request by charging what was used. */
+/** Ends the hold of a request by charging its usage. */
 export function settle(state: BooksState, command: Settle): Decided<Settle> {
   const made = requestHoldOf(state, command);
   if (made === undefined) return { answer: { ok: false, reason: "unknown_hold" } };

@@ -27,7 +27,7 @@ const PASSES = [
   [0, 1, 1, 2],
 ] as const;
 
-/** Reads a PNG. Throws for what is none. Source: https://www.w3.org/TR/png-3/ */
+/** Reads a PNG. Throws for any other file. Source: https://www.w3.org/TR/png-3/ */
 export function decodePng(bytes: Uint8Array): Pixels {
   const chunks = readChunks(bytes);
   const head = readHead(chunks.find(({ name }) => name === "IHDR")?.data);

@@ -131,8 +131,7 @@ class OneRun implements Run {
       const result = await this.#jobResult();
       this.#phase = "ending";
       const stopped = this.#stopReason();
-      if (result === "hung")
-        log.error("the work on a task did not stop when it was told to", aboutRun(this.#picked));
+      if (result === "hung") log.error("the job of a task did not stop in time", aboutRun(this.#picked));
       else if ("error" in result && stopped === undefined)
         this.#tell("error", "the work on a task failed", result.error);
       return await this.#end(runEnd(result, this.#facts()));

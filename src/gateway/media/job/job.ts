@@ -29,7 +29,7 @@ export function createMediaJob(parts: MediaJobParts): TaskJob {
     const job = openJob(parts, run);
     if (job === undefined) {
       const { kind, id, requestId, model, provider } = run;
-      parts.log.error("a task has nobody to do it any more", {
+      parts.log.error("a task has no provider any more, or its request cannot be read", {
         task: id,
         request_id: requestId,
         model,

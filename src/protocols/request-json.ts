@@ -78,6 +78,11 @@ export function invalid(message: string, param?: string): GatewayError {
   return new GatewayError("invalid_request_error", message, param === undefined ? {} : { param });
 }
 
+/** The 400 of a field of which this is wrong. */
+export function wrong(path: string, problem: string): GatewayError {
+  return invalid(`${path} ${problem}.`, path);
+}
+
 /**
  * Refuses a name that stands twice: two readers of the same bytes could see two different requests, and we charge by
  * what we read.

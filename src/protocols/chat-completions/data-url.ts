@@ -1,7 +1,7 @@
 import { standardBase64, withoutPadding } from "../../core/bytes/base64.ts";
 import { present } from "../../core/json-value.ts";
 import { plainMediaType } from "../media-type.ts";
-import { invalid } from "../request-json.ts";
+import { wrong } from "../request-json.ts";
 
 /** A data URL taken apart. `data` is base64 as it was sent. */
 export interface DataUrl {
@@ -22,19 +22,18 @@ export function readDataUrl(url: string, path: string): DataUrl {
   const encoding = parameters.pop();
   const mediaType = plainMediaType(type);
   if (comma === -1 || encoding?.trim().toLowerCase() !== "base64" || mediaType === "")
-    throw invalid(`${path} must be a data URL with a media type and base64 data.`, path);
+    throw wrong(path, "must be a data URL with a media type and base64 data");
   const data = url.slice(comma + 1);
-  if (!/\S/.test(data)) throw invalid(`${path} must be a data URL with data in it.`, path);
+  if (!/\S/.test(data)) throw wrong(path, "must be a data URL with data in it");
   // Some write it as a URL needs it, or over many lines.
-  if (/[^A-Za-z0-9+/=_\-%\s]/.test(data))
-    throw invalid(`${path} must be a data URL whose data is base64.`, path);
+  if (/[^A-Za-z0-9+/=_\-%\s]/.test(data)) throw wrong(path, "must be a data URL whose data is base64");
   const signed = parameters
     .map((parameter) => /^\s*thought_signature=(.*)$/is.exec(parameter)?.[1])
     .find((value) => value !== undefined);
-  // Clients that take a URL apart and write it again quote the signature, or percent-encode it, or write plain base64.
+  // Clients that write the URL anew quote the signature, percent-encode it, or write plain base64.
   const signature = signed === undefined ? undefined : standardBase64(signed);
   if (signed !== undefined && signature === undefined)
-    throw invalid(`${path} has a thought_signature that is not base64: send it back as it came.`, path);
+    throw wrong(path, "has a thought_signature that is not base64: send it back as it came");
   return { mediaType, data, ...present({ signature }) };
 }
 

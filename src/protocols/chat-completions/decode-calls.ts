@@ -2,7 +2,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
 import { isJsonObject, present } from "../../core/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
-import { BOUNDS, invalid } from "../request-json.ts";
+import { BOUNDS, invalid, wrong } from "../request-json.ts";
 import type { Warn } from "../warnings.ts";
 import { cacheOf, decodeContent } from "./decode-parts.ts";
 import type { ChatMessage, Open } from "./schema.ts";
@@ -16,6 +16,7 @@ interface OpenCall {
   written?: ChatMessage["content"];
 }
 
+const NO_CALL = "answers no tool call of the assistant message before it: a result must follow its call";
 const NO_RESULT: Part = { type: "text", text: "No result was given for this call." };
 
 /**
@@ -24,17 +25,17 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
  */
 export function openCallLedger(warn: Warn) {
   const json = openEmbeddedJson();
-  /** By the role of the message that answers it, and what that names: an id, or before calls had ids a function. */
+  /** By the role of the message that answers a call, and the id, or once the function, that it names. */
   const calls = new Map<string, OpenCall>();
 
   return {
-    /** The calls of an assistant message, whose results must follow it. Throws a 400 for one that is none. */
+    /** The calls of an assistant message, whose results must follow. Throws a 400 for one that is none. */
     open(message: ChatMessage, path: string): readonly ToolCallPart[] {
       message.tool_calls?.forEach((call, i) => {
         const at = `${path}.tool_calls[${i}]`;
         const part = readCall(call, json, at);
         const key = `tool ${part.id}`;
-        if (calls.has(key)) throw invalid(`${at}.id stands twice in one message.`, `${at}.id`);
+        if (calls.has(key)) throw wrong(`${at}.id`, "stands twice in one message");
         calls.set(key, { part, path: at });
       });
       const at = `${path}.function_call`;
@@ -49,19 +50,15 @@ export function openCallLedger(warn: Warn) {
       const name = message.role === "tool" ? "tool_call_id" : "name";
       const at = `${path}.${name}`;
       const call = calls.get(`${message.role} ${String(message[name])}`);
-      if (call === undefined)
-        throw invalid(
-          `${at} answers no tool call of the assistant message before it: a result must follow its call.`,
-          at,
-        );
+      if (call === undefined) throw wrong(at, NO_CALL);
       if (call.result === undefined) {
         call.result = readResult(call.part.id, message, `${path}.content`);
         call.written = message.content;
       } else if (JSON.stringify(call.written ?? null) === JSON.stringify(message.content ?? null))
         warn(`${path} was left out: the same result stands before it`);
-      else throw invalid(`${at} was answered already, with another content: send one result for a call.`, at);
+      else throw wrong(at, "was answered already, with another content: send one result for a call");
     },
-    /** The turn that holds the results of the last calls, in the order of the calls; `undefined` when there were none. */
+    /** The turn with the results of the last calls, in their order; `undefined` when there were none. */
     close(): Turn | undefined {
       if (calls.size === 0) return undefined;
       const parts = [...calls.values()].map(({ part, path, result }): ToolResultPart => {
@@ -98,11 +95,10 @@ type WireCall = Open<NonNullable<ChatMessage["tool_calls"]>[number]>;
 
 function readCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
   const { id, type, function: called } = call;
-  const at = `${path}.type`;
   if (type === "custom")
-    throw invalid(`${at} must be function: this model's provider has no custom tools.`, at);
-  if (!called) throw invalid(`${path}.function is required.`, `${path}.function`);
-  if (!id) throw invalid(`${path}.id is required.`, `${path}.id`);
+    throw wrong(`${path}.type`, "must be function: this model's provider has no custom tools");
+  if (!called) throw wrong(`${path}.function`, "is required");
+  if (!id) throw wrong(`${path}.id`, "is required");
   return {
     ...readFunction(id, called, json, `${path}.function`),
     ...present({ signature: signatureOf(call) }),
@@ -114,7 +110,7 @@ function readOldCall(called: unknown, json: EmbeddedJson, path: string): ToolCal
   if (called === undefined || called === null) return undefined;
   if (isJsonObject(called) && typeof called.name === "string")
     return readFunction("call_function", { ...called, name: called.name }, json, path);
-  throw invalid(`${path} must be an object with a name.`, path);
+  throw wrong(path, "must be an object with a name");
 }
 
 interface CalledFunction {
@@ -124,7 +120,7 @@ interface CalledFunction {
 
 function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, path: string): ToolCallPart {
   // No format has a call without a name.
-  if (called.name === "") throw invalid(`${path}.name must not be empty.`, `${path}.name`);
+  if (called.name === "") throw wrong(`${path}.name`, "must not be empty");
   const input = readArguments(called.arguments, json, `${path}.arguments`);
   return { type: "tool_call", id, name: called.name, input };
 }
@@ -132,12 +128,12 @@ function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, pa
 /** The input as it was written, once it is known to be a JSON object; "" where there is none. */
 function readArguments(written: unknown, json: EmbeddedJson, path: string): string {
   if (written === undefined || written === null) return "";
-  if (typeof written !== "string") throw invalid(`${path} must be a string.`, path);
+  if (typeof written !== "string") throw wrong(path, "must be a string");
   if (written.trim() === "") return "";
   const { kind } = json.read(written);
   if (kind === "object") return written;
-  if (kind === "deep") throw invalid(`${path} nests deeper than ${BOUNDS.depth} levels.`, path);
-  if (kind !== "many") throw invalid(`${path} must be a JSON object, written as text.`, path);
+  if (kind === "deep") throw wrong(path, `nests deeper than ${BOUNDS.depth} levels`);
+  if (kind !== "many") throw wrong(path, "must be a JSON object, written as text");
   const sentence = `The arguments of all tool calls have more than ${BOUNDS.values} JSON values.`;
   throw new GatewayError("input_too_large", sentence, { param: path });
 }

@@ -1,6 +1,6 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json-value.ts";
-import { invalid } from "../request-json.ts";
+import { wrong } from "../request-json.ts";
 import { printable } from "../printable.ts";
 import type { Warn } from "../warnings.ts";
 import { openCallLedger } from "./decode-calls.ts";
@@ -41,7 +41,7 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: Warn): Tu
     else warn(`${path} was left out: there is nothing in it`);
   });
   closeCalls();
-  if (turns.length === 0) throw invalid("messages must have one that is not empty.", "messages");
+  if (turns.length === 0) throw wrong("messages", "must have one that is not empty");
   return turns;
 }
 
@@ -54,7 +54,7 @@ function warnOfMembers(message: ChatMessage, path: string, warn: Warn): void {
     warn(`${printable(name)} of earlier messages was left out: this model's provider has no place for it`);
   }
   if (isJsonObject(message.audio))
-    throw invalid(`${path}.audio cannot be had from this model's provider: leave it out.`, `${path}.audio`);
+    throw wrong(`${path}.audio`, "cannot be had from this model's provider: leave it out");
 }
 
 /** What an earlier answer said: its text, images and calls in this order, and its reasoning where it stood. */

@@ -1,7 +1,7 @@
 import type { CacheMark, ImagePart, Part, Source } from "../../core/chat.ts";
 import { isJsonObject, present } from "../../core/json-value.ts";
 import { checkMediaUrl } from "../links.ts";
-import { invalid } from "../request-json.ts";
+import { invalid, wrong } from "../request-json.ts";
 import { readDataUrl } from "./data-url.ts";
 import { fileType, isLink } from "./files.ts";
 import type { ChatMessage, MessagePart, Open } from "./schema.ts";
@@ -52,7 +52,7 @@ function linked(link: Link, path: string): Pick<ImagePart, "source" | "at" | "si
 function audioSource(audio: MessagePart["input_audio"], path: string): Source {
   const format = audio?.format.toLowerCase() ?? "";
   if (!/^[a-z0-9.+-]{1,32}$/.test(format))
-    throw invalid(`${path}.format must be a format such as wav or mp3.`, `${path}.format`);
+    throw wrong(`${path}.format`, "must be a format such as wav or mp3");
   return { kind: "data", mediaType: `audio/${format}`, data: audio?.data ?? "" };
 }
 
@@ -84,7 +84,7 @@ function fileSource(data: string, mediaType: string | undefined, path: string): 
     return { kind: "data", mediaType: url.mediaType, data: url.data };
   }
   if (mediaType !== undefined && /^[A-Za-z0-9+/=_-]+$/.test(data)) return { kind: "data", mediaType, data };
-  throw invalid(`${path} must be a data URL, or base64 with a filename that tells what it is.`, path);
+  throw wrong(path, "must be a data URL, or base64 with a filename that tells what it is");
 }
 
 /** The breakpoint of the prompt cache on a part, a message or a tool, in either vendor's words. */

@@ -3,7 +3,7 @@ import { type Field, fieldOf } from "../../catalog/parameter-tables/field.ts";
 import type { ChatRequest as Chat, ResponseFormat, ThinkingWish } from "../../core/chat.ts";
 import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
 import { EFFORTS } from "../../core/model.ts";
-import { invalid } from "../request-json.ts";
+import { wrong } from "../request-json.ts";
 import { unknownField } from "../meant-field.ts";
 import { printable } from "../printable.ts";
 import type { DecodedRequest } from "../translate.ts";
@@ -62,7 +62,7 @@ function leaveRest(body: Body, warn: Warn): void {
       warn(`${name} was left out: this model's provider has no such field`);
     else {
       const instead = field.meaning?.instead ?? "leave it out";
-      throw invalid(`${name} cannot be had from this model's provider: ${instead}.`, name);
+      throw wrong(name, `cannot be had from this model's provider: ${instead}`);
     }
   }
 }
@@ -76,7 +76,7 @@ function asksNothing(field: Field, value: unknown): boolean {
 
 function readSeed({ seed }: Body): number | undefined {
   if (seed === undefined || Number.isSafeInteger(seed)) return seed as number | undefined;
-  throw invalid("seed must be an integer.", "seed");
+  throw wrong("seed", "must be an integer");
 }
 
 function readUser(body: Body): string | undefined {
@@ -87,14 +87,14 @@ function readUser(body: Body): string | undefined {
 function readText(value: unknown, path: string): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "string") return value;
-  throw invalid(`${path} must be a string.`, path);
+  throw wrong(path, "must be a string");
 }
 
 function decodeWish(body: Body, warn: Warn): ThinkingWish | undefined {
   const words = { reasoning_effort: body.reasoning_effort, "reasoning.effort": body.reasoning?.effort };
   for (const [path, word] of Object.entries(words)) {
     if (typeof word === "string" && !(EFFORTS as readonly string[]).includes(word))
-      throw invalid(`${path} must be one of ${EFFORTS.join(", ")}.`, path);
+      throw wrong(path, `must be one of ${EFFORTS.join(", ")}`);
   }
   return readWish(body, warn);
 }
@@ -102,7 +102,7 @@ function decodeWish(body: Body, warn: Warn): ThinkingWish | undefined {
 function decodeModalities({ modalities }: Body): readonly ("text" | "image")[] | undefined {
   return modalities?.map((kind) => {
     if (kind !== "audio") return kind;
-    throw invalid("modalities must be text or image: this model's provider gives no audio.", "modalities");
+    throw wrong("modalities", "must be text or image: this model's provider gives no audio");
   });
 }
 
@@ -122,9 +122,9 @@ function decodeResponseFormat({ response_format: format }: Body): ResponseFormat
   if (format.type === "json_object") return { type: "json_object" };
   const path = "response_format.json_schema";
   const { json_schema: said } = format as JsonObject;
-  if (!isJsonObject(said)) throw invalid(`${path} must be an object with a schema.`, path);
+  if (!isJsonObject(said)) throw wrong(path, "must be an object with a schema");
   const { name, schema, description, strict } = said;
-  if (!isJsonObject(schema)) throw invalid(`${path}.schema must be a JSON schema.`, `${path}.schema`);
+  if (!isJsonObject(schema)) throw wrong(`${path}.schema`, "must be a JSON schema");
   return {
     type: "json_schema",
     name: typeof name === "string" && name !== "" ? name : "response",

@@ -1,7 +1,7 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
-import { type GatewayError, quoted } from "../../core/errors.ts";
+import { quoted } from "../../core/errors.ts";
 import { isJsonObject, present } from "../../core/json-value.ts";
-import { invalid } from "../request-json.ts";
+import { wrong } from "../request-json.ts";
 import { cacheOf } from "./decode-parts.ts";
 import type { ChatRequestBody, Open } from "./schema.ts";
 
@@ -24,13 +24,16 @@ export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRe
     case "required":
       if (tools.length > 0) return { tools, toolChoice: { type } };
       if (type !== "required") return { tools };
-      throw refused("tool_choice", "auto or none where there are no tools");
+      throw wrong("tool_choice", "must be auto or none where there are no tools");
     case "function":
       return { tools, toolChoice: { type: "tool", name: nameOf(named, "tool_choice", namesOf(tools)) } };
     case "allowed_tools":
       return allowTools(tools, named.allowed_tools);
     default:
-      throw refused("tool_choice.type", "function or allowed_tools: this model's provider has no other");
+      throw wrong(
+        "tool_choice.type",
+        "must be function or allowed_tools: this model's provider has no other",
+      );
   }
 }
 
@@ -39,7 +42,10 @@ function decodeTool(tool: WireTool, path: string): ToolDefinition {
   const called: Open<NonNullable<WireTool["function"]>> | null | undefined = tool.function;
   if (tool.type === "custom" || !called) {
     const name = quoted(tool.custom?.name ?? "");
-    throw refused(`${path}.type`, `function: ${name} is a custom tool, which this model's provider has not`);
+    throw wrong(
+      `${path}.type`,
+      `must be function: ${name} is a custom tool, which this model's provider has not`,
+    );
   }
   const { name, description, parameters, strict } = called;
   return {
@@ -57,8 +63,8 @@ function decodeTool(tool: WireTool, path: string): ToolDefinition {
 function allowTools(tools: readonly ToolDefinition[], said: unknown): DecodedTools {
   const path = "tool_choice.allowed_tools";
   const { mode, tools: list } = isJsonObject(said) ? said : {};
-  if (mode !== "auto" && mode !== "required") throw refused(`${path}.mode`, "auto or required");
-  if (!Array.isArray(list) || list.length === 0) throw refused(`${path}.tools`, "a list of tools");
+  if (mode !== "auto" && mode !== "required") throw wrong(`${path}.mode`, "must be auto or required");
+  if (!Array.isArray(list) || list.length === 0) throw wrong(`${path}.tools`, "must be a list of tools");
   const known = namesOf(tools);
   const allowed = new Set(list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, known)));
   return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: { type: mode } };
@@ -72,9 +78,5 @@ function nameOf(holder: unknown, path: string, known: ReadonlySet<unknown>): str
   const called = isJsonObject(holder) ? holder.function : undefined;
   const name = isJsonObject(called) ? called.name : undefined;
   if (typeof name === "string" && known.has(name)) return name;
-  throw refused(`${path}.function.name`, "the name of one of tools");
-}
-
-function refused(path: string, wanted: string): GatewayError {
-  return invalid(`${path} must be ${wanted}.`, path);
+  throw wrong(`${path}.function.name`, "must be the name of one of tools");
 }

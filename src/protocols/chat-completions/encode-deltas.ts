@@ -15,8 +15,8 @@ type WriteDelta = (choice: number, delta: Delta, finish: FinishReason | null) =>
 
 /**
  * Turns what a running answer says into deltas of chat completions. Lists that clients do not join over chunks (images,
- * annotations, `reasoning_details`) come once and whole, before the finish; `id`, `type` and `name` of a call stand in
- * its first fragment only, and with them its signature where it comes soon enough: some clients look for it nowhere else.
+ * annotations, `reasoning_details`) come once and whole, before the finish. `id`, `type` and `name` of a call stand in
+ * its first fragment only, and its signature where it comes soon enough: some clients look nowhere else.
  */
 export function openDeltaWriter(write: WriteDelta) {
   const writers = new Map<number, ChoiceWriter>();
@@ -42,7 +42,7 @@ interface OpenPart {
   textEnd: number;
   text: string;
   signature?: string;
-  /** The first input of a call waits until it is known whether a signature belongs before it; absent once it is said. */
+  /** A call's first input, which waits for a signature that belongs before it; absent once it is said. */
   held: string | undefined;
 }
 
@@ -181,7 +181,7 @@ class ChoiceWriter {
     const lists = {
       images: this.#images,
       annotations: this.#citations.map(({ citation, within }) => annotation(citation, within)),
-      // All text is one for the client: how much of it came before a thought that had more behind it must be said.
+      // Clients have one text: how much of it came before a thought that parts it must be said.
       reasoning_details: this.#reasoning.map(({ text_before: before, ...item }) =>
         item.index > 0 && before < this.#textUnits ? { ...item, text_before: before } : item,
       ),

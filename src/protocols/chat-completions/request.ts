@@ -5,12 +5,12 @@ import { checkMediaUrl } from "../links.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
-  invalid,
   readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
   spanLength,
   withoutNulls,
+  wrong,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
 import { isEmpty } from "./empty.ts";
@@ -44,10 +44,7 @@ export function readRequest(wire: WireRequest): ChatRequest {
   value.messages.forEach((message, i) => checkMessage(message, `messages[${i}]`));
   value.tools?.forEach((tool, i) => checkTool(tool, `tools[${i}]`));
   if (value.stream === true && value.modalities?.includes("image") === true)
-    throw invalid(
-      "stream must be false when modalities asks for an image: image output is not streamed.",
-      "stream",
-    );
+    throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   const schemaBytes =
     spanLength(json, "tools") + spanLength(json, "functions") + spanLength(json, "response_format");
   return {
@@ -65,12 +62,12 @@ function checkMessage(message: ChatMessage, path: string): void {
     role === "assistant" &&
     (!isEmpty(message.tool_calls) || "function_call" in message || "audio" in message);
   if (Array.isArray(content) && content.length === 0 && !mayBeSilent)
-    throw invalid(`${path}.content must not be empty.`, `${path}.content`);
-  if (content === undefined && !mayBeSilent) throw invalid(`${path}.content is required.`, `${path}.content`);
+    throw wrong(`${path}.content`, "must not be empty");
+  if (content === undefined && !mayBeSilent) throw wrong(`${path}.content`, "is required");
   if (content === null && role !== "assistant" && role !== "function")
-    throw invalid(`${path}.content must be a string or an array of parts.`, `${path}.content`);
+    throw wrong(`${path}.content`, "must be a string or an array of parts");
   if (role === "tool" && typeof message.tool_call_id !== "string")
-    throw invalid(`${path}.tool_call_id is required on a tool message.`, `${path}.tool_call_id`);
+    throw wrong(`${path}.tool_call_id`, "is required on a tool message");
   if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
   images?.forEach((image, i) =>
     checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
@@ -87,7 +84,7 @@ function checkPart(part: MessagePart, path: string): void {
   // A type that the table does not know is for the provider to judge; admission refuses it where none opted in.
   if (!isPartType(type)) return;
   if (part[type] === undefined || part[type] === null)
-    throw invalid(`${path}.${type} is required in a part of type ${type}.`, `${path}.${type}`);
+    throw wrong(`${path}.${type}`, `is required in a part of type ${type}`);
   for (const kind of ["image", "video", "audio"] as const) {
     const link = part[`${kind}_url`];
     if (link !== undefined && link !== null) checkMediaUrl(link.url, kind, `${path}.${kind}_url.url`);
@@ -100,14 +97,13 @@ export function refuseUnknownParts(body: ChatRequestBody, own: readonly string[]
     if (!Array.isArray(content)) continue;
     const at = content.findIndex(({ type }) => !isPartType(type) && !own.includes(type));
     if (at === -1) continue;
-    const path = `messages[${i}].content[${at}].type`;
     const types = PART_TYPES.filter((type) => type !== "refusal").join(", ");
-    throw invalid(`${path} must be one of ${types}.`, path);
+    throw wrong(`messages[${i}].content[${at}].type`, `must be one of ${types}`);
   }
 }
 
 function checkTool(tool: NonNullable<ChatRequestBody["tools"]>[number], path: string): void {
   const type = tool.type ?? "function";
   if (tool[type] === undefined || tool[type] === null)
-    throw invalid(`${path}.${type} is required in a tool of type ${type}.`, `${path}.${type}`);
+    throw wrong(`${path}.${type}`, `is required in a tool of type ${type}`);
 }

@@ -5,7 +5,7 @@ import { openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";
 import type { RelayTarget, UpstreamBody } from "../protocol.ts";
-import { invalid } from "../request-json.ts";
+import { wrong } from "../request-json.ts";
 import { checkFields, ignores } from "../field-table.ts";
 import { isEmpty } from "./empty.ts";
 import { type ChatRequest, refuseUnknownParts } from "./request.ts";
@@ -112,7 +112,7 @@ function leaveUntaken({ request, target, chat, changes }: Way, rest: Map<string,
       if (value !== null && asks === undefined)
         changes.warn(`${name} was left out: ${provider} does not take it`);
       if (value !== null && asks?.(value) === true)
-        throw invalid(`${name} cannot be had from ${provider}: ${instead}.`, name);
+        throw wrong(name, `cannot be had from ${provider}: ${instead}`);
     } else if (isIgnored || field?.rule === "priced" || chat.takes?.includes(name) !== true) {
       // The table of the format decides.
       continue;
@@ -132,15 +132,13 @@ function takes(chat: ChatDialect, name: string, value: unknown): boolean {
 /** A choice of tools, and tools, that the vendor cannot do. */
 function checkTools({ request: { body }, chat, changes }: Way): void {
   const custom = chat.customTools ? -1 : (body.tools ?? []).findIndex((tool) => tool.type === "custom");
-  if (custom !== -1) {
-    const path = `tools[${custom}].type`;
-    throw invalid(`${path} must be function: this model's provider has no custom tools.`, path);
-  }
+  if (custom !== -1)
+    throw wrong(`tools[${custom}].type`, "must be function: this model's provider has no custom tools");
   const choice = body.tool_choice;
   if (choice === undefined || choice === "auto" || chat.toolChoice === "full") return;
   if (typeof choice !== "string" || !toolWords(chat).includes(choice)) {
     const words = chat.toolChoice === "words" ? "auto, none or required" : "auto or none";
-    throw invalid(`tool_choice must be ${words}: this model's provider has no other.`, "tool_choice");
+    throw wrong("tool_choice", `must be ${words}: this model's provider has no other`);
   }
   if (choice !== "none" || chat.toolChoice !== "auto") return;
   // A model without tools calls none.
@@ -151,8 +149,7 @@ function checkResponseFormat({ request, chat }: Way): void {
   const [type, taken] = [request.body.response_format?.type ?? "text", responseFormats(chat)];
   if (taken.includes(type)) return;
   const words = taken.toReversed().join(" or ");
-  const sentence = `response_format must be ${words}: this model's provider has no ${type}.`;
-  throw invalid(sentence, "response_format");
+  throw wrong("response_format", `must be ${words}: this model's provider has no ${type}`);
 }
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
@@ -160,8 +157,7 @@ function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
   const check = ({ cache_control: mark }: Open<object>, path: string): void => {
     const ttl = isJsonObject(mark) ? mark.ttl : undefined;
     if (ttl === undefined || ttl === null || ttl === "5m") return;
-    const at = `${path}.cache_control.ttl`;
-    throw invalid(`${at} changes the price, and only "5m" has a price here.`, at);
+    throw wrong(`${path}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
   };
   messages.forEach((message, i) => {
     check(message, `messages[${i}]`);

@@ -41,7 +41,7 @@ export function changeMessages(way: Way, thinks: boolean): void {
     chat.thinking.effort !== "reasoning" &&
     usesTools(request);
   const rules: MessageRules = { ...way, ids, reasoningAlways, left: new Set() };
-  // A model that puts out images has signed them itself, behind whatever server, and must have its signatures back.
+  // A model that puts out images signs them itself, behind whatever server, and wants that back.
   const keepsSignatures = chat.imageSignatures || model.outputModalities.includes("image");
   request.body.messages.forEach((message, i) => {
     const at = ["messages", i];

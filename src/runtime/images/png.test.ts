@@ -130,6 +130,11 @@ function chunk(name: string, data: Uint8Array): Buffer {
 
 const sizes = fc.record({ width: fc.integer({ min: 1, max: 20 }), height: fc.integer({ min: 1, max: 20 }) });
 
+test("a file that is written ends with an empty last chunk", () => {
+  const file = encodePng({ width: 1, height: 1, pixels: new Uint8Array([1, 2, 3, 255]) });
+  expect(file.subarray(-12).toHex()).toBe("0000000049454e44ae426082");
+});
+
 describe("a PNG that is given is read", () => {
   for (const kind of KINDS)
     test(`${kind.name}, by any filter, interlaced or not`, () => {

@@ -59,6 +59,24 @@ test("a file is sent by a URL that is signed for an hour, and a list goes on whe
   ]);
 });
 
+test("a file that the store refuses is a failure with the store's word, or its status", async () => {
+  const bodies = ["<Error><Code>SlowDown</Code></Error>", "busy"];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response(bodies.shift(), { status: 503 }),
+  });
+  const credentials = { accessKeyId: "id", secretAccessKey: "secret-canary" };
+  const bucket = openS3Bucket(
+    { bucket: "results", region: "us-east-1", endpoint: server.url.origin, ...credentials },
+    createFakeClock(),
+  );
+  const failure = () => bucket.put("a/b.png", new Blob(["x"]), "image/png").catch((error: unknown) => error);
+  expect(await failure()).toMatchObject({ name: "S3Failure", code: "SlowDown" });
+  expect(await failure()).toMatchObject({ name: "S3Failure", code: "status 503" });
+  await server.stop(true);
+});
+
 test("a bucket without an endpoint is Amazon's in its region", () => {
   const credentials = { accessKeyId: "id", secretAccessKey: "secret-canary" };
   const bucket = openS3Bucket({ bucket: "results", region: "eu-west-1", ...credentials }, createFakeClock());

@@ -99,7 +99,6 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
         const text = await answer.text();
         if (!answer.ok) throw new S3Failure(wordIn(text) ?? `status ${answer.status}`);
       } catch (error) {
-        if (error instanceof S3Failure) throw error;
         // The runtime's error shows the URL with its signature, so it is dropped.
         throw late.signal.aborted ? late.signal.reason : new S3Failure(codeOf(error));
       } finally {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import { guardDescriptors, reserveOf } from "./descriptor-guard.ts";
+import { descriptorLimit } from "./descriptors.ts";
 
 const LIMIT = 256;
 const RESERVE = reserveOf(LIMIT);
@@ -123,3 +124,35 @@ test("a listener that was closed stays so for a second", async () => {
   await clock.advance(200);
   expect(did.at(-1)).toBe("connections are taken again");
 });
+
+test.skipIf(descriptorLimit() === undefined)(
+  "a process starts with 128 descriptors, and with no fewer",
+  () => {
+    const script = `import { guardProcess } from "./descriptor-guard.ts";
+    const nothing = () => {};
+    const log = { info: nothing, warn: nothing, error: nothing };
+    const clock = { steadyMs: () => 0, setTimer: () => ({ cancel: nothing }) };
+    try {
+      guardProcess({ listener: {}, clock, log });
+      console.log("started");
+    } catch (error) {
+      console.log(error.message);
+    }
+    process.exit(0);`;
+    const told = (limit: number): string => {
+      const command = [
+        "sh",
+        "-c",
+        `ulimit -n ${limit}; exec "$@"`,
+        "sh",
+        process.execPath,
+        "--no-install",
+        "-e",
+        script,
+      ];
+      return Bun.spawnSync(command, { cwd: import.meta.dir }).stdout.toString();
+    };
+    expect(told(128)).toBe("started\n");
+    expect(told(127)).toStartWith("The process may have 127 files and connections open, and needs more");
+  },
+);

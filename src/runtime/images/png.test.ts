@@ -135,6 +135,18 @@ test("a file that is written ends with an empty last chunk", () => {
   expect(file.subarray(-12).toHex()).toBe("0000000049454e44ae426082");
 });
 
+test("a pixel whose colour is beyond the palette is black", () => {
+  const head = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 3, 0, 0, 0]);
+  const bytes = Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    chunk("IHDR", head),
+    chunk("PLTE", Uint8Array.of(9, 9, 9)),
+    chunk("IDAT", deflateSync(Uint8Array.of(0, 5))),
+    chunk("IEND", new Uint8Array()),
+  ]);
+  expect([...decodePng(new Uint8Array(bytes)).pixels]).toEqual([0, 0, 0, 255]);
+});
+
 describe("a PNG that is given is read", () => {
   for (const kind of KINDS)
     test(`${kind.name}, by any filter, interlaced or not`, () => {

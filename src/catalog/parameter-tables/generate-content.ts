@@ -74,10 +74,8 @@ export const CONTENT_CONFIG = {
     shown: boundedByModel,
   },
   stopSequences: {
+    ...SHARED.stop,
     schema: Type.Array(Type.String(), { maxItems: MOST_CONTENT_STOPS }),
-    place: "stop",
-    otherNames: "stop stop_words",
-    does: "End the answer before any of these texts",
   },
   presencePenalty: SHARED.presencePenalty,
   frequencyPenalty: SHARED.frequencyPenalty,

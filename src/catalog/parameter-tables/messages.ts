@@ -89,10 +89,8 @@ export const MESSAGES = {
   top_p: SHARED.topP,
   top_k: SHARED.topK,
   stop_sequences: {
+    ...SHARED.stop,
     schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 8_192 }),
-    place: "stop",
-    otherNames: "stop stop_words",
-    does: "End the answer before any of these texts",
   },
   // What a tool costs depends on its type, which `tools.ts` of the format looks at.
   tools: {

@@ -30,6 +30,11 @@ export const SHARED = {
     does: "Sample from the likeliest tokens of this total probability",
   },
   topK: { schema: Type.Integer({ minimum: 0 }), does: "Sample from this many likeliest tokens" },
+  stop: {
+    place: "stop",
+    otherNames: "stop stop_words",
+    does: "End the answer before any of these texts",
+  },
   presencePenalty: {
     schema: Type.Number({ minimum: -2, maximum: 2 }),
     place: "presencePenalty",

@@ -1,6 +1,6 @@
 import { standardBase64 } from "../../core/bytes/base64.ts";
 import type { Part, Turn } from "../../core/chat.ts";
-import { filledText, type JsonObject, present } from "../../core/json-value.ts";
+import { filledText, type JsonObject } from "../../core/json-value.ts";
 import { callInput } from "../call-input.ts";
 import type { Losses } from "../losses.ts";
 import { encodeMedia } from "./encode-media.ts";
@@ -53,19 +53,15 @@ function encodePart(part: Part, losses: Losses): JsonObject | undefined {
     case "text": {
       const thoughtSignature = ownSignature(part.signature, losses);
       if (part.text === "" && thoughtSignature === undefined) return undefined;
-      return present({ text: part.text, thoughtSignature });
+      return { text: part.text, thoughtSignature };
     }
     case "tool_call": {
-      const functionCall = {
-        ...present({ id: filledText(part.id) }),
-        name: part.name,
-        args: callInput(part, losses),
-      };
-      return present({ functionCall, thoughtSignature: ownSignature(part.signature, losses) });
+      const functionCall = { id: filledText(part.id), name: part.name, args: callInput(part, losses) };
+      return { functionCall, thoughtSignature: ownSignature(part.signature, losses) };
     }
     case "image": {
       const thoughtSignature = standardBase64(part.signature ?? "");
-      return present({ ...encodeMedia(part, losses), thoughtSignature });
+      return { ...encodeMedia(part, losses), thoughtSignature };
     }
     case "document":
     case "audio":

@@ -26,34 +26,21 @@ export const VIDEO_SITE = /^https:\/\/(?:(?:www|m)\.)?(?:youtube\.com|youtu\.be)
 export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
   const { source, at } = part;
   const usual = USUAL[part.type];
-  const name = (part.type === "document" ? part.name : undefined) ?? "";
-  switch (source.kind) {
-    case "data":
-      return {
-        inlineData: {
-          mimeType: plainType(source.mediaType) ?? typeByEnding(name) ?? usual,
-          data: source.data,
-        },
-      };
-    case "url":
-      if (!isFetched(source.url)) throw losses.refusal({ place: "turns", at, why: "not_fetched" });
-      return { fileData: { mimeType: typeOfLink(source, usual), fileUri: source.url } };
-    case "file":
-      if (!/^files\/[\w-]+$/.test(source.id) && !isFetched(source.id))
-        throw losses.refusal({ place: "turns", at, why: "no_such_file" });
-      return {
-        fileData: { mimeType: typeByEnding(name) ?? typeByEnding(source.id) ?? usual, fileUri: source.id },
-      };
+  const named = part.type === "document" ? typeByEnding(part.name ?? "") : undefined;
+  if (source.kind === "data") {
+    const mimeType = plainType(source.mediaType) ?? named ?? usual;
+    return { inlineData: { mimeType, data: source.data } };
   }
+  const isUrl = source.kind === "url";
+  const fileUri = isUrl ? source.url : source.id;
+  if (!/^(?:https|gs):\/\//i.test(fileUri) && (isUrl || !/^files\/[\w-]+$/.test(fileUri)))
+    throw losses.refusal({ place: "turns", at, why: isUrl ? "not_fetched" : "no_such_file" });
+  const told = isUrl ? typeOfLink(source) : named;
+  return { fileData: { mimeType: told ?? typeByEnding(fileUri) ?? usual, fileUri } };
 }
 
-function typeOfLink({ url, mediaType }: Extract<Source, { readonly kind: "url" }>, usual: string): string {
-  if (VIDEO_SITE.test(url)) return "video/mp4";
-  return plainType(mediaType ?? "") ?? typeByEnding(url) ?? usual;
-}
-
-function isFetched(address: string): boolean {
-  return /^(?:https|gs):\/\//i.test(address);
+function typeOfLink({ url, mediaType = "" }: Extract<Source, { readonly kind: "url" }>): string | undefined {
+  return VIDEO_SITE.test(url) ? "video/mp4" : plainType(mediaType);
 }
 
 /** A media type; `undefined` when it says nothing. */

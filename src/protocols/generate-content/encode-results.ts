@@ -1,5 +1,5 @@
 import type { Part, ToolResultPart, Turn } from "../../core/chat.ts";
-import { filled, filledText, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, filledText, isJsonObject, type JsonObject } from "../../core/json-value.ts";
 import type { EmbeddedJson } from "../embedded-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
@@ -24,7 +24,7 @@ export function encodeResults(
   const called = new Set(calls.map(({ id }) => id));
   const parts = calls.flatMap(({ id, name }) => {
     const result = results.get(id)?.shift();
-    const about = present({ id: filledText(id), name });
+    const about = { id: filledText(id), name };
     if (result !== undefined) return encodeResult(about, result, target, json, losses);
     losses.note({ place: "turns", why: "no_result", name });
     return [{ functionResponse: { ...about, response: { error: "The call was given no result." } } }];
@@ -55,7 +55,7 @@ function encodeResult(
     WITHIN.test(String(inlineData.mimeType));
   const response = responseOf(text, isError, json);
   return [
-    { functionResponse: present({ ...about, response, parts: filled(media.filter(isWithin)) }) },
+    { functionResponse: { ...about, response, parts: filled(media.filter(isWithin)) } },
     ...media.filter((part) => !isWithin(part)),
   ];
 }

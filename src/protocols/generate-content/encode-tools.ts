@@ -1,5 +1,5 @@
 import type { ChatRequest, ToolChoice } from "../../core/chat.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 
 /** Names of functions that the format takes: https://ai.google.dev/api/caching#FunctionDeclaration */
@@ -19,16 +19,18 @@ export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
   if (tools.some(({ strict }) => strict === true)) losses.note({ place: "strict", why: "no_switch" });
   if (tools.some(({ cache }) => cache !== undefined)) losses.note({ place: "cache", why: "caches_itself" });
   if (chat.parallelToolCalls === false) losses.note({ place: "parallelToolCalls", why: "not_single" });
-  const functionDeclarations = tools.map(({ name, description, parameters }) =>
-    present({ name, description, parametersJsonSchema: parameters }),
-  );
-  return present({
+  const functionDeclarations = tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parametersJsonSchema: parameters,
+  }));
+  return {
     tools: [{ functionDeclarations }],
     toolConfig: toolChoice === undefined ? undefined : { functionCallingConfig: choiceOf(toolChoice) },
-  });
+  };
 }
 
 function choiceOf(choice: ToolChoice): JsonObject {
   const allowedFunctionNames = choice.type === "tool" ? [choice.name] : undefined;
-  return present({ mode: MODES[choice.type], allowedFunctionNames });
+  return { mode: MODES[choice.type], allowedFunctionNames };
 }

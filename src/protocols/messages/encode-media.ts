@@ -1,5 +1,5 @@
 import type { DocumentPart, ImagePart } from "../../core/chat.ts";
-import { filledText, type JsonObject, present } from "../../core/json-value.ts";
+import { filledText, type JsonObject } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { plainMediaType } from "../media-type.ts";
 
@@ -22,7 +22,7 @@ export function mediaBlock(part: ImagePart | DocumentPart, losses: Losses): Json
   const { source, cache, at } = part;
   const block = (type: "image" | "document", held: JsonObject): JsonObject => {
     const title = type === "document" && part.type === type ? filledText(part.name) : undefined;
-    return present({ type, source: held, title, cache_control: cache });
+    return { type, source: held, title, cache_control: cache };
   };
   if (source.kind === "url") return block(part.type, { type: "url", url: source.url });
   if (source.kind === "file") return block(part.type, { type: "file", file_id: source.id });

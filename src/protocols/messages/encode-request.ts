@@ -104,5 +104,5 @@ function markedIn(value: unknown): JsonObject[] {
   if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(markedIn);
   if (!isJsonObject(value)) return [];
   const inner = markedIn(value.content);
-  return "cache_control" in value ? [...inner, value] : inner;
+  return value.cache_control === undefined ? inner : [...inner, value];
 }

@@ -1,5 +1,5 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { strictSchema } from "./strict-schema.ts";
 
@@ -12,13 +12,13 @@ export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses):
 function encodeTool({ name, description, parameters, strict, cache }: ToolDefinition): JsonObject {
   const schema = { type: "object", ...(parameters ?? { properties: {} }) };
   const isStrict = strict === true;
-  return present({
+  return {
     name,
     description,
     input_schema: isStrict ? strictSchema(schema) : schema,
     strict: isStrict || undefined,
     cache_control: cache,
-  });
+  };
 }
 
 const CHOICES = { none: "none", auto: "auto", required: "any", tool: "tool" } as const;
@@ -29,9 +29,9 @@ function encodeChoice(chat: ChatRequest, thinks: boolean, losses: Losses): JsonO
   if (choice === undefined || choice.type === "none") return choice;
   const mustCall = choice.type !== "auto";
   if (mustCall && thinks) losses.note({ place: "toolChoice", why: "not_forced" });
-  return present({
+  return {
     type: mustCall && thinks ? "auto" : CHOICES[choice.type],
     name: choice.type === "tool" && !thinks ? choice.name : undefined,
     disable_parallel_tool_use: isSingle || undefined,
-  });
+  };
 }

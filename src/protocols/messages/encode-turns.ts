@@ -1,5 +1,5 @@
 import type { Part, Turn } from "../../core/chat.ts";
-import { filled, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, type JsonObject } from "../../core/json-value.ts";
 import { callInput } from "../call-input.ts";
 import type { Losses } from "../losses.ts";
 import { type CallIds, openCallIds } from "./call-ids.ts";
@@ -29,7 +29,6 @@ interface Writing {
 
 const isCall = ({ type }: JsonObject): boolean => type === "tool_use";
 const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
-const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking";
 
 /**
  * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
@@ -87,13 +86,13 @@ function resultBlocks(parts: readonly Part[], ids: CallIds, losses: Losses): Jso
     .filter((part) => part.type === "tool_result")
     .map((part) => {
       const { id, place } = ids.answered(part.callId);
-      const block = present({
+      const block = {
         type: "tool_result",
         tool_use_id: id,
         content: filled(part.parts.flatMap((inner) => inputBlock(inner, losses))),
         is_error: part.isError || undefined,
         cache_control: part.cache,
-      });
+      };
       return { place, block };
     })
     .sort((a, b) => a.place - b.place)
@@ -103,7 +102,7 @@ function resultBlocks(parts: readonly Part[], ids: CallIds, losses: Losses): Jso
 function textBlock(part: Part, losses: Losses): readonly JsonObject[] {
   if (part.type !== "text") throw losses.refusal({ place: "turns", why: "text_only" });
   const { type, text, cache } = part;
-  return text === "" ? [] : [present({ type, text, cache_control: cache })];
+  return text === "" ? [] : [{ type, text, cache_control: cache }];
 }
 
 function inputBlock(part: Part, losses: Losses): readonly JsonObject[] {
@@ -216,5 +215,5 @@ function hasLostThinking(messages: readonly Draft[]): boolean {
     .findLastIndex(({ role, content }) => role === "user" && !content.every(isResult));
   const answer = messages.slice(asked + 1).find(({ role }) => role === "assistant");
   const [first] = answer?.content ?? [];
-  return first !== undefined && !isThinking(first);
+  return first?.type !== "thinking" && first?.type !== "redacted_thinking";
 }

@@ -168,7 +168,8 @@ function scanItems(scan: JsonScan, item: Place, start: number, depth: number): n
   const { bytes } = scan;
   let at = firstPart(scan, start, depth);
   while (at !== BROKEN && bytes[at] !== CLOSE_ARRAY) {
-    forget(item);
+    // Of the first item nothing is known yet.
+    if (item.start !== -1) forget(item);
     const end = scanPlace(scan, item, at, depth + 1);
     if (end === BROKEN) return BROKEN;
     if (bytes[at] === OPEN) item.ended?.(bytes);

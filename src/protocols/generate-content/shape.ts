@@ -83,7 +83,7 @@ function mendContent(): void {
   else if (parts.kind !== LIST) replace(parts, `[${EMPTY_PART}]`);
 }
 
-const blockReason = place();
+const [blockReason, known] = [place(), place()];
 const usage = place({ of: OBJECTS });
 const error = place({ of: GIVEN });
 const root = place({
@@ -93,9 +93,9 @@ const root = place({
     error,
     promptFeedback: place({ marks: more, members: { blockReason } }),
     // The same in every chunk.
-    modelVersion: place(),
-    responseId: place(),
-    createTime: place(),
+    modelVersion: known,
+    responseId: known,
+    createTime: known,
   },
   others: place({ marks: more }),
 });

@@ -2,8 +2,9 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { openSqlite } from "../runtime/sqlite.ts";
-import { openForWriting } from "./sqlite.ts";
+import { openForReading, openForWriting } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -81,5 +82,16 @@ test("the log is folded into the file in steps of about 16 MiB, not at each comm
   expect(statSync(file).size).toBe(folded);
   write(4);
   expect(statSync(file).size).toBeGreaterThan(14 * 1024 * 1024);
+  writer.close();
+});
+
+test("reads wait a second for a file that is held, and write nothing", async () => {
+  const file = join(folder, "reads.db");
+  const writer = openForWriting(file);
+  writer.execute("create table t (n integer)");
+  const reads = openForReading(file);
+  expect((await sql`pragma busy_timeout`.execute(reads)).rows).toEqual([{ timeout: 1_000n }]);
+  expect(await sql`insert into t values (1)`.execute(reads).catch(String)).toContain("readonly");
+  await reads.destroy();
   writer.close();
 });

@@ -201,6 +201,21 @@ describe("a stream as events", () => {
     ]);
   });
 
+  test("a piece of a kind that is not known says nothing, and a call has no text but its input", () => {
+    const { parts } = onlyChoice(
+      decode([
+        begin(0, { type: "text", text: "a" }),
+        delta(0, "summary_delta", { text: "?", thinking: "?", partial_json: "?" }),
+        delta(0, "text_delta", { text: "b" }),
+        end(0),
+        begin(1, { type: "tool_use", id: "t", name: "f", input: { x: 1 }, text: "?" }),
+        end(1),
+        stop("tool_use"),
+      ]),
+    );
+    expect(parts.map(({ text }) => text)).toEqual(["ab", '{"x":1}']);
+  });
+
   test("there is one end, and nothing after it", () => {
     const events = decode([
       stop(null),

@@ -14,6 +14,15 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map([
   ["pause_turn", "error"],
 ]);
 
+/** The member with the text of a block, or of a piece of one, by its type. */
+const TEXT_IN: ReadonlyMap<unknown, string> = new Map([
+  ["text", "text"],
+  ["text_delta", "text"],
+  ["thinking", "thinking"],
+  ["thinking_delta", "thinking"],
+  ["input_json_delta", "partial_json"],
+]);
+
 /** A decoder of a stream. */
 export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
   return new AnswerReader(say);
@@ -124,9 +133,10 @@ class AnswerReader implements EventDecoder {
     this.#add(block);
   }
 
-  /** What a block begins with, or what comes of it later. */
-  #add({ text, thinking, partial_json, signature, citation }: JsonObject): void {
-    for (const more of [text, thinking, partial_json]) this.#parts.add(textOf(more));
+  /** What a block begins with, or what comes of it later. What is of no known kind says nothing. */
+  #add(told: JsonObject): void {
+    const { type, signature, citation } = told;
+    this.#parts.add(textOf(told[TEXT_IN.get(type) ?? ""]));
     if (this.#parts.open === "thinking") this.#parts.sign(textOf(signature));
     if (isJsonObject(citation)) this.#open?.citations.push(citation);
   }

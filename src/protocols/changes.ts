@@ -47,8 +47,11 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
   const warnings: string[] = [];
   const at = (path: Path): Change => {
     let change = root;
-    for (const step of path)
-      change = (change.within ??= new Map()).getOrInsertComputed(step, (): Change => ({}));
+    for (const step of path) {
+      const within: Within = (change.within ??= new Map());
+      change = within.get(step) ?? {};
+      within.set(step, change);
+    }
     return change;
   };
   return {

@@ -289,10 +289,11 @@ describe("what is odd and allowed goes up unchanged, byte for byte", () => {
       text: body(',"metadata":{"__proto__":{"admin":1},"constructor":{"prototype":1}}'),
     },
     {
-      name: "an assistant's call without content",
+      name: "an assistant's call without content, and its result by an id of one letter",
       text: body(
         "",
-        '{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}',
+        '{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},' +
+          '{"role":"tool","tool_call_id":"a","content":"x"}',
       ),
     },
     {

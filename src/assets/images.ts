@@ -1,4 +1,4 @@
-import { type ImageSize, imageSizeIn } from "../core/image-size.ts";
+import { type ImageSize, imageSizeIn } from "../core/media/image-size.ts";
 import { checksum } from "../runtime/hash.ts";
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 

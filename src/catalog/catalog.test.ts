@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Category, Model } from "../core/model.ts";
-import { dearestPrice, type PriceBucket, TOKEN_BUCKETS } from "../core/price.ts";
+import { dearestPrice, type PriceBucket, TOKEN_BUCKETS } from "../core/money/price.ts";
 import { createCatalog, loadModelFiles, publicModel } from "./catalog.ts";
 import { readPrices } from "./prices.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ERRORS } from "../core/errors.ts";
-import { TOKEN_BUCKETS } from "../core/price.ts";
+import { TOKEN_BUCKETS } from "../core/money/price.ts";
 import { loadModelFiles, servedIn } from "./catalog.ts";
 import { languageExamples } from "./examples/example.ts";
 import { FORMATS } from "./formats.ts";

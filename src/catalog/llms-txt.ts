@@ -1,7 +1,7 @@
-import { creditsText } from "../core/credits.ts";
+import { creditsText } from "../core/money/credits.ts";
 import type { Model, ProtocolId } from "../core/model.ts";
-import { costOf, type PriceSnapshot } from "../core/price.ts";
-import { NO_USAGE } from "../core/usage.ts";
+import { costOf, type PriceSnapshot } from "../core/money/price.ts";
+import { NO_USAGE } from "../core/money/usage.ts";
 import { errorTable } from "./error-words.ts";
 import { type Example, languageExamples } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";

@@ -1,4 +1,4 @@
-import type { MediaFacts, ParameterLimits, TokenRule } from "../core/media-model.ts";
+import type { MediaFacts, ParameterLimits, TokenRule } from "../core/media/media-model.ts";
 import type { Category } from "../core/model.ts";
 import { compileSchema } from "../core/schema.ts";
 import type { MediaData } from "./media-schema.ts";

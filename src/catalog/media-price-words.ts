@@ -1,7 +1,7 @@
-import { creditsText } from "../core/credits.ts";
-import { tokensFor } from "../core/media-model.ts";
-import { costOf, foldUnpriced, type PriceFacts, type PriceSnapshot } from "../core/price.ts";
-import { NO_USAGE, type Usage } from "../core/usage.ts";
+import { creditsText } from "../core/money/credits.ts";
+import { tokensFor } from "../core/media/media-model.ts";
+import { costOf, foldUnpriced, type PriceFacts, type PriceSnapshot } from "../core/money/price.ts";
+import { NO_USAGE, type Usage } from "../core/money/usage.ts";
 import type { MediaPageModel } from "./media-words.ts";
 import { table } from "./page-parts.ts";
 import { parametersOf } from "./parameters.ts";

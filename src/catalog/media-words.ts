@@ -1,4 +1,4 @@
-import type { MediaFacts, ParameterLimits } from "../core/media-model.ts";
+import type { MediaFacts, ParameterLimits } from "../core/media/media-model.ts";
 import type { Model } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { grouped } from "./price-words.ts";

@@ -1,5 +1,5 @@
 import type { Model } from "../core/model.ts";
-import { upstreamIds } from "../core/upstream-id.ts";
+import { upstreamIds } from "../core/media/upstream-id.ts";
 import { NO_NAME_RULES, type NameRules } from "./name-rules.ts";
 
 /** What a name that a client sent stands for. */

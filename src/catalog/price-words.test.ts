@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Prices } from "../core/price.ts";
+import type { Prices } from "../core/money/price.ts";
 import { conditionWords, priceNotes, priceTable } from "./price-words.ts";
 
 describe("a condition is told in words", () => {

@@ -8,7 +8,7 @@ import {
   UNIT_BUCKETS,
   type UnitBucket,
   WORD_FACTS,
-} from "../core/price.ts";
+} from "../core/money/price.ts";
 
 const BUCKET_WORDS: Readonly<Record<PriceBucket, string>> = {
   input: "Input",

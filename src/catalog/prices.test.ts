@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Static } from "typebox";
 import type { Category } from "../core/model.ts";
-import { costOf, type PriceFacts } from "../core/price.ts";
+import { costOf, type PriceFacts } from "../core/money/price.ts";
 import { compileSchema } from "../core/schema.ts";
-import { NO_USAGE, type Usage } from "../core/usage.ts";
+import { NO_USAGE, type Usage } from "../core/money/usage.ts";
 import { readPrices } from "./prices.ts";
 import { PricesSchema } from "./schema.ts";
 

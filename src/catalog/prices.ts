@@ -1,4 +1,4 @@
-import { jsonOfAmounts } from "../core/json-value.ts";
+import { jsonOfAmounts } from "../core/json/json-value.ts";
 import type { Static } from "typebox";
 import type { Category } from "../core/model.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type PriceCondition,
   type PriceRule,
   type Prices,
-} from "../core/price.ts";
+} from "../core/money/price.ts";
 import { contentHash } from "../runtime/hash.ts";
 import type { PricesSchema } from "./schema.ts";
 

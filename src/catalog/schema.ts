@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
-import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/price.ts";
+import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/money/price.ts";
 import { MediaSchema } from "./media-schema.ts";
 
 const closed = { additionalProperties: false };

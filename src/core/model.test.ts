@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { IMAGE_FORMATS } from "./media.ts";
+import { IMAGE_FORMATS } from "./media/media.ts";
 import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "./model.ts";
 
 // Words of the interface, which clients send and are sent.

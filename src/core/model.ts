@@ -1,5 +1,5 @@
-import type { MediaFacts } from "./media-model.ts";
-import type { Prices } from "./price.ts";
+import type { MediaFacts } from "./media/media-model.ts";
+import type { Prices } from "./money/price.ts";
 
 /** Model categories of the interface; `language` is shown to people as Text. */
 export const CATEGORIES = ["language", "image", "video", "audio", "embedding"] as const;

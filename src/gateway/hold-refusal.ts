@@ -1,4 +1,4 @@
-import { creditsText, type MicroCredits } from "../core/credits.ts";
+import { creditsText, type MicroCredits } from "../core/money/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { HoldRefusal } from "../ledger/commands.ts";
 import { keyFaultError } from "./auth-error.ts";

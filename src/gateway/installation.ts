@@ -1,4 +1,4 @@
-import { parseCredits } from "../core/credits.ts";
+import { parseCredits } from "../core/money/credits.ts";
 import { type Clock, wait } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";

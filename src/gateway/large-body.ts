@@ -2,7 +2,7 @@ import type { Caller } from "../core/caller.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
-import { type PriceBucket, rulesFor } from "../core/price.ts";
+import { type PriceBucket, rulesFor } from "../core/money/price.ts";
 import type { Spendable } from "../ledger/reads/spendable.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { type Endpoint, modelsAt } from "./find-model.ts";

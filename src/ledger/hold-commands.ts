@@ -1,4 +1,4 @@
-import type { MicroCredits } from "../core/credits.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
 
 /** Sets credit aside for one request. */
 export interface HoldCredit {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../core/errors.ts";
 import { type Failpoint, type FailpointName, noFailpoint } from "../core/failpoint.ts";
-import type { Hold } from "../core/hold.ts";
+import type { Hold } from "../core/money/hold.ts";
 import type { Model } from "../core/model.ts";
 import { systemRandom } from "../core/random.ts";
-import { NO_USAGE } from "../core/usage.ts";
+import { NO_USAGE } from "../core/money/usage.ts";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
 import type { Command } from "./commands.ts";
 import { createLedger } from "./ledger.ts";

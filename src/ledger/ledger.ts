@@ -1,12 +1,12 @@
-import type { MicroCredits } from "../core/credits.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { Failpoint } from "../core/failpoint.ts";
-import type { Hold } from "../core/hold.ts";
+import type { Hold } from "../core/money/hold.ts";
 import { newId } from "../core/ids.ts";
 import type { Model } from "../core/model.ts";
-import type { PriceSnapshot } from "../core/price.ts";
+import type { PriceSnapshot } from "../core/money/price.ts";
 import type { Random } from "../core/random.ts";
-import type { TokenUsage, UsageFlag } from "../core/usage.ts";
+import type { TokenUsage, UsageFlag } from "../core/money/usage.ts";
 import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline, Settle } from "./commands.ts";
 import { createEnds } from "./ends.ts";
 import { createRulesText, usageText } from "./written-text.ts";

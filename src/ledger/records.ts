@@ -1,4 +1,4 @@
-import { jsonOfAmounts } from "../core/json-value.ts";
+import { jsonOfAmounts } from "../core/json/json-value.ts";
 import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Engine } from "../db/engine.ts";

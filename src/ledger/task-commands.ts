@@ -1,6 +1,6 @@
-import type { MicroCredits } from "../core/credits.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
 import type { TaskErrorType, TaskKind } from "../core/task.ts";
-import type { UsageFlag } from "../core/usage.ts";
+import type { UsageFlag } from "../core/money/usage.ts";
 import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { jsonOfAmounts } from "../core/json-value.ts";
-import type { PriceSnapshot } from "../core/price.ts";
-import type { Usage } from "../core/usage.ts";
+import { jsonOfAmounts } from "../core/json/json-value.ts";
+import type { PriceSnapshot } from "../core/money/price.ts";
+import type { Usage } from "../core/money/usage.ts";
 
 /** Counts by bucket as JSON, without those that are zero. */
 export function usageText(usage: Usage): string {

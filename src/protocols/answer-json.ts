@@ -1,8 +1,8 @@
-import { creditsText } from "../core/credits.ts";
+import { creditsText } from "../core/money/credits.ts";
 import { GatewayError } from "../core/errors.ts";
-import { readShape } from "../core/json-shape.ts";
-import { applyEdits, type MemberChange, objectEdits } from "../core/json-splice.ts";
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { readShape } from "../core/json/json-shape.ts";
+import { applyEdits, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import { exactValue } from "./exact-json.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "./protocol.ts";
 import { errorWithin, readErrorObject } from "./refusal.ts";

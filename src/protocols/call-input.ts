@@ -1,5 +1,5 @@
 import type { ToolCallPart } from "../core/chat.ts";
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import { parseExact } from "./exact-json.ts";
 import type { Losses } from "./losses.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { jsonText } from "../../test/core/json-text.ts";
-import type { JsonObject } from "../core/json-value.ts";
+import type { JsonObject } from "../core/json/json-value.ts";
 import { type Changes, openChanges, type Path } from "./changes.ts";
 import { readRequestJson } from "./request-json.ts";
 

@@ -1,6 +1,6 @@
-import { type Member, memberName } from "../core/json-scan.ts";
-import { eachPart } from "../core/json-shape.ts";
-import { applyEdits, type Edit, type MemberChange, objectEdits } from "../core/json-splice.ts";
+import { type Member, memberName } from "../core/json/json-scan.ts";
+import { eachPart } from "../core/json/json-shape.ts";
+import { applyEdits, type Edit, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import type { TargetLoss } from "./losses.ts";
 import type { RequestJson } from "./request-json.ts";
 import { MOST_WARNINGS } from "./warnings.ts";

@@ -1,5 +1,5 @@
-import { estimateTokens } from "../core/token-estimate.ts";
-import { addUsage, NO_USAGE, outputTokens, type Usage } from "../core/usage.ts";
+import { estimateTokens } from "../core/money/token-estimate.ts";
+import { addUsage, NO_USAGE, outputTokens, type Usage } from "../core/money/usage.ts";
 import type { AnswerContext, Metered } from "./protocol.ts";
 
 /** Tokens of an image that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */

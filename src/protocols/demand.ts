@@ -1,8 +1,8 @@
-import { type ImageSize, MAX_SIZED_IMAGES } from "../core/image-size.ts";
-import { isJsonObject, present } from "../core/json-value.ts";
+import { type ImageSize, MAX_SIZED_IMAGES } from "../core/media/image-size.ts";
+import { isJsonObject, present } from "../core/json/json-value.ts";
 import type { Modality } from "../core/model.ts";
-import type { PriceBucket } from "../core/price.ts";
-import { estimateTokens, measureText } from "../core/token-estimate.ts";
+import type { PriceBucket } from "../core/money/price.ts";
+import { estimateTokens, measureText } from "../core/money/token-estimate.ts";
 import type { Demand, ImageInput } from "./protocol.ts";
 
 /** Tokens as a good guess, and as a bound. */

@@ -1,5 +1,5 @@
-import { openScan, skipSpace, skipValue } from "../core/json-scan.ts";
-import { countValues } from "../core/json-shape.ts";
+import { openScan, skipSpace, skipValue } from "../core/json/json-scan.ts";
+import { countValues } from "../core/json/json-shape.ts";
 import { parseExact } from "./exact-json.ts";
 import { BOUNDS } from "./request-json.ts";
 

@@ -1,6 +1,6 @@
 import { faultSentence, IS_REQUIRED, type SchemaFault } from "../core/schema.ts";
 import type { GatewayError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json-value.ts";
+import type { JsonObject } from "../core/json/json-value.ts";
 import { printable } from "./printable.ts";
 import { invalid } from "./request-json.ts";
 

@@ -1,6 +1,6 @@
-import { dataUriBytes, isDataUri } from "../core/data-uri.ts";
+import { dataUriBytes, isDataUri } from "../core/media/data-uri.ts";
 import { GatewayError } from "../core/errors.ts";
-import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/image-size.ts";
+import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../core/media/image-size.ts";
 import { schemeOf } from "./links.ts";
 import { invalid } from "./request-json.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { Checker } from "../core/schema.ts";
 import { type MeantField, schemaRefusal, unknownField } from "./meant-field.ts";
 import { printable } from "./printable.ts";

@@ -1,13 +1,13 @@
 import type { TSchema } from "typebox";
 import type { ChatRequest } from "../core/chat.ts";
-import type { MicroCredits } from "../core/credits.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import type { ImageSize } from "../core/image-size.ts";
-import type { JsonObject } from "../core/json-value.ts";
+import type { ImageSize } from "../core/media/image-size.ts";
+import type { JsonObject } from "../core/json/json-value.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { LimitState } from "../core/rate-limits.ts";
-import type { PriceBucket } from "../core/price.ts";
-import type { Usage, UsageFlag } from "../core/usage.ts";
+import type { PriceBucket } from "../core/money/price.ts";
+import type { Usage, UsageFlag } from "../core/money/usage.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
 
 /**

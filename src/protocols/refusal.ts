@@ -1,4 +1,4 @@
-import { filledText, isJsonObject, type JsonObject, objectsIn } from "../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../core/json/json-value.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 

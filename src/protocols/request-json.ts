@@ -1,8 +1,8 @@
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { GatewayError, quoted } from "../core/errors.ts";
-import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json-scan.ts";
-import { countMembers, readShape, type ShapeBounds } from "../core/json-shape.ts";
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json/json-scan.ts";
+import { countMembers, readShape, type ShapeBounds } from "../core/json/json-shape.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { WireRequest } from "./protocol.ts";
 
 /** A body that is a JSON object: its value, its bytes, and where its own members stand in them. */

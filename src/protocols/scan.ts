@@ -12,7 +12,7 @@ import {
   skipSpace,
   skipValue,
   smallInteger,
-} from "../core/json-scan.ts";
+} from "../core/json/json-scan.ts";
 import { type CountedText, countText } from "./counted-text.ts";
 
 /** Kinds of JSON values, to be joined with `|`. A number of one or two digits says next to nothing: it is `DIGITS`. */

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatRequest } from "../core/chat.ts";
-import { creditsText, type MicroCredits } from "../core/credits.ts";
+import { creditsText, type MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
 import { exactNumber, parseExact } from "./exact-json.ts";
 import { type Losses, openLosses } from "./losses.ts";

@@ -1,4 +1,4 @@
-import type { UsageFlag } from "../core/usage.ts";
+import type { UsageFlag } from "../core/money/usage.ts";
 
 /** No request comes to this many tokens: above it a count is a fault of the provider. */
 export const MOST_TOKENS = 100_000_000;

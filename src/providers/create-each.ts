@@ -1,5 +1,5 @@
-import type { ImageRequest } from "../core/media.ts";
-import { addUsage, type Usage } from "../core/usage.ts";
+import type { ImageRequest } from "../core/media/media.ts";
+import { addUsage, type Usage } from "../core/money/usage.ts";
 import type { MediaCall, MediaDone, MediaStep } from "./media.ts";
 
 /** What came of several calls at once: their answers, and why there is none where one broke. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { MediaHttpAnswer, MediaRefusal, MediaStep } from "./media.ts";
 
 /** What a provider said in a refusal, in whatever shape it says it. */

@@ -1,5 +1,5 @@
-import type { ImageRequest, MediaRequest, VideoRequest } from "../core/media.ts";
-import type { Usage } from "../core/usage.ts";
+import type { ImageRequest, MediaRequest, VideoRequest } from "../core/media/media.ts";
+import type { Usage } from "../core/money/usage.ts";
 
 /**
  * How a provider makes images or videos: a form of its own, turned into ours. An adapter knows nothing of money, of

@@ -6,7 +6,7 @@ import { createGate } from "../../test/upstream/gate.ts";
 import { redirectTo, resetAt } from "../../test/upstream/faults.ts";
 import { handOver } from "../core/handover.ts";
 import { GatewayError } from "../core/errors.ts";
-import type { Hold } from "../core/hold.ts";
+import type { Hold } from "../core/money/hold.ts";
 import { type CallFault, callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
 
 const KEY = "Bearer sk-canary-0123456789";

@@ -2,7 +2,7 @@ import { joinBytes } from "../core/bytes/bytes.ts";
 import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Handover } from "../core/handover.ts";
-import type { Hold } from "../core/hold.ts";
+import type { Hold } from "../core/money/hold.ts";
 import { inPieces } from "../runtime/pieces.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
 import { type CountPermit, spendPermit } from "./count-permit.ts";

@@ -1,8 +1,8 @@
-import type { MicroCredits } from "../core/credits.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
 import { newId } from "../core/ids.ts";
 import { insist } from "../core/time/insist.ts";
 import type { Model } from "../core/model.ts";
-import type { PriceSnapshot } from "../core/price.ts";
+import type { PriceSnapshot } from "../core/money/price.ts";
 import type { Random } from "../core/random.ts";
 import type { Task, TaskKind } from "../core/task.ts";
 import type { Database } from "../db/schema.ts";

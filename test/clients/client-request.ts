@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isJsonObject, type JsonObject } from "../../src/core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json/json-value.ts";
 import { LANGCHAIN_SIGNATURE } from "../../src/providers/sandbox/seal.ts";
 
 /** The interface that a path belongs to, by its last word. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../src/core/json-value.ts";
+import type { JsonObject } from "../../src/core/json/json-value.ts";
 import type { ClientRequest } from "./client-request.ts";
 
 // Requests in the shapes that agents and libraries send, written by us: what a clone alone is tested with. Long texts and

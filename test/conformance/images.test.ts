@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { imageSizeOf } from "../../src/core/image-size.ts";
+import { imageSizeOf } from "../../src/core/media/image-size.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { AT_ONCE, PATHS, RUNNING, WAITING } from "../e2e/task-station.ts";
 import { describeTable } from "./spec-tables.ts";

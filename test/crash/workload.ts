@@ -1,4 +1,4 @@
-import { parseCredits } from "../../src/core/credits.ts";
+import { parseCredits } from "../../src/core/money/credits.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";

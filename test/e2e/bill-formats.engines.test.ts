@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { creditsText } from "../../src/core/credits.ts";
+import { creditsText } from "../../src/core/money/credits.ts";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { creditsText } from "../../src/core/credits.ts";
+import { creditsText } from "../../src/core/money/credits.ts";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import { ADMIN_TOKEN, type Json, streamEvents } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";

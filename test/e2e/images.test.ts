@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { imageSizeOf } from "../../src/core/image-size.ts";
+import { imageSizeOf } from "../../src/core/media/image-size.ts";
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { AT_ONCE, passTime, RUNNING, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";

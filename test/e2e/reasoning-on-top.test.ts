@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { creditsText } from "../../src/core/credits.ts";
+import { creditsText } from "../../src/core/money/credits.ts";
 import { SQLITE } from "../gateway/engines.ts";
 import { type Json, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Content, FunctionCallingConfigMode, GoogleGenAI, Modality, type Part } from "@google/genai";
-import { rawImageSizeOf } from "../../src/core/image-size.ts";
+import { rawImageSizeOf } from "../../src/core/media/image-size.ts";
 import { LANGCHAIN_SIGNATURE } from "../../src/providers/sandbox/seal.ts";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import {

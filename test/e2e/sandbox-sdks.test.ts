@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { rawImageSizeOf } from "../../src/core/image-size.ts";
+import { rawImageSizeOf } from "../../src/core/media/image-size.ts";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import {
   changed,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { imageSizeOf } from "../../src/core/image-size.ts";
+import { imageSizeOf } from "../../src/core/media/image-size.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { PATHS, startTaskStation, type TaskStation } from "./task-station.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/core/time/clock.ts";
-import type { MediaRequest } from "../../src/core/media.ts";
+import type { MediaRequest } from "../../src/core/media/media.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_MICRO_CREDITS } from "../../src/core/credits.ts";
+import { MAX_MICRO_CREDITS } from "../../src/core/money/credits.ts";
 import { describeOnEngines } from "../gateway/engines.ts";
 import { useBooks } from "./books.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { createParser } from "eventsource-parser";
 import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../src/core/chat.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { NO_USAGE } from "../../src/core/usage.ts";
+import { NO_USAGE } from "../../src/core/money/usage.ts";
 import { chatCompletionsServer } from "../../src/protocols/chat-completions/server.ts";
 import type { AnswerContext, Metered } from "../../src/protocols/protocol.ts";
 

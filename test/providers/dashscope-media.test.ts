@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { ImageRequest, VideoRequest } from "../../src/core/media.ts";
-import { NO_USAGE } from "../../src/core/usage.ts";
+import type { ImageRequest, VideoRequest } from "../../src/core/media/media.ts";
+import { NO_USAGE } from "../../src/core/money/usage.ts";
 import { dashscope } from "../../src/providers/dashscope/index.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { upstreamIdFor } from "../../src/core/upstream-id.ts";
+import { upstreamIdFor } from "../../src/core/media/upstream-id.ts";
 import { bindAdapter, type BoundAdapter } from "../../src/gateway/media/job/bind-adapter.ts";
-import type { MediaRequest } from "../../src/core/media.ts";
+import type { MediaRequest } from "../../src/core/media/media.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { askImage, askVideo, mediaModels, refusalOf } from "../gateway/media-offer.ts";
 import { DOUBLES, providerOf, type Vendor, VENDORS } from "../upstream/media/doubles.ts";

@@ -1,6 +1,6 @@
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import { createByteBudget } from "../../src/core/bytes/byte-budget.ts";
-import type { Hold } from "../../src/core/hold.ts";
+import type { Hold } from "../../src/core/money/hold.ts";
 import { openMediaCall } from "../../src/gateway/media/job/call.ts";
 import { createLongTexts } from "../../src/gateway/media/job/long-texts.ts";
 import type { LoadedMedia, MediaCall } from "../../src/providers/media.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { createSseLines } from "../../src/core/sse-lines.ts";
-import { outputTokens } from "../../src/core/usage.ts";
+import { outputTokens } from "../../src/core/money/usage.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";

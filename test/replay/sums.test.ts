@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { inputTokens, outputTokens, type TokenUsage } from "../../src/core/usage.ts";
+import { inputTokens, outputTokens, type TokenUsage } from "../../src/core/money/usage.ts";
 import {
   loadRecordings,
   type Recording,

@@ -1,9 +1,9 @@
-import type { MicroCredits } from "../../src/core/credits.ts";
+import type { MicroCredits } from "../../src/core/money/credits.ts";
 import { noFailpoint } from "../../src/core/failpoint.ts";
-import type { Hold } from "../../src/core/hold.ts";
+import type { Hold } from "../../src/core/money/hold.ts";
 import type { Log } from "../../src/core/log/log.ts";
 import type { Model } from "../../src/core/model.ts";
-import { NO_USAGE } from "../../src/core/usage.ts";
+import { NO_USAGE } from "../../src/core/money/usage.ts";
 import type { Command, ElasticOutput, Outcome } from "../../src/ledger/commands.ts";
 import { createLedger, type HoldRequest, type Ledger } from "../../src/ledger/ledger.ts";
 import { createSweeper, type Sweeper } from "../../src/ledger/sweeper.ts";

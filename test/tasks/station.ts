@@ -1,13 +1,13 @@
 import { expect } from "bun:test";
 import { createByteBudget } from "../../src/core/bytes/byte-budget.ts";
 import { type Clock, systemClock, type Timer } from "../../src/core/time/clock.ts";
-import type { MicroCredits } from "../../src/core/credits.ts";
+import type { MicroCredits } from "../../src/core/money/credits.ts";
 import { type Failpoint, noFailpoint } from "../../src/core/failpoint.ts";
 import type { Log, LogFields } from "../../src/core/log/log.ts";
 import type { Model } from "../../src/core/model.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import type { Task, TaskState } from "../../src/core/task.ts";
-import { NO_USAGE } from "../../src/core/usage.ts";
+import { NO_USAGE } from "../../src/core/money/usage.ts";
 import type { Assets } from "../../src/assets/assets.ts";
 import type { Command } from "../../src/ledger/commands.ts";
 import { openStore, type Store } from "../../src/ledger/store.ts";

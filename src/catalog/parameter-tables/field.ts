@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 import type { ChatRequest } from "../../core/chat.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from "typebox";
-import type { MediaFacts } from "../../core/media-model.ts";
+import type { MediaFacts } from "../../core/media/media-model.ts";
 import { eitherWay, type JsonSchema, type Parameter } from "./parameter.ts";
 
 /** A field that has one of some words, and one of them when it is left out. */

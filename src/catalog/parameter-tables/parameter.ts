@@ -1,4 +1,4 @@
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import type { Model } from "../../core/model.ts";
 
 /** A JSON Schema as data. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
+import { creditsNumber, type MicroCredits, parseCredits } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import type { Random } from "../../core/random.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsNumber, type MicroCredits, parseCredits } from "../../core/credits.ts";
+import { creditsNumber, type MicroCredits, parseCredits } from "../../core/money/credits.ts";
 import { GatewayError, quoted } from "../../core/errors.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Database } from "../../db/schema.ts";

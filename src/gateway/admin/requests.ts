@@ -1,4 +1,4 @@
-import { creditsNumber } from "../../core/credits.ts";
+import { creditsNumber } from "../../core/money/credits.ts";
 import type { Database } from "../../db/schema.ts";
 import type { RequestsTable } from "../../db/schema.ts";
 import type { Attempt } from "../../ledger/commands.ts";

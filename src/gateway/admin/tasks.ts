@@ -1,4 +1,4 @@
-import { creditsNumber } from "../../core/credits.ts";
+import { creditsNumber } from "../../core/money/credits.ts";
 import type { TaskFailure, TaskKind, TaskState } from "../../core/task.ts";
 import type { Database, TasksTable } from "../../db/schema.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { buildModel, createCatalog } from "../../catalog/catalog.ts";
 import type { ModelFacts } from "../../catalog/schema.ts";
 import type { Caller } from "../../core/caller.ts";
-import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
+import { MAX_MICRO_CREDITS } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Demand } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";

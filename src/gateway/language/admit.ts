@@ -1,8 +1,8 @@
 import { FORMATS } from "../../catalog/formats.ts";
-import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/credits.ts";
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Modality, Model, ProtocolId } from "../../core/model.ts";
-import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/price.ts";
+import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/money/price.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { ElasticOutput } from "../../ledger/commands.ts";
 import type { Demand, RelayTarget } from "../../protocols/protocol.ts";

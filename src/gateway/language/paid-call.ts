@@ -1,13 +1,13 @@
 import type { Clock } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
-import type { Hold } from "../../core/hold.ts";
+import type { Hold } from "../../core/money/hold.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { describeError } from "../../core/log/log.ts";
-import { creditsText, type MicroCredits } from "../../core/credits.ts";
-import { costOf, foldUnpriced } from "../../core/price.ts";
+import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
+import { costOf, foldUnpriced } from "../../core/money/price.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
-import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/money/usage.ts";
 import type { Attempt } from "../../ledger/commands.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pass, UsedTokens } from "../../limits/limiter.ts";

@@ -3,7 +3,7 @@ import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
 import { roomWithin } from "../../core/time/stall.ts";
 import { describeError } from "../../core/log/log.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import type { Metered, RelayProtocol, RelayStream, UpstreamBody } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";

@@ -1,13 +1,13 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
-import type { Hold } from "../../core/hold.ts";
+import type { Hold } from "../../core/money/hold.ts";
 import type { Caller } from "../../core/caller.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
 import type { RelayProtocol, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { costOf } from "../../core/price.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { costOf } from "../../core/money/price.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";

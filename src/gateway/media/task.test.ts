@@ -5,7 +5,7 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { LogFields } from "../../core/log/log.ts";
-import type { MediaRequest } from "../../core/media.ts";
+import type { MediaRequest } from "../../core/media/media.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { Task } from "../../core/task.ts";
 import { createLimiter } from "../../limits/limiter.ts";

@@ -1,7 +1,7 @@
 import type { Assets } from "../../assets/assets.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsText } from "../../core/credits.ts";
+import { creditsText } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";

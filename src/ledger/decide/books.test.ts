@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { commandsFor } from "../../../test/ledger/books.ts";
 import { RESULT, taskCommandsFor } from "../../../test/ledger/task-commands.ts";
-import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
+import { MAX_MICRO_CREDITS } from "../../core/money/credits.ts";
 import { decide } from "./books.ts";
 import { noChanges } from "./changes.ts";
 import { type BooksState, noState, referencesOf } from "./state.ts";

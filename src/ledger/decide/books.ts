@@ -1,4 +1,4 @@
-import { MAX_MICRO_CREDITS } from "../../core/credits.ts";
+import { MAX_MICRO_CREDITS } from "../../core/money/credits.ts";
 import { apply, type Changes, type Decided, noChanges } from "./changes.ts";
 import { type BooksState, grantCause } from "./state.ts";
 import type { Grant, MoneyCommand, Outcome } from "../commands.ts";

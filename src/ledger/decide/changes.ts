@@ -1,4 +1,4 @@
-import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/credits.ts";
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/money/credits.ts";
 import { isEnded, type TaskState } from "../../core/task.ts";
 import type { AnswerTo, MoneyCommand } from "../commands.ts";
 import type { AccountRow, EntryRow, HoldRow, KeyRow, PriceVersionRow, RequestRow, TaskRow } from "../rows.ts";

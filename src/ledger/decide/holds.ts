@@ -1,4 +1,4 @@
-import type { MicroCredits } from "../../core/credits.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
 import type { AccountRow, EntryRow, HoldRow, KeyRow, RequestRow } from "../rows.ts";
 import type { Decided, Effect } from "./changes.ts";
 import { type BooksState, lateCause } from "./state.ts";

@@ -1,4 +1,4 @@
-import type { MicroCredits } from "../../core/credits.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
 import { isEnded } from "../../core/task.ts";
 import type { HoldRow, TaskRow } from "../rows.ts";
 import type { Decided } from "./changes.ts";

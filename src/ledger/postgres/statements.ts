@@ -1,4 +1,4 @@
-import { jsonOfAmounts } from "../../core/json-value.ts";
+import { jsonOfAmounts } from "../../core/json/json-value.ts";
 import type { Changes } from "../decide/changes.ts";
 import type { BooksState, References } from "../decide/state.ts";
 import {

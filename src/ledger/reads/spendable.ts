@@ -1,4 +1,4 @@
-import type { MicroCredits } from "../../core/credits.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
 import type { Database } from "../../db/schema.ts";
 
 /** What a key may still spend: the free credit of its account, and the rest of its budget, where it has one. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describeOnEngines } from "../../../test/gateway/engines.ts";
 import { useBooks } from "../../../test/ledger/books.ts";
 import { loadModelFiles } from "../../catalog/catalog.ts";
-import { PRICE_BUCKETS, type PriceFacts, type Prices } from "../../core/price.ts";
+import { PRICE_BUCKETS, type PriceFacts, type Prices } from "../../core/money/price.ts";
 import { readTaskHold } from "./task-hold.ts";
 import { createRulesText } from "../written-text.ts";
 

@@ -1,4 +1,4 @@
-import type { Hold } from "../../core/hold.ts";
+import type { Hold } from "../../core/money/hold.ts";
 import {
   PRICE_BUCKETS,
   type PriceBucket,
@@ -6,7 +6,7 @@ import {
   type PriceFacts,
   type PriceRule,
   type Prices,
-} from "../../core/price.ts";
+} from "../../core/money/price.ts";
 import type { Database } from "../../db/schema.ts";
 
 /**

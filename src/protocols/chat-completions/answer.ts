@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/money/token-estimate.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
 import { IMAGE_TOKENS, withUntoldOutput } from "../counted-text.ts";
 import type { AnswerContext, Metered, RelayAnswer } from "../protocol.ts";

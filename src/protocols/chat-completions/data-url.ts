@@ -1,5 +1,5 @@
 import { standardBase64, withoutPadding } from "../../core/bytes/base64.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import { plainMediaType } from "../media-type.ts";
 import { wrong } from "../request-json.ts";
 

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
-import { isJsonObject, present } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
 import { BOUNDS, invalid, wrong } from "../request-json.ts";
 import type { Warn } from "../warnings.ts";

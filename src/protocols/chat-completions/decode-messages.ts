@@ -1,5 +1,5 @@
 import type { Part, Turn } from "../../core/chat.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject } from "../../core/json/json-value.ts";
 import { wrong } from "../request-json.ts";
 import { printable } from "../printable.ts";
 import type { Warn } from "../warnings.ts";

@@ -1,5 +1,5 @@
 import type { CacheMark, ImagePart, Part, Source } from "../../core/chat.ts";
-import { isJsonObject, present } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json/json-value.ts";
 import { checkMediaUrl } from "../links.ts";
 import { invalid, wrong } from "../request-json.ts";
 import { readDataUrl } from "./data-url.ts";

@@ -1,5 +1,5 @@
 import type { Issuer, Part } from "../../core/chat.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import { isEmpty } from "./empty.ts";
 import type { ChatMessage, Open } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { type Field, fieldOf } from "../../catalog/parameter-tables/field.ts";
 import type { ChatRequest as Chat, ResponseFormat, ThinkingWish } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import { EFFORTS } from "../../core/model.ts";
 import { wrong } from "../request-json.ts";
 import { unknownField } from "../meant-field.ts";

@@ -1,6 +1,6 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
 import { quoted } from "../../core/errors.ts";
-import { isJsonObject, present } from "../../core/json-value.ts";
+import { isJsonObject, present } from "../../core/json/json-value.ts";
 import { wrong } from "../request-json.ts";
 import { cacheOf } from "./decode-parts.ts";
 import type { ChatRequestBody, Open } from "./schema.ts";

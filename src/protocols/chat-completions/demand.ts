@@ -1,5 +1,5 @@
-import { imageSizeOf } from "../../core/image-size.ts";
-import { present } from "../../core/json-value.ts";
+import { imageSizeOf } from "../../core/media/image-size.ts";
+import { present } from "../../core/json/json-value.ts";
 import { ANY_TOOL, asksForLongCache, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 
 /** Whether a value says nothing, so that nobody misses it. */
 export function isEmpty(value: unknown): boolean {

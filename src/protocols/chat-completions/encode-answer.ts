@@ -1,5 +1,5 @@
 import type { ChatEvent, FinishReason } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { AnswerContext, Metered } from "../protocol.ts";
 import { type Delta, openDeltaWriter } from "./encode-deltas.ts";
 import { answerId } from "./encode-events.ts";

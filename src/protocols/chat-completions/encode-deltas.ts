@@ -1,5 +1,5 @@
 import type { BegunPart, ChatEvent, Citation, FinishReason, Issuer } from "../../core/chat.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import { writeDataUrl } from "./data-url.ts";
 import { FORMATS, REDACTED } from "./decode-reasoning.ts";
 

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 
 /** The body of an error of chat completions, and of every endpoint that has no format of its own. */
 export const ErrorSchema = Type.Object({

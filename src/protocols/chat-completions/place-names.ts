@@ -1,6 +1,6 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldsAt, placeNames } from "../../catalog/parameter-tables/field.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import type { PlaceNames } from "../protocol.ts";
 import { THINKING_FIELDS } from "./thinking.ts";
 

@@ -1,5 +1,5 @@
 import { PART_TYPES, type PartType } from "../../catalog/parameter-tables/chat-completions.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
 import { schemaRefusal } from "../meant-field.ts";

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { CHAT, LinkSchema, ReasoningDetailSchema } from "../../catalog/parameter-tables/chat-completions.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { objectOf } from "../../catalog/parameter-tables/field.ts";
 import { createFieldTable } from "../field-table.ts";
 

@@ -1,4 +1,4 @@
-import { creditsText, type MicroCredits } from "../../core/credits.ts";
+import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Metered } from "../protocol.ts";
 import { encodeError } from "./error-body.ts";

@@ -1,7 +1,7 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldsAt } from "../../catalog/parameter-tables/field.ts";
 import type { ThinkingWish } from "../../core/chat.ts";
-import { isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import { EFFORTS, type Effort, type ThinkingFacts } from "../../core/model.ts";
 import type { ThinkingFields } from "../chat-dialect.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";

@@ -1,6 +1,6 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { inputTokens, NO_USAGE, outputTokens, type TokenUsage } from "../../core/usage.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { inputTokens, NO_USAGE, outputTokens, type TokenUsage } from "../../core/money/usage.ts";
 import type { Metered } from "../protocol.ts";
 import { MOST_TOKENS, openUsageCounts } from "../usage-counts.ts";
 

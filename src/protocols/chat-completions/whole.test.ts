@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 import { openStream } from "./relay.ts";

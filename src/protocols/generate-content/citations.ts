@@ -1,5 +1,5 @@
 import type { Citation } from "../../core/chat.ts";
-import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 
 /** Where a candidate's text comes from, as its last metadata said. */
 export interface Sources {

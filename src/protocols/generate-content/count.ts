@@ -1,5 +1,5 @@
 import { joinBytes } from "../../core/bytes/bytes.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";
 import { bodyWithin, invalid, readRequestJson } from "../request-json.ts";
 import { generateContent } from "./index.ts";

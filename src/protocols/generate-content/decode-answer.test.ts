@@ -4,7 +4,7 @@ import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { parseExact } from "../exact-json.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";

@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../../core/chat.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import type { EventDecoder } from "../translate.ts";
 import { isBlocked } from "./answer.ts";
 import { type CandidateDecoder, openCandidate } from "./decode-candidate.ts";

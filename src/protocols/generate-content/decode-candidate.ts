@@ -1,5 +1,5 @@
 import type { BegunPart, ChatEvent, FinishReason } from "../../core/chat.ts";
-import { filledText, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import { openPartWriter } from "../part-writer.ts";
 import { partsOf } from "./answer.ts";
 import { readCitations, type Sources } from "./citations.ts";

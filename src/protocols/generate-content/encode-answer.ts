@@ -1,6 +1,6 @@
 import { standardBase64 } from "../../core/bytes/base64.ts";
 import type { Part, Turn } from "../../core/chat.ts";
-import { filledText, type JsonObject } from "../../core/json-value.ts";
+import { filledText, type JsonObject } from "../../core/json/json-value.ts";
 import { callInput } from "../call-input.ts";
 import type { Losses } from "../losses.ts";
 import { encodeMedia } from "./encode-media.ts";

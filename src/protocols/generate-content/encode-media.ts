@@ -1,5 +1,5 @@
 import type { Part, Source } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { plainMediaType, typeByEnding } from "../media-type.ts";
 

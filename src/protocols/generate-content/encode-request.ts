@@ -1,7 +1,7 @@
 import { MOST_CANDIDATES, MOST_CONTENT_STOPS } from "../../catalog/parameter-tables/generate-content.ts";
 import { givesImages } from "../../catalog/parameter-tables/parameter.ts";
 import type { ChatRequest } from "../../core/chat.ts";
-import { filled, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, type JsonObject, present } from "../../core/json/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";

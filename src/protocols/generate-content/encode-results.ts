@@ -1,5 +1,5 @@
 import type { Part, ToolResultPart, Turn } from "../../core/chat.ts";
-import { filled, filledText, isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { filled, filledText, isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { EmbeddedJson } from "../embedded-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";

@@ -1,5 +1,5 @@
 import type { ThinkingWish } from "../../core/chat.ts";
-import { filled, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, type JsonObject, present } from "../../core/json/json-value.ts";
 import type { Effort, Model } from "../../core/model.ts";
 import type { Losses } from "../losses.ts";
 import { budgetOf, effortOf, nearestEffort } from "../thinking.ts";

@@ -1,5 +1,5 @@
 import type { ChatRequest, ToolChoice } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { Losses } from "../losses.ts";
 
 /** Names of functions that the format takes: https://ai.google.dev/api/caching#FunctionDeclaration */

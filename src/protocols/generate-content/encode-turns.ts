@@ -1,6 +1,6 @@
 import { MOST_ITEMS } from "../../catalog/parameter-tables/generate-content.ts";
 import type { Part, Turn } from "../../core/chat.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import { openEmbeddedJson } from "../embedded-json.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
-import { filled, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, type JsonObject, present } from "../../core/json/json-value.ts";
 
 /** The word of Google's API errors for each status: https://cloud.google.com/apis/design/errors */
 const STATUS: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import { outputTokens } from "../../core/usage.ts";
+import { outputTokens } from "../../core/money/usage.ts";
 import { openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { textAt, valueAt } from "../scan.ts";

@@ -1,8 +1,8 @@
 import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
-import { creditsText } from "../../core/credits.ts";
-import { applyEdits, setMembers } from "../../core/json-splice.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { creditsText } from "../../core/money/credits.ts";
+import { applyEdits, setMembers } from "../../core/json/json-splice.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
 import type { EventSpan, StreamSink } from "../protocol.ts";

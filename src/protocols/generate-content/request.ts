@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../core/errors.ts";
 import { compileSchema } from "../../core/schema.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {

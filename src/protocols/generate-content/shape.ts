@@ -1,5 +1,5 @@
-import { smallInteger } from "../../core/json-scan.ts";
-import type { Edit } from "../../core/json-splice.ts";
+import { smallInteger } from "../../core/json/json-scan.ts";
+import type { Edit } from "../../core/json/json-splice.ts";
 import { countText, wideBytes } from "../counted-text.ts";
 import {
   FILLED,

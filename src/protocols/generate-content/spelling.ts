@@ -1,5 +1,5 @@
 import { quoted } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { invalid } from "../request-json.ts";
 
 /**

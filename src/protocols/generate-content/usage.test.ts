@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { inputTokens, outputTokens } from "../../core/usage.ts";
+import { inputTokens, outputTokens } from "../../core/money/usage.ts";
 import { encodeUsage, readUsage, searchesOf } from "./usage.ts";
 
 const of = (value: object) => readUsage(value);

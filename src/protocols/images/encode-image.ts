@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { creditsText } from "../../core/credits.ts";
-import { present } from "../../core/json-value.ts";
+import { creditsText } from "../../core/money/credits.ts";
+import { present } from "../../core/json/json-value.ts";
 import type { Task } from "../../core/task.ts";
 import { exactNumber } from "../exact-json.ts";
 import { type CompletedTask, isCompleted, TASK_MEMBERS, taskMembers } from "../tasks.ts";

@@ -1,5 +1,5 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import { readInput, readLink } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
 import type { WireRequest } from "../protocol.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 import { encodeError } from "./error-body.ts";

@@ -1,5 +1,5 @@
 import { BlockSchema } from "../../catalog/parameter-tables/messages.ts";
-import { isJsonObject } from "../../core/json-value.ts";
+import { isJsonObject } from "../../core/json/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
 import { invalid } from "../request-json.ts";

@@ -5,7 +5,7 @@ import { streamedEvents } from "../../../test/protocols/streamed-events.ts";
 import { messagesEvents } from "../../../test/replay/messages/events.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import type { ChatEvent } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { messagesClient } from "./client.ts";
 import { decodeAnswer, openDecoder } from "./decode-events.ts";

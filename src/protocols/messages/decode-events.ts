@@ -1,5 +1,5 @@
 import type { BegunPart, ChatEvent, FinishReason } from "../../core/chat.ts";
-import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import { openPartWriter, type PartWriter } from "../part-writer.ts";
 import type { EventDecoder } from "../translate.ts";
 

@@ -1,5 +1,5 @@
-import { rawImageSizeOf } from "../../core/image-size.ts";
-import { isJsonObject, present } from "../../core/json-value.ts";
+import { rawImageSizeOf } from "../../core/media/image-size.ts";
+import { isJsonObject, present } from "../../core/json/json-value.ts";
 import { asksForLongCache, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";

@@ -1,5 +1,5 @@
 import type { DocumentPart, ImagePart } from "../../core/chat.ts";
-import { filledText, type JsonObject } from "../../core/json-value.ts";
+import { filledText, type JsonObject } from "../../core/json/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { plainMediaType } from "../media-type.ts";
 

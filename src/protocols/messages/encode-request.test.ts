@@ -10,7 +10,7 @@ import {
   turn,
 } from "../../../test/protocols/messages-client.ts";
 import type { ChatRequest, Part, Turn } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { strictSchema } from "./strict-schema.ts";

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "../../core/chat.ts";
-import { filled, isJsonObject, type JsonObject, present } from "../../core/json-value.ts";
+import { filled, isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { encodeThinking } from "./encode-thinking.ts";

@@ -1,5 +1,5 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import type { Losses } from "../losses.ts";
 import { strictSchema } from "./strict-schema.ts";
 

@@ -1,5 +1,5 @@
 import type { Part, Turn } from "../../core/chat.ts";
-import { filled, type JsonObject } from "../../core/json-value.ts";
+import { filled, type JsonObject } from "../../core/json/json-value.ts";
 import { callInput } from "../call-input.ts";
 import type { Losses } from "../losses.ts";
 import { type CallIds, openCallIds } from "./call-ids.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { ERROR_TYPES, type GatewayError } from "../../core/errors.ts";
-import { type JsonObject, present } from "../../core/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 
 /** The body of an error of messages. */
 export const ErrorSchema = Type.Object({

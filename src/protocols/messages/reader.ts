@@ -1,7 +1,7 @@
 import { GatewayError } from "../../core/errors.ts";
-import { keyIs } from "../../core/json-scan.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { inputTokens, NO_USAGE, outputTokens } from "../../core/usage.ts";
+import { keyIs } from "../../core/json/json-scan.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { inputTokens, NO_USAGE, outputTokens } from "../../core/money/usage.ts";
 import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";

@@ -1,7 +1,7 @@
 import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
-import { creditsText, type MicroCredits } from "../../core/credits.ts";
-import { setMembers } from "../../core/json-splice.ts";
+import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
+import { setMembers } from "../../core/json/json-splice.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
 import { type Place, textAt } from "../scan.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { message, messageEvents, messageStream, namedEvents } from "../../../test/upstream/messages-bytes.ts";
 import { goldenStream, loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { inputTokens, NO_USAGE } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE } from "../../core/money/usage.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { openStream } from "./relay.ts";
 

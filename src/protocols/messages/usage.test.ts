@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { inputTokens, NO_USAGE, outputTokens, type Usage, type UsageFlag } from "../../core/usage.ts";
+import { inputTokens, NO_USAGE, outputTokens, type Usage, type UsageFlag } from "../../core/money/usage.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
 
 const RUNS = {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import { NO_USAGE, type Usage } from "../../core/usage.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { NO_USAGE, type Usage } from "../../core/money/usage.ts";
 import type { Metered } from "../protocol.ts";
 import { openUsageCounts } from "../usage-counts.ts";
 

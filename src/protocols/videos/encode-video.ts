@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { creditsText } from "../../core/credits.ts";
+import { creditsText } from "../../core/money/credits.ts";
 import type { Task } from "../../core/task.ts";
 import { exactNumber } from "../exact-json.ts";
 import { isCompleted, TASK_MEMBERS, taskMembers } from "../tasks.ts";

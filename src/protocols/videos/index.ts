@@ -1,5 +1,5 @@
 import type { VideoFields } from "../../catalog/parameter-tables/videos.ts";
-import { present } from "../../core/json-value.ts";
+import { present } from "../../core/json/json-value.ts";
 import { type InputKind, readInput } from "../media-inputs.ts";
 import { type MediaBody, readMediaBody } from "../media-request.ts";
 import type { WireRequest } from "../protocol.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
-import type { ImageRequest } from "../../core/media.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
 import type { MediaStep } from "../media.ts";
 import { arkImages } from "./images.ts";
 

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import { createEach } from "../create-each.ts";
 import { endedWith, isGood } from "../media-answers.ts";
 import type { MediaAdapter, MediaCall, MediaOutput, MediaStep } from "../media.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { VIDEO } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
-import type { VideoRequest } from "../../core/media.ts";
+import type { VideoRequest } from "../../core/media/media.ts";
 import type { MediaStep } from "../media.ts";
 import { arkVideos } from "./videos.ts";
 

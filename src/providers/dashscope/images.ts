@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import type { MediaAdapter, MediaOutput, MediaStep } from "../media.ts";
 import { isGood, objectAt, textAt } from "../media-answers.ts";
 import { readFailure, readRefusal } from "./answers.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../core/json-value.ts";
-import type { VideoRequest } from "../../core/media.ts";
-import { NO_USAGE } from "../../core/usage.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
+import type { VideoRequest } from "../../core/media/media.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
 import type { MediaAdapter, MediaHttpAnswer, MediaStep } from "../media.ts";
 import { isGood, objectAt, refusedQuestion, textAt, wasHeard } from "../media-answers.ts";
 import { readFailure, readRefusal } from "./answers.ts";

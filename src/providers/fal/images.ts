@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
 import type { MediaAdapter, MediaDone, MediaRefusal } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 

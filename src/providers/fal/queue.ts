@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import {
   type CodeTable,
   endedWith,

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { VideoRequest } from "../../core/media.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { VideoRequest } from "../../core/media/media.ts";
 import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaDone } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";

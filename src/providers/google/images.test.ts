@@ -3,8 +3,8 @@ import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
+import { isJsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
 import type { MediaStep } from "../media.ts";
 import { googleImages } from "./images.ts";
 

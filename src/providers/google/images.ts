@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
 import { readUsage } from "../../protocols/generate-content/usage.ts";
 import { createEach } from "../create-each.ts";
 import type {

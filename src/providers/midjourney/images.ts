@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest, MidjourneyStyle } from "../../core/media.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest, MidjourneyStyle } from "../../core/media/media.ts";
 import { isGood, refusalOf, refusedQuestion, textAt, wasHeard } from "../media-answers.ts";
 import type {
   MediaAdapter,

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { IMAGE } from "../../../test/gateway/media-run.ts";
 import { type Said, scriptedCall } from "../../../test/upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
-import { isJsonObject } from "../../core/json-value.ts";
-import type { ImageRequest } from "../../core/media.ts";
+import { isJsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest } from "../../core/media/media.ts";
 import type { MediaStep } from "../media.ts";
 import { openaiImages } from "./images.ts";
 

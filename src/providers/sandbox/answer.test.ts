@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { rawImageSizeOf } from "../../core/image-size.ts";
+import { rawImageSizeOf } from "../../core/media/image-size.ts";
 import { createKeyedHash } from "../../runtime/hash.ts";
 import { type Answer, composeAnswer, drawImages } from "./answer.ts";
 import { type Ask, Refusal } from "./formats/ask.ts";

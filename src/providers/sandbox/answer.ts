@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type { Ask, AskedTool } from "./formats/ask.ts";
 import { type Chance, createChance } from "./chance.ts";

@@ -1,6 +1,6 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { ChatDialect } from "../../protocols/chat-dialect.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 
 // Bodies that reach the sandbox were checked by the gateway: what is missing in them here counts as left out.
 

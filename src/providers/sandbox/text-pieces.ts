@@ -1,4 +1,4 @@
-import { estimateTokens, measureText, type TextSize } from "../../core/token-estimate.ts";
+import { estimateTokens, measureText, type TextSize } from "../../core/money/token-estimate.ts";
 
 /** Text in the pieces that it is streamed in, of a few tokens at most. */
 export function piecesOf(text: string): readonly string[] {

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../core/json-value.ts";
-import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
+import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media/media.ts";
 import { doneTogether, oneImageEach, refusedTogether, sendEach } from "../create-each.ts";
 import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaRefusal, MediaStep } from "../media.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
 import type { MediaCall, MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../core/json-value.ts";
-import type { VideoRequest } from "../../core/media.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
+import type { VideoRequest } from "../../core/media/media.ts";
 import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";

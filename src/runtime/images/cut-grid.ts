@@ -1,4 +1,4 @@
-import { imageSizeIn } from "../../core/image-size.ts";
+import { imageSizeIn } from "../../core/media/image-size.ts";
 import { decodePixels } from "./decode.ts";
 import { encodePng } from "./encode-png.ts";
 import type { Pixels } from "./pixels.ts";

@@ -1,4 +1,4 @@
-import type { PixelSize } from "../../core/media.ts";
+import type { PixelSize } from "../../core/media/media.ts";
 
 /** An image in memory: red, green, blue and opacity of each pixel, row by row from the top. */
 export interface Pixels extends PixelSize {

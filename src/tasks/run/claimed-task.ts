@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/clock.ts";
-import type { Hold } from "../../core/hold.ts";
+import type { Hold } from "../../core/money/hold.ts";
 import { insist } from "../../core/time/insist.ts";
 import type { TaskAttempts } from "../../core/task.ts";
 import type { Database } from "../../db/schema.ts";

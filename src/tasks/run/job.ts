@@ -1,7 +1,7 @@
-import type { MicroCredits } from "../../core/credits.ts";
-import type { Hold } from "../../core/hold.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
+import type { Hold } from "../../core/money/hold.ts";
 import type { TaskFailure, TaskKind, TaskResult } from "../../core/task.ts";
-import type { Usage, UsageFlag } from "../../core/usage.ts";
+import type { Usage, UsageFlag } from "../../core/money/usage.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
 
 /**

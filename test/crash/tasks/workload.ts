@@ -1,4 +1,4 @@
-import { parseCredits } from "../../../src/core/credits.ts";
+import { parseCredits } from "../../../src/core/money/credits.ts";
 import type { WorkScript } from "../../upstream/media/media-double.ts";
 
 /** A task that a client asks for; its label is the prompt, by which the double knows it again. */

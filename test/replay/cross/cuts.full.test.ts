@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { outputTokens } from "../../../src/core/usage.ts";
+import { outputTokens } from "../../../src/core/money/usage.ts";
 import { toText } from "../../upstream/bytes.ts";
 import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
 import { cutsAt, eventEnds, runStage, withLineEnding } from "../cut-streams.ts";

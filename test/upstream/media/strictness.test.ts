@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { isJsonObject, type JsonObject } from "../../../src/core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json/json-value.ts";
 import { DOUBLES, type Vendor, VENDORS } from "./doubles.ts";
 import type { MediaDouble } from "./media-double.ts";
 

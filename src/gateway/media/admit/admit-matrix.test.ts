@@ -8,7 +8,7 @@ import {
   refusalOf,
   videoBody,
 } from "../../../../test/gateway/media-offer.ts";
-import type { ImageRequest, VideoRequest } from "../../../core/media.ts";
+import type { ImageRequest, VideoRequest } from "../../../core/media/media.ts";
 
 // What each model takes, does not take, or has done for it: one test for each row, one check for each model in it.
 

@@ -14,7 +14,7 @@ import {
 } from "../../../../test/gateway/media-offer.ts";
 import { createCatalog } from "../../../catalog/catalog.ts";
 import type { Caller } from "../../../core/caller.ts";
-import type { VideoRequest } from "../../../core/media.ts";
+import type { VideoRequest } from "../../../core/media/media.ts";
 
 const QWEN = "alibaba/qwen-image-2.0";
 const GEMINI = "google/gemini-3-pro-image";

@@ -1,8 +1,8 @@
 import type { ImageFields } from "../../../catalog/parameter-tables/images.ts";
 import type { Caller } from "../../../core/caller.ts";
-import type { MicroCredits } from "../../../core/credits.ts";
-import type { MediaRequest } from "../../../core/media.ts";
-import type { PriceSnapshot } from "../../../core/price.ts";
+import type { MicroCredits } from "../../../core/money/credits.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
+import type { PriceSnapshot } from "../../../core/money/price.ts";
 import type { MediaBody } from "../../../protocols/media-request.ts";
 import type { VideoBody } from "../../../protocols/videos/index.ts";
 import type { Offer } from "../../offer.ts";

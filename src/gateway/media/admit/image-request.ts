@@ -1,6 +1,6 @@
 import { type ImageFields, IMAGE_TABLE } from "../../../catalog/parameter-tables/images.ts";
 import { takesField } from "../../../catalog/parameter-tables/media-table.ts";
-import type { ImageRequest, PixelSize } from "../../../core/media.ts";
+import type { ImageRequest, PixelSize } from "../../../core/media/media.ts";
 import { isImageFields } from "../../../protocols/images/index.ts";
 import { inlineSize, mayBeTransparentPng } from "../../../protocols/media-inputs.ts";
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";

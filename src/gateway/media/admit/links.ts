@@ -1,5 +1,5 @@
-import { isDataUri } from "../../../core/data-uri.ts";
-import type { MediaRequest } from "../../../core/media.ts";
+import { isDataUri } from "../../../core/media/data-uri.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
 import { leadsOutside } from "../../fetch/target.ts";
 import { notTaken } from "./model.ts";
 

@@ -1,8 +1,8 @@
 import { fieldsOf, type MediaTable } from "../../../catalog/parameter-tables/media-table.ts";
 import type { Caller } from "../../../core/caller.ts";
-import { isDataUri } from "../../../core/data-uri.ts";
+import { isDataUri } from "../../../core/media/data-uri.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { MediaFacts } from "../../../core/media-model.ts";
+import type { MediaFacts } from "../../../core/media/media-model.ts";
 import type { Model } from "../../../core/model.ts";
 import { faultSentence } from "../../../core/schema.ts";
 import type { TaskKind } from "../../../core/task.ts";

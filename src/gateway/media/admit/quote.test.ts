@@ -13,9 +13,9 @@ import {
   videoBody,
 } from "../../../../test/gateway/media-offer.ts";
 import { createCatalog } from "../../../catalog/catalog.ts";
-import { creditsText } from "../../../core/credits.ts";
-import { costOf, foldUnpriced } from "../../../core/price.ts";
-import { NO_USAGE, type Usage } from "../../../core/usage.ts";
+import { creditsText } from "../../../core/money/credits.ts";
+import { costOf, foldUnpriced } from "../../../core/money/price.ts";
+import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import type { TaskAdmission } from "./admit.ts";
 import type { MediaModel } from "./model.ts";
 import { mostSecondsOf, usageOfOutputs } from "./quote.ts";

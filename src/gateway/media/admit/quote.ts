@@ -1,10 +1,10 @@
-import { MAX_MICRO_CREDITS, type MicroCredits } from "../../../core/credits.ts";
+import { MAX_MICRO_CREDITS, type MicroCredits } from "../../../core/money/credits.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { ImageRequest, MediaRequest, VideoRequest } from "../../../core/media.ts";
-import { priceFacts, tokensFor } from "../../../core/media-model.ts";
-import { costOf, foldUnpriced, type PriceSnapshot } from "../../../core/price.ts";
-import { estimateTokens, measureText } from "../../../core/token-estimate.ts";
-import { NO_USAGE, type Usage } from "../../../core/usage.ts";
+import type { ImageRequest, MediaRequest, VideoRequest } from "../../../core/media/media.ts";
+import { priceFacts, tokensFor } from "../../../core/media/media-model.ts";
+import { costOf, foldUnpriced, type PriceSnapshot } from "../../../core/money/price.ts";
+import { estimateTokens, measureText } from "../../../core/money/token-estimate.ts";
+import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import { inlineSize } from "../../../protocols/media-inputs.ts";
 import { mediaTokens } from "../../media-tokens.ts";
 import type { MediaModel } from "./model.ts";

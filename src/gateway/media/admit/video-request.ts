@@ -1,7 +1,7 @@
 import { takesField } from "../../../catalog/parameter-tables/media-table.ts";
 import { VIDEO_TABLE } from "../../../catalog/parameter-tables/videos.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { VideoRequest } from "../../../core/media.ts";
+import type { VideoRequest } from "../../../core/media/media.ts";
 import type { VideoBody } from "../../../protocols/videos/index.ts";
 import { checkInputs, checkTaken, defaultOf, type MediaModel, notTaken } from "./model.ts";
 

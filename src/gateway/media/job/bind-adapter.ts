@@ -1,4 +1,4 @@
-import type { MediaRequest } from "../../../core/media.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
 import type { MediaAdapter, MediaCall, MediaStep } from "../../../providers/media.ts";
 
 /** An adapter with the request that it is to do. */

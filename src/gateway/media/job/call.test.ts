@@ -5,7 +5,7 @@ import { startUpstreamDouble, type UpstreamDouble } from "../../../../test/upstr
 import { endlessBody, gzipBomb, pauseAt, resetAt, stallAt } from "../../../../test/upstream/faults.ts";
 import { type ByteAccount, createByteBudget } from "../../../core/bytes/byte-budget.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { Hold } from "../../../core/hold.ts";
+import type { Hold } from "../../../core/money/hold.ts";
 import type { MediaCall } from "../../../providers/media.ts";
 import { TaskStop } from "../../../tasks/run/job.ts";
 import { openMediaCall } from "./call.ts";

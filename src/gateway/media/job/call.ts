@@ -2,7 +2,7 @@ import type { ByteAccount } from "../../../core/bytes/byte-budget.ts";
 import type { Clock } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { handOver } from "../../../core/handover.ts";
-import type { Hold } from "../../../core/hold.ts";
+import type { Hold } from "../../../core/money/hold.ts";
 import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";

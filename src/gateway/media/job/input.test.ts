@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Readable } from "node:stream";
 import { createByteBudget } from "../../../core/bytes/byte-budget.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { MediaKind } from "../../../core/media-type.ts";
+import type { MediaKind } from "../../../core/media/media-type.ts";
 import type { GuardedFetch, GuardedFetchOptions } from "../../fetch/guarded-fetch.ts";
 import { type InputParts, loadInput, MAX_INPUT_BYTES } from "./input.ts";
 

@@ -1,7 +1,7 @@
 import type { ByteAccount } from "../../../core/bytes/byte-budget.ts";
-import { dataUriBytes, isDataUri, readDataUri } from "../../../core/data-uri.ts";
+import { dataUriBytes, isDataUri, readDataUri } from "../../../core/media/data-uri.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { type MediaKind, mediaTypeOf } from "../../../core/media-type.ts";
+import { type MediaKind, mediaTypeOf } from "../../../core/media/media-type.ts";
 import type { LoadedMedia } from "../../../providers/media.ts";
 import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
 import { wholeFile } from "../../fetch/whole-file.ts";

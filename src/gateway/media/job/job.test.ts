@@ -28,7 +28,7 @@ import { wait } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../../providers/media.ts";
-import { NO_USAGE } from "../../../core/usage.ts";
+import { NO_USAGE } from "../../../core/money/usage.ts";
 import type { TaskOutcome } from "../../../tasks/run/job.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
 import { createMediaJob } from "./job.ts";

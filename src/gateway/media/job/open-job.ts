@@ -6,7 +6,7 @@ import { describeError, type Log, type LogFields } from "../../../core/log/log.t
 import type { Model } from "../../../core/model.ts";
 import type { Random } from "../../../core/random.ts";
 import { mayBeBegun } from "../../../core/task.ts";
-import { upstreamIdFor } from "../../../core/upstream-id.ts";
+import { upstreamIdFor } from "../../../core/media/upstream-id.ts";
 import type { Attempt } from "../../../ledger/commands.ts";
 import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { VIDEO, IMAGE } from "../../../../test/gateway/media-run.ts";
-import type { MediaRequest } from "../../../core/media.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
 import { readMediaPayload } from "./payload.ts";
 
 const through = (value: unknown): unknown => readMediaPayload(JSON.parse(JSON.stringify(value)));

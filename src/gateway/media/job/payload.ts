@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { IMAGE_FORMATS, type MediaRequest } from "../../../core/media.ts";
+import { IMAGE_FORMATS, type MediaRequest } from "../../../core/media/media.ts";
 import { compileSchema } from "../../../core/schema.ts";
 
 /** The part of a task that waits for its job: sealed in the store, deleted when the task ends. */

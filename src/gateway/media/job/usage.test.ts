@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { VIDEO, mediaModel, IMAGE } from "../../../../test/gateway/media-run.ts";
-import { priceFacts } from "../../../core/media-model.ts";
+import { priceFacts } from "../../../core/media/media-model.ts";
 import type { Model } from "../../../core/model.ts";
-import { NO_USAGE, type Usage } from "../../../core/usage.ts";
+import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { quoteMedia } from "../admit/quote.ts";
 import { chargeFor, type Delivery, type MediaCharge } from "./usage.ts";

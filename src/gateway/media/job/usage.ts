@@ -1,6 +1,6 @@
-import type { MicroCredits } from "../../../core/credits.ts";
-import type { MediaRequest } from "../../../core/media.ts";
-import { costOf, foldUnpriced, type PriceSnapshot, rulesFor } from "../../../core/price.ts";
+import type { MicroCredits } from "../../../core/money/credits.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
+import { costOf, foldUnpriced, type PriceSnapshot, rulesFor } from "../../../core/money/price.ts";
 import type { TaskUsage } from "../../../core/task.ts";
 import {
   inputTokens,
@@ -9,7 +9,7 @@ import {
   type TokenUsage,
   type Usage,
   type UsageFlag,
-} from "../../../core/usage.ts";
+} from "../../../core/money/usage.ts";
 import { openUsageCounts } from "../../../protocols/usage-counts.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { usageOfOutputs } from "../admit/quote.ts";

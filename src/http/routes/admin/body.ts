@@ -1,6 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
-import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json-scan.ts";
+import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json/json-scan.ts";
 import { compileSchema, faultSentence, type SchemaFault } from "../../../core/schema.ts";
 import type { PageRequest } from "../../../gateway/admin/page.ts";
 import type { RouteContext } from "../../route.ts";

@@ -1,4 +1,4 @@
-import type { PixelSize } from "../../../core/media.ts";
+import type { PixelSize } from "../../../core/media/media.ts";
 import type { Chance } from "../chance.ts";
 
 /** Colours that go together, as CSS and SVG have them. */

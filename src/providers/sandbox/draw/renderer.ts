@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type ImageSource, initSync, type Node, type OutputFormat, Renderer } from "@takumi-rs/wasm";
-import type { PixelSize } from "../../../core/media.ts";
+import type { PixelSize } from "../../../core/media/media.ts";
 
 /** CSS by its names in script. */
 type Style = Readonly<Record<string, string | number>>;

@@ -1,6 +1,6 @@
 import type { ImageSource, Node } from "@takumi-rs/wasm";
-import { imageSizeOf } from "../../../core/image-size.ts";
-import type { MediaInput, PixelSize } from "../../../core/media.ts";
+import { imageSizeOf } from "../../../core/media/image-size.ts";
+import type { MediaInput, PixelSize } from "../../../core/media/media.ts";
 import type { ImageOrder } from "../media/image-order.ts";
 import { box, picture, render, words } from "./renderer.ts";
 

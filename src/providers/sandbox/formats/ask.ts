@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Model } from "../../../core/model.ts";
 import { formOf } from "./form-in-words.ts";
 import { inputTokensOf } from "./input-tokens.ts";

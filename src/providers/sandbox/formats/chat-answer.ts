@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Answer, Call, Choice, SandboxUsage } from "../answer.ts";
 import type { Refusal } from "./ask.ts";
 import { isLegacy, readChatAsk } from "./chat-request.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { type Ask, type AskContext, type AskedTool, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkChat } from "./chat-rules.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { type AskContext, type Fault, refuseFirst } from "./ask.ts";
 import { base64In, canBeFollowed, isBase64 } from "./given-media.ts";
 import { objectOf, objectsOf, textOf } from "../members.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { formAskedFor, formOfJson } from "./form-in-words.ts";
 
 const SCHEMA = {

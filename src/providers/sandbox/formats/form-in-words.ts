@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import { objectOf, textsOf } from "../members.ts";
 
 /** More of a text is not looked through, nor more of its objects. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Model } from "../../../core/model.ts";
 import type { Answer } from "../answer.ts";
 import type { Ask, AskContext, Refusal } from "./ask.ts";

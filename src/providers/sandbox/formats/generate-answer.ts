@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Answer, Choice, SandboxUsage } from "../answer.ts";
 import type { Refusal } from "./ask.ts";
 import { dataEvent, type SandboxFormat, type WriteContext } from "./format.ts";

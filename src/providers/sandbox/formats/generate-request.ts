@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { readSpelling } from "../../../protocols/generate-content/spelling.ts";
 import { type AskContext, type Ask, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkGenerate } from "./generate-rules.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import { PART_DATA, PART_FIELDS } from "../../../protocols/generate-content/schema.ts";
 import { fieldName } from "../../../protocols/generate-content/spelling.ts";
 import { type AskContext, refuseFirst } from "./ask.ts";

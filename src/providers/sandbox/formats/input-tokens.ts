@@ -1,5 +1,5 @@
-import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../../../core/image-size.ts";
-import { isJsonObject } from "../../../core/json-value.ts";
+import { type ImageSize, imageSizeOf, rawImageSizeOf } from "../../../core/media/image-size.ts";
+import { isJsonObject } from "../../../core/json/json-value.ts";
 import type { Model } from "../../../core/model.ts";
 import { fieldNames } from "../members.ts";
 import { tokensOf } from "../text-pieces.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { ONE_JSON_OBJECT } from "../../../protocols/messages/encode-request.ts";
 import { type AskContext, type Ask, completeAsk, joined } from "./ask.ts";
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";

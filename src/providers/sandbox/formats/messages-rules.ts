@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { type AskContext, refuseFirst } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
 import { fieldNames, listOf, objectOf, objectsOf, textOf } from "../members.ts";

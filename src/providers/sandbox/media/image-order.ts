@@ -1,4 +1,4 @@
-import type { ImageFormat, ImageRequest, MediaInput, PixelSize } from "../../../core/media.ts";
+import type { ImageFormat, ImageRequest, MediaInput, PixelSize } from "../../../core/media/media.ts";
 import type { Ask } from "../formats/ask.ts";
 import { geminiSize, sizeOfImage } from "./sizes.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { loadModelFiles } from "../../../catalog/catalog.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { imageSizeOf } from "../../../core/image-size.ts";
-import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media.ts";
-import type { MediaRequest } from "../../../core/media.ts";
+import { imageSizeOf } from "../../../core/media/image-size.ts";
+import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media/media.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
 import type { Category, Model } from "../../../core/model.ts";
-import { NO_USAGE } from "../../../core/usage.ts";
+import { NO_USAGE } from "../../../core/money/usage.ts";
 import { createFakeClock } from "../../../../test/gateway/fake-clock.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaStep } from "../../media.ts";
 import { createSandboxMedia } from "./media.ts";

@@ -1,9 +1,9 @@
 import { type Clock, wait } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { imageSizeOf } from "../../../core/image-size.ts";
-import type { MediaRequest } from "../../../core/media.ts";
+import { imageSizeOf } from "../../../core/media/image-size.ts";
+import type { MediaRequest } from "../../../core/media/media.ts";
 import type { Category, Model } from "../../../core/model.ts";
-import type { Usage } from "../../../core/usage.ts";
+import type { Usage } from "../../../core/money/usage.ts";
 import { contentHash } from "../../../runtime/hash.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../media.ts";
 import type { MediaProvider } from "../../provider.ts";

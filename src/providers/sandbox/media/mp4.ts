@@ -1,5 +1,5 @@
 import { joinBytes } from "../../../core/bytes/bytes.ts";
-import type { PixelSize } from "../../../core/media.ts";
+import type { PixelSize } from "../../../core/media/media.ts";
 
 /** What is put into the file. */
 export interface Track {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { PixelSize, VideoRequest } from "../../../core/media.ts";
+import type { PixelSize, VideoRequest } from "../../../core/media/media.ts";
 import { geminiSize, sizeOfImage, sizeOfVideo } from "./sizes.ts";
 
 const turned = ({ width, height }: PixelSize): PixelSize => ({ width: height, height: width });

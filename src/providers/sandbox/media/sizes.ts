@@ -1,4 +1,4 @@
-import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media.ts";
+import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media/media.ts";
 
 /** Pixels by aspect ratio of images that lie or are square; those that stand are the same, turned. */
 type Sizes = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
-import { imageSizeOf } from "../../../core/image-size.ts";
-import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media.ts";
-import { priceFacts, tokensFor } from "../../../core/media-model.ts";
+import { imageSizeOf } from "../../../core/media/image-size.ts";
+import type { ImageRequest, PixelSize, VideoRequest } from "../../../core/media/media.ts";
+import { priceFacts, tokensFor } from "../../../core/media/media-model.ts";
 import type { Model } from "../../../core/model.ts";
-import { NO_USAGE, type Usage } from "../../../core/usage.ts";
+import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import { MEDIUM_TOKENS, MOST_IMAGE_TOKENS } from "../formats/input-tokens.ts";
 import { tokensOf } from "../text-pieces.ts";
 

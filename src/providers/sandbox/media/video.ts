@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { PixelSize } from "../../../core/media.ts";
+import type { PixelSize } from "../../../core/media/media.ts";
 import { writeMp4 } from "./mp4.ts";
 
 /** Frames a second of the samples. */

@@ -1,5 +1,5 @@
 import { unescape } from "node:querystring";
-import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import { listOf, numberOf, objectOf, textsOf } from "../members.ts";
 
 /** Schemas and members that one sample may go through, and characters it may make: some have no end. */

@@ -1,5 +1,5 @@
 import type { Chance } from "../chance.ts";
-import type { JsonObject } from "../../../core/json-value.ts";
+import type { JsonObject } from "../../../core/json/json-value.ts";
 import { limitOf } from "./json-schema.ts";
 import { readPattern } from "./sample-pattern.ts";
 import { textOf } from "../members.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import type { Chance } from "../chance.ts";
 import { flatten, limitOf, openSchema, type SchemaRoot, sizeOf, typesOf } from "./json-schema.ts";
 import { listOf, objectOf, textsOf } from "../members.ts";

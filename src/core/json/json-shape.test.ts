@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { jsonText } from "../../test/core/json-text.ts";
+import { jsonText } from "../../../test/core/json-text.ts";
 import { openScan, readMembers, skipSpace, skipValue } from "./json-scan.ts";
 import { countMembers, countValues, eachPart, readShape } from "./json-shape.ts";
 

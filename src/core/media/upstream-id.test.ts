@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mediaModels } from "../../test/gateway/media-offer.ts";
+import { mediaModels } from "../../../test/gateway/media-offer.ts";
 import type { ImageRequest, MediaRequest, VideoRequest } from "./media.ts";
 import { upstreamIdFor, upstreamIds } from "./upstream-id.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { loadRecordings, recordingsAvailable } from "../../test/upstream/recordings.ts";
+import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { estimateTokens, measureText } from "./token-estimate.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test

@@ -1,6 +1,6 @@
 import type { MediaRequest } from "./media.ts";
-import type { PriceFacts } from "./price.ts";
-import type { Checker } from "./schema.ts";
+import type { PriceFacts } from "../money/price.ts";
+import type { Checker } from "../schema.ts";
 
 /** Facts of an image or video model beside those of any model. */
 export interface MediaFacts {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type pg from "pg";
 import { commandsFor } from "../../../test/ledger/books.ts";
+import { taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { type Database as TestDatabase, sharedCluster } from "../../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../../test/postgres/on-postgres.ts";
 import { migrate } from "../../db/migrate.ts";
@@ -66,6 +67,23 @@ describeOnPostgres("a batch that waited for another transaction", () => {
     `update accounts set held = 50 where id = '${id("a")}'`,
     `update keys set held = 50 where id = '${id("k")}'`,
   ];
+
+  test("leaves a task that is locked for another time when old ones are forgotten", async () => {
+    const { submit, cancel } = taskCommandsFor(id);
+    await executor.execute([submit("x", 1n), cancel("x")]);
+    const isThere = async (): Promise<boolean> => {
+      const { rowCount } = await earlier.query("select 1 from tasks where id = $1", [id("x")]);
+      return rowCount === 1;
+    };
+    await earlier.query("begin");
+    await earlier.query("select 1 from tasks where id = $1 for update", [id("x")]);
+    const forget: Command = { kind: "forget_tasks", beforeMs: 1_000 };
+    expect(await executor.execute([forget])).toEqual([{ answer: { ok: true } }]);
+    expect(await isThere()).toBe(true);
+    await earlier.query("commit");
+    await executor.execute([forget]);
+    expect(await isThere()).toBe(false);
+  });
 
   test("finds a hold that was made meanwhile when it is to be given back", async () => {
     expect(await during(holdsAll(), voided("h"))).toEqual({ answer: { ok: true } });

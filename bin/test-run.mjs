@@ -73,7 +73,7 @@ export function testEnvironment(env, { long, suite }) {
 // Most tests wait (for processes, a database, a lease): more of them at once than there are cores keep the cores busy.
 // The large counts are of tests that use their cores all the time.
 const CORES = availableParallelism();
-const FILES_AT_ONCE = Math.min(CORES + 2, 12);
+const FILES_AT_ONCE = Math.min(CORES + 4, 12);
 
 // How long each file took once, so that the longest begin first; `npm test -- --update-timings` measures anew. Files
 // that it does not know begin before all others.

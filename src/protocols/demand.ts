@@ -97,10 +97,13 @@ export function asksForLongCache(value: unknown, within?: readonly string[]): bo
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
     return true;
   if (within !== undefined) return within.some((name) => asksForLongCache(value[name], within));
-  // This sees every value of a request, and `for in` makes no list of them.
+  // This sees most values of a request, and `for in` makes no list of them.
   for (const name in value) {
     const held = value[name];
-    if (typeof held === "object" && asksForLongCache(held)) return true;
+    if (typeof held === "object" && !OF_A_TOOL.has(name) && asksForLongCache(held)) return true;
   }
   return false;
 }
+
+/** What a tool takes or is given, in its own words: a `cache_control` there is no mark. */
+const OF_A_TOOL: ReadonlySet<string> = new Set(["input_schema", "input"]);

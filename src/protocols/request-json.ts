@@ -98,7 +98,8 @@ function refuseTwice(bytes: Uint8Array, members: readonly Member[]): void {
 }
 
 /** The body's member of this name. */
-export function memberNamed({ bytes, members }: RequestJson, name: string): Member | undefined {
+export function memberNamed({ value, bytes, members }: RequestJson, name: string): Member | undefined {
+  if (!Object.hasOwn(value, name)) return undefined;
   return members.find(({ keyStart, keyEnd }) => memberName(bytes, keyStart, keyEnd) === name);
 }
 

@@ -138,6 +138,8 @@ describe("what a request asks for", () => {
     expect(long(control("1h"))).toEqual(["cache_write_1h"]);
     expect(long({ system: [{ type: "text", text: "s", ...control("1h") }] })).toEqual(["cache_write_1h"]);
     expect(long({ tools: [{ name: "f", input_schema: {}, ...control("1h") }] })).toEqual(["cache_write_1h"]);
+    // In a schema, and in what a tool was called with, it is a word of the tool's.
+    expect(long({ tools: [{ name: "f", input_schema: { properties: control("1h") } }] })).toEqual([]);
     expect(
       long({}, [
         { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "x", ...control("9h") }] },

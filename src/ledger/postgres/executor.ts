@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { type Failpoint, noFailpoint } from "../../core/failpoint.ts";
 import { connectWriter, postgresCompiler } from "../../db/postgres.ts";
 import { decide } from "../decide/books.ts";
@@ -149,9 +149,7 @@ async function all<Sent extends readonly unknown[]>(
 
 /** The error's SQLSTATE; none when it did not come from the server. */
 function stateOfError(error: unknown): string | undefined {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // A socket's EPIPE has five letters too; no class of the server's states begins with an E.
-  return /^[0-9FHPX][0-9A-Z]{4}$/.test(code) ? code : undefined;
+  return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
 /** The connection is gone or silent: it is not used again. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { wireRequest } from "../../test/protocols/wire-request.ts";
+import { present } from "../core/json/json-value.ts";
 import type { Model } from "../core/model.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
 import { servedBy } from "./index.ts";
@@ -53,10 +54,16 @@ describe("a translated request costs what its provider will count", () => {
 });
 
 describe("what a target changes is told by the fields that its caller sent", () => {
-  const told = (to: "compat_messages" | "compat_generate_content", body: object, facts: Partial<Model>) => {
+  const told = (
+    to: "compat_messages" | "compat_generate_content",
+    body: object,
+    facts: Partial<Model>,
+    outputBound?: number,
+  ): readonly string[] => {
     const way = servedBy("compat_chat_completions", to);
     const request = chatCompletions.readRequest(wireRequest({ ...BODY, ...body }));
-    return way?.upstreamBody(request, { ...TARGET, model: { ...MODEL, ...facts } }).warnings;
+    const target = { ...TARGET, model: { ...MODEL, ...facts }, ...present({ outputBound }) };
+    return way?.upstreamBody(request, target).warnings ?? [];
   };
   const budget: Partial<Model> = {
     thinking: { style: "budget" },
@@ -84,6 +91,29 @@ describe("what a target changes is told by the fields that its caller sent", () 
       expect(told("compat_messages", { [name]: wish, max_completion_tokens: 900 }, budget)).toEqual([
         `${name} was left out: max_completion_tokens leaves no room for a budget of 1024`,
       ]));
+
+  const adaptive: Partial<Model> = { thinking: { style: "adaptive" } };
+  for (const [name, wish] of Object.entries({
+    thinking: { thinking: { type: "enabled", budget_tokens: 4_000 }, reasoning_effort: "low" },
+    reasoning: { thinking: { type: "enabled" }, reasoning: { max_tokens: 4_000 } },
+  }))
+    test(`a budget in ${name}, beside other wishes`, () =>
+      expect(told("compat_messages", wish, adaptive).at(-1)).toStartWith(`${name} was changed to adaptive`));
+
+  for (const [name, wish] of Object.entries({
+    reasoning_effort: { reasoning_effort: "none", thinking: { type: "enabled" } },
+    reasoning: { reasoning: { enabled: false }, thinking: { type: "enabled" } },
+    thinking: { thinking: { type: "disabled" }, reasoning: { exclude: true } },
+  }))
+    test(`thinking switched off in ${name}`, () =>
+      expect(told("compat_messages", wish, { thinking: { style: "adaptive", canBeOff: false } }).at(-1)).toBe(
+        `${name} was left out: v/m cannot be kept from thinking`,
+      ));
+
+  test("a bound that nobody sent has no name of a field", () =>
+    expect(told("compat_messages", { reasoning_effort: "high" }, budget, 500).at(-1)).toBe(
+      "reasoning_effort was left out: the bound on output leaves no room for a budget of 1024",
+    ));
 
   test("a field that the model ignores", () =>
     expect(

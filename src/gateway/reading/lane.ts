@@ -38,7 +38,7 @@ export interface ReadingThread {
 /** An order without an answer so far. */
 interface Pending extends OrderTerms {
   readonly order: Order;
-  settle(outcome: Outcome): void;
+  answer(outcome: Outcome): void;
   reject(error: unknown): void;
 }
 
@@ -76,7 +76,7 @@ function openReadingThread(onClose: () => void): ReadingThread {
       onMessage(outcome) {
         const answered = underWay;
         underWay = undefined;
-        answered?.settle(outcome);
+        answered?.answer(outcome);
         sendNext();
       },
       onClose(reason) {
@@ -110,7 +110,7 @@ function openReadingThread(onClose: () => void): ReadingThread {
         const pending: Pending = {
           ...terms,
           order: { do: kind, ...order } as Order,
-          settle(outcome) {
+          answer(outcome) {
             if ("asked" in outcome) terms.asked?.(outcome.asked);
             try {
               resolve(resultOf(outcome) as Results[typeof kind]);

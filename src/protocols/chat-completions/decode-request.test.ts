@@ -1,7 +1,7 @@
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
-import { PLACE_NAMES } from "./place-names.ts";
+import { namesIn } from "./place-names.ts";
 import { readRequest } from "./request.ts";
 import { chatCompletionsServer } from "./server.ts";
 
@@ -20,7 +20,7 @@ const plain = {
 };
 
 test("a request that says nothing more has nothing more", () => {
-  expect(decode({})).toEqual({ chat: plain, names: PLACE_NAMES, stream: false, warnings: [] });
+  expect(decode({})).toEqual({ chat: plain, names: namesIn({}), stream: false, warnings: [] });
   expect(decode({ stream: true, stream_options: { include_usage: false } }).stream).toBe(true);
 });
 

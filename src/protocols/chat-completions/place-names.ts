@@ -1,8 +1,8 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldsAt, placeNames } from "../../catalog/parameter-tables/field.ts";
-import { present } from "../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import type { PlaceNames } from "../protocol.ts";
-import { THINKING_FIELDS } from "./thinking.ts";
+import { wishField } from "./thinking.ts";
 
 /** What the places of a request in no format are called here; of one with several fields, as sentences call it. */
 export const PLACE_NAMES: PlaceNames = {
@@ -25,11 +25,11 @@ export const PLACE_NAMES: PlaceNames = {
   toolName: "tools[].function.name",
 };
 
-/** The same for one request: a bound, or a wish for thinking, is called by the first field that says it. */
-export function namesIn(body: Readonly<Record<string, unknown>>): PlaceNames {
-  const sent = (fields: readonly string[]): string | undefined =>
-    fields.find((name) => body[name] !== undefined && body[name] !== null);
-  return { ...PLACE_NAMES, ...present({ maxOutputTokens: sent(BOUNDS), thinking: sent(THINKING_FIELDS) }) };
+/** The same for one request: a bound, or a wish for thinking, is called by the field that says it. */
+export function namesIn(body: Readonly<JsonObject>): PlaceNames {
+  const bound = BOUNDS.find((name) => body[name] !== undefined && body[name] !== null);
+  const thinking = wishField(body);
+  return { ...PLACE_NAMES, maxOutputTokens: bound ?? "the bound on output", ...present({ thinking }) };
 }
 
 const BOUNDS = fieldsAt(CHAT, "maxOutputTokens");

@@ -32,6 +32,21 @@ export function readWish(body: Readonly<JsonObject>, warn: Warn = () => {}): Thi
   return Object.keys(wish).length === 0 ? undefined : wish;
 }
 
+/**
+ * The field that tells most of a wish: what switches thinking off, else its budget, else the first that is there.
+ * `undefined`: nothing was said.
+ */
+export function wishField(body: Readonly<JsonObject>): string | undefined {
+  const reasoning = isJsonObject(body.reasoning) ? body.reasoning : {};
+  const thinking = isJsonObject(body.thinking) ? body.thinking : {};
+  if (body.reasoning_effort === "none") return "reasoning_effort";
+  if (reasoning.effort === "none" || reasoning.enabled === false) return "reasoning";
+  if (isOn(thinking.type) === false) return "thinking";
+  if (typeof reasoning.max_tokens === "number") return "reasoning";
+  if (typeof thinking.budget_tokens === "number") return "thinking";
+  return THINKING_FIELDS.find((name) => body[name] !== undefined && body[name] !== null);
+}
+
 function isOn(type: unknown): boolean | undefined {
   return type === "disabled" ? false : type === "enabled" || type === "adaptive" ? true : undefined;
 }

@@ -11,7 +11,7 @@ import { readWritten } from "./request.ts";
 export const generateContentClient: ClientEnd = {
   protocol: generateContent,
   limits: (model) => ({
-    untaken: ["parallelToolCalls", "seed", "user", ...(givesImages(model) ? [] : (["image"] as const))],
+    untaken: ["parallelToolCalls", "user", ...(givesImages(model) ? [] : (["image"] as const))],
     mostChoices: mostCandidates(model),
     mostStops: MOST_CONTENT_STOPS,
     efforts: effortsOf(model),

@@ -1,12 +1,13 @@
-import type { Model, TranslatedChat } from "../core/model.ts";
+import type { Model, ProtocolId } from "../core/model.ts";
 
 /** What chat completions are like where they are put into another format, a sentence each; none where they are not. */
 export function translatedNotes(model: Model): readonly string[] {
   const translated = model.chatLimits?.translated;
-  return translated === undefined ? [] : NOTES[translated.into](model);
+  return translated === undefined ? [] : (NOTES[translated.into]?.(model) ?? []);
 }
 
-const NOTES: Readonly<Record<TranslatedChat["into"], (model: Model) => readonly string[]>> = {
+/** By the format of the provider: of each that has a client end. */
+const NOTES: Readonly<Partial<Record<ProtocolId, (model: Model) => readonly string[]>>> = {
   compat_messages: messagesNotes,
   compat_generate_content: contentNotes,
 };

@@ -91,7 +91,7 @@ export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/** What an error says besides its message. */
+/** The members of an error body beside type and message, as far as the error has them. */
 export function errorDetails(error: GatewayError): ErrorDetails {
   const { param, code, retryAfterSec, operatorHint } = error;
   return {

@@ -51,7 +51,7 @@ export interface CountOutput {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A provider that has not counted by then is not waited for. */
+/** How long the gateway waits for a provider's count before it gives its own. */
 const MOST_WAIT_MS = 2_000;
 
 /** A count is a few dozen bytes. */

@@ -217,5 +217,5 @@ const MONEY = {
 
 /** Whether the command moves credit. */
 export function movesMoney(command: Command): command is MoneyCommand {
-  return command.kind in MONEY;
+  return (MONEY as Partial<Record<Command["kind"], true>>)[command.kind] === true;
 }

@@ -68,8 +68,9 @@ function askToThink({ request, target, chat, changes }: Way, rest: Map<string, u
     delete fields.thinking_budget;
   } else for (const warning of warnings) changes.warn(warning);
   for (const name of new Set([...THINKING_FIELDS, ...Object.keys(fields)])) {
-    if (!Object.hasOwn(fields, name)) changes.remove([name]);
-    else if (!says(request.json.value[name], fields[name])) changes.set([name], fields[name]);
+    if (!Object.hasOwn(fields, name)) {
+      if (rest.has(name)) changes.remove([name]);
+    } else if (!says(request.json.value[name], fields[name])) changes.set([name], fields[name]);
     rest.delete(name);
   }
   return wish?.mode !== "off" && !streamedOnly;
@@ -146,7 +147,9 @@ function checkTools({ request: { body }, chat, changes }: Way): void {
 }
 
 function checkResponseFormat({ request, chat }: Way): void {
-  const [type, taken] = [request.body.response_format?.type ?? "text", responseFormats(chat)];
+  const type = request.body.response_format?.type ?? "text";
+  if (type === "text") return;
+  const taken = responseFormats(chat);
   if (taken.includes(type)) return;
   const words = taken.toReversed().join(" or ");
   throw wrong("response_format", `must be ${words}: this model's provider has no ${type}`);

@@ -60,6 +60,17 @@ function difference(one: Pixels, other: Pixels): readonly number[] | undefined {
   return [least(xs), least(ys), most(xs), most(ys)];
 }
 
+test("a prompt that has room stands there to its last word", async () => {
+  const of = (prompt: string): Promise<Pixels> => drawn({ size: { width: 1024, height: 1024 }, prompt });
+  const [sea, lake] = [
+    await of("A lighthouse above a calm, wide sea"),
+    await of("A lighthouse above a calm, wide lake"),
+  ];
+  const [, top = 0] = difference(sea, lake) ?? [];
+  // On its second line.
+  expect(top).toBeGreaterThan(800);
+});
+
 describe("an image shows", () => {
   test("its prompt: another one differs there, and nowhere else", async () => {
     const [left, top, right, bottom] = difference(await drawn(), await drawn({ prompt: "a red box" }))!;

@@ -28,8 +28,8 @@ const CSS = `
   .panel { display: flex; flex-direction: column; flex-shrink: 0; border-radius: 0.9em;
     border: 1px solid rgba(255, 255, 255, 0.2) }
   .line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100% }
-  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere; overflow: hidden;
-    text-overflow: ellipsis }
+  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere }
+  .cut { overflow: hidden; text-overflow: ellipsis }
   .facts { display: flex; flex-wrap: wrap; column-gap: 1.5em; overflow: hidden }
   .fact { display: flex; gap: 0.4em; max-width: 100% }
   .name { opacity: 0.62; white-space: nowrap }
@@ -118,7 +118,8 @@ function panelOf(order: ImageOrder, setting: PanelSetting, type: PromptType, pro
     "panel",
     { fontSize, padding: Math.max(5, unit * 3), gap: Math.max(2, unit), background: colours.near },
     words("line strong", order.model, { color: colours.accent }),
-    words("prompt", prompt, { ...type }),
+    // The renderer cuts a text that may be cut even where a fraction of a pixel is missing.
+    words(type.lineClamp === undefined ? "prompt" : "prompt cut", prompt, { ...type }),
     box("facts", { maxHeight }, ...facts),
   );
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import { errorWithin } from "../refusal.ts";
 import type { EventRepairs } from "../stream.ts";
 import { saysSomething } from "./empty.ts";
@@ -40,16 +40,6 @@ function put(holder: JsonObject, name: string, value: unknown, repair: RepairNam
   if (holder[name] === value) return;
   holder[name] = value;
   repairs.add(repair);
-}
-
-/** The objects of a list; none where there is no list. */
-function objectsIn(list: unknown): JsonObject[] {
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
-}
-
-/** A text that says something. */
-function givenText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 class ChoiceState {
@@ -158,7 +148,7 @@ function repairFragments(delta: JsonObject, calls: ToolCallState[], repairs: Rep
     const called = isJsonObject(fragment.function) ? fragment.function : {};
     fragment.function = called;
     put(called, "arguments", argumentsText(called.arguments), "arguments_object", repairs);
-    if (givenText(called.arguments) !== undefined) call.hasArguments = true;
+    if (filledText(called.arguments) !== undefined) call.hasArguments = true;
     if (known === undefined || !("id" in fragment || "type" in fragment || "name" in called)) continue;
     delete fragment.id;
     delete fragment.type;
@@ -173,7 +163,7 @@ function repairFragments(delta: JsonObject, calls: ToolCallState[], repairs: Rep
  */
 function findCall(calls: readonly ToolCallState[], { id, index }: JsonObject): ToolCallState | undefined {
   const counted = typeof index === "number" ? calls.filter((call) => call.upstreamIndex === index) : calls;
-  return givenText(id) === undefined ? counted.at(-1) : counted.find((call) => call.id === id);
+  return filledText(id) === undefined ? counted.at(-1) : counted.find((call) => call.id === id);
 }
 
 function startCall(calls: ToolCallState[], fragment: JsonObject, repairs: Repairs): ToolCallState {
@@ -186,7 +176,7 @@ function startCall(calls: ToolCallState[], fragment: JsonObject, repairs: Repair
 }
 
 function nameCall(call: JsonObject, index: number, repairs: Repairs): void {
-  put(call, "id", givenText(call.id) ?? `call_${index}`, "tool_call_id", repairs);
+  put(call, "id", filledText(call.id) ?? `call_${index}`, "tool_call_id", repairs);
   put(call, "type", call.type === "custom" ? "custom" : "function", "tool_call_type", repairs);
 }
 
@@ -229,7 +219,7 @@ export function repairAnswer(answer: JsonObject): readonly RepairName[] {
       if (!isJsonObject(call.function)) return;
       const text = argumentsText(call.function.arguments);
       put(call.function, "arguments", text, "arguments_object", repairs);
-      put(call.function, "arguments", givenText(text) ?? "{}", "empty_arguments", repairs);
+      put(call.function, "arguments", filledText(text) ?? "{}", "empty_arguments", repairs);
     });
     repairFinish(choice, finishWord(choice.finish_reason) ?? "stop", calls.length, repairs);
   });
@@ -249,7 +239,7 @@ function parseObject(text: string): JsonObject | undefined {
 function liftUsageAndError(holder: JsonObject, repairs: Repairs): void {
   const groq = isJsonObject(holder.x_groq) ? holder.x_groq : {};
   // Groq's own SDK has the error as a string.
-  const isError = isJsonObject(groq.error) || givenText(groq.error) !== undefined;
+  const isError = isJsonObject(groq.error) || filledText(groq.error) !== undefined;
   if (isError && holder.error === undefined) put(holder, "error", groq.error, "error_in_x_groq", repairs);
   if (isJsonObject(groq.usage) && !isJsonObject(holder.usage))
     put(holder, "usage", groq.usage, "usage_in_x_groq", repairs);
@@ -318,7 +308,7 @@ function joinContent(holder: JsonObject, repairs: Repairs): void {
 function textIn(said: unknown): string {
   if (typeof said === "string") return said;
   return objectsIn(said)
-    .map(({ text }) => givenText(text) ?? "")
+    .map(({ text }) => filledText(text) ?? "")
     .join("");
 }
 

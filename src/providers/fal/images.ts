@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import type { ImageRequest } from "../../core/media/media.ts";
 import type { MediaAdapter, MediaDone, MediaRefusal } from "../media.ts";
 import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
@@ -33,7 +33,7 @@ function inputOf(request: ImageRequest, upstreamId: string): JsonObject {
 
 /** An image that its filter blackened is not delivered. */
 function readImages({ images, has_nsfw_concepts: unsafe }: JsonObject): MediaDone | MediaRefusal {
-  const given = Array.isArray(images) ? images.filter(isJsonObject) : [];
+  const given = objectsIn(images);
   const kept = given.filter((_, place) => !(Array.isArray(unsafe) && unsafe[place] === true));
   if (kept.length === 0 && given.length > 0)
     return { reason: "moderation", message: "What was made may not be shown." };

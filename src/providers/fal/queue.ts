@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import {
   type CodeTable,
   endedWith,
@@ -102,7 +102,7 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
 
 /** What is wrong: of several the first whose type is known. */
 function detailOf({ json }: MediaHttpAnswer): JsonObject | undefined {
-  const details = isJsonObject(json) && Array.isArray(json.detail) ? json.detail.filter(isJsonObject) : [];
+  const details = isJsonObject(json) ? objectsIn(json.detail) : [];
   return details.find((detail) => reasonIn(TYPES, textAt(detail, "type")) !== undefined) ?? details[0];
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import type { ImageRequest } from "../../core/media/media.ts";
 import { readUsage } from "../../protocols/generate-content/usage.ts";
 import { createEach } from "../create-each.ts";
@@ -58,7 +58,7 @@ const OPERATORS = /^API key (not valid|expired|not found)|prepayment credits are
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const error = objectAt(answer.json, "error");
   const message = textAt(error, "message") ?? "";
-  const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
+  const details = objectsIn(error.details);
   const words = [...details.map((detail) => textAt(detail, "reason")), textAt(error, "status")];
   const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? textAt(error, "status");
   const wait = details
@@ -144,8 +144,7 @@ const MODERATED: ReadonlySet<string> = new Set([
 /** Parts that are thoughts may hold drafts, which were not asked for. */
 function imagesIn(candidate: JsonObject | undefined): MediaOutput[] {
   const content = candidate?.content;
-  const parts =
-    isJsonObject(content) && Array.isArray(content.parts) ? content.parts.filter(isJsonObject) : [];
+  const parts = isJsonObject(content) ? objectsIn(content.parts) : [];
   return parts.flatMap(({ thought, inlineData }): MediaOutput[] => {
     if (thought === true || !isJsonObject(inlineData) || typeof inlineData.data !== "string") return [];
     return [{ base64: inlineData.data }];

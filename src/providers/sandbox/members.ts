@@ -12,11 +12,6 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list. */
-export function objectsOf(value: unknown): readonly JsonObject[] {
-  return listOf(value).filter(isJsonObject);
-}
-
 /** The texts of a list; of a single text a list of it. */
 export function textsOf(value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -1,9 +1,9 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import type { Answer, Call, Choice, SandboxUsage } from "../answer.ts";
 import type { Refusal } from "./ask.ts";
 import { isLegacy, readChatAsk } from "./chat-request.ts";
 import { dataEvent, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
-import { numberOf, objectOf, objectsOf, textOf } from "../members.ts";
+import { numberOf, objectOf, textOf } from "../members.ts";
 import { piecesOf, tokensOf } from "../text-pieces.ts";
 
 /** Chat completions, as OpenAI's servers speak it, with thinking and images as this interface has them. */
@@ -142,7 +142,7 @@ function* deltas(whole: JsonObject): Iterable<JsonObject> {
   for (const piece of piecesOf(textOf(thinking))) yield { reasoning_content: piece };
   if (details !== undefined) yield { reasoning_details: details };
   for (const piece of piecesOf(textOf(content))) yield { content: piece };
-  for (const [index, { type, ...call }] of objectsOf(whole.tool_calls).entries()) {
+  for (const [index, { type, ...call }] of objectsIn(whole.tool_calls).entries()) {
     const [begun, ...more] = fragments(objectOf(call[textOf(type)]));
     yield { tool_calls: [{ index, type, ...call, [textOf(type)]: begun }] };
     for (const said of more) yield { tool_calls: [{ index, [textOf(type)]: said }] };
@@ -165,7 +165,7 @@ function tokensIn({
   tool_calls: calls,
   function_call: old,
 }: JsonObject): number {
-  const [call] = objectsOf(calls);
+  const [call] = objectsIn(calls);
   const { arguments: given, input } = objectOf(call?.function ?? call?.custom ?? old);
   return tokensOf(...[content, thinking, given, input].map(textOf));
 }

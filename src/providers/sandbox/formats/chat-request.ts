@@ -1,12 +1,12 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { type Ask, type AskContext, type AskedTool, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkChat } from "./chat-rules.ts";
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";
+import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 
 /** Reads a request of chat completions. Throws a 400 for what the vendors refuse, and for signatures that are not ours. */
 export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   checkChat(body, context);
-  const messages = objectsOf(body.messages);
+  const messages = objectsIn(body.messages);
   const lastUser = messages.findLast(({ role }) => role === "user");
   const isResult = ({ role }: JsonObject): boolean => role === "tool" || role === "function";
   const after = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
@@ -36,7 +36,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
       image: !modalities.includes("image") ? "none" : modalities.includes("text") ? "with_text" : "only",
       aspectRatio,
       imageSize,
-      images: objectsOf(lastUser?.content)
+      images: objectsIn(lastUser?.content)
         .map((part) => textOf(objectOf(part.image_url).url))
         .filter((url) => url !== ""),
     },
@@ -46,14 +46,14 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
 
 /** Whether tools are given in the words that came before `tools`; their answers have `function_call`. */
 export function isLegacy({ tools, functions }: JsonObject): boolean {
-  return objectsOf(tools).length === 0 && objectsOf(functions).length > 0;
+  return objectsIn(tools).length === 0 && objectsIn(functions).length > 0;
 }
 
 function readTools(body: JsonObject): readonly AskedTool[] {
   const functions = isLegacy(body)
     ? body.functions
-    : objectsOf(body.tools).map((tool) => tool.function ?? tool);
-  return objectsOf(functions).map((tool) =>
+    : objectsIn(body.tools).map((tool) => tool.function ?? tool);
+  return objectsIn(functions).map((tool) =>
     tool.type === "custom"
       ? customTool(objectOf(tool.custom))
       : { name: textOf(tool.name), schema: tool.parameters ?? {} },
@@ -72,7 +72,7 @@ function customTool({ name, format }: JsonObject): AskedTool {
 }
 
 function contentText(content: unknown): string {
-  return typeof content === "string" ? content : joined(objectsOf(content).map(({ text }) => text));
+  return typeof content === "string" ? content : joined(objectsIn(content).map(({ text }) => text));
 }
 
 /** By the gateway's own field, or by Qwen's. */
@@ -98,6 +98,6 @@ function readChoice(choice: unknown): ChatChoice {
   if (typeof named === "string") return { wish: { name: named } };
   if (allowed === undefined) return { wish: "auto" };
   const { mode, tools } = objectOf(allowed);
-  const among = objectsOf(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name));
+  const among = objectsIn(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name));
   return { wish: mode === "required" ? "any" : "auto", among: new Set(among) };
 }

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { type AskContext, type Fault, refuseFirst } from "./ask.ts";
 import { base64In, canBeFollowed, isBase64 } from "./given-media.ts";
-import { objectOf, objectsOf, textOf } from "../members.ts";
+import { objectOf, textOf } from "../members.ts";
 
 /** Vendors that want every call answered, and every answer called for; the others were not seen to. */
 const PAIRS_CALLS: ReadonlySet<string> = new Set(["openai", "deepseek", "alibaba", "moonshotai"]);
@@ -19,17 +19,17 @@ export function checkChat(body: JsonObject, context: AskContext): void {
 }
 
 function* faultsOf(body: JsonObject, context: AskContext): Iterable<Fault> {
-  const messages = objectsOf(body.messages);
+  const messages = objectsIn(body.messages);
   for (const [i, message] of messages.entries()) {
     const path = `messages[${i}]`;
-    for (const [j, part] of objectsOf(message.content).entries())
+    for (const [j, part] of objectsIn(message.content).entries())
       yield* faultsOfMedia(part, `${path}.content[${j}]`);
     yield* faultsOfThinking(message, path, context);
     yield* faultsOfImages(message, path, context);
   }
   if (PAIRS_CALLS.has(context.model.vendor)) yield* faultsOfCalls(messages);
   const { response_format: format, top_logprobs: likeliest } = body;
-  const parts = messages.flatMap(({ content }) => objectsOf(content));
+  const parts = messages.flatMap(({ content }) => objectsIn(content));
   const texts = [...messages.map(({ content }) => content), ...parts.map(({ text }) => text)];
   if (
     WANTS_JSON_NAMED.has(context.model.vendor) &&
@@ -80,7 +80,7 @@ function* faultsOfCalls(messages: readonly JsonObject[]): Iterable<Fault> {
         `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...open].join(", ").slice(0, 200)}`,
         path,
       ];
-    open = new Set(objectsOf(calls).map((call) => textOf(call.id)));
+    open = new Set(objectsIn(calls).map((call) => textOf(call.id)));
   }
 }
 
@@ -88,7 +88,7 @@ const CORRUPTED = "Corrupted thought signature.";
 
 /** Signatures come back as they were given, on what they were given with. */
 function* faultsOfThinking(message: JsonObject, path: string, { seal }: AskContext): Iterable<Fault> {
-  for (const [i, detail] of objectsOf(message.reasoning_details).entries()) {
+  for (const [i, detail] of objectsIn(message.reasoning_details).entries()) {
     const { type, thinking, signature, format } = detail;
     if (type !== "thinking" || typeof signature !== "string") continue;
     // A signature without its text is Google's way only, and redacted thinking is none that the sandbox ever gave.
@@ -96,7 +96,7 @@ function* faultsOfThinking(message: JsonObject, path: string, { seal }: AskConte
     if (!isToken && !seal.verifies(textOf(thinking), signature))
       yield `${path}.reasoning_details.${i}: Invalid \`signature\` in \`thinking\` block`;
   }
-  for (const call of objectsOf(message.tool_calls)) {
+  for (const call of objectsIn(message.tool_calls)) {
     const signature = objectOf(objectOf(call.extra_content).google).thought_signature;
     if (typeof signature === "string" && !seal.isToken(signature)) yield CORRUPTED;
   }
@@ -104,8 +104,8 @@ function* faultsOfThinking(message: JsonObject, path: string, { seal }: AskConte
 
 function* faultsOfImages(message: JsonObject, path: string, { model, seal }: AskContext): Iterable<Fault> {
   const isOwn = message.role === "assistant" && model.outputModalities.includes("image");
-  const inContent = objectsOf(message.content).filter(({ type }) => type === "image_url");
-  for (const image of [...objectsOf(message.images), ...inContent]) {
+  const inContent = objectsIn(message.content).filter(({ type }) => type === "image_url");
+  for (const image of [...objectsIn(message.images), ...inContent]) {
     const [head = ""] = textOf(objectOf(image.image_url).url).split(",", 1);
     const signature = /;\s*thought_signature=([^;,]*)/i.exec(head)?.[1];
     if (signature === undefined && isOwn) yield `${path}: Image part is missing a thought_signature.`;

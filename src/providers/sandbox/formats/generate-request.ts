@@ -1,19 +1,19 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { readSpelling } from "../../../protocols/generate-content/spelling.ts";
 import { type AskContext, type Ask, completeAsk, joined, type ToolWish } from "./ask.ts";
 import { checkGenerate } from "./generate-rules.ts";
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";
+import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 
 /** Reads a request of generateContent. Throws a 400 for what Google refuses, signatures that are not ours among it. */
 export function readGenerateAsk(received: JsonObject, context: AskContext): Ask {
   const body = readSpelling(received);
   checkGenerate({ ...context, body, received });
-  const contents = objectsOf(body.contents);
+  const contents = objectsIn(body.contents);
   const { systemInstruction: system } = body;
   const config = objectOf(body.generationConfig);
   const asking = contents.findLast((turn) => turn.role !== "model" && partsText(turn) !== "");
   const responses = contents.map((turn) =>
-    objectsOf(partsOf(turn).map(({ functionResponse }) => functionResponse)),
+    objectsIn(partsOf(turn).map(({ functionResponse }) => functionResponse)),
   );
   const other = responses.findLastIndex((ofTurn) => ofTurn.length === 0);
   const results = responses.slice(other + 1).flat();
@@ -31,8 +31,8 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
       tooLong: (tokens, most) =>
         `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`,
       toolResults: results.map(({ response }) => JSON.stringify(response ?? {})),
-      tools: objectsOf(body.tools)
-        .flatMap((tool) => objectsOf(tool.functionDeclarations))
+      tools: objectsIn(body.tools)
+        .flatMap((tool) => objectsIn(tool.functionDeclarations))
         .map(({ name, parametersJsonSchema, parameters }) => ({
           name: textOf(name),
           schema: parametersJsonSchema ?? parameters ?? {},
@@ -54,7 +54,7 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
 }
 
 function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {
-  return objectsOf(turn?.parts);
+  return objectsIn(turn?.parts);
 }
 
 function partsText(turn: JsonObject | undefined): string {

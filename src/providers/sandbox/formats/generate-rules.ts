@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { PART_DATA, PART_FIELDS } from "../../../protocols/generate-content/schema.ts";
 import { fieldName } from "../../../protocols/generate-content/spelling.ts";
 import { type AskContext, refuseFirst } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
-import { fieldNames, objectOf, objectsOf, textOf } from "../members.ts";
+import { fieldNames, objectOf, textOf } from "../members.ts";
 
 /** A request in the reference's spelling, and as it came. */
 interface Given extends AskContext {
@@ -26,7 +26,7 @@ function* faultsOf({ body, received: { tools }, seal, model }: Given): Faults {
   // The interface wants a list, though Google's servers make one of a tool that stands by itself.
   if (tools !== undefined && tools !== null && !Array.isArray(tools))
     yield "Invalid value at 'tools': it must be a list.";
-  const contents = objectsOf(body.contents);
+  const contents = objectsIn(body.contents);
   // Recorded: the model's turn may be empty where it was cut off before its first word.
   for (const [i, turn] of contents.entries())
     if (partsOf(turn).length === 0 && (turn.role !== "model" || i === contents.length - 1))
@@ -91,7 +91,7 @@ function* faultsOfParts(turn: JsonObject, place: string): Faults {
     const { response, parts } = objectOf(functionResponse);
     if (!isJsonObject(response))
       yield `Invalid value at '${path}.function_response.response' (type.googleapis.com/google.protobuf.Struct).`;
-    for (const [j, inner] of objectsOf(parts).entries())
+    for (const [j, inner] of objectsIn(parts).entries())
       yield* faultsOfFile(inner, `${path}.function_response.parts[${j}]`);
   }
 }
@@ -108,8 +108,8 @@ function* faultsOfFile({ inlineData, fileData }: JsonObject, path: string): Faul
 }
 
 function* faultsOfTools({ tools }: JsonObject): Faults {
-  for (const [i, { functionDeclarations }] of objectsOf(tools).entries())
-    for (const [j, declared] of objectsOf(functionDeclarations).entries()) {
+  for (const [i, { functionDeclarations }] of objectsIn(tools).entries())
+    for (const [j, declared] of objectsIn(functionDeclarations).entries()) {
       const path = `tools[${i}].function_declarations[${j}]`;
       const { name, parameters, parametersJsonSchema } = declared;
       if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(textOf(name)))
@@ -125,7 +125,7 @@ function* faultsOfSchema(schema: unknown, path: string, depth: number): Faults {
   if (!isJsonObject(schema) || depth > 64) return;
   yield* unknownNames(schema, "schema", path);
   const { properties, items, anyOf, any_of: snake } = schema;
-  const options = objectsOf(anyOf ?? snake).map((option, i) => [`any_of[${i}]`, option] as const);
+  const options = objectsIn(anyOf ?? snake).map((option, i) => [`any_of[${i}]`, option] as const);
   const inner = [...Object.entries(objectOf(properties)), ["items", items] as const, ...options];
   for (const [name, value] of inner) yield* faultsOfSchema(value, `${path}.${name}`.slice(0, 200), depth + 1);
 }
@@ -185,5 +185,5 @@ function signatureOf({ thoughtSignature }: JsonObject): string {
 }
 
 function partsOf(turn: JsonObject): readonly JsonObject[] {
-  return objectsOf(turn.parts);
+  return objectsIn(turn.parts);
 }

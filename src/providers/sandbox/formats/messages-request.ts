@@ -1,20 +1,20 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { ONE_JSON_OBJECT } from "../../../protocols/messages/encode-request.ts";
 import { type AskContext, type Ask, completeAsk, joined } from "./ask.ts";
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from "../members.ts";
+import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 import { checkMessages } from "./messages-rules.ts";
 
 /** Reads a request of messages. Throws a 400 for what Anthropic refuses, and for thinking whose signature is not that of its text. */
 export function readMessagesAsk(body: JsonObject, context: AskContext): Ask {
   checkMessages(body, context);
-  const messages = objectsOf(body.messages);
+  const messages = objectsIn(body.messages);
   const { system } = body;
   const last = messages.findLast(({ role }) => role === "user")?.content;
-  const results = objectsOf(last).filter(({ type }) => type === "tool_result");
+  const results = objectsIn(last).filter(({ type }) => type === "tool_result");
   const asking = messages.findLast(({ role, content }) => role === "user" && blockText(content) !== "");
   const { type, name, disable_parallel_tool_use: single } = objectOf(body.tool_choice);
   const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
-  const rules = typeof system === "string" ? [system] : objectsOf(system).map(({ text }) => textOf(text));
+  const rules = typeof system === "string" ? [system] : objectsIn(system).map(({ text }) => textOf(text));
   const { type: thinks, display } = objectOf(body.thinking);
   return completeAsk(
     {
@@ -26,7 +26,7 @@ export function readMessagesAsk(body: JsonObject, context: AskContext): Ask {
       isJson: rules.at(-1) === ONE_JSON_OBJECT,
       tooLong: (tokens, most) => `prompt is too long: ${tokens} tokens > ${most} maximum`,
       toolResults: results.map(({ content }) => blockText(content)),
-      tools: objectsOf(body.tools)
+      tools: objectsIn(body.tools)
         .filter((tool) => (tool.type ?? "custom") === "custom")
         .map((tool) => ({ name: textOf(tool.name), schema: tool.input_schema ?? {} })),
       toolChoice:
@@ -46,5 +46,5 @@ export function readMessagesAsk(body: JsonObject, context: AskContext): Ask {
 
 function blockText(content: unknown): string {
   if (typeof content === "string") return content;
-  return joined(objectsOf(content).map(({ type, text }) => (type === "text" ? text : "")));
+  return joined(objectsIn(content).map(({ type, text }) => (type === "text" ? text : "")));
 }

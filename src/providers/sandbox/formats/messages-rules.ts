@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { type AskContext, refuseFirst } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
-import { fieldNames, listOf, objectOf, objectsOf, textOf } from "../members.ts";
+import { fieldNames, listOf, objectOf, textOf } from "../members.ts";
 
 /**
  * Refuses what Anthropic's servers refuse and the gateway lets up to them. Sources: recorded errors,
@@ -16,7 +16,7 @@ function* faultsOf(body: JsonObject, { seal }: AskContext): Iterable<string> {
   if (listOf(body.stop_sequences).some((stop) => textOf(stop).trim() === ""))
     yield "stop_sequences: each stop sequence must contain non-whitespace";
   yield* faultsOfThinking(body);
-  const messages = objectsOf(body.messages);
+  const messages = objectsIn(body.messages);
   for (const [i, { role }] of messages.entries())
     if (role === "system" && (i === 0 || messages[i - 1]?.role === "system"))
       yield `messages.${i}: system messages must follow a user message`;
@@ -29,14 +29,14 @@ function* faultsOf(body: JsonObject, { seal }: AskContext): Iterable<string> {
   for (const { block, at } of blocks) yield* faultsOfBlock(block, at);
   yield* faultsOfCalls(messages);
   yield* faultsOfRun(body, messages);
-  const marked = [body, ...objectsOf(body.tools), ...blocks.map(({ block }) => block)].filter(
+  const marked = [body, ...objectsIn(body.tools), ...blocks.map(({ block }) => block)].filter(
     (value) => value.cache_control !== undefined && value.cache_control !== null,
   );
   if (marked.length > 4)
     yield `A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`;
   const last = messages.at(-1);
   const end =
-    typeof last?.content === "string" ? last.content : textOf(objectsOf(last?.content).at(-1)?.text);
+    typeof last?.content === "string" ? last.content : textOf(objectsIn(last?.content).at(-1)?.text);
   if (last?.role === "assistant" && /\s$/.test(end))
     yield "messages: final assistant content cannot end with trailing whitespace";
   for (const { block, at, role } of blocks) {
@@ -116,13 +116,13 @@ interface PlacedBlock {
 function placedBlocks({ system, messages }: JsonObject): readonly PlacedBlock[] {
   const found: PlacedBlock[] = [];
   const look = (content: unknown, path: string, role: unknown): void => {
-    for (const [i, block] of objectsOf(content).entries()) {
+    for (const [i, block] of objectsIn(content).entries()) {
       found.push({ block, at: `${path}.${i}`, role });
       if (block.type === "tool_result") look(block.content, `${path}.${i}.tool_result.content`, "user");
     }
   };
   look(system, "system", "system");
-  for (const [i, { content, role }] of objectsOf(messages).entries())
+  for (const [i, { content, role }] of objectsIn(messages).entries())
     look(content, `messages.${i}.content`, role);
   return found;
 }
@@ -133,7 +133,7 @@ function* faultsOfCalls(messages: readonly JsonObject[]): Iterable<string> {
   let asked = 0;
   for (const [i, { role, content }] of messages.entries()) {
     if (role === "system") continue;
-    const blocks = objectsOf(content);
+    const blocks = objectsIn(content);
     const results = blocks
       .filter(({ type }) => type === "tool_result")
       .map((block) => textOf(block.tool_use_id));
@@ -168,15 +168,15 @@ function* unanswered(at: number, ids: readonly string[]): Iterable<string> {
 /** While tools run, the answer that called them begins with its thinking; later rounds of one run need none. */
 function* faultsOfRun({ thinking }: JsonObject, messages: readonly JsonObject[]): Iterable<string> {
   const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
-  if (objectOf(thinking).type !== "enabled" || !objectsOf(messages.at(-1)?.content).some(isResult)) return;
+  if (objectOf(thinking).type !== "enabled" || !objectsIn(messages.at(-1)?.content).some(isResult)) return;
   const asked = messages.findLastIndex(
     ({ role, content }, i) =>
       i < messages.length - 1 &&
       role === "user" &&
-      (typeof content === "string" || objectsOf(content).some((block) => !isResult(block))),
+      (typeof content === "string" || objectsIn(content).some((block) => !isResult(block))),
   );
   const first = messages.findIndex(({ role }, i) => i > asked && role === "assistant");
-  const [begin] = objectsOf(messages[first]?.content);
+  const [begin] = objectsIn(messages[first]?.content);
   if (begin !== undefined && !/^(redacted_)?thinking$/.test(textOf(begin.type)))
     yield `messages.${first}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${textOf(begin.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
 }

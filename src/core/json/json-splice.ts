@@ -1,6 +1,6 @@
 import { type Member, memberName, openScan, readMembers } from "./json-scan.ts";
 
-/** What becomes of a member; what is not said of it keeps its bytes. */
+/** What a caller wants done with a member. A part that it does not name keeps its bytes. */
 export interface MemberChange {
   readonly isRemoved?: boolean;
   /** Its new key with its quotes, and its new value: both as JSON. */

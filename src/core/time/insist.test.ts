@@ -23,7 +23,7 @@ test("work is done again after each failure and a pause, and no more once it suc
   expect(tries).toBe(3);
 });
 
-test("a signal ends the pause, and what is told of a failure may give up", async () => {
+test("a signal ends the pause, and `onFailure` may give up by throwing", async () => {
   const clock = createFakeClock();
   const stop = new AbortController();
   const failing = () => Promise.reject(new Error("not now"));

@@ -80,7 +80,10 @@ export async function awaitTask(services: MediaServices, task: Task, signal: Abo
   }
 }
 
-/** Whatever fails here, the client is told why the wait has ended; the task then ends by its deadline. */
+/**
+ * Abandons the task, and gives its end where a client still waits; `undefined` where the store fails or takes too long.
+ * The caller then tells the client why the wait has ended, and the deadline ends the task.
+ */
 async function giveUp(
   { tasks, clock }: MediaServices,
   task: Task,

@@ -13,6 +13,7 @@ const LAYERS = [
   "providers",
   "gateway",
   "http",
+  "warmup",
 ];
 
 const upward = LAYERS.map((layer, i) => ({

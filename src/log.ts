@@ -18,6 +18,14 @@ const FLUSH_CHARS = 64 * 1024;
 /** When nothing reads our output, lines beyond this are dropped, and counted. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
+/** A line of the log, with its end. `first` stands before the fields. */
+export function logLine(level: string, message: string, fields?: LogFields, first?: object): string {
+  const head = JSON.stringify({ time: new Date().toISOString(), level, message, ...first });
+  const tail = fields === undefined ? "{}" : JSON.stringify(fields);
+  // Two objects are one when they are joined in the text: the fields of a request need no copy.
+  return tail === "{}" ? `${head}\n` : `${head.slice(0, -1)},${tail.slice(1)}\n`;
+}
+
 /** Writes structured lines of JSON to standard output: the one sink of every log line. */
 export function createLog(): LineLog {
   let lines = "";
@@ -48,7 +56,7 @@ export function createLog(): LineLog {
     }
     const lost = dropped === 0 ? undefined : { dropped_lines: dropped };
     dropped = 0;
-    lines += `${JSON.stringify({ time: new Date().toISOString(), level, message, ...lost, ...fields })}\n`;
+    lines += logLine(level, message, fields, lost);
     if (lines.length > FLUSH_CHARS) send();
     else timer ??= setTimeout(send, FLUSH_MS);
   };

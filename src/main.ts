@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { readConfig, type Config } from "./environment.ts";
 import { systemClock } from "./core/time/clock.ts";
-import { describeError } from "./core/log/log.ts";
+import { describeError, type Log } from "./core/log/log.ts";
 import { systemRandom } from "./core/random.ts";
 import { warningsOf } from "./dangers.ts";
 import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";
@@ -9,6 +9,8 @@ import { greet } from "./greet.ts";
 import { createLog } from "./log.ts";
 import { guardProcess } from "./runtime/descriptor-guard.ts";
 import { warmHttpClient } from "./runtime/fetch.ts";
+import { unmapIdleCode } from "./runtime/idle-code.ts";
+import { releaseStartMemory } from "./runtime/memory.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 import { createShutdown } from "./shutdown.ts";
@@ -54,6 +56,7 @@ async function main(): Promise<void> {
   });
   services.startThreads();
   await warmHttpClient();
+  releaseStartMemory();
   const listener = listen(config, services, () => guard.hasRoom());
   const guard = guardProcess({ listener, clock: systemClock, log });
   services.listensAt(listener.url);
@@ -83,6 +86,17 @@ async function main(): Promise<void> {
     log,
     say: (text) => void process.stdout.write(`${text}\n`),
   });
+  await warmUp(services, log);
+}
+
+/** Has the code of paid calls compiled before the first of them, and gives back what that and the start needed. */
+async function warmUp(services: Services, log: Log): Promise<void> {
+  try {
+    await services.warmUp();
+  } catch (error) {
+    log.warn("the warming failed: the first requests take longer", { error: describeError(error) });
+  }
+  unmapIdleCode();
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */

@@ -9,12 +9,15 @@ import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
+import { createStoreReader } from "./gateway/store-read.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys } from "./keys/keys.ts";
 import { findKey } from "./keys/key-store.ts";
 import { createAudit, type Audit } from "./ledger/audit/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
+import { type Held, NOTHING_HELD } from "./ledger/open-holds.ts";
+import { readSpendable, type Spendable } from "./ledger/reads/spendable.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
@@ -28,6 +31,8 @@ export interface Books {
   readonly engine: Engine;
   readonly database: Database;
   readonly writer: Writer;
+  /** What a key may spend now. */
+  spendable(keyId: string): Promise<Spendable | undefined>;
   readonly ledger: Ledger;
   readonly keys: Keys;
   readonly admin: Admin;
@@ -71,20 +76,26 @@ const AUDIT_MS = 60 * 60 * 1000;
 export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, timeouts, isModel, failpoint, kill, onLost, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
-  const { engine, database, executor, auditor, startThreads } = await openStore({
+  const { engine, database, executor, openHolds, current, auditor, startThreads } = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
     failpoint,
     writerFailpoint: config.writerFailpoint,
     kill,
     onLost,
+    onIncomplete: () =>
+      log.error("the database was copied from a running gateway without its journal", {
+        error: "charges of the last moments before the copy are missing",
+      }),
   });
   const writer = createWriter(executor, log, systemClock);
+  const held = (): Held => openHolds?.held() ?? NOTHING_HELD;
   const pepper = home?.pepper ?? (await sharedPepper(writer, random));
   const bootId = newId("boot", random);
   const sweeper = createSweeper({
     database,
     engine,
     writer,
+    openHolds,
     clock,
     log,
     bootId,
@@ -93,7 +104,14 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   await sweeper.start();
   const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
   const tokenHash = createKeyedHash(pepper);
-  const audit = createAudit({ auditor, writer, clock, thereSinceMs: sweeper.heardSinceMs });
+  const audit = createAudit({
+    auditor,
+    current,
+    openHolds,
+    writer,
+    clock,
+    thereSinceMs: sweeper.heardSinceMs,
+  });
   const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;
   const auditing = auditHourly(audit, clock, log);
   const earlierTokenHash = home?.adminTokenHash;
@@ -102,9 +120,20 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     engine,
     database,
     writer,
-    ledger: createLedger({ writer, clock, random, failpoint, bootId, holdLifetimeMs }),
+    spendable: (keyId) => current().then(() => readSpendable(database, keyId, held())),
+    ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
-    admin: createAdmin({ database, writer, keys, audit, isModel, clock, random }),
+    admin: createAdmin({
+      database,
+      read: createStoreReader(current),
+      writer,
+      held,
+      keys,
+      audit,
+      isModel,
+      clock,
+      random,
+    }),
     installation: createInstallation({
       database,
       writer,

@@ -21,13 +21,15 @@ import type { Waiting } from "./gateway/media/task.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
+import type { EdgeServices } from "./http/route.ts";
 import { ROUTES } from "./http/routes.ts";
-import { readSpendable } from "./ledger/reads/spendable.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
+import { openRehearsal } from "./warmup/rehearsal.ts";
+import { createWarmUp, type WarmUp } from "./warmup/warm-up.ts";
 
 /** What a gateway is built from; a test passes its own. */
 export interface ServiceParts {
@@ -61,6 +63,11 @@ export interface Services {
    * starts when it is needed.
    */
   startThreads(): void;
+  /**
+   * Has the code of paid calls compiled before the first of them, while no client asks for anything. Resolves when that
+   * has ended; rejects with what went wrong in it.
+   */
+  warmUp(): Promise<void>;
   /** Sets the address at which the gateway listens. */
   listensAt(url: string): void;
   /** From here on `readyz` is 503. Tasks are still begun, since requests may wait for them. */
@@ -97,44 +104,41 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const token = await adminTokenOf(config, books);
 
   let draining = false;
-  const { tasks, scheduler, startThreads } = openTasks({ ...parts, books, offers, assets, failpoint });
+  const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
-  const reader = createReader();
-  const shared = { clock, live, limiter: createLimiter(clock), offer, reader };
-  const app = createApp({
-    ...parts,
-    routes: ROUTES,
-    services: {
-      admin,
-      memory: createRequestMemory(() => settings().memory.bodiesBytes),
-      addresses: openAddresses(config),
-      authenticate: books.keys.authenticate,
-      isAdminToken: (text) => books.tokenHash(text) === token.hash,
-      publicUrl,
-      openAsset: (path, query) => openAsset(assets, path, query),
-      version: VERSION,
-      media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
-      counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
-      largeBodies: { ...shared, spendable: (keyId) => readSpendable(books.database, keyId) },
-      relay: {
-        ...shared,
-        ledger: books.ledger,
-        failpoint,
-        get timeouts() {
-          return settings().timeouts;
-        },
-      },
-      async ready() {
-        if (draining) throw new Error("The gateway is shutting down.");
-        await books.writer.submit({ kind: "ping" });
+  const shared = { clock, live, limiter: createLimiter(clock), offer, reader: createReader() };
+  const edge: EdgeServices = {
+    admin,
+    memory: createRequestMemory(() => settings().memory.bodiesBytes),
+    addresses: openAddresses(config),
+    authenticate: (text) => books.keys.remembered(text) ?? books.keys.authenticate(text),
+    isAdminToken: (text) => books.tokenHash(text) === token.hash,
+    publicUrl,
+    openAsset: (path, query) => openAsset(assets, path, query),
+    version: VERSION,
+    media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
+    counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
+    largeBodies: { ...shared, spendable: books.spendable },
+    relay: {
+      ...shared,
+      ledger: books.ledger,
+      failpoint,
+      get timeouts() {
+        return settings().timeouts;
       },
     },
-  });
+    ready: () => readiness(draining, books),
+  };
+  const app = createApp({ ...parts, routes: ROUTES, services: edge });
+  const warming = warmUpOf(parts, edge, files);
 
   await scheduler.start();
   return {
-    app,
+    app(request, connection) {
+      warming.giveWay();
+      return app(request, connection);
+    },
     admin,
     assets,
     newAdminToken: token.text,
@@ -146,12 +150,15 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       // Tasks may wait for a model that is served from now on.
       scheduler.wake();
     },
-    startThreads: () =>
-      [reader.startThreads, books.startThreads, startThreads, sandbox.startThread].forEach((start) =>
-        start(),
-      ),
+    startThreads() {
+      for (const { startThreads } of [shared.reader, books, media, sandbox]) startThreads();
+    },
+    warmUp: warming.run,
     listensAt: (at) => (url = at),
-    drain: () => (draining = true),
+    drain() {
+      draining = true;
+      warming.stop();
+    },
     endCalls() {
       // Until now requests that wait for a task could still get it.
       scheduler.drain();
@@ -159,10 +166,20 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
     async close() {
       await scheduler.close();
-      reader.close();
+      shared.reader.close();
       await books.close();
     },
   };
+}
+
+async function readiness(draining: boolean, { writer }: Books): Promise<void> {
+  if (draining) throw new Error("The gateway is shutting down.");
+  await writer.submit({ kind: "ping" });
+}
+
+function warmUpOf(parts: ServiceParts, edge: EdgeServices, files: readonly Model[]): WarmUp {
+  const { clock } = parts;
+  return createWarmUp({ clock, open: (breathe) => openRehearsal({ ...parts, edge, files }, breathe) });
 }
 
 function shuttingDown(): GatewayError {
@@ -210,7 +227,7 @@ async function openSandbox(
   offers: Offers<Settings>,
   { installation, tokenHash }: Books,
   files: readonly Model[],
-): Promise<{ startThread(): void }> {
+): Promise<{ startThreads(): void }> {
   const rule = await createSandboxRule({
     mode: config.sandbox,
     onSqlite: config.databaseUrl === undefined,
@@ -224,7 +241,7 @@ async function openSandbox(
   const sandbox = createSandbox({ clock, hash: tokenHash, modelOf, definitions: PROVIDERS });
   offers.openSandbox(sandbox, rule);
   return {
-    startThread() {
+    startThreads() {
       if (rule.serves()) sandbox.startThread();
     },
   };

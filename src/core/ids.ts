@@ -1,7 +1,7 @@
 import type { Random } from "./random.ts";
 
 /** What an id names; the prefix of its text. */
-export type IdPrefix = "acct" | "key" | "hold" | "grant" | "boot" | "img" | "vid";
+export type IdPrefix = "acct" | "key" | "hold" | "grant" | "boot" | "books" | "img" | "vid";
 
 /** A new id: a prefix and 128 random bits in hex, so that ids can be neither guessed nor counted. */
 export function newId(prefix: IdPrefix, random: Random): string {

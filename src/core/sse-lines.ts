@@ -2,12 +2,20 @@ import { joinBytes } from "./bytes/bytes.ts";
 
 /** Told of what a stream of server-sent events holds. Offsets are into `bytes` and good only during the call. */
 export interface SseVisitor {
-  /** The value of one `data` line of an event: all of it when `last`, else more lines of the same event follow. */
+  /** The value of one `data` line of an event. */
   data(bytes: Uint8Array, start: number, end: number): void;
   /** A comment line, without its colon. */
   comment(bytes: Uint8Array, start: number, end: number): void;
-  /** A blank line after at least one `data` line. */
-  dispatch(): void;
+  /**
+   * A blank line after at least one `data` line. `[start, end)` is the whole event with its blank line, in the bytes of
+   * its last `data` line; `start` is -1 where it does not stand there whole, or has a comment in it.
+   */
+  dispatch(start: number, end: number): void;
+  /**
+   * Asked at the start of a line where no event has begun: takes whole events that it knows, and returns the offset
+   * after them; `from` where there are none.
+   */
+  take?(bytes: Uint8Array, from: number): number;
 }
 
 /** Cuts bytes into lines of server-sent events. */
@@ -23,6 +31,7 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const EMPTY = new Uint8Array(0);
+const NOT_SOUGHT = -2;
 
 /**
  * A line reader for the event stream format (WHATWG HTML, section 9.2): LF, CRLF and CR end a line, a byte order
@@ -33,17 +42,24 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
   let afterCr = false;
   let first = true;
   let hasData = false;
+  /** Where the event begins whose lines are read, in the bytes at hand; -1 for one that does not stand there whole. */
+  let eventStart = 0;
 
-  const line = (bytes: Uint8Array, start: number, end: number): void => {
+  /** Takes the line at `[start, end)`, after which the next one begins at `next`. */
+  const line = (bytes: Uint8Array, start: number, end: number, next: number): void => {
     if (first) {
       first = false;
       if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) start += 3;
     }
     if (end === start) {
-      if (hasData) visitor.dispatch();
+      // A line feed may still follow a CR at the end of the bytes.
+      const isWhole = next > end && bytes[next - 1] === LF;
+      if (hasData) visitor.dispatch(isWhole ? eventStart : -1, next);
       hasData = false;
+      eventStart = next;
     } else if (bytes[start] === COLON) {
       visitor.comment(bytes, start + 1, end);
+      eventStart = hasData ? -1 : next;
     } else if (isData(bytes, start, end)) {
       const from = bytes[start + 5] === SPACE ? start + 6 : start + 5;
       hasData = true;
@@ -51,45 +67,68 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
     }
   };
 
+  const push = (incoming: Uint8Array): boolean => {
+    let bytes = incoming;
+    let from = 0;
+    if (afterCr && bytes.length > 0) {
+      // The CR ended its line; an LF that follows belongs to it, even when it comes with the next bytes.
+      if (bytes[0] === LF) from = 1;
+      afterCr = false;
+    }
+    if (rest.length > 0) {
+      // Of many events only the one that was cut is copied.
+      const end = blankLineEnd(incoming, from);
+      if (end !== -1 && end < incoming.length)
+        return push(incoming.subarray(from, end)) && push(incoming.subarray(end));
+      bytes = joinBytes([rest, incoming.subarray(from)]);
+      from = 0;
+      rest = EMPTY;
+    }
+    eventStart = eventStart === 0 ? from : -1;
+    let cr = NOT_SOUGHT;
+    for (;;) {
+      if (!hasData && visitor.take !== undefined) {
+        const after = visitor.take(bytes, from);
+        if (after > from) eventStart = from = after;
+        if (from === bytes.length) break;
+      }
+      if (cr !== -1 && cr < from) cr = bytes.indexOf(CR, from);
+      const lf = bytes.indexOf(LF, from);
+      const end = cr === -1 ? lf : lf === -1 ? cr : Math.min(cr, lf);
+      if (end === -1) break;
+      let next = end + 1;
+      if (end === cr) {
+        if (next === bytes.length) afterCr = true;
+        else if (bytes[next] === LF) next += 1;
+      }
+      line(bytes, from, end, next);
+      from = next;
+    }
+    if (bytes.length - from > maxLineBytes) return false;
+    // A copy: the runtime may reuse the bytes it gave.
+    if (from < bytes.length) rest = bytes.slice(from);
+    eventStart = eventStart === from ? 0 : -1;
+    return true;
+  };
+
   return {
-    push(incoming) {
-      let bytes = incoming;
-      let from = 0;
-      if (afterCr && bytes.length > 0) {
-        // The CR ended its line; an LF that follows belongs to it, even when it comes with the next bytes.
-        if (bytes[0] === LF) from = 1;
-        afterCr = false;
-      }
-      if (rest.length > 0) {
-        bytes = joinBytes([rest, incoming.subarray(from)]);
-        from = 0;
-        rest = EMPTY;
-      }
-      let cr = bytes.indexOf(CR, from);
-      for (;;) {
-        const lf = bytes.indexOf(LF, from);
-        const end = cr === -1 ? lf : lf === -1 ? cr : Math.min(cr, lf);
-        if (end === -1) break;
-        line(bytes, from, end);
-        from = end + 1;
-        if (end === cr) {
-          if (from === bytes.length) afterCr = true;
-          else if (bytes[from] === LF) from += 1;
-          cr = bytes.indexOf(CR, from);
-        }
-      }
-      if (bytes.length - from > maxLineBytes) return false;
-      // A copy: the runtime may reuse the bytes it gave.
-      rest = bytes.slice(from);
-      return true;
-    },
+    push,
     end() {
-      line(rest, 0, rest.length);
+      line(rest, 0, rest.length, rest.length);
       rest = EMPTY;
       // The last event need not have its blank line.
-      line(EMPTY, 0, 0);
+      line(EMPTY, 0, 0, 0);
     },
   };
+}
+
+/** The offset after the first blank line whose own end and the one before it are line feeds; -1 where there is none. */
+function blankLineEnd(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at + 1] === LF) return at + 2;
+    if (bytes[at + 1] === CR && bytes[at + 2] === LF) return at + 3;
+  }
+  return -1;
 }
 
 /** Whether the line is a `data` field: `data:…`, or the bare word. */

@@ -22,7 +22,8 @@ import { books } from "./migrations/0002-books.ts";
 import { keyLimits } from "./migrations/0003-key-limits.ts";
 import { openUnhurried } from "./postgres.ts";
 import type { Database } from "./schema.ts";
-import { kyselyOver, openForWriting } from "./sqlite.ts";
+import { kyselyOver } from "./sqlite.ts";
+import { openForWriting } from "./sqlite-file.ts";
 
 function testMigrations(engine: TestEngine): void {
   const store = useEmptyStore(engine);

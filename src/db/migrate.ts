@@ -6,6 +6,7 @@ import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
 import { keyLimits } from "./migrations/0003-key-limits.ts";
 import { tasks } from "./migrations/0004-tasks.ts";
+import { journal } from "./migrations/0005-journal.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -14,6 +15,7 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
   "0002-books": books,
   "0003-key-limits": keyLimits,
   "0004-tasks": tasks,
+  "0005-journal": journal,
 };
 
 /**

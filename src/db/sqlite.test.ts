@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { openSqlite } from "../runtime/sqlite.ts";
-import { openForReading, openForWriting } from "./sqlite.ts";
+import { openForReading } from "./sqlite.ts";
+import { openForWriting } from "./sqlite-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -17,17 +17,22 @@ export interface RequestRecord {
  */
 export async function admitting<Admission>(
   record: RequestRecord,
-  { catalog }: Pick<Offer, "catalog">,
+  offer: Pick<Offer, "catalog">,
   admit: (asked: (model: unknown) => void) => Promise<Admission>,
 ): Promise<Admission> {
   let name: unknown;
   try {
     return await admit((model) => (name ??= model));
   } catch (error) {
-    const [id, ...others] = (typeof name === "string" ? catalog.names.find(name)?.ids : undefined) ?? [];
-    if (id !== undefined && others.length === 0) record.note({ model: id });
+    noteAsked(record, offer, name);
     throw error;
   }
+}
+
+/** Notes the model that a refused request had named, by its id, where the name is that of one model. */
+export function noteAsked(record: RequestRecord, { catalog }: Pick<Offer, "catalog">, name: unknown): void {
+  const [id, ...others] = (typeof name === "string" ? catalog.names.find(name)?.ids : undefined) ?? [];
+  if (id !== undefined && others.length === 0) record.note({ model: id });
 }
 
 /** Begins the record of a request. */
@@ -37,18 +42,19 @@ export function openRequestRecord(
   request: { readonly requestId: string; readonly method: string; readonly path: string },
 ): RequestRecord {
   const startedMs = clock.steadyMs();
-  let fields: LogFields = { request_id: request.requestId, method: request.method, path: request.path };
+  const fields: LogFields = { request_id: request.requestId, method: request.method, path: request.path };
   let finished = false;
   return {
     requestId: request.requestId,
     note(more) {
-      fields = { ...fields, ...more };
+      if (!finished) Object.assign(fields, more);
     },
     finish(status) {
       if (finished) return;
       finished = true;
+      Object.assign(fields, { status, duration_ms: clock.steadyMs() - startedMs });
       const write = fields.operator_fault === true ? log.error : log.info;
-      write("request", { ...fields, status, duration_ms: clock.steadyMs() - startedMs });
+      write("request", fields);
     },
   };
 }

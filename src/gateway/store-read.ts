@@ -12,3 +12,11 @@ export async function readStore<Rows>(rows: Promise<Rows>): Promise<Rows> {
     });
   }
 }
+
+/** Reads of the store that see everything that was answered before they began. */
+export type StoreReader = <Rows>(rows: () => Promise<Rows>) => Promise<Rows>;
+
+/** Reads that wait for `current`, after which the store has everything that was answered before. */
+export function createStoreReader(current: () => Promise<void>): StoreReader {
+  return (rows) => readStore(current().then(rows));
+}

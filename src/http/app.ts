@@ -10,7 +10,7 @@ import { authenticate } from "./middleware/authenticate.ts";
 import { formatOf } from "./not-found.ts";
 import { answerEarly } from "./early-answer.ts";
 import { readBody } from "./read-body.ts";
-import { respondError } from "./respond.ts";
+import { COMMON_HEADERS, respondError } from "./respond.ts";
 import type { EdgeServices, Route, RouteContext } from "./route.ts";
 import { createRouter } from "./router.ts";
 
@@ -32,87 +32,85 @@ export type App = (request: Request, connection: Connection) => Promise<Response
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
 export function createApp({ routes, services, clock, random, log }: AppParts): App {
   const router = createRouter(routes);
+  const loggedPaths = new Map(routes.map(({ path }) => [path, loggedPath(path)]));
+  const isModel = (id: string): boolean => services.relay.offer().catalog.knownById(id).length > 0;
 
   return async (request, connection) => {
+    const { url, method } = request;
+    const path = pathOf(url);
     const requestId = newRequestId(clock.nowMs(), random);
-    const record = openRequestRecord(log, clock, {
-      requestId,
-      method: request.method,
-      path: loggedPath(request.url),
-    });
-    let streams = false;
+    const logged = loggedPaths.get(path) ?? loggedPath(path);
+    const record = openRequestRecord(log, clock, { requestId, method, path: logged });
+    let finishesItself = false;
     let hasBody = false;
     let memory: MemoryShare | undefined;
     let response: Response;
     let at: Route | undefined;
-    let leave = (): void => {};
+    let leave = nothing;
     let isSending = false;
-    try {
-      refuseOddRequests(request);
-      response = await router(pathOf(request.url), request, {
-        at: (route) => (at = route),
-        run: async (route, params) => {
-          at = route;
-          if (route.access === "key") {
-            if (!connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
-            leave = admitAddress(services.addresses, connection, request);
-          }
-          const caller = await authenticate(services, route.access, request);
-          if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
-          // Clients of the interface may add query members of their own; an operator's filters must be exact.
-          if (route.access === "admin") refuseOddQuery(route, new URL(request.url).searchParams);
-          const share = services.memory.open(caller?.keyId ?? route.access);
-          memory = share;
-          const context: RouteContext = {
-            services,
-            request,
-            params,
-            get query() {
-              return new URL(request.url).searchParams;
-            },
-            requestId,
-            record,
-            caller,
-            async readBody(beforeLarge) {
-              const body = await readBody(request, { clock, memory: share, beforeLarge });
-              hasBody = true;
-              return body;
-            },
-            memory: share,
-            clock,
-            keepOpen: () => connection.keepOpen(),
-            limitIdle: () => connection.limitIdle(),
-            limitStall: () => connection.limitStall(),
-            untilSent() {
-              isSending = true;
-              return leave;
-            },
-            note: record.note,
-          };
-          return route.handle(context);
+
+    const run = async (route: Route, params: RouteContext["params"]): Promise<Response> => {
+      at = route;
+      if (route.access === "key") {
+        if (!connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
+        leave = admitAddress(services.addresses, connection, request);
+      }
+      const known = authenticate(services, route.access, request);
+      const caller = known instanceof Promise ? await known : known;
+      if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
+      // Clients of the interface may add query members of their own; an operator's filters must be exact.
+      if (route.access === "admin") refuseOddQuery(route, new URL(url).searchParams);
+      const share = services.memory.open(caller?.keyId ?? route.access);
+      memory = share;
+      return route.handle({
+        services,
+        request,
+        params,
+        get query() {
+          return new URL(url).searchParams;
         },
+        requestId,
+        record,
+        caller,
+        async readBody(beforeLarge) {
+          const body = await readBody(request, { clock, memory: share, beforeLarge });
+          hasBody = true;
+          return body;
+        },
+        memory: share,
+        clock,
+        keepOpen: connection.keepOpen,
+        limitIdle: connection.limitIdle,
+        limitStall: connection.limitStall,
+        untilSent() {
+          isSending = true;
+          return leave;
+        },
+        finishesItself: () => void (finishesItself = true),
+        note: record.note,
       });
-      streams = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    };
+
+    try {
+      refuseOddRequest(request, url, path);
+      response = await router(path, request, { at: (route) => (at = route), run });
     } catch (error) {
       memory?.hold(0);
       response = respondError(
-        errorOf(
-          error,
-          record.note,
-          request.signal,
-          (id) => services.relay.offer().catalog.knownById(id).length > 0,
-        ),
+        errorOf(error, record.note, request.signal, isModel),
         requestId,
-        (at === undefined ? formatOf(pathOf(request.url)) : at.protocol)?.encodeError,
+        (at === undefined ? formatOf(path) : at.protocol)?.encodeError,
       );
       if (!hasBody) response = await answerEarly(response, request, clock);
     }
     if (!isSending) leave();
     decorate(response.headers, requestId);
-    if (!streams) record.finish(request.signal.aborted ? 499 : response.status);
+    if (!finishesItself) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
 }
+
+function nothing(): void {}
 
 /** Counts the request for its client address, until the returned function is called or the client has gone. */
 function admitAddress(
@@ -121,7 +119,7 @@ function admitAddress(
   request: Request,
 ): () => void {
   const address = addresses === undefined ? undefined : connection.address();
-  if (addresses === undefined || address === undefined) return () => {};
+  if (addresses === undefined || address === undefined) return nothing;
   const leave = addresses.admit(address, request.headers.get("x-forwarded-for"));
   if (leave === undefined) throw outOfRoom("This address has as many connections as it may.");
   request.signal.addEventListener("abort", leave, { once: true });
@@ -140,19 +138,17 @@ function outOfRoom(why: string): GatewayError {
  * Refuses requests whose target cannot be trusted. With an invalid Host the runtime gives a relative URL, by which a
  * router could be led to another path.
  */
-function refuseOddRequests(request: Request): void {
-  if (!request.url.startsWith("http") || request.method === "CONNECT" || request.method === "TRACE") {
+function refuseOddRequest({ method, headers }: Request, url: string, path: string): void {
+  if (!url.startsWith("http") || method === "CONNECT" || method === "TRACE") {
     throw new GatewayError("invalid_request_error", "The request's target or Host header is not valid.");
   }
-  const host = request.headers.get("host");
-  if (host !== null && host.includes(",")) {
+  // Of two Host headers the URL has the first alone.
+  if (headers.get("host")?.includes(",") === true) {
     throw new GatewayError("invalid_request_error", "The request has more than one Host header.");
   }
+  if (!url.includes("%")) return;
   // No text that is stored or looked up has a NUL, and PostgreSQL takes none.
-  if (request.url.includes("%00"))
-    throw new GatewayError("invalid_request_error", "The target has a NUL in it.");
-  const path = pathOf(request.url);
-  if (!path.includes("%")) return;
+  if (url.includes("%00")) throw new GatewayError("invalid_request_error", "The target has a NUL in it.");
   try {
     decodeURIComponent(path);
   } catch {
@@ -169,8 +165,8 @@ function pathOf(url: string): string {
 }
 
 /** The path without segments that look like a secret; ids of tasks stay, so that the log can be searched by them. */
-function loggedPath(url: string): string {
-  return pathOf(url)
+function loggedPath(path: string): string {
+  return path
     .split("/")
     .map((segment) => redact(segment))
     .join("/")
@@ -193,9 +189,9 @@ function errorOf(
 function decorate(headers: Headers, requestId: string): void {
   headers.set("x-request-id", requestId);
   headers.set("request-id", requestId);
-  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
-  headers.set("vary", "authorization, x-api-key, x-goog-api-key");
-  headers.set("x-content-type-options", "nosniff");
+  if (headers.has("x-content-type-options")) return;
+  for (const [name, value] of Object.entries(COMMON_HEADERS))
+    if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
 }
 
 /**

@@ -39,21 +39,38 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Uint
     if (length > LARGE_BYTES) await terms.beforeLarge?.();
     hold(terms.memory, length);
   }
+  if (length !== undefined) return wholeInTime(request, terms.clock);
   if (request.body === null) return new Uint8Array(0);
   const { promise: late, reject } = Promise.withResolvers<never>();
   late.catch(() => undefined);
   const timer = terms.clock.setTimer(BODY_DEADLINE_MS, () => reject(tooLate()));
   try {
-    return await (length === undefined
-      ? readCounted(request.body, terms, late)
-      : Promise.race([readWhole(request), late]));
+    return await readCounted(request.body, terms, late);
   } finally {
     timer.cancel();
   }
 }
 
+/** A body of a declared length. Its stream is not touched: the runtime would make one for each request. */
+function wholeInTime(request: Request, clock: Clock): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(BODY_DEADLINE_MS, () => reject(tooLate()));
+    const fail = (error: Error): void => {
+      timer.cancel();
+      reject(error);
+    };
+    request.arrayBuffer().then((bytes) => {
+      timer.cancel();
+      resolve(new Uint8Array(bytes));
+    }, fail);
+  });
+}
+
 function checkHeaders(headers: Headers): void {
-  const [type = "", ...parameters] = (headers.get("content-type") ?? "").toLowerCase().split(";");
+  const contentType = headers.get("content-type");
+  const encoding = headers.get("content-encoding");
+  if (contentType === "application/json" && encoding === null) return;
+  const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   if (type.trim() !== "application/json") {
     throw new GatewayError("invalid_request_error", "The content-type must be application/json.");
   }
@@ -61,17 +78,12 @@ function checkHeaders(headers: Headers): void {
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
     throw new GatewayError("invalid_request_error", "The body must be UTF-8.");
   }
-  const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new GatewayError(
       "invalid_request_error",
       "Compressed request bodies are not taken: send it without content-encoding.",
     );
   }
-}
-
-async function readWhole(request: Request): Promise<Uint8Array> {
-  return new Uint8Array(await request.arrayBuffer());
 }
 
 /** A chunked body tells its length only by ending. Its unread rest is left for `answerEarly`. */

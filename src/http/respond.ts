@@ -8,27 +8,38 @@ import { chatCompletions } from "../protocols/chat-completions/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
 import { MOST_WARNINGS } from "../protocols/warnings.ts";
 
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Headers of every answer beside its ids. */
+export const COMMON_HEADERS = {
+  "cache-control": "no-store",
+  vary: "authorization, x-api-key, x-goog-api-key",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/** Those of a plain JSON answer, which the runtime copies faster than it reads them from an object. */
+const JSON_HEADERS = new Headers({ ...JSON_TYPE, ...COMMON_HEADERS });
+
 /** A JSON answer of a value. */
 export function respondJson(
   value: unknown,
   status = 200,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { "content-type": "application/json", ...headers },
-  });
+  return respondBytes(JSON.stringify(value), headers, status);
 }
 
 /** A JSON answer whose bytes, or whose text, are ready. */
 export function respondBytes(
   body: Uint8Array | string,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
   status = 200,
 ): Response {
   return new Response(body as Uint8Array<ArrayBuffer> | string, {
     status,
-    headers: { "content-type": "application/json", ...headers },
+    headers: Object.keys(headers).length === 0 ? JSON_HEADERS : { ...JSON_TYPE, ...headers },
   });
 }
 
@@ -51,7 +62,7 @@ const PIECE_BYTES = 64 * 1024;
 export function respondWhole(
   context: Pick<RouteContext, "memory" | "clock" | "request" | "limitStall" | "untilSent">,
   body: Uint8Array | string,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
   status = 200,
 ): Response {
   const { memory, clock, request, limitStall, untilSent } = context;
@@ -75,7 +86,7 @@ export function respondWhole(
     }
     letGo();
   }, letGo);
-  return new Response(pieces, { status, headers: { "content-type": "application/json", ...headers } });
+  return new Response(pieces, { status, headers: { ...JSON_TYPE, ...headers } });
 }
 
 /** The same for a value: a list, or anything else that the kernel may not take at once. */
@@ -86,7 +97,7 @@ export function respondLong(context: Parameters<typeof respondWhole>[0], value: 
 /** Server-sent events at the client's pace: no more is read from upstream than the client has room for. */
 export function respondStream(
   answer: StreamAnswer,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Response {
   return new Response(
     streamBody((sink) => answer.pipe(sink), answer.cancel),
@@ -118,7 +129,7 @@ function isFinal({ status }: GatewayError): boolean {
 
 /** The `warning` header that names left-out or changed fields; no header for none. */
 export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
-  if (warnings.length === 0) return {};
+  if (warnings.length === 0) return NO_HEADERS;
   return {
     warning: warnings
       .slice(0, MOST_WARNINGS)

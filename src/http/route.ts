@@ -27,7 +27,7 @@ export interface EdgeServices {
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
   /** The caller that a key belongs to, or why it is not a live key. */
-  readonly authenticate: (key: string) => Promise<Caller | KeyFault>;
+  readonly authenticate: (key: string) => Caller | KeyFault | Promise<Caller | KeyFault>;
   readonly isAdminToken: (token: string) => boolean;
   /** Resolves when the gateway can take work; rejects with the reason when it cannot. */
   readonly ready: () => Promise<void>;
@@ -65,6 +65,8 @@ export interface RouteContext {
    * Keeps the request under way until the returned function is called, though `handle` has returned its answer before.
    */
   untilSent(): () => void;
+  /** Leaves it to the answer to finish the request's record at its own end. */
+  finishesItself(): void;
   note(fields: LogFields): void;
 }
 

@@ -28,10 +28,28 @@ export function createRouter(routes: readonly Route[]): Router {
     routes.filter(({ access }) => access === "key"),
     notFound,
   );
+  const plain = plainRoutes(routes.filter(({ path }) => addressOf(path) === path));
   return (path, request, dispatch) => {
+    const route = plain.get(`${request.method} ${path}`);
+    if (route !== undefined) return dispatch.run(route, NO_PARAMS);
     const address = addressOf(path);
     return (address === path ? all : forCallers)(address, request, dispatch);
   };
+}
+
+const NO_PARAMS: RouteContext["params"] = {};
+
+/**
+ * The routes without parameters by method and path: nearly all requests need one look-up. A route that the table would
+ * not find by its own path is left out, since another one stands before it.
+ */
+function plainRoutes(routes: readonly Route[]): ReadonlyMap<string, Route> {
+  const isPlain = ({ path, readPath }: Route): boolean => readPath === undefined && !path.includes(":");
+  const isFirst = ({ path, method }: Route): boolean =>
+    routes.every(({ readPath }) => readPath?.(path, method.toUpperCase()) === undefined) &&
+    routes.find((other) => other.readPath === undefined && formOf(other.path).test(path))?.path === path;
+  const plain = routes.filter((route) => isPlain(route) && isFirst(route));
+  return new Map(plain.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]));
 }
 
 /** Routes that read the path themselves are asked first, in order; patterns come after them. */

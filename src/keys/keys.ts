@@ -3,7 +3,7 @@ import type { Clock } from "../core/time/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Random } from "../core/random.ts";
-import { createKeyedHash } from "../runtime/hash.ts";
+import { contentHash, createKeyedHash } from "../runtime/hash.ts";
 import { isKeyText, keyHint, newKeyText } from "./key-text.ts";
 
 /** A key as the store has it. */
@@ -34,6 +34,8 @@ export interface Keys {
    * of a key, whatever its answer, and never for another text. Rejects when the store cannot be asked.
    */
   authenticate(text: string): Promise<Caller | KeyFault>;
+  /** The caller of a live key that was looked up a moment ago; `undefined` says nothing of any other text. */
+  remembered(text: string): Caller | undefined;
   /** Makes the next use of every key ask the store again. */
   forget(): void;
 }
@@ -59,7 +61,10 @@ interface Remembered {
   readonly caller: Caller;
 }
 
-/** Keys over a store. They are remembered by the full hash of the full key. */
+/**
+ * Keys over a store. They are remembered by the full hash of the full key: in memory by one without the pepper, which
+ * costs half as much.
+ */
 export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const hashOf = createKeyedHash(pepper);
   const remembered = new Map<string, Remembered>();
@@ -67,7 +72,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
 
   let generation = 0;
 
-  const ask = async (hash: string): Promise<Caller | KeyFault> => {
+  const ask = async (hash: string, digest: string): Promise<Caller | KeyFault> => {
     const asked = generation;
     const key = await find(hash);
     const nowMs = clock.nowMs();
@@ -86,8 +91,14 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
     const [oldest] = remembered.keys();
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     const untilMs = clock.steadyMs() + TRUST_MS;
-    remembered.set(hash, { untilMs, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
+    remembered.set(digest, { untilMs, expiresAtMs: key.expiresAtMs ?? Infinity, caller });
     return caller;
+  };
+
+  const fresh = (digest: string): Caller | undefined => {
+    const known = remembered.get(digest);
+    if (known === undefined || clock.steadyMs() >= known.untilMs) return undefined;
+    return clock.nowMs() < known.expiresAtMs ? known.caller : undefined;
   };
 
   return {
@@ -96,17 +107,19 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       return { keyId: newId("key", random), text, hash: hashOf(text), hint: keyHint(text) };
     },
 
+    remembered: (text) => fresh(contentHash(text)),
+
     async authenticate(text) {
       if (!isKeyText(text)) return "malformed";
+      const digest = contentHash(text);
+      const known = fresh(digest);
+      if (known !== undefined) return known;
+      remembered.delete(digest);
       const hash = hashOf(text);
-      const known = remembered.get(hash);
-      const isFresh = known !== undefined && clock.steadyMs() < known.untilMs;
-      if (isFresh && clock.nowMs() < known.expiresAtMs) return known.caller;
-      remembered.delete(hash);
       // One read of the store for all requests that wait for its answer.
       let answer = asking.get(hash);
       if (answer === undefined) {
-        answer = ask(hash).finally(() => asking.delete(hash));
+        answer = ask(hash, digest).finally(() => asking.delete(hash));
         asking.set(hash, answer);
       }
       return answer;

@@ -1,10 +1,12 @@
 import { type Clock, wait } from "../core/time/clock.ts";
 import { insist } from "../core/time/insist.ts";
-import type { AnswerTo, Settle, Void } from "./commands.ts";
+import type { AnswerTo, HoldCredit, Settle, Void } from "./commands.ts";
 import type { Writer } from "./writer.ts";
 
-/** Ends holds, retrying while the store is away. */
+/** Makes holds in the store, and ends them, retrying while the store is away. */
 export interface Ends {
+  /** Makes a hold. Rejects when the store does not take it now; where it may have taken it, the hold is given back. */
+  setAside(command: HoldCredit): Promise<AnswerTo<HoldCredit>>;
   /** Ends a hold. Rejects when the store does not take it now; it is then retried until it does. */
   end<C extends Settle | Void>(command: C): Promise<AnswerTo<C>>;
   /**
@@ -13,11 +15,6 @@ export interface Ends {
    * charge stands only where the store had taken it already and its answer was lost.
    */
   charge(command: Settle): Promise<AnswerTo<Settle>>;
-  /**
-   * Voids a hold that the store may have taken, with only its answer lost. It voids one at a time, so that a store that
-   * comes back does not get all of them at once.
-   */
-  giveBack(command: Void): void;
 }
 
 /** How long an end waits before the store is asked again. */
@@ -33,6 +30,7 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
   const insistOn = (command: Settle | Void): Promise<unknown> =>
     insist(() => writer.submit(command), { clock, pauseMs: RETRY_MS });
 
+  /** Voids go one at a time, so that a store that comes back does not get all of them at once. */
   const giveNext = async (): Promise<void> => {
     const command = waiting.shift();
     busy = command !== undefined;
@@ -47,6 +45,17 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
   };
 
   return {
+    async setAside(command) {
+      try {
+        return await writer.submit(command);
+      } catch (error) {
+        const { hold, account, key } = command;
+        const nowMs = clock.nowMs();
+        waiting.push({ kind: "void", hold, account, key, outcome: "overloaded_error", nowMs });
+        if (!busy) void giveNext();
+        throw error;
+      }
+    },
     async end(command) {
       try {
         return await writer.submit(command);
@@ -66,10 +75,6 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
           .then(() => insistOn(command));
         throw error;
       }
-    },
-    giveBack(command) {
-      waiting.push(command);
-      if (!busy) void giveNext();
     },
   };
 }

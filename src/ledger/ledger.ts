@@ -9,6 +9,7 @@ import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/money/usage.ts";
 import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline, Settle } from "./commands.ts";
 import { createEnds } from "./ends.ts";
+import type { OpenHolds } from "./open-holds.ts";
 import { createRulesText, usageText } from "./written-text.ts";
 import type { Writer } from "./writer.ts";
 
@@ -56,6 +57,8 @@ export interface Ledger {
 /** What the ledger is made of. */
 export interface LedgerParts {
   readonly writer: Writer;
+  /** Where holds are kept in this process's memory. */
+  readonly openHolds?: Pick<OpenHolds, "hold"> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly failpoint: Failpoint;
@@ -68,6 +71,7 @@ export interface LedgerParts {
 /** The ledger over the one writer. */
 export function createLedger({
   writer,
+  openHolds,
   clock,
   random,
   failpoint,
@@ -76,7 +80,7 @@ export function createLedger({
 }: LedgerParts): Ledger {
   const rulesText = createRulesText();
   const nextHoldId = holdSeries(random);
-  const { end, charge, giveBack } = createEnds(writer, clock);
+  const { setAside, end, charge } = createEnds(writer, clock);
 
   const holdCommand = (request: HoldRequest, hold: string): HoldCredit => {
     const nowMs = clock.nowMs();
@@ -104,11 +108,7 @@ export function createLedger({
       const command = holdCommand(request, nextHoldId());
       const { hold: id, account, key } = command;
       failpoint("hold.before_submit");
-      const answer = await writer.submit(command).catch((error: unknown) => {
-        const nowMs = clock.nowMs();
-        giveBack({ kind: "void", hold: id, account, key, outcome: "overloaded_error", nowMs });
-        throw error;
-      });
+      const answer = await (openHolds === undefined ? setAside(command) : openHolds.hold(command));
       failpoint("hold.after_commit");
       if (!answer.ok) return answer.reason;
       return {

@@ -2,12 +2,12 @@ import type { Failpoint } from "../core/failpoint.ts";
 import { parseFailpoint, noFailpoint } from "../core/failpoint.ts";
 import type { Engine } from "../db/engine.ts";
 import { migrate } from "../db/migrate.ts";
-import { openUnhurried, openPostgres } from "../db/postgres.ts";
 import type { Database } from "../db/schema.ts";
-import { kyselyOver, openForReading, openForWriting } from "../db/sqlite.ts";
+import { kyselyOver, openForReading } from "../db/sqlite.ts";
+import { openForWriting } from "../db/sqlite-file.ts";
 import { type Auditor, createAuditThreads, postgresAuditor } from "./audit/audit.ts";
-import { createPostgresExecutor } from "./postgres/executor.ts";
-import { createSqliteExecutor } from "./sqlite/executor.ts";
+import type { OpenHolds } from "./open-holds.ts";
+import { keepBooks } from "./sqlite/keep-books.ts";
 import type { Executor } from "./writer.ts";
 
 /** An open store: typed reads, and the one way to change it. */
@@ -15,6 +15,10 @@ export interface Store {
   readonly engine: Engine;
   readonly database: Database;
   readonly executor: Executor;
+  /** Where this process has the store to itself and keeps open holds in memory; absent where the tables have them. */
+  readonly openHolds?: OpenHolds;
+  /** Resolves when reads see everything that was answered before; rejects when they cannot now. */
+  current(): Promise<void>;
   readonly auditor: Auditor;
   /** Starts the threads that are needed later, beside the writer's. */
   startThreads(): void;
@@ -32,6 +36,8 @@ export interface StoreSettings {
   readonly kill: () => void;
   /** Called when the disk has failed to keep what was written: nothing is written any more. */
   readonly onLost?: (reason: string) => void;
+  /** Called when a database file was copied without the journal beside it: what was in that is missing. */
+  readonly onIncomplete?: () => void;
 }
 
 /** Brings the schema up to date and opens the store. Throws one sentence when it cannot be used. */
@@ -41,21 +47,27 @@ export async function openStore({
   writerFailpoint,
   kill,
   onLost,
+  onIncomplete,
 }: StoreSettings): Promise<Store> {
   if ("file" in place) {
     await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
     const auditThreads = createAuditThreads(place.file);
+    const keeper = await keepBooks({ file: place.file, failpoint: writerFailpoint, onLost, onIncomplete });
     return {
       engine: "sqlite",
       database: openForReading(place.file),
-      executor: createSqliteExecutor(
-        { databaseFile: place.file, failpoint: writerFailpoint ?? null },
-        onLost,
-      ),
+      executor: keeper,
+      openHolds: keeper,
+      current: () => keeper.current(),
       auditor: (request) => auditThreads.run(request),
       startThreads: () => auditThreads.standBy(),
     };
   }
+  // The driver takes 1 MiB, which a gateway on SQLite has no use for.
+  const [{ openPostgres, openUnhurried }, { createPostgresExecutor }] = await Promise.all([
+    import("../db/postgres.ts"),
+    import("./postgres/executor.ts"),
+  ]);
   await migrating(openUnhurried(place.url), "postgres", failpoint);
   return {
     engine: "postgres",
@@ -65,6 +77,7 @@ export async function openStore({
       writerFailpoint === undefined ? noFailpoint : parseFailpoint(writerFailpoint, kill),
     ),
     auditor: postgresAuditor(place.url),
+    current: async () => {},
     startThreads: () => {},
   };
 }

@@ -8,6 +8,7 @@ import type { Abandonment, Void } from "./commands.ts";
 import { storeTime } from "./records.ts";
 import type { FailTask } from "./task-commands.ts";
 import { FAILING_COLUMNS, failTask } from "./reads/task-failing.ts";
+import type { OpenHolds } from "./open-holds.ts";
 import { CommandRefused, type Writer } from "./writer.ts";
 
 /** Renews this process's lease, and ends what dead processes left: their holds, and tasks that their requests waited for. */
@@ -32,6 +33,8 @@ export interface SweeperParts {
   readonly database: Database;
   readonly engine: Engine;
   readonly writer: Writer;
+  /** Where holds are kept in this process's memory. */
+  readonly openHolds?: Pick<OpenHolds, "abandoned"> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly bootId: string;
@@ -125,8 +128,10 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
-async function findAbandoned({ database, engine, clock, bootId }: SweeperParts): Promise<readonly Void[]> {
+async function findAbandoned(parts: SweeperParts): Promise<readonly Void[]> {
+  const { database, engine, openHolds, clock, bootId } = parts;
   const nowMs = clock.nowMs();
+  const inMemory = openHolds?.abandoned({ bootId, nowMs, steadyMs: clock.steadyMs() }) ?? [];
   const now = storeTime(engine, clock.steadyMs());
   const rows = await database
     .selectFrom("holds")
@@ -141,11 +146,12 @@ async function findAbandoned({ database, engine, clock, bootId }: SweeperParts):
     .orderBy("expires_at_ms")
     .limit(MAX_HOLDS)
     .execute();
-  return rows.map(({ hold, account, key, expired }) => {
+  const inTables = rows.map(({ hold, account, key, expired }): Void => {
     // SQLite has numbers for booleans.
     const outcome: Abandonment = Number(expired) === 1 ? "expired" : "process_died";
     return { kind: "void", hold, account, key, outcome, nowMs };
   });
+  return [...inMemory.slice(0, MAX_HOLDS), ...inTables];
 }
 
 /** Whether the process that a column names is dead. */

@@ -48,7 +48,7 @@ function createManualExecutor() {
         });
       });
     },
-    close: () => void (closed += 1),
+    close: async () => void (closed += 1),
   };
   return { executor, turns, closed: () => closed };
 }

@@ -17,7 +17,7 @@ export interface Writer {
 /** Runs one batch as one transaction. Rejects when the batch may have to be sent again. */
 export interface Executor {
   execute(commands: readonly Command[]): Promise<readonly Outcome[]>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Commands of one transaction at most, so that no answer waits for a very long one. */
@@ -82,7 +82,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   };
 
   const submit = (command: Command): Promise<AnswerTo<Command>> => {
-    if (closed) return Promise.reject(notWritten("the writer is closed"));
+    if (closed) return Promise.reject(storeAway("the writer is closed"));
     return new Promise((resolve, reject) => {
       waiting.push({ command, resolve, reject });
       void pump();
@@ -95,7 +95,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     async close() {
       closed = true;
       if (writing) await new Promise<void>((resolve) => idle.push(resolve));
-      executor.close();
+      await executor.close();
     },
   };
 }
@@ -137,11 +137,12 @@ function answer(item: Waiting, outcome: Outcome | undefined): void {
   else {
     const { failure = "no answer", passing = false } = outcome ?? { passing: true };
     const reason = `${item.command.kind}: ${failure}`;
-    item.reject(passing ? notWritten(reason) : new CommandRefused(reason));
+    item.reject(passing ? storeAway(reason) : new CommandRefused(reason));
   }
 }
 
-function notWritten(reason: string): GatewayError {
+/** The store takes no writes now, for `reason`, which goes to the log alone. */
+export function storeAway(reason: string): GatewayError {
   return new GatewayError("overloaded_error", "The ledger cannot be written now. Try again shortly.", {
     cause: new Error(reason),
     retryAfterSec: 2,

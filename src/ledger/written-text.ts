@@ -4,7 +4,9 @@ import type { Usage } from "../core/money/usage.ts";
 
 /** Counts by bucket as JSON, without those that are zero. */
 export function usageText(usage: Usage): string {
-  return JSON.stringify(usage, (_, value: unknown) => (value === 0 ? undefined : value));
+  const counted: Record<string, number> = {};
+  for (const [bucket, count] of Object.entries(usage)) if (count !== 0) counted[bucket] = count;
+  return JSON.stringify(counted);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { creditsText } from "../core/money/credits.ts";
 import { GatewayError } from "../core/errors.ts";
+import type { Member } from "../core/json/json-scan.ts";
 import { readShape } from "../core/json/json-shape.ts";
 import { applyEdits, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
@@ -78,17 +79,24 @@ export function readWholeAnswer(
   if (shape === undefined)
     throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
   const model = format.hasModel ? JSON.stringify(context.model) : undefined;
-  const removed = new Set(context.padding).add("credit");
-  if (usage !== undefined) removed.add(format.usageMember);
+  const isRemoved = (name: string): boolean =>
+    name === "credit" ||
+    context.padding.includes(name) ||
+    (usage !== undefined && name === format.usageMember);
   return {
     metered,
     repairs,
     encode(credit) {
       const added = usage === undefined ? [] : [`"${format.usageMember}":${JSON.stringify(usage)}`];
       added.push(`"credit":${creditsText(credit)}`);
+      const names = namesInOrder(value, shape.members.length);
+      if (names?.some(isRemoved) === false && model !== undefined) {
+        const place = shape.members[names.indexOf("model")];
+        if (place !== undefined) return withModel(bytes, shape.members, place, model, added.join(","));
+      }
       let missing = model === undefined ? [] : [`"model":${model}`];
       const changeOf = (name: string): MemberChange | undefined => {
-        if (removed.has(name)) return { isRemoved: true };
+        if (isRemoved(name)) return { isRemoved: true };
         if (name !== "model" || model === undefined) return undefined;
         missing = [];
         return { text: model };
@@ -101,6 +109,38 @@ export function readWholeAnswer(
       return isExact ? (exactValue(answer.text, value) as JsonObject) : value;
     },
   };
+}
+
+/**
+ * The names of an object's members as they stand in its text, of which there are `count`; `undefined` where the value
+ * does not tell: a name that stands twice is there once, and one that is a number comes before all others.
+ */
+function namesInOrder(value: JsonObject, count: number): readonly string[] | undefined {
+  const names = Object.keys(value);
+  return names.length === count && !names.some((name) => /^\d/.test(name)) ? names : undefined;
+}
+
+/** The usual end of an answer: its bytes with another model at `place`, and with `added` behind its last member. */
+function withModel(
+  bytes: Uint8Array,
+  members: readonly Member[],
+  place: Member,
+  model: string,
+  added: string,
+): Uint8Array {
+  const { valueStart, valueEnd } = place;
+  const { valueEnd: end } = members.at(-1) ?? place;
+  const name = encoder.encode(model);
+  const tail = encoder.encode(`,${added}`);
+  const result = new Uint8Array(bytes.length - (valueEnd - valueStart) + name.length + tail.length);
+  result.set(bytes.subarray(0, valueStart));
+  result.set(name, valueStart);
+  const behindName = valueStart + name.length;
+  result.set(bytes.subarray(valueEnd, end), behindName);
+  const behindAll = behindName + end - valueEnd;
+  result.set(tail, behindAll);
+  result.set(bytes.subarray(end), behindAll + tail.length);
+  return result;
 }
 
 const encoder = new TextEncoder();

@@ -1,5 +1,6 @@
 import { estimateTokens } from "../core/money/token-estimate.ts";
 import { addUsage, NO_USAGE, outputTokens, type Usage } from "../core/money/usage.ts";
+import type { ByteSpan } from "../core/bytes/bytes.ts";
 import type { AnswerContext, Metered } from "./protocol.ts";
 
 /** Tokens of an image that nobody counted: https://ai.google.dev/gemini-api/docs/pricing, one of 1K or 2K. */
@@ -25,9 +26,25 @@ export function wideBytes(bytes: Uint8Array, start: number, end: number): number
   return wide;
 }
 
+/** What was added of an event. */
+interface AddedText {
+  readonly text: CountedText;
+  readonly thoughts?: CountedText;
+  /** Where one string of it stands in `bytes`, and whether that is thinking. */
+  readonly bytes: Uint8Array;
+  readonly said: ByteSpan;
+  readonly isThought?: boolean;
+}
+
+const NO_TEXT: CountedText = { ascii: 0, wide: 0 };
+
 /** Our own count of what comes of a streamed answer, beside what its provider says of it. */
 export interface AnswerCount {
   add(text: CountedText, thoughts?: CountedText, images?: number): void;
+  /** Keeps what was added last but for one string, which can be another one when it is added again. */
+  keepBeside(added: AddedText): { readonly text: ByteSpan };
+  /** Adds so many events like that, and their texts together. */
+  addRepeated(text: CountedText, events: number): void;
   /** The provider has told its usage: what comes from now on is counted on top of it. */
   usageTold(): void;
   /** All that came, in tokens. */
@@ -47,6 +64,7 @@ export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
   const nothing = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
   const seen = { ...nothing };
   let before = nothing;
+  let beside = { ...nothing, isThought: false };
   const since = (from: typeof seen): CountedOutput => ({
     output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
     reasoning: countedTokens(seen.thoughtAscii - from.thoughtAscii, seen.thoughtWide - from.thoughtWide),
@@ -59,6 +77,33 @@ export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
       seen.thoughtAscii += thoughts?.ascii ?? 0;
       seen.thoughtWide += thoughts?.wide ?? 0;
       seen.images += images;
+    },
+    keepBeside({ text, thoughts = NO_TEXT, bytes, said, isThought = false }) {
+      const own = { ascii: 0, wide: 0 };
+      countText(bytes, said.start, said.end, own);
+      const [ofText, ofThoughts] = isThought ? [NO_TEXT, own] : [own, NO_TEXT];
+      beside = {
+        ...nothing,
+        isThought,
+        ascii: text.ascii - ofText.ascii,
+        wide: text.wide - ofText.wide,
+        thoughtAscii: thoughts.ascii - ofThoughts.ascii,
+        thoughtWide: thoughts.wide - ofThoughts.wide,
+      };
+      return { text: said };
+    },
+    addRepeated({ ascii, wide }, events) {
+      seen.ascii += events * beside.ascii;
+      seen.wide += events * beside.wide;
+      seen.thoughtAscii += events * beside.thoughtAscii;
+      seen.thoughtWide += events * beside.thoughtWide;
+      if (beside.isThought) {
+        seen.thoughtAscii += ascii;
+        seen.thoughtWide += wide;
+      } else {
+        seen.ascii += ascii;
+        seen.wide += wide;
+      }
     },
     usageTold: () => void (before = { ...seen }),
     total: () => since(nothing),

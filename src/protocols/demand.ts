@@ -1,8 +1,9 @@
 import { type ImageSize, MAX_SIZED_IMAGES } from "../core/media/image-size.ts";
 import { isJsonObject, present } from "../core/json/json-value.ts";
+import { isKept } from "../core/json/kept.ts";
 import type { Modality } from "../core/model.ts";
 import type { PriceBucket } from "../core/money/price.ts";
-import { estimateTokens, measureText } from "../core/money/token-estimate.ts";
+import { estimateTokens, measureText, type TextSize } from "../core/money/token-estimate.ts";
 import type { Demand, ImageInput } from "./protocol.ts";
 
 /** Tokens as a good guess, and as a bound. */
@@ -26,14 +27,19 @@ export interface Found {
   medium(kind: Modality, bytes?: number): void;
   /** Adds an image; `size` looks for its size, as long as there are not too many. */
   image(bytes: number, size: () => ImageSize | undefined, detail?: string): void;
-  /** What stands around the text that was sent, and how often. */
-  readonly around: Map<Tokens, number>;
+  /** Notes what stands around the text that was sent: once, however often it is said. */
+  surround(tokens: Tokens): void;
+  /** Adds a part of the request by `measure`, or by what is kept of it. */
+  part<Part extends object>(part: Part, measure: (part: Part, found: Found) => void, kept: KeptSizes): void;
   /**
    * What is asked for in all. The guess measures the fields that models read; the bound counts every byte that goes up
    * but those of media, so that text in a field that nobody thought of is held for too.
    */
   demand(bodyBytes: number, asked: Asked): Demand;
 }
+
+/** Sizes of parts that come again with other requests, and that hold nothing but text. */
+export type KeptSizes = WeakMap<object, Readonly<TextSize>>;
 
 /** What a request says of its answer. */
 type Asked = Omit<Demand, "textTokens" | "media" | "images" | "mediaBytes" | "buckets"> & {
@@ -43,13 +49,37 @@ type Asked = Omit<Demand, "textTokens" | "media" | "images" | "mediaBytes" | "bu
 
 /** Nothing yet, but for the definitions and schemas, whose length is what they were sent as. */
 export function openFound(schemaBytes: number, around: readonly (readonly [Tokens, number])[]): Found {
-  const size = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
+  const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
+  const surroundings = new Map(around);
   const media: Partial<Record<Modality, number>> = {};
   const images: ImageInput[] = [];
   let imageBytes = 0;
   let mediaBytes = 0;
+  /** How much was found that is no text. */
+  let others = 0;
   const found: Found = {
-    around: new Map(around),
+    surround(tokens) {
+      surroundings.set(tokens, 1);
+      others += 1;
+    },
+    part(part, measure, kept) {
+      const known = kept.get(part);
+      if (known !== undefined) {
+        size.ascii += known.ascii;
+        size.alphabetic += known.alphabetic;
+        size.ideographic += known.ideographic;
+        return;
+      }
+      const { ascii, alphabetic, ideographic } = size;
+      const before = others;
+      measure(part, found);
+      if (others > before || !isKept(part)) return;
+      kept.set(part, {
+        ascii: size.ascii - ascii,
+        alphabetic: size.alphabetic - alphabetic,
+        ideographic: size.ideographic - ideographic,
+      });
+    },
     text(value) {
       if (value === undefined || value === null) return;
       measureText(typeof value === "string" ? value : JSON.stringify(value), size);
@@ -57,6 +87,7 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
     ascii: (characters) => void (size.ascii += characters),
     medium(kind, bytes = 0) {
       media[kind] = (media[kind] ?? 0) + 1;
+      others += 1;
       mediaBytes += bytes;
     },
     image(bytes, sizeOf, detail) {
@@ -68,7 +99,7 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
       const text = estimateTokens(size);
       const most = Math.max(text.ceiling, Math.ceil((bodyBytes - imageBytes - mediaBytes) / 2));
       const added = (part: keyof Tokens): number =>
-        [...found.around].reduce((sum, [tokens, times]) => sum + tokens[part] * times, 0);
+        [...surroundings].reduce((sum, [tokens, times]) => sum + tokens[part] * times, 0);
       const uses: Partial<Record<PriceBucket, boolean | undefined>> = {
         cache_write_1h: longCache,
         audio_input: media.audio !== undefined,
@@ -89,18 +120,29 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
   return found;
 }
 
-/** Whether a `cache_control` asks for more than the usual five minutes; `within`: the members that can have one inside. */
-export function asksForLongCache(value: unknown, within?: readonly string[]): boolean {
-  if (Array.isArray(value)) return value.some((item) => asksForLongCache(item, within));
+/** Whether parts that come again with other requests ask for a long cache. */
+export type KeptAnswers = WeakMap<object, boolean>;
+
+/**
+ * Whether a `cache_control` asks for more than the usual five minutes; `within`: the members that can have one inside.
+ * What the items of the outermost lists ask for is looked up in `kept`, and kept there.
+ */
+export function asksForLongCache(value: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
+  if (Array.isArray(value))
+    return value.some((item: unknown) =>
+      kept !== undefined && isJsonObject(item) && isKept(item)
+        ? kept.getOrInsertComputed(item, () => asksForLongCache(item, within))
+        : asksForLongCache(item, within),
+    );
   if (!isJsonObject(value)) return false;
   const control = value.cache_control;
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
     return true;
-  if (within !== undefined) return within.some((name) => asksForLongCache(value[name], within));
+  if (within !== undefined) return within.some((name) => asksForLongCache(value[name], within, kept));
   // This sees most values of a request, and `for in` makes no list of them.
   for (const name in value) {
     const held = value[name];
-    if (typeof held === "object" && !OF_A_TOOL.has(name) && asksForLongCache(held)) return true;
+    if (typeof held === "object" && !OF_A_TOOL.has(name) && asksForLongCache(held, within, kept)) return true;
   }
   return false;
 }

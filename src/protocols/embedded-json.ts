@@ -12,12 +12,16 @@ export type EmbeddedKind = "object" | "value" | "none" | "deep" | "many";
  */
 export interface EmbeddedJson {
   read(text: string): EmbeddedValue;
+  /** Counts the values of a text that was read before; `false`, and counts nothing, where they are too many. */
+  take(values: number): boolean;
 }
 
 export interface EmbeddedValue {
   readonly kind: EmbeddedKind;
   /** As `parseExact` gives it; absent where it is none, or too much. */
   readonly value?: unknown;
+  /** How many values it has; absent likewise. */
+  readonly values?: number;
 }
 
 const encoder = new TextEncoder();
@@ -34,7 +38,12 @@ export function openEmbeddedJson(): EmbeddedJson {
       if (value === undefined) return { kind: "none" };
       left -= values;
       // A number that keeps its digits is an object too.
-      return { kind: text.trimStart().startsWith("{") ? "object" : "value", value };
+      return { kind: text.trimStart().startsWith("{") ? "object" : "value", value, values };
+    },
+    take(values) {
+      if (values > left) return false;
+      left -= values;
+      return true;
     },
   };
 }

@@ -9,6 +9,19 @@ import type { Place } from "./scan.ts";
 /** Told of bytes that are good during the call only. */
 type OnSpan = (bytes: Uint8Array, start: number, end: number) => void;
 
+/** What a reader of events hands over what it finds to. */
+interface EventVisitor {
+  /**
+   * The data of an event. `[wholeStart, wholeEnd)` is the whole event as it came; -1 where it does not stand in these
+   * bytes in one piece.
+   */
+  event(bytes: Uint8Array, start: number, end: number, wholeStart: number, wholeEnd: number): void;
+  /** A comment without its colon. */
+  readonly comment: OnSpan;
+  /** Takes whole events that it knows at `from`, where one begins; returns the offset after them. */
+  take(bytes: Uint8Array, from: number): number;
+}
+
 /** A line, and an event of several, that is longer than this is a fault of the provider, unless a format says more. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
@@ -21,12 +34,8 @@ export interface EventReader {
   end(): void;
 }
 
-/** A reader that hands the data of each event to `event`, and each comment without its colon to `comment`. */
-export function createEventReader(
-  event: OnSpan,
-  comment: OnSpan,
-  maxLineBytes = MAX_LINE_BYTES,
-): EventReader {
+/** A reader that hands each event and comment to `visitor`. */
+export function createEventReader(visitor: EventVisitor, maxLineBytes = MAX_LINE_BYTES): EventReader {
   // The lines of one event: nearly always one, which is handed over where it stands.
   let bytes: Uint8Array | undefined;
   let start = 0;
@@ -35,7 +44,8 @@ export function createEventReader(
   let length = 0;
   const lines = createSseLines(
     {
-      comment,
+      comment: visitor.comment,
+      take: visitor.take,
       data(lineBytes, lineStart, lineEnd) {
         length += lineEnd - lineStart + 1;
         if (bytes !== undefined) {
@@ -46,16 +56,16 @@ export function createEventReader(
         start = lineStart;
         end = lineEnd;
       },
-      dispatch() {
+      dispatch(wholeStart, wholeEnd) {
         const first = bytes;
         const rest = more;
         bytes = undefined;
         more = [];
         length = 0;
         if (first === undefined) return;
-        if (rest.length === 0) return event(first, start, end);
+        if (rest.length === 0) return visitor.event(first, start, end, wholeStart, wholeEnd);
         const whole = joinBytes([first.subarray(start, end), ...rest]);
-        event(whole, 0, whole.length);
+        visitor.event(whole, 0, whole.length, -1, -1);
       },
     },
     maxLineBytes,

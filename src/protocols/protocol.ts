@@ -4,11 +4,14 @@ import type { MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { ImageSize } from "../core/media/image-size.ts";
 import type { JsonObject } from "../core/json/json-value.ts";
+import type { KnownValues } from "../core/json/known-values.ts";
 import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { LimitState } from "../core/rate-limits.ts";
 import type { PriceBucket } from "../core/money/price.ts";
 import type { Usage, UsageFlag } from "../core/money/usage.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
+import type { RepeatWriter } from "./repeat-writer.ts";
+import type { EventForm } from "./event-form.ts";
 
 /**
  * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
@@ -73,6 +76,8 @@ export interface WireRequest {
   readonly address?: { readonly model: string; readonly stream: boolean };
   /** Told what the body says in `model`, before anything is checked: a refusal is logged with it. */
   readonly asked?: (model: unknown) => void;
+  /** What was read of its caller's earlier requests; absent where it is not worth a look. */
+  readonly known?: KnownValues;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
@@ -239,6 +244,8 @@ export interface StreamSink extends StreamEnds {
   /** Takes an event that was just scanned and judged, and that is not dropped. */
   event(span: Readonly<EventSpan>, verdict: Verdict): void;
   comment?(bytes: Uint8Array, start: number, end: number): void;
+  /** How events are written that repeat the one that `event` took last; `undefined` where each has to be taken. */
+  repeat(span: Readonly<EventSpan>, form: EventForm, wholeStart: number): RepeatWriter | undefined;
   /** What was written since the last call, if anything. */
   take(): Uint8Array | undefined;
 }

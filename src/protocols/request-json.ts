@@ -1,8 +1,9 @@
-import { joinBytes } from "../core/bytes/bytes.ts";
 import { GatewayError, quoted } from "../core/errors.ts";
 import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json/json-scan.ts";
 import { countMembers, readShape, type ShapeBounds } from "../core/json/json-shape.ts";
+import { readKnown } from "../core/json/read-known.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
+import { openJsonWriter } from "./json-writer.ts";
 import type { WireRequest } from "./protocol.ts";
 
 /** A body that is a JSON object: its value, its bytes, and where its own members stand in them. */
@@ -22,14 +23,23 @@ export interface RequestJson {
  */
 export const BOUNDS: ShapeBounds = { depth: 64, values: 200_000 };
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the body's structure once, within limits, and parses it once; tells `asked` of its `model`. Throws a
  * `GatewayError` for what is no JSON object, or has a member twice.
  */
-export function readRequestJson({ body: bytes, asked }: Pick<WireRequest, "body" | "asked">): RequestJson {
+export function readRequestJson({
+  body: bytes,
+  asked,
+  known,
+}: Pick<WireRequest, "body" | "asked" | "known">): RequestJson {
+  const read = known && readKnown(bytes, BOUNDS, known, parse);
+  if (read !== undefined) {
+    asked?.(read.value.model);
+    const { members, isCompact } = read.shape;
+    return { value: read.value, bytes, members, repeatsKey: false, isCompact };
+  }
   const shape = readShape(bytes, BOUNDS);
   const value = shape === undefined ? undefined : parse(bytes);
   if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes);
@@ -42,24 +52,17 @@ export function readRequestJson({ body: bytes, asked }: Pick<WireRequest, "body"
 
 /** A body that was written here, and no client sent: its text is made of the value, once. */
 export function writeRequestJson(value: JsonObject): RequestJson {
-  const pieces: Uint8Array[] = [];
+  const out = openJsonWriter();
   const members: Member[] = [];
-  let length = 0;
-  const write = (text: string): number => {
-    const piece = encoder.encode(text);
-    pieces.push(piece);
-    return (length += piece.length);
-  };
   for (const [name, held] of Object.entries(value)) {
-    const text = JSON.stringify(held) as string | undefined;
-    if (text === undefined) continue;
-    const keyStart = write(members.length === 0 ? "{" : ",");
-    const keyEnd = write(JSON.stringify(name));
-    const valueStart = write(":");
-    members.push({ keyStart, keyEnd, valueStart, valueEnd: write(text) });
+    if (held === undefined) continue;
+    const keyStart = out.add(members.length === 0 ? "{" : ",");
+    const keyEnd = out.add(JSON.stringify(name));
+    const valueStart = out.add(":");
+    members.push({ keyStart, keyEnd, valueStart, valueEnd: out.value(held) });
   }
-  write(members.length === 0 ? "{}" : "}");
-  return { value, bytes: joinBytes(pieces), members, repeatsKey: false, isCompact: true };
+  out.add(members.length === 0 ? "{}" : "}");
+  return { value, bytes: out.bytes(), members, repeatsKey: false, isCompact: true };
 }
 
 /** The object that is the value of the member `name`, as a body of its own. */

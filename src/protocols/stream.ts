@@ -10,6 +10,7 @@ import type {
   Verdict,
 } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
+import { openRepeats, type RepeatReader } from "./repeats.ts";
 import { scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
 
 /** How a streamed answer stands, as in `RelayStream`. */
@@ -27,7 +28,7 @@ export interface StreamState {
 }
 
 /** Judges the events of one stream, by what the scan found in them, and counts what they give. */
-export interface StreamReader {
+export interface StreamReader extends RepeatReader {
   see(span: Readonly<EventSpan>): Verdict;
   /** Every choice that began has ended. */
   readonly isComplete: boolean;
@@ -56,6 +57,7 @@ export interface StreamFormat<R extends StreamReader> {
   oddError?(text: string): unknown;
 }
 
+const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -75,12 +77,23 @@ export function streamOpener<R extends StreamReader>(format: StreamFormat<R>): R
       failure: undefined,
       noted: new Set(),
       push(bytes) {
-        if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
-        return sink.take();
+        try {
+          if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
+          return sink.take();
+        } catch (error) {
+          // Streams share what they write into: nothing of this one may stay there.
+          sink.take();
+          throw error;
+        }
       },
       end(told) {
         stream.atEnd = true;
-        events.end();
+        try {
+          events.end();
+        } catch (error) {
+          sink.take();
+          throw error;
+        }
         stream.endTold = told;
         return sink.take();
       },
@@ -117,7 +130,11 @@ interface StreamParts {
 function openEvents({ format, context, state, reader, sink, repairs }: StreamParts): EventReader {
   const { shape } = format;
   const root = withCuts(shape.root, context.padding, shape.cuts);
-  const span: EventSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };
+  const span: EventSpan = { bytes: NOTHING, start: 0, end: 0 };
+  const cut = context.padding
+    .flatMap((name) => root.members?.[name] ?? [])
+    .filter(({ cuts }) => cuts !== undefined);
+  const repeats = openRepeats(state, reader, sink, cut);
 
   /** An error that comes after the answer's end takes nothing away from it. */
   const noteError = (error: unknown): void => {
@@ -136,14 +153,21 @@ function openEvents({ format, context, state, reader, sink, repairs }: StreamPar
     if (!state.atEnd) fail(state, `The provider sent ${format.event} that is not JSON.`);
   };
 
-  const see = (bytes: Uint8Array, start: number, end: number): void => {
-    if (!scanEvent(shape, root, bytes, start, end)) return seeOther(bytes, start, end);
+  const see = (bytes: Uint8Array, start: number, end: number): Verdict => {
+    if (!scanEvent(shape, root, bytes, start, end)) {
+      seeOther(bytes, start, end);
+      return "drop";
+    }
     span.bytes = bytes;
     span.start = start;
     span.end = end;
     const verdict = reader.see(span);
-    if (shape.error.start !== -1) noteError(valueAt(bytes, shape.error));
-    else if (verdict !== "drop") sink.event(span, verdict);
+    if (shape.error.start === -1) {
+      if (verdict !== "drop") sink.event(span, verdict);
+      return verdict;
+    }
+    noteError(valueAt(bytes, shape.error));
+    return "drop";
   };
 
   const seeRepaired = ({ apply }: EventRepairs, bytes: Uint8Array, start: number, end: number): void => {
@@ -159,13 +183,20 @@ function openEvents({ format, context, state, reader, sink, repairs }: StreamPar
 
   const hasEnded = (): boolean => state.isDone || state.failure !== undefined;
   return createEventReader(
-    (bytes, start, end) => {
-      if (hasEnded()) return;
-      if (repairs === undefined) see(bytes, start, end);
-      else seeRepaired(repairs, bytes, start, end);
-    },
-    (bytes, start, end) => {
-      if (!hasEnded()) sink.comment?.(bytes, start, end);
+    {
+      event(bytes, start, end, wholeStart, wholeEnd) {
+        repeats.forget();
+        if (hasEnded()) return;
+        if (repairs !== undefined) seeRepaired(repairs, bytes, start, end);
+        else if (see(bytes, start, end) === "pass" && wholeStart !== -1)
+          repeats.learn(span, { start: wholeStart, end: wholeEnd });
+        // Else a silent stream would keep what it read last.
+        span.bytes = NOTHING;
+      },
+      comment(bytes, start, end) {
+        if (!hasEnded()) sink.comment?.(bytes, start, end);
+      },
+      take: repeats.take,
     },
     format.maxLineBytes,
   );

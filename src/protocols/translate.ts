@@ -81,6 +81,8 @@ export interface EventEncoder {
 export interface EventDecoder {
   /** Tells all of an event but that the answer has ended. */
   read(event: JsonObject): void;
+  /** Tells more text as the last event told its own; `undefined` where that told anything else. */
+  readonly more: ((text: string) => void) | undefined;
   /** The answer is whole, and charged: tells why it ended. */
   end(): void;
 }
@@ -172,6 +174,12 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
       const event = parseExact(decoder.decode(bytes.subarray(start, end)));
       if (isJsonObject(event)) from.read(event);
     },
+    repeat(_span, { holes, starts, ends }) {
+      const { more } = from;
+      if (more === undefined) return undefined;
+      const at = holes.findIndex(({ kind }) => kind === "text");
+      return { write: (bytes) => more(stringIn(bytes.subarray(starts[at], ends[at]))), flush() {} };
+    },
     take,
     tail(metered, credit) {
       from.end();
@@ -183,5 +191,13 @@ function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
   };
 }
 
+/** What the inside of a JSON string says. */
+function stringIn(bytes: Uint8Array): string {
+  const text = spanDecoder.decode(bytes);
+  return text.includes("\\") ? (parseExact(`"${text}"`) as string) : text;
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+/** A text may begin with what would be a byte order mark at the beginning of a file. */
+const spanDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

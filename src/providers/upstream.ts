@@ -45,7 +45,7 @@ export interface UpstreamAnswer {
   failureOf(cause: unknown): Error;
 }
 
-type MakeRoom = (bytes: number) => Promise<void>;
+type MakeRoom = (bytes: number) => Promise<void> | void;
 
 /**
  * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, or the
@@ -55,23 +55,43 @@ type MakeRoom = (bytes: number) => Promise<void>;
 export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCall): Promise<UpstreamAnswer> {
   spendPermit(paidBy, call);
   const { provider, signal } = call;
-  const headers = {
-    ...call.headers,
-    ...provider.headers,
-    ...(call.body === undefined ? {} : { "content-type": "application/json" }),
-    accept: call.stream ? "text/event-stream" : "application/json",
-    "accept-encoding": "identity",
-    "user-agent": "switchyard",
-  };
   const url = addressOf(provider.baseUrl, call.path);
   let response: Response;
   try {
-    response = await send(url, headers, call);
+    response = await send(url, headersOf(call), call);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     throw cause instanceof GatewayError ? cause : unreachable(cause);
   }
   return openAnswer(response, signal, provider.transport !== undefined);
+}
+
+/** The headers of each provider's calls with a body that have none of their own: nearly all, so they are made once. */
+const plainHeaders = new WeakMap<
+  UpstreamCall["provider"],
+  Record<"json" | "events", UpstreamCall["headers"]>
+>();
+
+function headersOf(call: UpstreamCall): UpstreamCall["headers"] {
+  const { provider, headers, stream } = call;
+  if (call.body === undefined || Object.keys(headers).length > 0) return newHeaders(call);
+  let known = plainHeaders.get(provider);
+  if (known === undefined) {
+    known = { json: newHeaders({ ...call, stream: false }), events: newHeaders({ ...call, stream: true }) };
+    plainHeaders.set(provider, known);
+  }
+  return stream ? known.events : known.json;
+}
+
+function newHeaders({ provider, headers, body, stream }: UpstreamCall): UpstreamCall["headers"] {
+  return {
+    ...headers,
+    ...provider.headers,
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    accept: stream ? "text/event-stream" : "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "switchyard",
+  };
 }
 
 /** Beyond this a body is sent in pieces, so that nobody keeps it while the answer comes. */
@@ -81,16 +101,14 @@ const LARGE_BYTES = 256 * 1024;
 function send(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { provider, method = "POST", signal, onSent = () => {}, ...call }: UpstreamCall,
+  { provider, method = "POST", signal, onSent = () => {}, body: handed }: UpstreamCall,
 ): Promise<Response> {
-  const request = { method, headers, signal };
-  const body = call.body?.take();
-  if (provider.transport !== undefined)
-    return provider.transport(url, body === undefined ? request : { ...request, body });
-  if (body === undefined) return fetchOnce(url, request);
-  if (body.length <= LARGE_BYTES) return fetchOnce(url, { ...request, body });
+  const body = handed?.take();
+  if (provider.transport !== undefined) return provider.transport(url, { method, headers, signal, body });
+  if (body === undefined || body.length <= LARGE_BYTES)
+    return fetchOnce(url, { method, headers, signal, body });
   const sized = { ...headers, "content-length": String(body.length) };
-  return fetchOnce(url, { ...request, headers: sized, body: inPieces(body, onSent) });
+  return fetchOnce(url, { method, headers: sized, signal, body: inPieces(body, onSent) });
 }
 
 /** Where a call goes. A provider that names another server than its own is not given the credential for it. */
@@ -149,12 +167,16 @@ function openAnswer(response: Response, signal: AbortSignal, inProcess: boolean)
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
-    retryAfter: response.headers.get("retry-after"),
+    get retryAfter() {
+      return response.headers.get("retry-after");
+    },
     header: (name) => response.headers.get(name),
-    tellsItsEnd: inProcess || FRAMING.some((name) => response.headers.has(name)),
+    get tellsItsEnd() {
+      return inProcess || FRAMING.some((name) => response.headers.has(name));
+    },
     open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
     failureOf,
-    async readAll(maxBytes, makeRoom = async () => {}) {
+    async readAll(maxBytes, makeRoom = () => {}) {
       try {
         const length = declaredLength(response.headers);
         // A length that was declared is kept to by the client; without one, we count.

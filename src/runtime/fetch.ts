@@ -4,7 +4,7 @@ import { withDescriptor } from "./descriptors.ts";
 export interface OutboundRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
+  readonly body?: Uint8Array | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ function send(url: string, request: OutboundRequest | StreamedRequest): Promise<
   return fetch(url, {
     method: request.method,
     headers: request.headers,
-    ...(request.body === undefined ? {} : { body: request.body as BunFetchRequestInit["body"] }),
+    body: request.body,
     signal: request.signal,
     redirect: "manual",
     // The runtime's own limit ends a silent upstream at 300 s; the caller sets ours.

@@ -23,7 +23,7 @@ export function isSameText(one: string, other: string): boolean {
 
 /** SHA-256 of `text` or bytes in hex. */
 export function contentHash(content: string | Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(content).digest("hex");
+  return Bun.SHA256.hash(content, "hex");
 }
 
 /** CRC-32 (IEEE 802.3) of `text` or bytes, as an unsigned number; `before` is the sum of preceding bytes. */

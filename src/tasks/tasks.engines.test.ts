@@ -135,6 +135,8 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
             expect(read?.state === "completed").toBe(read?.charge !== null);
             expect(read?.state === "completed").toBe(read?.endedAtMs !== null);
             if (read?.state === "completed") return;
+            // The writer hears of its store between two reads.
+            await new Promise((resolve) => setImmediate(resolve));
           }
         };
         const readers = [reading(), reading()];

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -11,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "bun:test";
+import { keepBooks } from "../../src/ledger/sqlite/keep-books.ts";
 import { openSqlite } from "../../src/runtime/sqlite.ts";
 import { SQLITE } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
@@ -40,6 +42,24 @@ function copyStore(file: string, name: string, logBytes?: number): string {
   return copy;
 }
 
+const JOURNAL_FILES = ["journal-a", "journal-b"];
+
+/** The files of the journal without the empty rest of each. */
+function readJournalFiles(file: string): readonly Buffer[] {
+  return JOURNAL_FILES.map((name) => {
+    const bytes = readFileSync(`${file}.${name}`);
+    return Buffer.from(bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1));
+  });
+}
+
+function writeJournalFiles(file: string, files: readonly Buffer[]): void {
+  for (const [i, name] of JOURNAL_FILES.entries()) {
+    const bytes = files[i];
+    if (bytes === undefined) rmSync(`${file}.${name}`, { force: true });
+    else writeFileSync(`${file}.${name}`, Buffer.concat([bytes, Buffer.alloc(1024 * 1024 - bytes.length)]));
+  }
+}
+
 /** What the engine itself says about a file. */
 function integrityOf(file: string): unknown {
   const database = openSqlite(file);
@@ -57,7 +77,11 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
   const gateway = station.start();
   const url = await gateway.ready();
   /** What was told when the log was so long: all of it is in every longer piece of the log. */
-  const marks: { readonly bytes: number; readonly told: readonly Told[] }[] = [];
+  const marks: {
+    readonly bytes: number;
+    readonly journal: readonly Buffer[];
+    readonly told: readonly Told[];
+  }[] = [];
   for (let i = 0; i < 12; i += 1) {
     await runWorkload({
       url,
@@ -70,7 +94,10 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
     mark();
   }
   function mark(): void {
-    marks.push({ bytes: sizeOf(`${file}-wal`), told: station.told.map((told) => ({ ...told })) });
+    // In this order: what was told is in the journal or the log, and what the journal stands on is in the log.
+    const told = station.told.map((each) => ({ ...each }));
+    const journal = readJournalFiles(file);
+    marks.push({ bytes: sizeOf(`${file}-wal`), journal, told });
   }
   await kill(gateway);
   const whole = sizeOf(`${file}-wal`);
@@ -79,11 +106,14 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
     : Array.from({ length: 30 }, (_, i) => Math.floor((i * whole) / 30 / 4096) * 4096);
   for (let i = 0; i < (LONG ? 500 : 15); i += 1) cuts.push(Math.floor(random() * whole));
   for (const bytes of [...cuts, whole]) {
-    const copy = copyStore(file, "cut.db", bytes);
+    const copy = copyStore(file, `cut-${bytes}.db`, bytes);
     expect([bytes, integrityOf(copy)]).toEqual([bytes, "ok"]);
+    const { journal = [], told = [] } = marks.findLast((known) => known.bytes <= bytes) ?? {};
+    // What was told by then stands in the log or in the journal: a start brings it together.
+    writeJournalFiles(copy, journal);
+    await (await keepBooks({ file: copy, failpoint: undefined })).close();
     const books = await readBooks({ file: copy });
     expect([bytes, faultsOfBooks(books)]).toEqual([bytes, []]);
-    const told = marks.findLast((known) => known.bytes <= bytes)?.told ?? [];
     // What began later may stand in the books as well: only what is missing is a fault.
     const missing = faultsOfTold(books, told).filter((fault) => !/without answer$|nobody asked/.test(fault));
     expect([bytes, missing]).toEqual([bytes, []]);
@@ -103,7 +133,7 @@ test("a kill while the log is folded back loses nothing, and neither does a copy
     const log = sizeOf(`${file}-wal`);
     const kept = join(folder, `folded-${run}`);
     mkdirSync(kept, { recursive: true });
-    for (const name of ["switchyard.db", "switchyard.db-wal", "pepper"])
+    for (const name of readdirSync(home).filter((each) => /^(switchyard\.db(?!-shm)|pepper)/.test(each)))
       copyFileSync(join(home, name), join(kept, name));
     // A start folds the log of the process before it back.
     const gateway = station.start({ SWITCHYARD_HOME: kept });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openForWriting } from "../../src/db/sqlite.ts";
+import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";

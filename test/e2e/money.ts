@@ -11,6 +11,7 @@ import { createSweeper } from "../../src/ledger/sweeper.ts";
 import { createWriter, type Writer } from "../../src/ledger/writer.ts";
 import { systemClock } from "../../src/core/time/clock.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
+import { waitingReads } from "../ledger/waiting-reads.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import {
   startGateway,
@@ -123,7 +124,7 @@ export async function openBank(engine: TestEngine, options: TestGatewayOptions =
     startGateway({ openai: `${double.url}/v1`, anthropic: double.url, ...more, environment });
   const gateway = await start(options);
   const others: TestGateway[] = [];
-  const books = openBooks(place);
+  const books = waitingReads(openBooks(place), gateway.account);
   return {
     place,
     double,
@@ -180,11 +181,20 @@ export async function openOtherProcess({ place }: TestPlace): Promise<OtherProce
     store,
     writer,
     async sweep(clock = systemClock) {
-      const { database, engine } = store;
+      const { database, engine, openHolds } = store;
       // Where the store is shared, a process is dead when its lease is gone.
       for (const { boot_id: boot } of await database.selectFrom("processes").select("boot_id").execute())
         await writer.submit({ kind: "leave", boot });
-      const parts = { database, engine, writer, clock, log: SILENT, bootId: "boot_other", leaseMs: 30_000 };
+      const parts = {
+        database,
+        engine,
+        writer,
+        openHolds,
+        clock,
+        log: SILENT,
+        bootId: "boot_other",
+        leaseMs: 30_000,
+      };
       return createSweeper(parts).sweep();
     },
     async close() {

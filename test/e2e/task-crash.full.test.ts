@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { describeOnEngines, type TestPlace } from "../gateway/engines.ts";
+import { describeOnSharedBooks, type TestPlace } from "../gateway/engines.ts";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { shownKey, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { checkAudit, openBooks, openOtherProcess } from "./money.ts";
@@ -7,7 +7,7 @@ import { PATHS, RUNNING, SMALL, startTaskStation, type TaskStation, WAITING } fr
 
 // Tasks whose process dies: those that are asked after go on, those that a request waited for are given up.
 
-describeOnEngines("a process that is taken for dead", (engine) => {
+describeOnSharedBooks("a process that is taken for dead", (engine) => {
   let place: TestPlace;
   let station: TaskStation;
   beforeAll(async () => {

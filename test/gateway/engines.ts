@@ -53,6 +53,11 @@ export function describeOnEngines(name: string, tests: EngineTests): void {
   describeOnPostgres(`${name} on postgres`, () => tests(POSTGRES));
 }
 
+/** Tests of books that several processes share; where there is no PostgreSQL, one line says so. */
+export function describeOnSharedBooks(name: string, tests: EngineTests): void {
+  describeOnPostgres(`${name} on postgres`, () => tests(POSTGRES));
+}
+
 /**
  * The same tests on the engine of the suite that runs: SQLite in `npm test`, PostgreSQL in `npm run test:full`, both
  * where a file is run by its name. For `*.engines.test.ts`, the files that both suites run.

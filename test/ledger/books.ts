@@ -3,7 +3,8 @@ import { sql } from "kysely";
 import { noFailpoint } from "../../src/core/failpoint.ts";
 import { openUnhurried } from "../../src/db/postgres.ts";
 import type { Database, Tables } from "../../src/db/schema.ts";
-import { kyselyOver, openForWriting } from "../../src/db/sqlite.ts";
+import { kyselyOver } from "../../src/db/sqlite.ts";
+import { openForWriting } from "../../src/db/sqlite-file.ts";
 import type {
   AnswerTo,
   Command,
@@ -14,6 +15,7 @@ import type {
   Void,
 } from "../../src/ledger/commands.ts";
 import type { Outcome } from "../../src/ledger/commands.ts";
+import { type Held, NOTHING_HELD } from "../../src/ledger/open-holds.ts";
 import { openStore, type Store } from "../../src/ledger/store.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { type TaskCommands, taskCommandsFor } from "./task-commands.ts";
@@ -36,6 +38,8 @@ export interface TestBooks extends Commands, TaskCommands {
   run<C extends Command>(command: C): Promise<AnswerTo<C>>;
   /** What the account has. */
   account(name?: string): Promise<{ readonly balance: bigint; readonly held: bigint }>;
+  /** What is held beyond what the tables say. */
+  held(): Held;
   /** What the key has spent and holds. */
   key(name?: string): Promise<{ readonly spent: bigint; readonly held: bigint }>;
   /** The one row of `table` that has `id` in `column`. */
@@ -98,7 +102,13 @@ export async function openBooks(
   let test = 0;
   const id = (name: string): string => `t${test}-${name}`;
   const commands = commandsFor(id);
-  const apply = (...batch: readonly Command[]): Promise<readonly Outcome[]> => store.executor.execute(batch);
+  const held = (): Held => store.openHolds?.held() ?? NOTHING_HELD;
+  const apply = async (...batch: readonly Command[]): Promise<readonly Outcome[]> => {
+    const outcomes = await store.executor.execute(batch);
+    // Statements past the writer, and an auditor that is asked itself, find everything in the tables.
+    await store.current();
+    return outcomes;
+  };
   const run = async (command: Command): Promise<AnswerTo<Command>> => {
     const [outcome] = await apply(command);
     if (outcome === undefined || !("answer" in outcome)) throw new Error(outcome?.failure);
@@ -107,7 +117,8 @@ export async function openBooks(
   const books: TestBooks = {
     ...commands,
     ...taskCommandsFor(id),
-    ...readsOf(store.database, id),
+    ...onceCurrent(store, readsOf(store.database, held, id)),
+    held,
     store,
     place: place.place,
     id,
@@ -122,7 +133,7 @@ export async function openBooks(
       await apply(commands.createAccount("a"), commands.issueKey("k"));
     },
     async close() {
-      store.executor.close();
+      await store.executor.close();
       await store.database.destroy();
       await place.remove();
     },
@@ -203,20 +214,36 @@ export function openAt(place: TestPlace["place"]): Database {
 
 type Reads = Pick<TestBooks, "account" | "key" | "row" | "entries" | "audit">;
 
-function readsOf(database: Database, id: (name: string) => string): Reads {
+/** Reads that see everything that was answered before. */
+function onceCurrent(store: Store, reads: Reads): Reads {
+  const waiting = Object.entries(reads).map(([name, read]) => [
+    name,
+    async (...given: readonly unknown[]) => {
+      await store.current();
+      return (read as (...given: readonly unknown[]) => unknown)(...given);
+    },
+  ]);
+  return Object.fromEntries(waiting) as Reads;
+}
+
+function readsOf(database: Database, held: () => Held, id: (name: string) => string): Reads {
   return {
-    account: (name = "a") =>
-      database
+    async account(name = "a") {
+      const row = await database
         .selectFrom("accounts")
         .select(["balance", "held"])
         .where("id", "=", id(name))
-        .executeTakeFirstOrThrow(),
-    key: (name = "k") =>
-      database
+        .executeTakeFirstOrThrow();
+      return { ...row, held: row.held + (held().accounts.get(id(name)) ?? 0n) };
+    },
+    async key(name = "k") {
+      const row = await database
         .selectFrom("keys")
         .select(["spent", "held"])
         .where("id", "=", id(name))
-        .executeTakeFirstOrThrow(),
+        .executeTakeFirstOrThrow();
+      return { ...row, held: row.held + (held().keys.get(id(name)) ?? 0n) };
+    },
     async row(table, column, value) {
       const { rows } = await sql<
         Record<string, unknown>

@@ -6,6 +6,7 @@ import { initial } from "../../src/db/migrations/0001-initial.ts";
 import { books } from "../../src/db/migrations/0002-books.ts";
 import { keyLimits } from "../../src/db/migrations/0003-key-limits.ts";
 import { tasks } from "../../src/db/migrations/0004-tasks.ts";
+import { journal } from "../../src/db/migrations/0005-journal.ts";
 import type { Database } from "../../src/db/schema.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { openAt } from "./books.ts";
@@ -142,7 +143,8 @@ export async function fillFirst(database: Database, engine: Engine): Promise<voi
 export const laterStatementsOf = (engine: Engine): number =>
   books(SCHEMA_WORDS[engine]).length +
   keyLimits(SCHEMA_WORDS[engine]).length +
-  tasks(SCHEMA_WORDS[engine]).length;
+  tasks(SCHEMA_WORDS[engine]).length +
+  journal(SCHEMA_WORDS[engine]).length;
 
 /** Statements of all migrations. */
 export const statementsOf = (engine: Engine): number =>

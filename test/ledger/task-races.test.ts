@@ -4,9 +4,8 @@ import { systemClock } from "../../src/core/time/clock.ts";
 import type { Log } from "../../src/core/log/log.ts";
 import type { AnswerTo, Command } from "../../src/ledger/commands.ts";
 import { createPostgresExecutor } from "../../src/ledger/postgres/executor.ts";
-import { createSqliteExecutor } from "../../src/ledger/sqlite/executor.ts";
 import { createWriter, type Executor, type Writer } from "../../src/ledger/writer.ts";
-import { describeOnEngines, type TestPlace } from "../gateway/engines.ts";
+import { describeOnEngines } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { type OpenedBooks, openBooks, type TestBooks } from "./books.ts";
 import { DEADLINE_MS } from "./task-commands.ts";
@@ -19,10 +18,9 @@ const TOGETHER = 50;
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-const executorAt = (place: TestPlace["place"]): Executor =>
-  "file" in place
-    ? createSqliteExecutor({ databaseFile: place.file, failpoint: null })
-    : createPostgresExecutor(place.url);
+/** The executor of one more process; a file has one process, whose executor all share. */
+const executorAt = ({ place, store }: TestBooks): Executor =>
+  "file" in place ? { ...store.executor, close: async () => {} } : createPostgresExecutor(place.url);
 
 describeOnEngines("of commands of two processes about one task", (engine) => {
   let opened: OpenedBooks;
@@ -35,7 +33,7 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
   beforeAll(async () => {
     opened = await openBooks(engine);
     ({ books } = opened);
-    writers = [0, 1].map(() => createWriter(executorAt(books.place), quiet, systemClock));
+    writers = [0, 1].map(() => createWriter(executorAt(books), quiet, systemClock));
   });
   beforeEach(async () => {
     await opened.begin();
@@ -159,7 +157,7 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
       ...names.map((name) => books.grant(`g-${name}`, 1n, { account: of(name).account })),
       ...names.map((name) => books.submit(name, 1n, of(name))),
     );
-    const executors = Array.from({ length: 4 }, () => executorAt(books.place));
+    const executors = Array.from({ length: 4 }, () => executorAt(books));
     for (const limit of [1, 7, 25]) {
       const provider = books.id(`provider${limit}`);
       const outcomes = await Promise.all(
@@ -182,7 +180,7 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
       expect(answers.filter((ok) => ok === true)).toHaveLength(limit);
       expect(answers.filter((ok) => ok === false)).toHaveLength(60 - limit);
     }
-    for (const executor of executors) executor.close();
+    await Promise.all(executors.map((executor) => executor.close()));
   });
 
   test("claims for several providers in batches of several accounts: nobody waits for another in a circle", async () => {
@@ -194,7 +192,7 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
     );
     const of = (name: string) => ({ account: books.id(name), key: books.id(`k${name}`) });
     const rounds = LONG ? 200 : 20;
-    const executors = [0, 1, 2].map(() => executorAt(books.place));
+    const executors = [0, 1, 2].map(() => executorAt(books));
     for (let round = 0; round < rounds; round += 1) {
       const names = accounts.map((account) => ({ account, task: `${account}${round}` }));
       await books.apply(...names.map(({ account, task }) => books.submit(task, 1n, of(account))));
@@ -216,7 +214,7 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
       expect(answers.filter((ok) => ok === true)).toHaveLength(4);
       expect(answers.filter((ok) => ok === false)).toHaveLength(8);
     }
-    for (const executor of executors) executor.close();
+    await Promise.all(executors.map((executor) => executor.close()));
     if (engine.name === "postgres") {
       const { rows } = await sql<{ deadlocks: bigint }>`select deadlocks from pg_stat_database
         where datname = current_database()`.execute(books.store.database);

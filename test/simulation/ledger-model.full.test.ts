@@ -9,7 +9,6 @@ import { kyselyOver } from "../../src/db/sqlite.ts";
 import { checkSnapshot } from "../../src/ledger/audit/audit.ts";
 import type { Command, Outcome } from "../../src/ledger/commands.ts";
 import { createPostgresExecutor } from "../../src/ledger/postgres/executor.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
 import { sharedCluster } from "../postgres/cluster.ts";
 import { describeOnPostgres } from "../postgres/on-postgres.ts";
 import { type Ask, assertBooks, type BooksText, modelBooks, readBooks } from "./check-books.ts";
@@ -17,6 +16,7 @@ import { commandsOf, histories } from "./histories.ts";
 import { createLedgerModel } from "./ledger-model.ts";
 import { createMemoryBooks } from "./memory-books.ts";
 import { openMemoryStore } from "./sqlite-memory.ts";
+import { openTableBooks } from "./table-books.ts";
 
 const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
@@ -86,7 +86,7 @@ describe("any history in any batches comes to what the charging rules say", () =
     await compare(
       async () => {
         const database = await openMemoryStore();
-        const store = openSqliteStore(database);
+        const store = openTableBooks(database);
         const ask: Ask = (sql) => database.prepare(sql).all();
         return {
           apply: (commands) => store.apply(commands),
@@ -127,7 +127,7 @@ async function compareOnPostgres(seed: number): Promise<void> {
     await expectAudited(database, "postgres");
   } finally {
     await client.end();
-    executor.close();
+    await executor.close();
     await database.destroy();
     await drop();
   }

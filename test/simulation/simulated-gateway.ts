@@ -165,7 +165,7 @@ function unreliable(
       };
       sent.add(batch);
     });
-  return { execute, close() {} };
+  return { execute, close: async () => {} };
 }
 
 function wordOf(command: Command): string {

@@ -3,11 +3,11 @@ import type { Database } from "../../src/db/schema.ts";
 import { kyselyOver } from "../../src/db/sqlite.ts";
 import { checkSnapshot } from "../../src/ledger/audit/audit.ts";
 import type { Command, Outcome, Void } from "../../src/ledger/commands.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
 import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
 import { type Ask, assertBooks, modelBooks, readBooks } from "./check-books.ts";
 import { createLedgerModel, type LedgerModel } from "./ledger-model.ts";
 import { openMemoryStore } from "./sqlite-memory.ts";
+import { openTableBooks } from "./table-books.ts";
 import type { World } from "./world.ts";
 
 /** The one store of a simulation: the real one over SQLite in memory, with a model that is told the same. */
@@ -50,7 +50,7 @@ interface Lease {
 export async function openSimulatedStore(world: World, engine: Engine): Promise<SimulatedStore> {
   const database = await openMemoryStore();
   let throwing = 0;
-  const store = openSqliteStore(database, (name) => {
+  const store = openTableBooks(database, (name) => {
     if (name !== "writer.before_commit" || throwing === 0) return;
     throwing -= 1;
     throw new Error("the commit failed");

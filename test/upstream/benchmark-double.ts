@@ -1,8 +1,9 @@
 import type { Socket } from "bun";
 import type { Answer } from "./answer.ts";
 import { jsonAnswer } from "./answer.ts";
-import { joinBytes } from "./bytes.ts";
+import { joinBytes, toBytes } from "./bytes.ts";
 import { BENCHMARK_ANSWERS, type BenchmarkFormat } from "./benchmark-answers.ts";
+import { eventEnds } from "./cuts.ts";
 import { createRequestSkimmer } from "./request-skimmer.ts";
 import type { RequestSkimmer, Skimmed } from "./request-skimmer.ts";
 import { createTimerWheel } from "./timer-wheel.ts";
@@ -16,7 +17,9 @@ export interface BenchmarkForm {
   readonly mode: "plain" | "stream";
   /** Content events of a stream. */
   readonly chunks: number;
-  /** Between two events; 0 writes them one after the other without waiting. */
+  /** How many events of a stream share a write; 1 when not given. */
+  readonly eventsPerWrite?: number;
+  /** Between two writes; 0 writes them one after the other without waiting. */
   readonly intervalMs: number;
   /** The size of the body, padded up to it: exact for plain answers, about for streams. */
   readonly bodyBytes: number;
@@ -52,6 +55,7 @@ interface Line {
 /** Serves POST to the form's path on 127.0.0.1 from bytes that are made before it listens. */
 export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDouble {
   const writes = benchmarkWrites(form);
+  const events = writes.map((bytes) => (form.mode === "stream" ? bodyEvents(bytes) : 0));
   const notFound = wireBytes(jsonAnswer(404, { error: { message: "upstream double: no such path" } }));
   const wheel = createTimerWheel(form.intervalMs);
   const counts: BenchmarkCounts = { requests: 0, finished: 0, events: 0 };
@@ -60,7 +64,7 @@ export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDo
     const line = socket.data;
     if (!line.open) return false;
     send(socket, writes[line.next] ?? NOTHING);
-    if (form.mode === "stream") counts.events += 1;
+    counts.events += events[line.next] ?? 0;
     line.next += 1;
     return line.next < writes.length || endAnswer(socket);
   };
@@ -105,7 +109,7 @@ export function startBenchmarkDouble(form: BenchmarkForm, port = 0): BenchmarkDo
   return { url: `http://127.0.0.1:${listener.port}`, counts, stop };
 }
 
-/** The writes of one answer: one for a plain answer, one for each event of a stream. */
+/** The writes of one answer: one for a plain answer, one for each event of a stream or for so many as share a write. */
 export function benchmarkWrites(form: BenchmarkForm): Uint8Array[] {
   const { plain, stream } = BENCHMARK_ANSWERS[form.format];
   if (form.mode === "plain") {
@@ -115,8 +119,17 @@ export function benchmarkWrites(form: BenchmarkForm): Uint8Array[] {
   const empty = bodyLength(stream(Array.from({ length: form.chunks }, () => "")));
   const word = "x".repeat(Math.max(1, Math.floor((form.bodyBytes - empty) / form.chunks)));
   const answer = stream(Array.from({ length: form.chunks }, () => word));
-  return wireSteps({ ...answer, glue: "both" }).flatMap((step) =>
+  const ends = eventEnds(toBytes(answer.body ?? ""));
+  const at = ends.filter((_, event) => (event + 1) % (form.eventsPerWrite ?? 1) === 0);
+  return wireSteps({ ...answer, cut: { at }, glue: "both" }).flatMap((step) =>
     step.kind === "write" ? [step.bytes] : [],
+  );
+}
+
+/** Events that end in a write; a blank line of the head or of a chunk's frame ends in CRLF. */
+function bodyEvents(write: Uint8Array): number {
+  return (
+    Buffer.from(write.buffer, write.byteOffset, write.length).toString("latin1").split("\n\n").length - 1
   );
 }
 

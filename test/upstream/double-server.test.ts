@@ -74,6 +74,22 @@ test("every event of a stream is a write of its own", () => {
   expect(writes.at(-1)).toEndWith("data: [DONE]\n\n\r\n0\r\n\r\n");
 });
 
+test("events of a stream share writes, and none is lost or counted twice", async () => {
+  const several = {
+    ...form,
+    mode: "stream",
+    chunks: 20,
+    eventsPerWrite: 10,
+    intervalMs: 0,
+    bodyBytes: 0,
+  } as const;
+  expect(benchmarkWrites(several)).toHaveLength(3);
+  const double = startBenchmarkDouble(several);
+  expect(sseData(await (await post(double.url)).text())).toHaveLength(24);
+  expect(double.counts.events).toBe(24);
+  double.stop();
+});
+
 test("a client that reads late gets everything, and one that leaves is forgotten", async () => {
   const double = startBenchmarkDouble({
     ...form,

@@ -12,6 +12,7 @@ function readForm(): BenchmarkForm & { readonly port: number } {
       path: { type: "string", default: "/v1/chat/completions" },
       mode: { type: "string", default: "plain" },
       chunks: { type: "string", default: "50" },
+      "events-per-write": { type: "string", default: "1" },
       "interval-ms": { type: "string", default: "10" },
       "body-bytes": { type: "string", default: "0" },
     },
@@ -22,6 +23,7 @@ function readForm(): BenchmarkForm & { readonly port: number } {
     path: values.path,
     mode: values.mode === "stream" ? "stream" : "plain",
     chunks: Math.max(1, count("chunks", values.chunks)),
+    eventsPerWrite: Math.max(1, count("events-per-write", values["events-per-write"])),
     intervalMs: count("interval-ms", values["interval-ms"]),
     bodyBytes: count("body-bytes", values["body-bytes"]),
   };

@@ -37,3 +37,16 @@ test("a builder begins anew once its bytes are taken, and those stay as they wer
   expect(builder.take()).toEqual(Uint8Array.of(2, 3));
   expect(first).toEqual(Uint8Array.of(1));
 });
+
+test("builders that are used in turns do not write into one another's bytes", () => {
+  const [one, other] = [createByteBuilder(4), createByteBuilder(4)];
+  for (let i = 0; i < 40; i += 1) {
+    one.add(counting(100, i));
+    other.add(counting(i + 1, i));
+    const taken = one.take();
+    one.add(counting(3));
+    expect(other.take()).toEqual(counting(i + 1, i));
+    expect(taken).toEqual(counting(100, i));
+    expect(one.take()).toEqual(counting(3));
+  }
+});

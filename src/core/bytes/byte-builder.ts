@@ -1,4 +1,4 @@
-/** Gathers pieces of bytes into one array. It is reused, so that a turn allocates only its result. */
+/** Gathers pieces of bytes into one array. Buffers are reused, so that a turn allocates only its result. */
 export interface ByteBuilder {
   /** Adds `bytes[start..end)`. */
   add(bytes: Uint8Array, start?: number, end?: number): void;
@@ -10,12 +10,22 @@ export interface ByteBuilder {
 /** Up to this many bytes a loop is faster than a call into the runtime, which first needs a view of them. */
 const FEW_BYTES = 48;
 
-/** A builder that starts with room for `capacity` bytes. */
+/** Buffers for the next builder that is given bytes. One without bytes has none: a silent stream would keep 5 KiB. */
+const spare: Uint8Array<ArrayBuffer>[] = [];
+const MOST_SPARE = 16;
+/** Room for a read of 64 KiB and what is put into it. */
+const MOST_SPARE_BYTES = 128 * 1024;
+
+const NONE = new Uint8Array(0);
+
+/** A builder without bytes, which gets room for `capacity` bytes at first. */
 export function createByteBuilder(capacity = 1024): ByteBuilder {
-  let buffer = new Uint8Array(capacity);
+  let buffer: Uint8Array<ArrayBuffer> = NONE;
   let length = 0;
 
   const makeRoom = (extra: number): void => {
+    if (length + extra <= buffer.length) return;
+    if (buffer === NONE) buffer = spare.pop() ?? new Uint8Array(capacity);
     if (length + extra <= buffer.length) return;
     const larger = new Uint8Array(Math.max(buffer.length * 2, length + extra));
     larger.set(buffer.subarray(0, length));
@@ -35,6 +45,8 @@ export function createByteBuilder(capacity = 1024): ByteBuilder {
       if (length === 0) return undefined;
       const taken = buffer.slice(0, length);
       length = 0;
+      if (buffer.length <= MOST_SPARE_BYTES && spare.length < MOST_SPARE) spare.push(buffer);
+      buffer = NONE;
       return taken;
     },
     get length() {

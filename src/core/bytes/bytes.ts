@@ -1,3 +1,9 @@
+/** A part of some bytes. */
+export interface ByteSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The pieces as one array; the piece itself when there is only one. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   if (pieces.length === 1) return pieces[0] as Uint8Array;

@@ -33,38 +33,52 @@ export interface MemoryShare {
  */
 export function createRequestMemory(limit: () => number): RequestMemory {
   let taken = 0;
-  const byOwner = new Map<string, number>();
+  const byOwner = new Map<string, Owner>();
 
-  const add = (owner: string, bytes: number): void => {
-    taken += bytes;
-    const held = (byOwner.get(owner) ?? 0) + bytes;
-    if (held === 0) byOwner.delete(owner);
-    else byOwner.set(owner, held);
+  /** The owner's entry, which is in the map for as long as any of its shares holds something. */
+  const enter = (name: string): Owner => {
+    let owner = byOwner.get(name);
+    if (owner === undefined) byOwner.set(name, (owner = { held: 0 }));
+    return owner;
   };
 
   return {
     taken: () => taken,
     owners: () => byOwner.size,
-    open(owner) {
+    open(name) {
       let held = 0;
+      /** Set while the share holds something. */
+      let owner: Owner | undefined;
       const hasRoomFor = (bytes: number): boolean => {
         const free = limit() - taken - bytes;
+        const byOthers = (owner ?? byOwner.get(name))?.held ?? 0;
         // A request larger than the whole budget fits while no other holds anything.
-        return free >= (byOwner.get(owner) ?? 0) - held || taken <= held;
+        return free >= byOthers - held || taken <= held;
+      };
+      const hold = (bytes: number): void => {
+        if (bytes === held) return;
+        owner ??= enter(name);
+        taken += bytes - held;
+        owner.held += bytes - held;
+        held = bytes;
+        if (held > 0) return;
+        if (owner.held === 0) byOwner.delete(name);
+        owner = undefined;
       };
       return {
         hasRoomFor,
         take(bytes) {
           if (!hasRoomFor(bytes)) return false;
-          held += bytes;
-          add(owner, bytes);
+          hold(held + bytes);
           return true;
         },
-        hold(bytes) {
-          add(owner, bytes - held);
-          held = bytes;
-        },
+        hold,
       };
     },
   };
+}
+
+/** One that holds something. */
+interface Owner {
+  held: number;
 }

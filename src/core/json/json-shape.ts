@@ -23,15 +23,26 @@ export interface JsonShape {
  * result means nothing for text that is not JSON. Returns `undefined` for another value, and beyond the bounds.
  */
 export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | undefined {
-  const walk = { bytes, bounds, values: 0, members: 0, isCompact: true };
+  return walkWhole(openWalk(bytes, bounds), skipValue);
+}
+
+/** The same by a walk that skips the values of the object's members in a way of its own. */
+export function walkWhole(walk: Walk, skip: SkipPart): JsonShape | undefined {
+  const { bytes, bounds } = walk;
   const start = skipSpace(bytes, 0);
   if (bytes[start] !== OPEN_OBJECT) return undefined;
   const members: Member[] = [];
-  walkParts(walk, start, (keyStart, keyEnd, valueStart, valueEnd) => {
+  const visit: VisitPart = (keyStart, keyEnd, valueStart, valueEnd) => {
     members.push({ keyStart, keyEnd, valueStart, valueEnd });
-  });
+  };
+  walkParts(walk, start, visit, skip);
   if (walk.values > bounds.values) return undefined;
   return { members, memberCount: walk.members, isCompact: walk.isCompact };
+}
+
+/** A walk that has not begun. */
+export function openWalk(bytes: Uint8Array, bounds: ShapeBounds): Walk {
+  return { bytes, bounds, values: 0, members: 0, isCompact: true };
 }
 
 /**
@@ -40,7 +51,7 @@ export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | u
  */
 export function countValues(bytes: Uint8Array, { depth, values }: ShapeBounds): number | undefined {
   // A value within is one level deeper than the walk's own.
-  const walk = { bytes, bounds: { depth: depth + 1, values }, values: 0, members: 0, isCompact: true };
+  const walk = openWalk(bytes, { depth: depth + 1, values });
   skipValue(walk, skipSpace(bytes, 0));
   return walk.values > values ? undefined : walk.values;
 }
@@ -48,15 +59,18 @@ export function countValues(bytes: Uint8Array, { depth, values }: ShapeBounds): 
 /** Told of a member; of an item of a list `keyStart` and `keyEnd` are the same. */
 type VisitPart = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
 
+/** Gives the offset after the value of a member, or after an item. */
+export type SkipPart = (walk: Walk, valueStart: number, keyStart: number, keyEnd: number) => number;
+
 /** Calls `visit` for each member or item of the object or list that begins at `at`, inside text that is JSON. */
 export function eachPart(bytes: Uint8Array, at: number, visit: VisitPart): void {
-  walkParts({ bytes, bounds: UNBOUNDED, values: 0, members: 0, isCompact: true }, at, visit);
+  walkParts(openWalk(bytes, UNBOUNDED), at, visit, skipValue);
 }
 
 const UNBOUNDED: ShapeBounds = { depth: Infinity, values: Infinity };
 
 /** A walk over a text, and what it has counted. Beyond its bounds it counts no further, and `values` is beyond them. */
-interface Walk {
+export interface Walk {
   readonly bytes: Uint8Array;
   readonly bounds: ShapeBounds;
   values: number;
@@ -64,7 +78,8 @@ interface Walk {
   isCompact: boolean;
 }
 
-function walkParts(walk: Walk, start: number, visit: VisitPart): void {
+/** Goes over the object or list that begins at `start`; gives the offset of what closes it. */
+export function walkParts(walk: Walk, start: number, visit: VisitPart, skip: SkipPart): number {
   const { bytes, bounds } = walk;
   const isObject = bytes[start] === OPEN_OBJECT;
   walk.values += 1;
@@ -78,15 +93,16 @@ function walkParts(walk: Walk, start: number, visit: VisitPart): void {
       // Over the colon, which white space may surround.
       at = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     }
-    const valueEnd = skipValue(walk, at);
+    const valueEnd = skip(walk, at, keyStart, keyEnd);
     visit(keyStart, keyEnd, at, valueEnd);
     at = skipSpace(bytes, valueEnd);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
   }
+  return at;
 }
 
 /** Offset after the value that begins at `start`, one level within the walk's own object or list. */
-function skipValue(walk: Walk, start: number): number {
+export function skipValue(walk: Walk, start: number): number {
   const { bytes } = walk;
   const { depth: mostDepth, values: mostValues } = walk.bounds;
   // Counted in locals: this loop sees every byte of a request that is not within a string.

@@ -77,7 +77,8 @@ export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Arra
   const texts = edits.map(({ text }) => encoder.encode(text));
   let { length } = bytes;
   edits.forEach(({ start, end }, i) => (length += (texts[i] as Uint8Array).length - (end - start)));
-  const result = new Uint8Array(length);
+  // Every byte of it is written below, and memory of its own can go to another thread.
+  const result = Buffer.allocUnsafeSlow(length);
   let from = 0;
   let to = 0;
   edits.forEach(({ start, end }, i) => {

@@ -101,7 +101,8 @@ const PARENT: Readonly<Record<PriceBucket, PriceBucket | undefined>> = {
   web_search: undefined,
 };
 
-const FIELD = {
+/** The field of a usage that counts each bucket. */
+export const USAGE_FIELDS = {
   input: "input",
   cache_read: "cacheRead",
   cache_write_5m: "cacheWrite5m",
@@ -152,17 +153,17 @@ export function foldUnpriced(usage: Usage, prices: Prices): Usage {
   const plainInput = isPriced("input") ? "input" : undefined;
   const plainOutput = OUTPUTS.find(isPriced);
   for (const bucket of TOKEN_BUCKETS) {
-    const tokens = usage[FIELD[bucket]];
+    const tokens = usage[USAGE_FIELDS[bucket]];
     if (tokens === 0 || isPriced(bucket)) continue;
     const plain = OUTPUTS.some((output) => output === bucket) ? plainOutput : plainInput;
     const isInImage = bucket === "image_output" && isPriced("image");
-    if (plain !== undefined && !isInImage) folded[FIELD[plain]] += tokens;
-    folded[FIELD[bucket]] = 0;
+    if (plain !== undefined && !isInImage) folded[USAGE_FIELDS[plain]] += tokens;
+    folded[USAGE_FIELDS[bucket]] = 0;
   }
   // Pieces without a price or a token to charge instead are left for `costOf` to refuse: they must not be free.
   if (outputTokens(folded) === 0) return folded;
   for (const bucket of UNIT_BUCKETS) {
-    if (usage[FIELD[bucket]] !== undefined && !isPriced(bucket)) folded[FIELD[bucket]] = 0;
+    if (usage[USAGE_FIELDS[bucket]] !== undefined && !isPriced(bucket)) folded[USAGE_FIELDS[bucket]] = 0;
   }
   return folded;
 }
@@ -172,7 +173,7 @@ export function costOf(usage: Usage, snapshot: PriceSnapshot): MicroCredits {
   const input = inputTokens(usage);
   let cost = 0n;
   for (const bucket of PRICE_BUCKETS) {
-    const count = usage[FIELD[bucket]] ?? 0;
+    const count = usage[USAGE_FIELDS[bucket]] ?? 0;
     if (count === 0) continue;
     cost += BigInt(count) * priceAt(snapshot, bucket, input);
   }

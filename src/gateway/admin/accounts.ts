@@ -4,8 +4,9 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import type { Random } from "../../core/random.ts";
 import type { Database } from "../../db/schema.ts";
+import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
-import { readStore } from "../store-read.ts";
+import type { StoreReader } from "../store-read.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import { notFound, toSeconds } from "./views.ts";
 
@@ -48,14 +49,24 @@ export interface AccountAdmin {
 export interface AccountParts {
   readonly database: Database;
   readonly writer: Writer;
+  readonly read: StoreReader;
+  /** What is held beyond what the tables say. */
+  held(): Held;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /** Use cases for accounts, over the store and the one writer. */
-export function createAccountAdmin({ database, writer, clock, random }: AccountParts): AccountAdmin {
+export function createAccountAdmin({
+  database,
+  read,
+  writer,
+  held,
+  clock,
+  random,
+}: AccountParts): AccountAdmin {
   const account = async (id: string): Promise<AccountView> => {
-    const row = await readStore(
+    const row = await read(() =>
       database
         .selectFrom("accounts")
         .select(["id", "name", "balance", "held"])
@@ -63,7 +74,7 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
         .executeTakeFirst(),
     );
     if (row === undefined) throw notFound("account", id);
-    return accountView(row);
+    return accountView(row, held());
   };
 
   return {
@@ -76,7 +87,7 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
     },
 
     async accounts({ after, limit }) {
-      const rows = await readStore(
+      const rows = await read(() =>
         database
           .selectFrom("accounts")
           .select(["seq", "id", "name", "balance", "held"])
@@ -85,20 +96,18 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
           .limit(limit + 1)
           .execute(),
       );
-      return toPage(rows, limit, accountView);
+      const now = held();
+      return toPage(rows, limit, (row) => accountView(row, now));
     },
 
     async grant({ accountId, amount, reason, idempotencyKey, requestId }) {
       const micro = parseCredits(amount);
-      if (micro === undefined || micro === 0n) {
+      if (micro === undefined || micro === 0n)
         throw new GatewayError(
           "invalid_request_error",
           "amount must be a number of credits other than 0, no finer than 0.000001.",
-          {
-            param: "amount",
-          },
+          { param: "amount" },
         );
-      }
       const answer = await writer.submit({
         kind: "grant",
         // A grant's key belongs to its account: two accounts may use the same one.
@@ -115,7 +124,7 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
 
     async ledger(accountId, { after, limit }) {
       await account(accountId);
-      const rows = await readStore(
+      const rows = await read(() =>
         database
           .selectFrom("ledger")
           .selectAll()
@@ -138,13 +147,12 @@ export function createAccountAdmin({ database, writer, clock, random }: AccountP
   };
 }
 
-function accountView(row: {
-  id: string;
-  name: string;
-  balance: MicroCredits;
-  held: MicroCredits;
-}): AccountView {
-  return { id: row.id, name: row.name, balance: creditsNumber(row.balance), held: creditsNumber(row.held) };
+function accountView(
+  { id, name, balance, held }: { id: string; name: string; balance: MicroCredits; held: MicroCredits },
+  { accounts }: Held,
+): AccountView {
+  const inAll = held + (accounts.get(id) ?? 0n);
+  return { id, name, balance: creditsNumber(balance), held: creditsNumber(inAll) };
 }
 
 function grantRefusal(

@@ -1,5 +1,4 @@
 import type { Audit, AuditReport } from "../../ledger/audit/audit.ts";
-import { readStore } from "../store-read.ts";
 import { type AccountAdmin, type AccountParts, createAccountAdmin } from "./accounts.ts";
 import { createKeyAdmin, type KeyAdmin, type KeyAdminParts } from "./keys.ts";
 import type { Page, PageRequest } from "./page.ts";
@@ -23,12 +22,12 @@ export interface AdminParts extends AccountParts, KeyAdminParts {
 
 /** Admin use cases over the store and the one writer. */
 export function createAdmin(parts: AdminParts): Admin {
-  const { database, audit } = parts;
+  const { database, read, audit } = parts;
   return {
     ...createAccountAdmin(parts),
     ...createKeyAdmin(parts),
-    requests: (filter, page) => readStore(listRequests(database, filter, page)),
-    tasks: (filter, page) => readStore(listTasks(database, filter, page)),
-    audit: (full) => readStore(audit.run(full)),
+    requests: (filter, page) => read(() => listRequests(database, filter, page)),
+    tasks: (filter, page) => read(() => listTasks(database, filter, page)),
+    audit: (full) => read(() => audit.run(full)),
   };
 }

@@ -4,8 +4,9 @@ import { GatewayError, quoted } from "../../core/errors.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Database } from "../../db/schema.ts";
 import type { Keys } from "../../keys/keys.ts";
+import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
-import { readStore } from "../store-read.ts";
+import type { StoreReader } from "../store-read.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import { notFound, toSeconds } from "./views.ts";
 
@@ -64,6 +65,9 @@ export interface KeyAdmin {
 export interface KeyAdminParts {
   readonly database: Database;
   readonly writer: Writer;
+  readonly read: StoreReader;
+  /** What is held beyond what the tables say. */
+  held(): Held;
   readonly keys: Keys;
   /** Whether there is a model of that id, served now or not. */
   isModel(id: string): boolean;
@@ -71,13 +75,21 @@ export interface KeyAdminParts {
 }
 
 /** Use cases for keys, over the store and the one writer. */
-export function createKeyAdmin({ database, writer, keys, isModel, clock }: KeyAdminParts): KeyAdmin {
+export function createKeyAdmin({
+  database,
+  read,
+  writer,
+  held,
+  keys,
+  isModel,
+  clock,
+}: KeyAdminParts): KeyAdmin {
   const key = async (id: string): Promise<KeyView> => {
-    const row = await readStore(
+    const row = await read(() =>
       database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
     );
     if (row === undefined) throw notFound("key", id);
-    return keyView(row);
+    return keyView(row, held());
   };
 
   return {
@@ -102,7 +114,7 @@ export function createKeyAdmin({ database, writer, keys, isModel, clock }: KeyAd
     },
 
     async keys({ after, limit }) {
-      const rows = await readStore(
+      const rows = await read(() =>
         database
           .selectFrom("keys")
           .selectAll()
@@ -111,7 +123,8 @@ export function createKeyAdmin({ database, writer, keys, isModel, clock }: KeyAd
           .limit(limit + 1)
           .execute(),
       );
-      return toPage(rows, limit, keyView);
+      const now = held();
+      return toPage(rows, limit, (row) => keyView(row, now));
     },
 
     async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
@@ -157,7 +170,7 @@ interface KeyRow {
   readonly created_at_ms: bigint;
 }
 
-function keyView(row: KeyRow): KeyView {
+function keyView(row: KeyRow, { keys }: Held): KeyView {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -171,7 +184,7 @@ function keyView(row: KeyRow): KeyView {
       concurrency: wholeOrNull(row.concurrency),
     },
     spent: creditsNumber(row.spent),
-    held: creditsNumber(row.held),
+    held: creditsNumber(row.held + (keys.get(row.id) ?? 0n)),
     expires_at: row.expires_at_ms === null ? null : toSeconds(row.expires_at_ms),
     revoked_at: row.revoked_at_ms === null ? null : toSeconds(row.revoked_at_ms),
     created_at: toSeconds(row.created_at_ms),

@@ -2,7 +2,8 @@ import { FORMATS } from "../../catalog/formats.ts";
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Modality, Model, ProtocolId } from "../../core/model.ts";
-import { dearestPrice, type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/money/price.ts";
+import { type PriceBucket, type PriceSnapshot, rulesFor } from "../../core/money/price.ts";
+import { type PricePlan, pricePlan } from "../../core/money/price-plan.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { ElasticOutput } from "../../ledger/commands.ts";
 import type { Demand, RelayTarget } from "../../protocols/protocol.ts";
@@ -29,13 +30,14 @@ export interface Destination extends Way {
 
 /** A request that may be served: by which model, through which provider, for at most how much. */
 export interface Admission extends Destination {
+  readonly plan: PricePlan;
   readonly snapshot: PriceSnapshot;
   /** What is held in any case. */
   readonly amount: MicroCredits;
-  readonly elastic?: ElasticOutput;
+  readonly elastic: ElasticOutput | undefined;
   readonly choices: number;
   /** More output than this cannot have been asked for; absent when the hold decides it. */
-  readonly mostOutput?: number;
+  readonly mostOutput: number | undefined;
   /** Reasoning that may come on top of that, or of what the hold has room for. */
   readonly mostReasoning: MostReasoning;
   /** How often the provider may read the input for one answer: anew after each of its own searches. */
@@ -70,9 +72,25 @@ export function findDestination(
   protocol: ProtocolId,
   name: string,
 ): Destination {
-  const found = findModel(offer.catalog, caller, name, protocol);
-  const route = findRoute(offer, found.model, protocol);
-  return { ...found, ...route, target: targetOf(found.model, route) };
+  const { model, warnings } = findModel(offer.catalog, caller, name, protocol);
+  const destination = destinationOf(offer, model, protocol);
+  return warnings.length === 0 ? destination : { ...destination, warnings };
+}
+
+/** The destinations of each offer that were asked for, by model and format: they are the same for all requests. */
+const known = new WeakMap<Offer, Map<Model, Partial<Record<ProtocolId, Destination>>>>();
+
+function destinationOf(offer: Offer, model: Model, protocol: ProtocolId): Destination {
+  const ofOffer = known.get(offer) ?? new Map<Model, Partial<Record<ProtocolId, Destination>>>();
+  known.set(offer, ofOffer);
+  const ofModel = ofOffer.get(model) ?? {};
+  ofOffer.set(model, ofModel);
+  return (ofModel[protocol] ??= newDestination(offer, model, protocol));
+}
+
+function newDestination(offer: Offer, model: Model, protocol: ProtocolId): Destination {
+  const route = findRoute(offer, model, protocol);
+  return { model, warnings: [], ...route, target: targetOf(model, route) };
 }
 
 /**
@@ -85,23 +103,33 @@ export function admit(
   demand: Demand,
   nowMs: number,
 ): Admission {
-  const { model, spoken } = destination;
+  const { model, spoken, warnings, target, provider, upstreamId } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
-  const snapshot: PriceSnapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: nowMs };
+  const plan = pricePlan(model, nowMs);
+  const { amount, elastic } = quote(model, demand, media.ceiling, plan);
+  // Written out, not spread: this is made for each request.
   return {
-    ...destination,
-    snapshot,
+    model,
+    warnings,
+    target,
+    provider,
+    spoken,
+    protocol: destination.protocol,
+    upstreamId,
+    plan,
+    snapshot: plan.snapshot,
+    amount,
+    elastic,
     choices: demand.choices,
-    ...(demand.maxOutputTokens === undefined ? {} : { mostOutput: demand.maxOutputTokens * demand.choices }),
+    mostOutput: demand.maxOutputTokens === undefined ? undefined : demand.maxOutputTokens * demand.choices,
     mostReasoning: mostReasoning(model, spoken, demand),
     inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
     admittedAtMs: nowMs,
-    ...quote(model, demand, media.ceiling, snapshot),
   };
 }
 
@@ -179,27 +207,13 @@ function quote(
   model: Model,
   demand: Demand,
   mediaCeiling: number,
-  snapshot: PriceSnapshot,
-): { readonly amount: MicroCredits; readonly elastic?: ElasticOutput } {
+  plan: PricePlan,
+): Pick<Admission, "amount" | "elastic"> {
   const input = mostInput(model, demand, mediaCeiling);
-  const dearest = (buckets: readonly PriceBucket[]): MicroCredits =>
-    buckets
-      .filter((bucket) => rulesFor(model.prices, bucket) !== undefined)
-      .map((bucket) => dearestPrice(snapshot, bucket, input))
-      .reduce((most, price) => (price > most ? price : most), 0n);
-  // A video may have audio, and its tokens are counted as such.
-  const audio = demand.buckets.includes("audio_input") || demand.media.video !== undefined;
-  const inputPrice = dearest([
-    "input",
-    "cache_write_5m",
-    "image_input",
-    ...(audio ? (["audio_input"] as const) : []),
-    ...demand.buckets.filter((bucket) => bucket === "cache_write_1h"),
-  ]);
-  const outputPrice = dearest(["output", "reasoning", ...dearOutputs(model, demand)]);
-  const searches = BigInt(demand.webSearches) * dearest(["web_search"]);
-  const inputCost = BigInt(input) * inputPrice + searches;
-  const perToken = outputPrice * BigInt(demand.choices);
+  const inputCost =
+    BigInt(input) * plan.dearest(inputBuckets(demand), input) +
+    (demand.webSearches === 0 ? 0n : BigInt(demand.webSearches) * plan.dearest(["web_search"], input));
+  const perToken = plan.dearest(outputBuckets(model, demand), input) * BigInt(demand.choices);
   const most = mostOutput(model);
   // A model without a known maximum is asked for what the caller said: all of that is held.
   const bound = Math.min(demand.maxOutputTokens ?? 0, model.maxOutput ?? Infinity);
@@ -207,12 +221,37 @@ function quote(
   // What nothing bounds goes by the balance: output without a bound, and reasoning that is on top of one.
   const open = (demand.maxOutputTokens === undefined ? most : 0) + Math.min(demand.reasoningOnTop ?? 0, most);
   const maxTokens = Math.max(0, Math.min(open, Math.max(most, model.totalContext ?? Infinity) - bound));
-  if (maxTokens === 0) return { amount };
-  return {
-    amount,
-    elastic: { tokenPrice: perToken, maxTokens, floorTokens: Math.min(FLOOR_OUTPUT, maxTokens) },
-  };
+  if (maxTokens === 0) return { amount, elastic: undefined };
+  const floorTokens = Math.min(FLOOR_OUTPUT, maxTokens);
+  return { amount, elastic: { tokenPrice: perToken, maxTokens, floorTokens } };
 }
+
+const PLAIN_INPUTS: readonly PriceBucket[] = ["input", "cache_write_5m", "image_input"];
+const PLAIN_OUTPUTS: readonly PriceBucket[] = ["output", "reasoning"];
+
+/** What the input may be charged as. */
+function inputBuckets({ buckets, media }: Demand): readonly PriceBucket[] {
+  if (buckets.length === 0 && media.video === undefined) return PLAIN_INPUTS;
+  // A video may have audio, and its tokens are counted as such.
+  const audio = buckets.includes("audio_input") || media.video !== undefined;
+  return [
+    ...PLAIN_INPUTS,
+    ...(audio ? (["audio_input"] as const) : []),
+    ...buckets.filter((bucket) => bucket === "cache_write_1h"),
+  ];
+}
+
+/** What the output may be charged as: any kind of the model's that has a price of its own, where it is left to it. */
+function outputBuckets(model: Model, { buckets, outputModalities }: Demand): readonly PriceBucket[] {
+  const kinds = outputModalities ?? model.outputModalities;
+  const dear = DEAR_OUTPUTS.filter(([kind, bucket]) => kinds.includes(kind) || buckets.includes(bucket));
+  return dear.length === 0 ? PLAIN_OUTPUTS : [...PLAIN_OUTPUTS, ...dear.map(([, bucket]) => bucket)];
+}
+
+const DEAR_OUTPUTS = [
+  ["audio", "audio_output"],
+  ["image", "image_output"],
+] as const;
 
 /** The most that a model puts out for one choice. */
 export function mostOutput(model: Model): number {
@@ -228,15 +267,6 @@ function mostReasoning(model: Model, { dialect }: SpokenProtocol, demand: Demand
   if (demand.reasoningOnTop !== undefined)
     return { tokens: Math.min(demand.reasoningOnTop * demand.choices, most), asCounted: false };
   return { tokens: dialect.kind === "native" ? 0 : most, asCounted: true };
-}
-
-/** Kinds of output with a price of their own that the answer may have: all of the model's where it is left to it. */
-function dearOutputs(model: Model, demand: Demand): PriceBucket[] {
-  const kinds = demand.outputModalities ?? model.outputModalities;
-  return (["audio", "image"] as const)
-    .map((kind) => [kind, `${kind}_output`] as const)
-    .filter(([kind, bucket]) => kinds.includes(kind) || demand.buckets.includes(bucket))
-    .map(([, bucket]) => bucket);
 }
 
 /** No balance is larger, so a hold of this much is refused by the balance like any that is too large. */

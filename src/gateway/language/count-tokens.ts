@@ -76,7 +76,8 @@ export async function countTokens(services: CountServices, input: CountInput): P
     const { request, model, warnings } = await admitting(record, offer, async (asked) => {
       asked(wire.address?.model);
       const reading = { format, purpose: "count" } as const;
-      const request = await services.reader.readRequest(reading, wire, body, { asked, signal });
+      const terms = { owner: caller.keyId, asked, signal };
+      const request = await services.reader.readRequest(reading, wire, body, terms);
       read = request;
       const found = findCounted(offer.catalog, caller, request.model, format);
       checkInputs(found.model, request.demand, format);

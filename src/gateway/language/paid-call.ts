@@ -5,7 +5,6 @@ import type { Hold } from "../../core/money/hold.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
-import { costOf, foldUnpriced } from "../../core/money/price.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/money/usage.ts";
 import type { Attempt } from "../../ledger/commands.ts";
@@ -83,7 +82,7 @@ interface Ending {
 
 /** What becomes known of a call while it runs. */
 interface Progress {
-  readonly attempts: Attempt[];
+  readonly attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[];
   firstByteAtMs: number | null;
 }
 
@@ -105,23 +104,22 @@ export function openPaidCall(parts: CallParts): PaidCall {
   const progress: Progress = { attempts: [], firstByteAtMs: null };
   let ending: Promise<MicroCredits> | undefined;
 
-  const end = (how: Ending): Promise<MicroCredits> => {
-    ending ??= conclude(parts, progress, how).finally(() => {
+  const conclude = async (how: Ending): Promise<MicroCredits> => {
+    try {
+      return await settleOrVoid(parts, progress, how);
+    } finally {
       services.live.delete(call);
       parts.memory.hold(0);
       parts.pass?.end(tokensOf(how.metered));
-    });
-    return ending;
+    }
   };
+  const end = (how: Ending): Promise<MicroCredits> => (ending ??= conclude(how));
 
   const call: PaidCall = {
     protocol: admission.protocol,
     context,
-    async send(request, stream) {
-      const { signal } = controller;
-      signal.throwIfAborted();
-      return sendCall(parts, progress, context, { request, stream, signal });
-    },
+    send: (request, stream) =>
+      sendCall(parts, progress, context, { request, stream, signal: controller.signal }),
     sawByte() {
       progress.firstByteAtMs ??= clock.nowMs();
     },
@@ -168,15 +166,16 @@ async function sendCall(
   call: Pick<UpstreamCall, "stream" | "signal"> & { readonly request: Handover<UpstreamBody> },
 ): Promise<UpstreamAnswer> {
   const { provider, spoken, protocol, upstreamId } = admission;
-  const attempt = {
+  const { stream, signal } = call;
+  signal.throwIfAborted();
+  const attempt: Progress["attempts"][number] = {
     provider: provider.id,
     upstream_id: upstreamId,
     sent_at_ms: services.clock.nowMs(),
     status: null,
   };
   progress.attempts.push(attempt);
-  const { stream, signal } = call;
-  const { body, headers = {} } = call.request.take();
+  const { body, headers = NO_HEADERS } = call.request.take();
   memory.hold(body.length);
   const answer = await callUpstream(hold, {
     provider: spoken,
@@ -188,19 +187,16 @@ async function sendCall(
     signal,
   });
   services.failpoint("upstream.after_headers");
-  progress.attempts[progress.attempts.length - 1] = { ...attempt, status: answer.status };
+  attempt.status = answer.status;
   record.note({ upstream_status: answer.status });
-  await checkAnswer(answer, stream, async () =>
-    protocol.readRefusal(
-      { status: answer.status, body: await answer.readAll(MAX_REFUSAL_BYTES), retryAfter: answer.retryAfter },
-      context,
-    ),
-  );
-  return answer;
+  if (isAnswer(answer, stream)) return answer;
+  throw await refusalOf(answer, stream, protocol, context);
 }
 
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
 /** Writes the end of a hold to the ledger and to the record. */
-async function conclude(
+async function settleOrVoid(
   { services, admission, hold, heldAtMs, record }: CallParts,
   { attempts, firstByteAtMs }: Progress,
   { outcome, metered, most, delivered }: Ending,
@@ -218,8 +214,7 @@ async function conclude(
     await services.ledger.void(hold, { outcome, timeline });
     return 0n;
   }
-  const usage = foldUnpriced(metered.usage, admission.snapshot.prices);
-  const cost = costOf(usage, admission.snapshot);
+  const { usage, cost } = admission.plan.charge(metered.usage);
   const used = most !== undefined && cost > most ? most : cost;
   const charged = await services.ledger.settle(hold, {
     delivered,
@@ -263,27 +258,34 @@ function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolea
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
-/** Rejects unless the answer has a good status and a content type that fits. */
-async function checkAnswer(
+/** Whether the answer has a good status and a content type that fits. */
+function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {
+  return (
+    status >= 200 && status < 300 && contentType.toLowerCase().includes(stream ? "text/event-stream" : "json")
+  );
+}
+
+/** The error for anything else. */
+async function refusalOf(
   answer: UpstreamAnswer,
   stream: boolean,
-  readRefusal: () => Promise<GatewayError>,
-): Promise<void> {
-  if (answer.status < 200 || answer.status >= 300) {
-    if (answer.status >= 300 && answer.status < 400) {
-      throw new GatewayError(
-        "upstream_error",
-        "The provider answered with a redirect, which is not followed.",
-        { operatorFault: true },
-      );
-    }
-    throw await readRefusal();
+  protocol: RelayProtocol,
+  context: AnswerContext,
+): Promise<GatewayError> {
+  const { status, contentType, retryAfter } = answer;
+  if (status >= 300 && status < 400) {
+    const message = "The provider answered with a redirect, which is not followed.";
+    return new GatewayError("upstream_error", message, { operatorFault: true });
   }
-  const wanted = stream ? "text/event-stream" : "json";
-  if (answer.contentType.toLowerCase().includes(wanted)) return;
+  const isGood = status >= 200 && status < 300;
   // A provider that answers a streamed request with JSON says what is wrong in it.
-  if (stream && answer.contentType.toLowerCase().includes("json")) throw await readRefusal();
-  throw new GatewayError("upstream_error", "The provider answered with something that is no model answer.");
+  if (isGood && !(stream && contentType.toLowerCase().includes("json")))
+    return new GatewayError(
+      "upstream_error",
+      "The provider answered with something that is no model answer.",
+    );
+  const body = await answer.readAll(MAX_REFUSAL_BYTES);
+  return protocol.readRefusal({ status, body, retryAfter }, context);
 }
 
 function withFlag(metered: Metered, flag: UsageFlag): Metered {

@@ -1,22 +1,23 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import type { Caller } from "../../core/caller.ts";
+import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
 import type { RelayProtocol, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { costOf } from "../../core/money/price.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
-import type { ReadRequest } from "../reading/read-request.ts";
+import type { Reading, ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import type { Offer } from "../offer.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
+import { endOfTurn } from "../../runtime/end-of-turn.ts";
 import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
-import { admitting, type RequestRecord } from "../request-record.ts";
+import { noteAsked, type RequestRecord } from "../request-record.ts";
 
 /** What relaying needs. */
 export interface RelayServices extends CallServices {
@@ -46,7 +47,7 @@ export type RelayOutput = (
 ) & {
   readonly warnings: readonly string[];
   /** How the caller's key stands against its limits, and where the answer comes from, as far as there is something to say. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
 };
 
 /** A plain answer beyond this is a fault of the provider. */
@@ -59,52 +60,19 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export async function relay(services: RelayServices, input: RelayInput): Promise<RelayOutput> {
   services.failpoint("request.authenticated");
   const admitted = await admitRequest(services, input);
-  const { limited } = admitted;
-  const { answerHeaders } = admitted.admission.provider;
-  if (limited === undefined && answerHeaders === undefined) return relayAdmitted(services, input, admitted);
-  const headers = (): Readonly<Record<string, string>> => ({ ...limited?.headers(), ...answerHeaders });
   try {
-    const output = await relayAdmitted(services, input, admitted);
-    return { ...output, headers: headers() };
+    const { call, body, warnings } = await openCall(services, input, admitted);
+    const { record, memory } = input;
+    if (!admitted.request.stream) {
+      const plain = await plainAnswer(services, call, { body, record, memory });
+      return { kind: "plain", body: plain, warnings, headers: headersOf(admitted) };
+    }
+    const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
+    return { kind: "stream", answer, warnings, headers: headersOf(admitted) };
   } catch (error) {
-    throw withHeaders(toGatewayError(error), headers());
+    const headers = headersOf(admitted);
+    throw headers === NO_HEADERS ? error : withHeaders(toGatewayError(error), headers);
   }
-}
-
-/** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
-async function admitRequest(
-  services: RelayServices,
-  { caller, protocol, record, wire, body, signal }: RelayInput,
-): Promise<Admitted> {
-  const offer = services.offer();
-  let read: ReadRequest | undefined;
-  try {
-    const { request, admission } = await admitting(record, offer, async (asked) => {
-      asked(wire.address?.model);
-      const reading = { format: protocol.id, purpose: "answer" } as const;
-      const request = await services.reader.readRequest(reading, wire, body, { asked, signal });
-      read = request;
-      const destination = findDestination(offer, caller, protocol.id, request.model);
-      const { spoken, target } = destination;
-      const demand = await request.aimAt({ spoken: spoken.id, target });
-      return { request, admission: admit(destination, protocol.id, demand, services.clock.nowMs()) };
-    });
-    record.note({ model: admission.model.id, provider: admission.provider.id });
-    // What the target cannot take is a 400, and that comes before the 429 and the 402.
-    await request.write();
-    const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
-    return { admission, request, limited };
-  } catch (error) {
-    read?.release();
-    throw error;
-  }
-}
-
-/** Output to reckon with for each choice while a request runs; most answers are shorter. */
-const GUESSED_OUTPUT = 1_024;
-
-function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedTokens {
-  return { input: expectedInput, output: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices) };
 }
 
 /** A request that nothing speaks against but what it costs. */
@@ -115,24 +83,54 @@ interface Admitted {
   readonly limited: KeyPass | undefined;
 }
 
-async function relayAdmitted(
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+/** What the key's limits and the provider tell the client beside the answer. */
+function headersOf({ limited, admission }: Admitted): Readonly<Record<string, string>> {
+  const { answerHeaders } = admission.provider;
+  if (limited === undefined) return answerHeaders ?? NO_HEADERS;
+  return { ...limited.headers(), ...answerHeaders };
+}
+
+/** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
+async function admitRequest(
   services: RelayServices,
-  input: RelayInput,
-  admitted: Admitted,
-): Promise<RelayOutput> {
-  const { record } = input;
-  const { call, body, warnings } = await openCall(services, input, admitted).catch((error: unknown) => {
-    // No call was made: nothing of the limit on tokens is used.
-    admitted.limited?.pass.end({ input: 0, output: 0 });
+  { caller, protocol, record, wire, body, signal }: RelayInput,
+): Promise<Admitted> {
+  const offer = services.offer();
+  const { id: format } = protocol;
+  let name: unknown = wire.address?.model;
+  let request: ReadRequest | undefined;
+  let admission: Admission | undefined;
+  try {
+    const asked = (model: unknown): void => void (name ??= model);
+    const terms = { owner: caller.keyId, asked, signal };
+    request = await services.reader.readRequest(READINGS[format], wire, body, terms);
+    const destination = findDestination(offer, caller, format, request.model);
+    const { spoken, target } = destination;
+    const demand = await request.aimAt({ spoken: spoken.id, target });
+    admission = admit(destination, format, demand, services.clock.nowMs());
+    record.note({ model: admission.model.id, provider: admission.provider.id });
+    // What the target cannot take is a 400, and that comes before the 429 and the 402.
+    await request.write();
+    const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
+    return { admission, request, limited };
+  } catch (error) {
+    request?.release();
+    if (admission === undefined) noteAsked(record, offer, name);
     throw error;
-  });
-  const leave = (): void => call.abort(new ClientGone());
-  if (input.signal.aborted) leave();
-  else input.signal.addEventListener("abort", leave, { once: true });
-  if (!admitted.request.stream)
-    return { kind: "plain", body: await relayPlain(services, call, input, body), warnings };
-  const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
-  return { kind: "stream", answer, warnings };
+  }
+}
+
+const READINGS = Object.fromEntries(
+  PROTOCOLS.map((format) => [format, { format, purpose: "answer" }]),
+) as Readonly<Record<ProtocolId, Reading>>;
+
+/** Output to reckon with for each choice while a request runs; most answers are shorter. */
+const GUESSED_OUTPUT = 1_024;
+
+function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedTokens {
+  return { input: expectedInput, output: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices) };
 }
 
 /** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
@@ -149,29 +147,36 @@ interface OpenedCall {
   readonly warnings: UpstreamBody["warnings"];
 }
 
-/** Sets credit aside, and gives the call that it pays for. */
+/** Sets credit aside, and gives the call that it pays for. The call ends when the client leaves. */
 async function openCall(
   services: RelayServices,
-  { caller, record, wire, memory }: RelayInput,
+  { caller, record, wire, memory, signal }: RelayInput,
   { admission, request, limited }: Admitted,
 ): Promise<OpenedCall> {
-  const hold = await holdFor(services, caller, admission, record).catch((error: unknown) => {
-    request.release();
-    throw error;
-  });
-  const heldAtMs = services.clock.nowMs();
-  const call = openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory });
+  let call: PaidCall | undefined;
   try {
+    // The holds and calls of all requests that came in this turn are made together.
+    await endOfTurn();
+    const hold = await holdFor(services, caller, admission, record);
+    const heldAtMs = services.clock.nowMs();
+    call = openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory });
     const body = await request.take(outputBound(hold, admission));
-    return {
-      call,
-      body: handOver(withClientHeaders(body, admission.provider, wire)),
-      warnings: [...admission.warnings, ...body.warnings],
-    };
+    endWith(signal, call);
+    const warnings = [...admission.warnings, ...body.warnings];
+    return { call, body: handOver(withClientHeaders(body, admission.provider, wire)), warnings };
   } catch (error) {
-    await call.settleBroken(undefined, error as Error);
+    request.release();
+    await call?.settleBroken(undefined, error as Error);
+    // No call was made: nothing of the limit on tokens is used.
+    limited?.pass.end({ input: 0, output: 0 });
     throw error;
   }
+}
+
+function endWith(signal: AbortSignal, call: PaidCall): void {
+  const leave = (): void => call.abort(new ClientGone());
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
 }
 
 /** The client's own headers that this provider is to be told, beside those of the body. */
@@ -201,8 +206,8 @@ async function holdFor(
     model: admission.model,
     snapshot: admission.snapshot,
     amount: admission.amount,
-    ...(admission.elastic === undefined ? {} : { elastic: admission.elastic }),
-    expectedCost: costOf({ ...NO_USAGE, input: admission.expectedInput }, admission.snapshot),
+    ...(admission.elastic !== undefined && { elastic: admission.elastic }),
+    expectedCost: admission.plan.charge({ ...NO_USAGE, input: admission.expectedInput }).cost,
   });
   if (typeof hold !== "string") return hold;
   // Of a hold that goes by the balance no one amount was missing.
@@ -210,11 +215,18 @@ async function holdFor(
   throw holdRefusalError(hold, { amount, less: "fewer output tokens" });
 }
 
-async function relayPlain(
+/** What a plain answer is made of. */
+interface PlainParts {
+  readonly body: Handover<UpstreamBody>;
+  readonly record: RequestRecord;
+  readonly memory: MemoryShare;
+}
+
+/** Sends the call, reads its answer to the end, and charges it. Gives the answer with the charge in it. */
+async function plainAnswer(
   services: RelayServices,
   call: PaidCall,
-  { record, memory }: RelayInput,
-  body: Handover<UpstreamBody>,
+  { body, record, memory }: PlainParts,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>
     call.abort(new GatewayError("timeout_error", "The provider did not answer in time.")),
@@ -223,7 +235,7 @@ async function relayPlain(
     const upstream = await call.send(body, false);
     call.sawByte();
     let read = 0;
-    const bytes = await upstream.readAll(MAX_ANSWER_BYTES, async (more) => {
+    const bytes = await upstream.readAll(MAX_ANSWER_BYTES, (more) => {
       read += more;
       memory.hold(read * JSON_FACTOR);
     });

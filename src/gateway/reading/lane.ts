@@ -1,4 +1,4 @@
-import { openThread, type Thread } from "../../runtime/worker.ts";
+import { ensureLoading, openThread, type Thread } from "../../runtime/worker.ts";
 import { type Order, type Orders, type Outcome, resultOf, type Results } from "./orders.ts";
 
 /** A thread that reads requests, one order after the other. */
@@ -68,12 +68,14 @@ function openReadingThread(onClose: () => void): ReadingThread {
   const unread: Pending[] = [];
   let underWay: Pending | undefined;
   let ended: Error | undefined;
+  let isLoaded = false;
 
   const thread: Thread<Order> = openThread<Order, Outcome>(
     new URL("./reading-thread.ts", import.meta.url),
     null,
     {
       onMessage(outcome) {
+        isLoaded = true;
         const answered = underWay;
         underWay = undefined;
         answered?.answer(outcome);
@@ -94,6 +96,7 @@ function openReadingThread(onClose: () => void): ReadingThread {
       if (next === undefined) return;
       try {
         next.signal?.throwIfAborted();
+        if (!isLoaded) ensureLoading();
         thread.post(next.order, next.moved);
         underWay = next;
       } catch (error) {

@@ -1,16 +1,24 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from "../../core/errors.ts";
+import { present } from "../../core/json/json-value.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
 import type { Demand, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
+import { createEarlier } from "./earlier.ts";
 import { type Aim, type ReadRequest, readRequest, type Reading, type RequestHead } from "./read-request.ts";
 
 // Orders to a thread that reads, and its answers: plain data, which passes between threads.
 
 /** The orders, with their arguments. A request that was read is named by a number. */
 export interface Orders {
-  readonly read: { readonly id: number; readonly reading: Reading; readonly wire: PlainWire };
+  readonly read: {
+    readonly id: number;
+    readonly reading: Reading;
+    readonly wire: PlainWire;
+    /** See `ReadTerms`. */
+    readonly owner?: string;
+  };
   readonly aim: { readonly id: number; readonly aim: Aim };
   readonly write: { readonly id: number };
   readonly take: { readonly id: number; readonly outputBound: number | undefined };
@@ -54,6 +62,7 @@ interface Refusal {
 /** Carries out orders, one after the other. */
 export function createOrders(): (order: Order) => Outcome {
   const requests = new Map<number, ReadRequest>();
+  const earlier = createEarlier();
 
   const requestOf = (id: number): ReadRequest => {
     const request = requests.get(id);
@@ -64,9 +73,10 @@ export function createOrders(): (order: Order) => Outcome {
   const carryOut = (order: Order, asked: (model: unknown) => void): unknown => {
     switch (order.do) {
       case "read": {
-        const { id, reading, wire } = order;
+        const { id, reading, wire, owner } = order;
         const headers = new Headers(wire.headers.map(([name, value]) => [name, value]));
-        const request = readRequest(reading, { ...wire, headers, asked });
+        const known = earlier.of(owner, wire.body);
+        const request = readRequest(reading, { ...wire, headers, asked, ...present({ known }) });
         requests.set(id, request);
         const { model, stream, demand } = request;
         return { model, stream, demand } satisfies RequestHead;

@@ -1,16 +1,20 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { ownMemory } from "../../core/bytes/bytes.ts";
 import type { Handover } from "../../core/handover.ts";
+import { present } from "../../core/json/json-value.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
 import type { WireRequest } from "../../protocols/protocol.ts";
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
+import { createEarlier } from "./earlier.ts";
 import { createLane, type Lane, type OrderTerms, type ReadingThread } from "./lane.ts";
 import type { Orders } from "./orders.ts";
 import { type ReadRequest, readRequest, type Reading } from "./read-request.ts";
 
 /** How a body is read. */
 export interface ReadTerms extends Pick<WireRequest, "asked"> {
+  /** The key by which it was sent: what was read of one key's bodies helps to read the next of the same key alone. */
+  readonly owner?: string;
   /** Aborts when the client leaves: a body that still waits for its turn then is not read. */
   readonly signal?: AbortSignal;
 }
@@ -44,6 +48,7 @@ const MIDDLE_BYTES = 2 * 1024 * 1024;
 
 /** A reader without threads. */
 export function createReader(): Reader {
+  const earlier = createEarlier();
   const middle = createLane();
   const large = createLane();
   const laneOf = ({ length }: Uint8Array): Lane | undefined =>
@@ -64,7 +69,13 @@ export function createReader(): Reader {
     readRequest(reading, wire, handed, terms) {
       const body = handed.take();
       const lane = laneOf(body);
-      if (lane === undefined) return readRequest(reading, { ...wire, ...terms, body });
+      if (lane === undefined)
+        return readRequest(reading, {
+          ...wire,
+          ...terms,
+          body,
+          ...present({ known: earlier.of(terms.owner, body) }),
+        });
       return readOnThread(lane.current(), reading, { ...wire, body }, terms);
     },
     readImage: (body, terms) => readMedia(body.take(), terms, IMAGES),
@@ -100,13 +111,17 @@ async function readOnThread(
   thread: ReadingThread,
   reading: Reading,
   { body, headers, address }: WireRequest,
-  { asked, signal }: ReadTerms,
+  { owner, asked, signal }: ReadTerms,
 ): Promise<ReadRequest> {
   lastId += 1;
   const id = lastId;
   const own = ownMemory(body);
   const wire = { body: own, headers: [...headers], ...(address === undefined ? {} : { address }) };
-  const head = await thread.order("read", { id, reading, wire }, { moved: [own.buffer], asked, signal });
+  const head = await thread.order(
+    "read",
+    { id, reading, wire, ...present({ owner }) },
+    { moved: [own.buffer], asked, signal },
+  );
   let hasEnded = false;
   return {
     ...head,

@@ -1,7 +1,7 @@
-import { serveThread } from "../../runtime/worker.ts";
-import { createOrders, type Order, type Outcome } from "./orders.ts";
+import { serveThreadLate } from "../../runtime/worker.ts";
+import type { Order, Outcome } from "./orders.ts";
 
-serveThread<null, Order, Outcome>(createOrders, memoryOf);
+serveThreadLate<null, Order, Outcome>(async () => (await import("./orders.ts")).createOrders, memoryOf);
 
 /** The body for a provider moves back without a copy: the request has ended, and nothing here needs it. */
 function memoryOf(outcome: Outcome): readonly ArrayBuffer[] {

@@ -32,7 +32,18 @@ type Wanted = (typeof WANTED)[keyof typeof WANTED];
  * pass a check by one key and evade it by the other. Throws a 401 that says why there is none, without what was sent.
  */
 export function readCredential(request: Request, access: Exclude<Route["access"], "public">): string {
-  const wanted = WANTED[access];
+  const { headers } = request;
+  return onlyBearer(headers) ?? readAny(request, WANTED[access]);
+}
+
+/** The token of a request that has one as nearly all do: a Bearer, and no other header for one. */
+function onlyBearer(headers: Headers): string | undefined {
+  const text = headers.get("authorization");
+  if (text === null || headers.has("x-api-key") || headers.has("x-goog-api-key")) return undefined;
+  return text.includes(", ") ? undefined : BEARER.exec(text.trim())?.[1];
+}
+
+function readAny(request: Request, wanted: Wanted): string {
   const { headers } = request;
   const given = READ.filter((name) => headers.has(name));
   const [first, ...others] = given;

@@ -37,7 +37,10 @@ export async function handleRelay(
       record,
     });
     const headers = { ...warningHeader(output.warnings), ...output.headers };
-    if (output.kind === "stream") return respondStream(untilSent(output.answer, context), headers);
+    if (output.kind === "stream") {
+      context.finishesItself();
+      return respondStream(untilSent(output.answer, context), headers);
+    }
     context.limitIdle();
     return respondWhole(context, output.body, headers);
   } catch (error) {
@@ -47,7 +50,8 @@ export async function handleRelay(
 }
 
 /** The answer; the request stays under way, and without the idle limit, until it is sent or its client has gone. */
-function untilSent(answer: StreamAnswer, { limitIdle, ...context }: RouteContext): StreamAnswer {
+function untilSent(answer: StreamAnswer, context: RouteContext): StreamAnswer {
+  const { limitIdle } = context;
   const sent = context.untilSent();
   return {
     pipe: (sink) =>

@@ -19,6 +19,7 @@ function open(findings: Partial<Findings> = {}) {
     return { ok: true };
   };
   const audit = createAudit({
+    current: async () => {},
     auditor: async (request) => {
       asked.push(request);
       return { checks: [RIGHT], marks: [], ...findings };

@@ -1,9 +1,9 @@
 import type { Clock } from "../../core/time/clock.ts";
 import type { Engine } from "../../db/engine.ts";
-import { openUnhurried } from "../../db/postgres.ts";
 import type { Database } from "../../db/schema.ts";
 import { createStandby, type Standby } from "../../runtime/worker.ts";
-import { type Check, checkBooks, type Findings } from "./checks.ts";
+import type { OpenHolds } from "../open-holds.ts";
+import { type Check, check, checkBooks, type Findings } from "./checks.ts";
 import type { AuditRequest } from "./request.ts";
 import type { Writer } from "../writer.ts";
 
@@ -28,6 +28,10 @@ const MAX_MARKS = 500;
 /** What an audit is made of. */
 export interface AuditParts {
   readonly auditor: Auditor;
+  /** Resolves when the tables have everything that was answered before. */
+  readonly current: () => Promise<void>;
+  /** Where holds are kept in this process's memory. */
+  readonly openHolds?: Pick<OpenHolds, "compare"> | undefined;
   readonly writer: Writer;
   readonly clock: Clock;
   /** Since when this process has run without a break of its own or of the store; `undefined` during one. */
@@ -35,12 +39,14 @@ export interface AuditParts {
 }
 
 /** An audit by `auditor`. It stores marks of what it found right, from which the next one goes on. */
-export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts): Audit {
+export function createAudit({ auditor, current, openHolds, writer, clock, thereSinceMs }: AuditParts): Audit {
   const running = new Map<boolean, Promise<AuditReport>>();
 
   const run = async (full: boolean): Promise<AuditReport> => {
+    await current();
     const nowMs = clock.steadyMs();
     const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
+    const inMemory = openHolds === undefined ? [] : [memoryCheck(await openHolds.compare())];
     // One command marks an account and its keys, so that marks that belong together are written together.
     let group: (typeof marks)[number][number][] = [];
     const flush = async (): Promise<void> => {
@@ -52,7 +58,8 @@ export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts
       group.push(...ofAccount);
     }
     await flush();
-    return { ok: checks.every((check) => check.ok), checks };
+    const all = [...checks, ...inMemory];
+    return { ok: all.every((check) => check.ok), checks: all };
   };
 
   return {
@@ -64,6 +71,16 @@ export function createAudit({ auditor, writer, clock, thereSinceMs }: AuditParts
   };
 }
 
+/** What this process decides by is what the tables and its open holds come to. */
+function memoryCheck(wrong: readonly string[]): Check {
+  return check(
+    "memory",
+    wrong,
+    "the balances and budgets in memory are those of the tables, less what is held",
+    "memory has another balance or budget than the tables",
+  );
+}
+
 /** Audits a database file on a thread for each run. */
 export function createAuditThreads(databaseFile: string): Standby<AuditRequest, Findings> {
   return createStandby(new URL("./thread.ts", import.meta.url), databaseFile);
@@ -72,6 +89,7 @@ export function createAuditThreads(databaseFile: string): Standby<AuditRequest, 
 /** Audits a PostgreSQL database, over a connection for each run. */
 export function postgresAuditor(url: string): Auditor {
   return async (request) => {
+    const { openUnhurried } = await import("../../db/postgres.ts");
     const database = openUnhurried(url);
     try {
       return await checkSnapshot(database, "postgres", request);

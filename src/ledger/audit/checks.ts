@@ -105,7 +105,8 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
   return { checks, marks: marksOf(accounts, keys, nowMs) };
 }
 
-function check(id: string, wrong: readonly string[], right: string, fault: string): Check {
+/** The check of an invariant that `wrong` rows break. */
+export function check(id: string, wrong: readonly string[], right: string, fault: string): Check {
   if (wrong.length === 0) return { id, ok: true, detail: right };
   const named = wrong.slice(0, 5).join(", ");
   return {

@@ -1,10 +1,14 @@
-import { openForReading } from "../../db/sqlite.ts";
-import { serveThread } from "../../runtime/worker.ts";
-import { checkSnapshot } from "./audit.ts";
+import { serveThreadLate } from "../../runtime/worker.ts";
 import type { Findings } from "./checks.ts";
 import type { AuditRequest } from "./request.ts";
 
-serveThread<string, AuditRequest, Findings>((databaseFile) => {
-  const database = openForReading(databaseFile);
-  return (request) => checkSnapshot(database, "sqlite", request);
+serveThreadLate<string, AuditRequest, Findings>(async () => {
+  const [{ openForReading }, { checkSnapshot }] = await Promise.all([
+    import("../../db/sqlite.ts"),
+    import("./audit.ts"),
+  ]);
+  return (databaseFile) => {
+    const database = openForReading(databaseFile);
+    return (request) => checkSnapshot(database, "sqlite", request);
+  };
 });

@@ -203,7 +203,7 @@ describeOnOwnPostgres("the executor over PostgreSQL", () => {
       expect(refused).toBeInstanceOf(Error);
       // What is thrown where nobody waits for it comes a turn later.
       await Bun.sleep(1);
-      executor.close();
+      await executor.close();
       rude.close();
     });
   });
@@ -226,7 +226,7 @@ describeOnOwnPostgres("the executor over PostgreSQL", () => {
     }
     await executor.execute([grant("g", 1n)]);
     await becomes(backends, 1);
-    executor.close();
+    await executor.close();
     await becomes(backends, 0);
     await expectGrants(1);
   });

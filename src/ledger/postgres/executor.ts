@@ -74,9 +74,10 @@ export function createPostgresExecutor(url: string, failpoint: Failpoint = noFai
 
   return {
     execute: run,
-    close() {
-      void connected?.then((client) => client.end()).catch(() => undefined);
+    async close() {
+      const closing = connected;
       connected = undefined;
+      await closing?.then((client) => client.end()).catch(() => undefined);
     },
   };
 }

@@ -32,7 +32,7 @@ describeOnPostgres("a batch that waited for another transaction", () => {
     earlier = await connectWriter(place.url);
   });
   afterAll(async () => {
-    executor.close();
+    await executor.close();
     await earlier.end();
     await place.drop();
   });
@@ -119,7 +119,7 @@ describeOnPostgres("a batch that waited for another transaction", () => {
         other.execute([hold(`h${i}`, 1n), voided(`h${i}`)]),
       ]);
     }
-    other.close();
+    await other.close();
     // The server counts when a backend has nothing to do, at the latest after a second.
     await Bun.sleep(1_500);
     expect(await deadlocks()).toBe(0n);

@@ -6,7 +6,7 @@ import { readSpendable, type Spendable } from "./spendable.ts";
 describeOnEngines("what a key may still spend", (engine) => {
   const books = useBooks(engine);
   const read = (key: string): Promise<Spendable | undefined> =>
-    readSpendable(books.store.database, books.id(key));
+    readSpendable(books.store.database, books.id(key), books.held());
 
   test("is what its account has free, and what its budget leaves beside what it spent and holds", async () => {
     await books.apply(

@@ -5,15 +5,16 @@ import { taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { noChanges } from "../decide/changes.ts";
 import { referencesOf } from "../decide/state.ts";
 import { openSqliteRows } from "./rows.ts";
-import { openSqliteStore } from "./store.ts";
+import { openTableBooks } from "../../../test/simulation/table-books.ts";
+import { batchOf } from "./batch.ts";
 
 test("of a task that is not as it was read nothing is written, and whoever writes hears of it", async () => {
   const database = await openMemoryStore();
   const { createAccount, issueKey, grant } = commandsFor((name) => name);
   const { submit, claim } = taskCommandsFor((name) => name);
-  openSqliteStore(database).apply([createAccount("a"), issueKey("k"), grant("g", 9n)]);
-  openSqliteStore(database).apply([submit("x", 9n)]);
-  openSqliteStore(database).apply([claim("x")]);
+  openTableBooks(database).apply([createAccount("a"), issueKey("k"), grant("g", 9n)]);
+  openTableBooks(database).apply([submit("x", 9n)]);
+  openTableBooks(database).apply([claim("x")]);
   const rows = openSqliteRows(database);
   const row = rows.load(referencesOf([claim("x")])).tasks.get("x");
   if (row === undefined) throw new Error("The task is not there.");
@@ -23,7 +24,7 @@ test("of a task that is not as it was read nothing is written, and whoever write
     { was: "running", atEpoch: 2 },
   ] as const) {
     const changedTasks = new Map([["x", { ...row, attempts: 5, ...before }]]);
-    expect(() => rows.save({ ...noChanges(), changedTasks })).toThrow(
+    expect(() => rows.save(batchOf([], { ...noChanges(), changedTasks }).money![0]!)).toThrow(
       "The row x was not as it had been read.",
     );
   }

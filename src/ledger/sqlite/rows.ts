@@ -1,5 +1,4 @@
-import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
-import type { Changes } from "../decide/changes.ts";
+import type { SqliteDatabase, SqliteRow, SqliteStatement } from "../../runtime/sqlite.ts";
 import type { BooksState, References } from "../decide/state.ts";
 import {
   ACCOUNTS,
@@ -13,14 +12,15 @@ import {
   selectList,
   TASKS,
 } from "../rows.ts";
-import { type Insert, MONEY_WRITES, TASK_WRITES, type Update } from "../writes.ts";
+import type { Insert, Update } from "../writes.ts";
+import { readChanges, WRITES, type WrittenChanges } from "./batch.ts";
 
 /** Rows of the books in a SQLite database, within the open transaction. */
 export interface SqliteRows {
   /** The rows that a batch refers to. */
   load(references: References): BooksState;
-  /** Writes the changes. Throws when a row is not as it was when they were decided. */
-  save(changes: Changes): void;
+  /** Writes the changes of a batch. Throws when a row is not as it was when they were decided. */
+  save(changes: WrittenChanges): void;
 }
 
 /** The rows of `database`, which must have the current schema. */
@@ -74,26 +74,25 @@ function readAll<Read>(
 }
 
 function openSaving(database: SqliteDatabase): SqliteRows["save"] {
-  const writes = [...MONEY_WRITES, ...TASK_WRITES].map((write) => {
-    const { of, rows, kind } = write;
-    const members = Object.keys(kind === "insert" ? rows.columns : write.given);
-    const statement = database.prepare(kind === "insert" ? insertText(write) : updateText(write, members));
-    return (changes: Changes): void => {
-      for (const row of of(changes) as Iterable<SqliteRow>) {
-        const written = statement.run(...members.map((member) => row[member] as SqliteValue));
-        if (kind === "update" && written !== 1)
-          throw new Error(`The row ${String(row[rows.key])} was not as it had been read.`);
-      }
-    };
-  });
+  const statements = WRITES.map(({ write, members }) =>
+    database.prepare(write.kind === "insert" ? insertText(write) : updateText(write, members)),
+  );
   const insertPayload = database.prepare(
     "insert into task_payloads (task_id, sealed) values (?, cast(? as text))",
   );
   const deletePayload = database.prepare("delete from task_payloads where task_id = ?");
-  return (changes) => {
-    for (const write of writes) write(changes);
-    for (const [task, payload] of changes.payloads) insertPayload.run(task, payload);
-    for (const task of changes.endedTasks) deletePayload.run(task);
+  return ({ changes, payloads }) => {
+    const { rows, endedTasks } = readChanges(changes);
+    for (const [i, { write, members }] of WRITES.entries())
+      for (const row of rows[i] ?? []) {
+        const written = statements[i]?.run(...row);
+        if (write.kind === "update" && written !== 1)
+          throw new Error(
+            `The row ${String(row[members.indexOf(write.rows.key)])} was not as it had been read.`,
+          );
+      }
+    for (const [task, payload] of payloads) insertPayload.run(task, payload);
+    for (const task of endedTasks) deletePayload.run(task);
   };
 }
 

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { openMemoryStore } from "../../../test/simulation/sqlite-memory.ts";
-import type { Command } from "../commands.ts";
 import { openSqliteStore } from "./store.ts";
 
-const PING: Command = { kind: "ping" };
+const PING = { records: [{ sql: "update store_health set pings = pings + 1", values: [] }] };
 
 /** A store whose database fails at one statement with a code of SQLite's, with the statements that it was sent. */
 async function failingAt(statement: string, code: string) {
@@ -19,22 +18,21 @@ async function failingAt(statement: string, code: string) {
   return { store, sent, lost };
 }
 
-test("a batch that the store cannot take fails as a whole: its commands are not tried one by one", async () => {
+test("a batch that the store cannot take is a passing failure", async () => {
   const { store, sent } = await failingAt("begin immediate", "SQLITE_FULL");
-  const failure = { failure: "it says SQLITE_FULL", passing: true } as const;
-  expect(store.apply([PING, PING, PING])).toEqual([failure, failure, failure]);
-  expect(sent).toEqual(["begin immediate"]);
+  expect(store.write(PING)).toEqual({ failure: "it says SQLITE_FULL", passing: true });
+  expect(sent).toEqual(["begin immediate", "rollback"]);
 });
 
 test("a sync that fails is told, since nothing that is written after it can be trusted", async () => {
   const { store, lost } = await failingAt("commit", "SQLITE_IOERR_FSYNC");
-  store.apply([PING]);
+  store.write(PING);
   expect(lost).toEqual(["it says SQLITE_IOERR_FSYNC"]);
 });
 
 test("another failure of a commit is rolled back, and is no lost sync", async () => {
   const { store, sent, lost } = await failingAt("commit", "SQLITE_FULL");
-  expect(store.apply([PING])).toEqual([{ failure: "it says SQLITE_FULL", passing: true }]);
+  expect(store.write(PING)).toEqual({ failure: "it says SQLITE_FULL", passing: true });
   expect(sent).toEqual(["begin immediate", "commit", "rollback"]);
   expect(lost).toEqual([]);
 });

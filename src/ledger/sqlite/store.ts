@@ -1,23 +1,20 @@
 import { noFailpoint, type Failpoint } from "../../core/failpoint.ts";
-import { kyselyOver } from "../../db/sqlite.ts";
-import type { SqliteDatabase, SqliteValue } from "../../runtime/sqlite.ts";
-import { decide } from "../decide/books.ts";
-import { referencesOf } from "../decide/state.ts";
-import { type Command, type Failure, movesMoney, type Outcome, type RecordCommand } from "../commands.ts";
-import { recordAnswer, recordStatement } from "../records.ts";
+import type { SqliteDatabase, SqliteRow, SqliteValue } from "../../runtime/sqlite.ts";
+import type { Failure } from "../commands.ts";
+import type { BooksState, References } from "../decide/state.ts";
+import type { Batch, RecordStatement, Written } from "./batch.ts";
 import { openSqliteRows } from "./rows.ts";
 
-/** The books in a SQLite database. */
+/** The tables of the books in a SQLite database. */
 export interface SqliteStore {
-  /**
-   * Runs the commands as one transaction and answers each. When one of them fails unexpectedly, all are run again one
-   * by one, so that only this one gets a failure.
-   */
-  apply(commands: readonly Command[]): readonly Outcome[];
+  /** The rows that are referred to, as they were last written. */
+  load(references: References): BooksState;
+  /** Writes the batch as one transaction: all of it or nothing. Throws when it cannot be known which. */
+  write(batch: Batch): Written;
 }
 
 /**
- * Books over `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
+ * Tables in `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
  * was written: no later sync brings back what one has dropped, so nothing after it can be trusted.
  */
 export function openSqliteStore(
@@ -26,49 +23,38 @@ export function openSqliteStore(
   onLost: (reason: string) => void = () => {},
 ): SqliteStore {
   const rows = openSqliteRows(database);
-  const record = createRecorder(database);
-  const work = (commands: readonly Command[]): Outcome[] => {
-    const outcomes = new Map<Command, Outcome>();
-    for (const command of commands)
-      if (!movesMoney(command)) outcomes.set(command, { answer: record(command) });
-    const money = commands.filter(movesMoney);
-    if (money.length > 0) {
-      const decision = decide(rows.load(referencesOf(money)), money);
-      rows.save(decision.changes);
-      money.forEach((command, i) => outcomes.set(command, decision.outcomes[i] as Outcome));
-    }
-    return commands.map((command) => outcomes.get(command) as Outcome);
+
+  /** The database is opened to sync every commit. */
+  let wasLazy = false;
+
+  const record = ({ sql, values }: RecordStatement): readonly SqliteRow[] => {
+    const statement = database.prepare(sql);
+    if (statement.givesRows) return statement.all(...(values as SqliteValue[]));
+    statement.run(...(values as SqliteValue[]));
+    return [];
   };
-  const transaction = (commands: readonly Command[]): Outcome[] => {
-    database.execute("begin immediate");
-    try {
-      const outcomes = work(commands);
-      failpoint("writer.before_commit");
-      database.execute("commit");
-      failpoint("writer.after_commit");
-      return outcomes;
-    } catch (error) {
-      if (isLostSync(error)) onLost((error as Error).message);
-      rollback(database);
-      throw error;
-    }
-  };
-  const alone = (command: Command): Outcome => {
-    try {
-      return transaction([command])[0] as Outcome;
-    } catch (error) {
-      return failureOf(error);
-    }
-  };
+
   return {
-    apply(commands) {
-      if (commands.length === 1) return commands.map(alone);
+    load: rows.load,
+    write({ records, money = [], isLazy = false }) {
+      let isCommitting = false;
       try {
-        return transaction(commands);
+        if (isLazy !== wasLazy) database.execute(`pragma synchronous = ${isLazy ? "normal" : "full"}`);
+        wasLazy = isLazy;
+        database.execute("begin immediate");
+        const returned = records.map(record);
+        for (const changes of money) rows.save(changes);
+        failpoint("writer.before_commit");
+        isCommitting = true;
+        database.execute("commit");
+        failpoint("writer.after_commit");
+        return { rows: returned };
       } catch (error) {
-        // A store that takes no write takes none one by one either: every command fails at once.
-        if (isStoreFault(error)) return commands.map(() => failureOf(error));
-        return commands.map(alone);
+        if (isLostSync(error)) onLost((error as Error).message);
+        const wasOpen = rollback(database);
+        // The engine has ended the transaction by itself, one way or the other.
+        if (isCommitting && !wasOpen && !isLostSync(error)) throw error;
+        return failureOf(error);
       }
     },
   };
@@ -93,23 +79,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** A failed commit may have ended the transaction already. */
-function rollback(database: SqliteDatabase): void {
+/** Whether a transaction was open, which is rolled back then: a failed commit may have ended it already. */
+function rollback(database: SqliteDatabase): boolean {
   try {
     database.execute("rollback");
+    return true;
   } catch {
-    // Nothing was open: the engine had rolled back by itself.
+    return false;
   }
-}
-
-function createRecorder(database: SqliteDatabase) {
-  const build = kyselyOver(database);
-  return (command: RecordCommand) => {
-    const { sql, parameters } = recordStatement(build, "sqlite", command);
-    const statement = database.prepare(sql);
-    const values = parameters as SqliteValue[];
-    if (statement.givesRows) return recordAnswer(command, statement.all(...values));
-    statement.run(...values);
-    return recordAnswer(command, []);
-  };
 }

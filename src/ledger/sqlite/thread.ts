@@ -1,7 +1,8 @@
 import { noFailpoint, parseFailpoint } from "../../core/failpoint.ts";
-import { openForWriting } from "../../db/sqlite.ts";
+import { openForWriting } from "../../db/sqlite-file.ts";
 import { serveThread } from "../../runtime/worker.ts";
-import type { Command, Outcome } from "../commands.ts";
+import type { BooksState, References } from "../decide/state.ts";
+import type { Batch, Written } from "./batch.ts";
 import { openSqliteStore } from "./store.ts";
 
 /** The settings of the thread. */
@@ -11,21 +12,17 @@ export interface ThreadSettings {
   readonly failpoint: string | null;
 }
 
-/** Commands of one transaction. */
-export interface Batch {
-  readonly number: number;
-  readonly commands: readonly Command[];
-}
+/** What the thread is asked to do, in the order of asking. */
+export type Work = { readonly load: References } | { readonly write: Batch };
 
-/** The outcomes of a batch, in the order of its commands. */
-export interface BatchOutcomes {
-  readonly number: number;
-  readonly outcomes: readonly Outcome[];
+/** What it has done. */
+export interface WorkDone {
+  readonly done: BooksState | Written;
   /** Why nothing that is written from now on can be trusted; absent while it can. */
   readonly lost?: string;
 }
 
-serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
+serveThread<ThreadSettings, Work, WorkDone>((settings) => {
   const failpoint =
     settings.failpoint === null
       ? noFailpoint
@@ -36,8 +33,8 @@ serveThread<ThreadSettings, Batch, BatchOutcomes>((settings) => {
     failpoint,
     (reason) => (lost = reason),
   );
-  return ({ number, commands }) => {
-    const outcomes = store.apply(commands);
-    return lost === undefined ? { number, outcomes } : { number, outcomes, lost };
+  return (work) => {
+    const done = "load" in work ? store.load(work.load) : store.write(work.write);
+    return lost === undefined ? { done } : { done, lost };
   };
 });

@@ -2,6 +2,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../core/chat.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../embedded-json.ts";
+import { createMadeOnce, isKept, keep } from "../../core/json/kept.ts";
 import { BOUNDS, invalid, wrong } from "../request-json.ts";
 import type { Warn } from "../warnings.ts";
 import { cacheOf, decodeContent } from "./decode-parts.ts";
@@ -9,6 +10,8 @@ import type { ChatMessage, Open } from "./schema.ts";
 
 /** A call of the assistant's last message, and what came back for it. */
 interface OpenCall {
+  /** Of the message that answers it. */
+  readonly role: "tool" | "function";
   readonly part: ToolCallPart;
   readonly path: string;
   result?: ToolResultPart;
@@ -25,7 +28,7 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
  */
 export function openCallLedger(warn: Warn) {
   const json = openEmbeddedJson();
-  /** By the role of the message that answers a call, and the id, or once the function, that it names. */
+  /** By the id that an answer names, or once the function. */
   const calls = new Map<string, OpenCall>();
 
   return {
@@ -33,24 +36,23 @@ export function openCallLedger(warn: Warn) {
     open(message: ChatMessage, path: string): readonly ToolCallPart[] {
       message.tool_calls?.forEach((call, i) => {
         const at = `${path}.tool_calls[${i}]`;
-        const part = readCall(call, json, at);
-        const key = `tool ${part.id}`;
-        if (calls.has(key)) throw wrong(`${at}.id`, "stands twice in one message");
-        calls.set(key, { part, path: at });
+        const part = readCall(call, isKept(message), json, at);
+        if (calls.has(part.id)) throw wrong(`${at}.id`, "stands twice in one message");
+        calls.set(part.id, { role: "tool", part, path: at });
       });
       const at = `${path}.function_call`;
       const old = readOldCall(message.function_call, json, at);
       if (old !== undefined && calls.size > 0)
         throw invalid(`${path} has tool_calls and function_call: send one of them.`, at);
-      if (old !== undefined) calls.set(`function ${old.name}`, { part: old, path: at });
+      if (old !== undefined) calls.set(old.name, { role: "function", part: old, path: at });
       return [...calls.values()].map(({ part }) => part);
     },
     /** A message with a result. Throws a 400 for one that answers no call of the message before. */
     answer(message: ChatMessage, path: string): void {
       const name = message.role === "tool" ? "tool_call_id" : "name";
       const at = `${path}.${name}`;
-      const call = calls.get(`${message.role} ${String(message[name])}`);
-      if (call === undefined) throw wrong(at, NO_CALL);
+      const call = calls.get(String(message[name]));
+      if (call?.role !== message.role) throw wrong(at, NO_CALL);
       if (call.result === undefined) {
         call.result = readResult(call.part.id, message, `${path}.content`);
         call.written = message.content;
@@ -72,7 +74,17 @@ export function openCallLedger(warn: Warn) {
   };
 }
 
+const keptResults = createMadeOnce<ChatMessage, ToolResultPart>();
+
 function readResult(callId: string, message: ChatMessage, path: string): ToolResultPart {
+  const known = keptResults.get(message);
+  if (known?.callId === callId) return known;
+  const result = decodeResult(callId, message, path);
+  // What is no text names its place in the request.
+  return result.parts.every(({ type }) => type === "text") ? keptResults.add(message, result) : result;
+}
+
+function decodeResult(callId: string, message: ChatMessage, path: string): ToolResultPart {
   const parts = decodeContent(message.content, path);
   // A mark inside a result is a mark on the result: that is where all its text ends.
   const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
@@ -93,7 +105,28 @@ function unmarked(part: Part): Part {
 
 type WireCall = Open<NonNullable<ChatMessage["tool_calls"]>[number]>;
 
-function readCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
+/** Calls that come again, and how many values their arguments have. */
+const keptCalls = new WeakMap<object, { readonly part: ToolCallPart; readonly values: number }>();
+
+/** A call; `isAgain`: it comes again with other requests. */
+function readCall(call: WireCall, isAgain: boolean, json: EmbeddedJson, path: string): ToolCallPart {
+  const known = isAgain ? keptCalls.get(call) : undefined;
+  if (known !== undefined && json.take(known.values)) return known.part;
+  let values = 0;
+  const counting: EmbeddedJson = {
+    ...json,
+    read(text) {
+      const read = json.read(text);
+      values += read.values ?? 0;
+      return read;
+    },
+  };
+  const part = decodeCall(call, counting, path);
+  if (isAgain) keptCalls.set(call, { part: keep(part), values });
+  return part;
+}
+
+function decodeCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
   const { id, type, function: called } = call;
   if (type === "custom")
     throw wrong(`${path}.type`, "must be function: this model's provider has no custom tools");

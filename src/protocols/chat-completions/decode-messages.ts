@@ -1,5 +1,6 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json/json-value.ts";
+import { isKept, keep } from "../../core/json/kept.ts";
 import { wrong } from "../request-json.ts";
 import { printable } from "../printable.ts";
 import type { Warn } from "../warnings.ts";
@@ -34,7 +35,7 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: Warn): Tu
       message,
       message.role === "assistant"
         ? decodeAnswer(message, calls.open(message, path), path, warn)
-        : decodeContent(message.content, `${path}.content`),
+        : contentOf(message, path),
     );
     const role = message.role === "developer" ? "system" : message.role;
     if (parts.length > 0) turns.push({ role, parts });
@@ -63,16 +64,28 @@ function decodeAnswer(message: ChatMessage, calls: readonly Part[], path: string
   const { placed, foreign } = decodeReasoning(details ?? []);
   for (const kind of new Set(foreign))
     warn(`reasoning_details of ${printable(kind)} were left out: another model wrote them`);
-  const texts =
-    typeof content === "string" && content !== ""
+  const said =
+    typeof content === "string" && content !== "" && placed.length > 0
       ? partText(content, placed)
-      : decodeContent(content, `${path}.content`);
-  if (texts.length === 0 && typeof refusal === "string" && refusal !== "")
-    texts.push({ type: "text", text: refusal });
+      : contentOf(message, path);
+  const isRefused = said.length === 0 && typeof refusal === "string" && refusal !== "";
+  const texts: readonly Part[] = isRefused ? [{ type: "text", text: refusal }] : said;
   const others = (images ?? []).map((image, i) =>
     decodeImage(image.image_url, `${path}.images[${i}].image_url`),
   );
   return interleave(placed, texts, [...others, ...calls]);
+}
+
+const keptTexts = new WeakMap<ChatMessage, readonly Part[]>();
+
+/** The parts of a message's content; those of a message that comes again come again with it, where all are text. */
+function contentOf(message: ChatMessage, path: string): readonly Part[] {
+  const known = keptTexts.get(message);
+  if (known !== undefined) return known;
+  const parts = decodeContent(message.content, `${path}.content`);
+  // What is no text names its place in the request.
+  if (isKept(message) && parts.every(({ type }) => type === "text")) keptTexts.set(message, parts.map(keep));
+  return parts;
 }
 
 /** A mark on a message is one on its last part that can have any. */

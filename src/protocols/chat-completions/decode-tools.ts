@@ -1,6 +1,7 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
 import { quoted } from "../../core/errors.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
+import { createMadeOnce } from "../../core/json/kept.ts";
 import { wrong } from "../request-json.ts";
 import { cacheOf } from "./decode-parts.ts";
 import type { ChatRequestBody, Open } from "./schema.ts";
@@ -37,8 +38,19 @@ export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRe
   }
 }
 
+const keptTools = createMadeOnce<WireTool, ToolDefinition>();
+
 /** Throws a 400 for a tool that is no function: no other format has such. */
 function decodeTool(tool: WireTool, path: string): ToolDefinition {
+  const known = keptTools.get(tool);
+  return known?.at === placeOfName(path) ? known : keptTools.add(tool, readTool(tool, path));
+}
+
+function placeOfName(path: string): string {
+  return `${path}.function.name`;
+}
+
+function readTool(tool: WireTool, path: string): ToolDefinition {
   const called: Open<NonNullable<WireTool["function"]>> | null | undefined = tool.function;
   if (tool.type === "custom" || !called) {
     const name = quoted(tool.custom?.name ?? "");
@@ -50,7 +62,7 @@ function decodeTool(tool: WireTool, path: string): ToolDefinition {
   const { name, description, parameters, strict } = called;
   return {
     name,
-    at: `${path}.function.name`,
+    at: placeOfName(path),
     ...present({
       description: description ?? undefined,
       parameters: isJsonObject(parameters) ? parameters : undefined,

@@ -1,8 +1,16 @@
 import { imageSizeOf } from "../../core/media/image-size.ts";
 import { present } from "../../core/json/json-value.ts";
-import { ANY_TOOL, asksForLongCache, type Found, openFound, PER_TOOL } from "../demand.ts";
+import {
+  ANY_TOOL,
+  asksForLongCache,
+  type Found,
+  type KeptAnswers,
+  type KeptSizes,
+  openFound,
+  PER_TOOL,
+} from "../demand.ts";
 import type { Demand } from "../protocol.ts";
-
+import type { RequestJson } from "../request-json.ts";
 import { fileModality } from "./files.ts";
 import type { ChatMessage, ChatRequestBody, MessagePart } from "./schema.ts";
 
@@ -13,8 +21,15 @@ const PER_REQUEST = { expected: 3, ceiling: 96 };
 /** Members of messages and tools inside which models of other formats have a mark for the cache. */
 const MARKED = ["content", "function"];
 
+const keptSizes: KeptSizes = new WeakMap();
+const keptMarks: KeptAnswers = new WeakMap();
+
 /** What `body` asks for. `schemaBytes` is the length of its tools and response format as they were sent. */
-export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes: number): Demand {
+export function readDemand(
+  body: ChatRequestBody,
+  { bytes }: Pick<RequestJson, "bytes">,
+  schemaBytes: number,
+): Demand {
   const tools = body.tools?.length ?? 0;
   const found = openFound(schemaBytes, [
     [PER_REQUEST, 1],
@@ -22,11 +37,11 @@ export function readDemand(body: ChatRequestBody, bodyBytes: number, schemaBytes
     [PER_TOOL, tools],
     [ANY_TOOL, tools > 0 ? 1 : 0],
   ]);
-  for (const message of body.messages) measureMessage(message, found);
-  return found.demand(bodyBytes, {
+  for (const message of body.messages) found.part(message, measureMessage, keptSizes);
+  return found.demand(bytes.length, {
     choices: body.n ?? 1,
     webSearches: 0,
-    longCache: [body.messages, body.tools].some((marked) => asksForLongCache(marked, MARKED)),
+    longCache: [body.messages, body.tools].some((marked) => asksForLongCache(marked, MARKED, keptMarks)),
     ...present({
       maxOutputTokens: body.max_completion_tokens ?? body.max_tokens,
       // Absent means text, which is what goes up; a provider that does not heed it may answer with all that it can.

@@ -15,11 +15,14 @@ export function encodeAnswer(
   context: AnswerContext,
 ): JsonObject {
   const choices = new Map<number, ReturnType<typeof openChoice>>();
-  const writer = openDeltaWriter((index, delta, finish) => {
-    const choice = choices.get(index) ?? openChoice(index);
-    choices.set(index, choice);
+  const write = (index: number, delta: Delta, finish: FinishReason | null): void => {
+    const choice = choices.getOrInsertComputed(index, openChoice);
     addDelta(choice.message, delta);
     choice.finish_reason = finish ?? choice.finish_reason;
+  };
+  const writer = openDeltaWriter({
+    write,
+    writeText: (index, member, text) => write(index, { [member]: text }, null),
   });
   for (const event of events) writer.push(event);
   const start = events.find((event) => event.type === "start");

@@ -10,22 +10,25 @@ interface CallFragment {
   readonly function: { readonly name?: string; readonly arguments: string };
 }
 
-/** Told of a delta of a choice, and of the reason with the last of them. */
-type WriteDelta = (choice: number, delta: Delta, finish: FinishReason | null) => void;
+/** Told of the deltas of choices. */
+interface DeltaSink {
+  /** A delta, and with the last of a choice the reason. */
+  write(choice: number, delta: Delta, finish: FinishReason | null): void;
+  /** A delta with this text alone, as nearly all are. */
+  writeText(choice: number, member: "content" | "reasoning_content", text: string): void;
+}
 
 /**
  * Turns what a running answer says into deltas of chat completions. Lists that clients do not join over chunks (images,
  * annotations, `reasoning_details`) come once and whole, before the finish. `id`, `type` and `name` of a call stand in
  * its first fragment only, and its signature where it comes soon enough: some clients look nowhere else.
  */
-export function openDeltaWriter(write: WriteDelta) {
+export function openDeltaWriter(sink: DeltaSink) {
   const writers = new Map<number, ChoiceWriter>();
   return {
     push(event: ChatEvent): void {
       const choice = event.type === "start" ? 0 : event.choice;
-      const writer =
-        writers.get(choice) ?? new ChoiceWriter((delta, finish = null) => write(choice, delta, finish));
-      writers.set(choice, writer);
+      const writer = writers.getOrInsertComputed(choice, () => new ChoiceWriter(choice, sink));
       if (event.type !== "start") writer.push(event);
     },
     /** Writes what was held back when the answer broke: nothing that would make it look whole. */
@@ -47,11 +50,11 @@ interface OpenPart {
 }
 
 type TextSpan = Pick<OpenPart, "textStart" | "textEnd">;
-type Say = (delta: Delta, finish?: FinishReason | null) => void;
 
 /** Writes one choice, its role first. */
 class ChoiceWriter {
-  readonly #say: Say;
+  readonly #choice: number;
+  readonly #sink: DeltaSink;
   #part: OpenPart | undefined;
   #calls = 0;
   /** Its text so far, in characters and in units of a string. */
@@ -66,9 +69,10 @@ class ChoiceWriter {
   /** Items of `reasoning_details`, each with how much text came before it. */
   readonly #reasoning: { readonly index: number; readonly text_before: number }[] = [];
 
-  constructor(say: Say) {
-    this.#say = say;
-    say({ role: "assistant", content: "" });
+  constructor(choice: number, sink: DeltaSink) {
+    this.#choice = choice;
+    this.#sink = sink;
+    this.#say({ role: "assistant", content: "" });
   }
 
   push(event: Exclude<ChatEvent, { readonly type: "start" }>): void {
@@ -109,15 +113,19 @@ class ChoiceWriter {
     part.text += text;
     if (type === "text") {
       this.#textUnits += text.length;
-      this.#textLength += Array.from(text).length;
+      this.#textLength += charactersOf(text);
       part.textEnd = this.#textLength;
-      this.#say({ content: text });
-    } else if (type === "thinking") this.#say({ reasoning_content: text });
+      this.#sink.writeText(this.#choice, "content", text);
+    } else if (type === "thinking") this.#sink.writeText(this.#choice, "reasoning_content", text);
     else if (isFirst) part.held = text;
     else if (type === "tool_call") {
       this.#beginCall(part);
       this.#sayCall({ function: { arguments: text } });
     }
+  }
+
+  #say(delta: Delta, finish: FinishReason | null = null): void {
+    this.#sink.write(this.#choice, delta, finish);
   }
 
   #end(part: OpenPart): void {
@@ -191,6 +199,11 @@ class ChoiceWriter {
     // An answer that calls tools ends for them, whatever word its model has for a good end.
     this.#say({}, reason === "stop" && this.#calls > 0 ? "tool_calls" : reason);
   }
+}
+
+/** How many characters a text has; most have none of two units. */
+function charactersOf(text: string): number {
+  return /[\uD800-\uDBFF]/.test(text) ? Array.from(text).length : text.length;
 }
 
 /** Source: "Thought signatures" of the Gemini API, as its own chat completions have it. */

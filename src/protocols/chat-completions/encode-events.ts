@@ -29,10 +29,17 @@ export function openEncoder(context: AnswerContext): EventEncoder {
   let text = "";
   /** Why each choice has ended, by index. */
   const ends = new Map<number, FinishReason | null>();
-  const writer = openDeltaWriter((index, delta, finish) => {
-    ends.set(index, finish);
-    const choices = JSON.stringify([{ index, delta, finish_reason: finish }]);
-    text += `data: ${chunkStart},"choices":${choices}}\n\n`;
+  const writer = openDeltaWriter({
+    write(index, delta, finish) {
+      ends.set(index, finish);
+      const choices = JSON.stringify([{ index, delta, finish_reason: finish }]);
+      text += `data: ${chunkStart},"choices":${choices}}\n\n`;
+    },
+    writeText(index, member, said) {
+      ends.set(index, null);
+      const delta = `{"${member}":${JSON.stringify(said)}}`;
+      text += `data: ${chunkStart},"choices":[{"index":${index},"delta":${delta},"finish_reason":null}]}\n\n`;
+    },
   });
   const take = (): string => {
     const taken = text;

@@ -1,7 +1,8 @@
 import { openAnswerCount } from "../counted-text.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
-import { EMPTY_LIST, LIST, type Place, textAt, valueAt } from "../scan.ts";
+import { EMPTY_LIST, LIST, type Place, STRING, textAt, valueAt } from "../scan.ts";
+import type { Repeated } from "../repeats.ts";
 import type { StreamState } from "../stream.ts";
 import { CHUNK } from "./shape.ts";
 import type { ChunkHead } from "./tail.ts";
@@ -48,8 +49,7 @@ export function openReader(state: StreamState, context: AnswerContext) {
     const value = valueAt(bytes, CHUNK.usage);
     const metered = readUsage(value);
     if (metered === undefined) return false;
-    const text = textAt(bytes, CHUNK.usage);
-    told = { text, isPlain: isPlainUsage(value), metered };
+    told = { text: textAt(bytes, CHUNK.usage), isPlain: isPlainUsage(value), metered };
     count.usageTold();
     return true;
   };
@@ -86,6 +86,8 @@ export function openReader(state: StreamState, context: AnswerContext) {
       if (CHUNK.model.start === -1 && verdict !== "drop") state.noted.add("chunk_model");
       return verdict;
     },
+    variance: (bytes: Uint8Array) => (isTextAlone() ? count.keepBeside({ ...CHUNK, bytes }) : undefined),
+    again: ({ events, text }: Repeated) => count.addRepeated(text, events),
     get isComplete(): boolean {
       if (allBegun() && allFinished()) return true;
       return state.isDone && state.hasContent && (allBegun() || allFinished());
@@ -108,6 +110,13 @@ export function openReader(state: StreamState, context: AnswerContext) {
       return told;
     },
   };
+}
+
+/** Whether the chunk ends no choice, calls no tool, tells no usage, and its last text can be another one. */
+function isTextAlone(): boolean {
+  const { choices, content, said, told, usage } = CHUNK;
+  if (choices.kind !== LIST || !content.on || said.kind !== STRING || usage.start !== -1) return false;
+  return told.every((fact, i) => i % 3 === 0 || fact === 0);
 }
 
 function textUnless(bytes: Uint8Array, at: Place, nothing: string): string | undefined {

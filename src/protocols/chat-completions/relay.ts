@@ -2,6 +2,7 @@ import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-build
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
+import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
 import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
@@ -26,8 +27,10 @@ export const openStream = streamOpener<ChunkReader>({
   openRepairs: createChunkRepairs,
 });
 
+/** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
+const out = createByteBuilder(4096);
+
 function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
-  const out = createByteBuilder(4096);
   const apart = createByteBuilder();
   const model = encoder.encode(JSON.stringify(context.model));
   const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
@@ -57,6 +60,10 @@ function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
     event(span, verdict) {
       if (verdict === "hold") hold(span);
       else emit(out, span, CHUNK.cuts);
+    },
+    repeat: ({ bytes, start, end }, form, wholeStart) => {
+      const span = { bytes, start, end };
+      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span, CHUNK.cuts), out);
     },
     comment: (bytes, start, end) => addComment(out, bytes, start, end),
     take: () => out.take(),

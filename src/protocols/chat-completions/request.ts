@@ -50,7 +50,7 @@ export function readRequest(wire: WireRequest): ChatRequest {
   return {
     model: value.model,
     stream: value.stream === true,
-    demand: readDemand(value, json.bytes.length, schemaBytes),
+    demand: readDemand(value, json, schemaBytes),
     body: value,
     json,
   };

@@ -48,6 +48,8 @@ export const CHUNK = {
   content,
   /** The answer's text in this chunk. */
   text,
+  /** The last text in the last of its choices. */
+  said,
   /** The choices, as triples of index, whether it has a finish reason (1 or 0), and whether a tool is called in it. */
   told,
   cuts,

@@ -1,11 +1,11 @@
 import type { ChatDialect } from "../chat-dialect.ts";
 import type { ChatRequestBody } from "./schema.ts";
 
-const FITS: Readonly<Record<"forty" | "nine", RegExp>> = {
+const FITS: Readonly<Record<"forty" | "nine", (id: string) => boolean>> = {
   // OpenAI: "string too long. Expected a string with maximum length 40".
-  forty: /^[\s\S]{1,40}$/,
+  forty: (id) => id.length >= 1 && id.length <= 40,
   // Mistral: "must be a-z, A-Z, 0-9, with a length of 9".
-  nine: /^[a-zA-Z0-9]{9}$/,
+  nine: (id) => /^[a-zA-Z0-9]{9}$/.test(id),
 };
 
 /**
@@ -17,14 +17,12 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
   const mapped = new Map<string, string>();
   if (rule === "any") return mapped;
   const fits = FITS[rule];
-  const ids = new Set<string>();
-  for (const message of body.messages) {
-    for (const call of message.tool_calls ?? []) if (typeof call.id === "string") ids.add(call.id);
-    if (typeof message.tool_call_id === "string") ids.add(message.tool_call_id);
-  }
-  const taken = new Set([...ids].filter((id) => fits.test(id)));
+  const sent = idsIn(body);
+  if (sent.every(fits)) return mapped;
+  const ids = new Set(sent);
+  const taken = new Set([...ids].filter(fits));
   for (const id of ids) {
-    if (fits.test(id)) continue;
+    if (fits(id)) continue;
     let salt = 0;
     let made = shortId(id, salt);
     while (taken.has(made)) made = shortId(id, (salt += 1));
@@ -32,6 +30,15 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
     mapped.set(id, made);
   }
   return mapped;
+}
+
+function idsIn(body: ChatRequestBody): readonly string[] {
+  const ids: string[] = [];
+  for (const { tool_calls: calls, tool_call_id: answered } of body.messages) {
+    for (const { id } of calls ?? []) if (typeof id === "string") ids.push(id);
+    if (typeof answered === "string") ids.push(answered);
+  }
+  return ids;
 }
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -157,17 +157,17 @@ function checkResponseFormat({ request, chat }: Way): void {
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
 function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
-  const check = ({ cache_control: mark }: Open<object>, path: string): void => {
+  const check = ({ cache_control: mark }: Open<object>, pathOf: () => string): void => {
     const ttl = isJsonObject(mark) ? mark.ttl : undefined;
     if (ttl === undefined || ttl === null || ttl === "5m") return;
-    throw wrong(`${path}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
+    throw wrong(`${pathOf()}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
   };
   messages.forEach((message, i) => {
-    check(message, `messages[${i}]`);
+    check(message, () => `messages[${i}]`);
     if (Array.isArray(message.content))
-      message.content.forEach((part, j) => check(part, `messages[${i}].content[${j}]`));
+      message.content.forEach((part, j) => check(part, () => `messages[${i}].content[${j}]`));
   });
-  tools?.forEach((tool, i) => check(tool, `tools[${i}]`));
+  tools?.forEach((tool, i) => check(tool, () => `tools[${i}]`));
 }
 
 function boundOutput({ request: { body }, target, changes }: Way): void {

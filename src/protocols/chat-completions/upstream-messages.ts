@@ -67,6 +67,9 @@ function keeps(message: ChatMessage, name: string, chat: ChatDialect): boolean {
   return message.reasoning_details?.every(({ type }) => type.startsWith("reasoning.")) === true;
 }
 
+/** What most messages are made of, and every server takes that does not list what it takes. */
+const ALWAYS_KEPT: ReadonlySet<string> = new Set(["role", "content", "tool_calls", "tool_call_id", "name"]);
+
 function isReasoning(name: string): name is ReasoningField {
   return (REASONING_FIELDS as readonly string[]).includes(name);
 }
@@ -74,7 +77,9 @@ function isReasoning(name: string): name is ReasoningField {
 function changeMembers(message: ChatMessage, at: Path, rules: MessageRules): void {
   const { chat, changes, left } = rules;
   const renamed = takesUnderOtherName(message, chat);
-  for (const name of Object.keys(message)) {
+  // Every message of a session passes here: `for in` makes no list of its members.
+  for (const name in message) {
+    if (chat.messageFields === undefined && ALWAYS_KEPT.has(name)) continue;
     if (renamed && name === "reasoning") changes.rename([...at, name], "reasoning_content");
     else if (!keeps(message, name, chat) || (renamed && name === "reasoning_content")) {
       changes.remove([...at, name]);
@@ -102,9 +107,9 @@ function isMissed(message: ChatMessage, name: string, chat: ChatDialect): boolea
 /** `reasoning` of another vendor is the same text as `reasoning_content`. */
 function takesUnderOtherName(message: ChatMessage, { reasoningBack }: ChatDialect): boolean {
   return (
+    typeof message.reasoning === "string" &&
     reasoningBack.includes("reasoning_content") &&
     !reasoningBack.includes("reasoning") &&
-    typeof message.reasoning === "string" &&
     isEmpty(message.reasoning_content)
   );
 }

@@ -3,7 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { filledText, isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import type { EventDecoder } from "../translate.ts";
 import { isBlocked } from "./answer.ts";
-import { type CandidateDecoder, openCandidate } from "./decode-candidate.ts";
+import { type CandidateDecoder, openCandidate, textAlone } from "./decode-candidate.ts";
 
 /**
  * A whole answer as events, by the way that a streamed one takes. Throws `content_moderation` for a prompt that was
@@ -28,6 +28,7 @@ export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
   let id: string | undefined;
   let started = false;
   let blocked: string | undefined;
+  let more: ((text: string) => void) | undefined;
 
   const choiceAt = (index: number): CandidateDecoder =>
     choices.getOrInsertComputed(index, () =>
@@ -41,12 +42,19 @@ export function openDecoder(say: (event: ChatEvent) => void): EventDecoder {
       started = true;
       blocked ??= blockedOf(chunk);
       let before = -1;
-      for (const [place, candidate] of objectsIn(chunk.candidates).entries()) {
+      const candidates = objectsIn(chunk.candidates);
+      for (const [place, candidate] of candidates.entries()) {
         // An index of 0 may be left out; where all are, the place says which it is.
         const { index = place === before + 1 ? place : 0 } = candidate;
         before = typeof index === "number" ? index : 0;
         choiceAt(before).read(candidate);
       }
+      const [only, ...others] = candidates;
+      const part = only === undefined || others.length > 0 ? undefined : textAlone(only);
+      more = part && choiceAt(before).moreLike(part);
+    },
+    get more() {
+      return more;
     },
     end() {
       if (choices.size === 0) choiceAt(0);

@@ -79,6 +79,11 @@ export function openCandidate(
   };
 
   return {
+    /** Tells more text as that of `part` was told, which is a text alone. */
+    moreLike:
+      ({ thought }: JsonObject) =>
+      (said: string): void =>
+        thought === true ? addThinking(said) : addText(said),
     /** The candidate as one chunk has it. */
     read(candidate: JsonObject): void {
       partsOf(candidate).forEach(readPart);
@@ -100,6 +105,13 @@ export function openCandidate(
       say({ type: "finish", choice, reason, ...present({ refusal }) });
     },
   };
+}
+
+/** The one part of a candidate whose one part is a text, and nothing else. */
+export function textAlone(candidate: JsonObject): JsonObject | undefined {
+  const [part, ...others] = partsOf(candidate);
+  if (part === undefined || others.length > 0 || filledText(part.text) === undefined) return undefined;
+  return Object.keys(part).every((name) => name === "text" || name === "thought") ? part : undefined;
 }
 
 function codeText({ language, code }: JsonObject): string {

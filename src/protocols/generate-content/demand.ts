@@ -1,8 +1,9 @@
 import { rawImageSizeOf } from "../../core/media/image-size.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
 import type { Modality } from "../../core/model.ts";
-import { ANY_TOOL, type Found, openFound, PER_TOOL } from "../demand.ts";
+import { ANY_TOOL, type Found, type KeptSizes, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
+import type { RequestJson } from "../request-json.ts";
 import { VIDEO_SITE } from "./encode-media.ts";
 import { type GenerateContentBody, type Part, PART_DATA } from "./schema.ts";
 import { TOOLS, WHOLE_CONTEXT } from "./tools.ts";
@@ -14,8 +15,14 @@ const PER_REQUEST = { expected: 1, ceiling: 96 };
 /** Searches that one request is taken to make at most; recorded are one to three. */
 const MOST_SEARCHES = 10;
 
+const keptSizes: KeptSizes = new WeakMap();
+
 /** What `body` asks for. `schemaBytes` is the length of its tools and response schema as they were sent. */
-export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaBytes: number): Demand {
+export function readDemand(
+  body: GenerateContentBody,
+  { bytes }: Pick<RequestJson, "bytes">,
+  schemaBytes: number,
+): Demand {
   const { tools = [], systemInstruction: system, generationConfig: config } = body;
   const turns = system === undefined ? body.contents : [system, ...body.contents];
   const kinds = tools.flatMap((tool) => Object.keys(tool));
@@ -29,9 +36,9 @@ export function readDemand(body: GenerateContentBody, bodyBytes: number, schemaB
     [ANY_TOOL, kinds.length > 0 ? 1 : 0],
     [{ expected: 0, ceiling: unseen }, 1],
   ]);
-  for (const part of turns.flatMap((turn) => turn.parts ?? [])) measurePart(part, found);
+  for (const turn of turns) found.part(turn, measureTurn, keptSizes);
   const outputs = config?.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
-  return found.demand(bodyBytes, {
+  return found.demand(bytes.length, {
     choices: config?.candidateCount ?? 1,
     webSearches: kinds.some((name) => TOOLS[name]?.searches === true) ? MOST_SEARCHES : 0,
     longCache: false,
@@ -47,6 +54,10 @@ const OUTPUTS = { TEXT: "text", IMAGE: "image", AUDIO: "audio" } as const;
 
 /** Thoughts go back in signatures, and are counted: about one token to eight characters of them, where text has four. */
 const SIGNATURE_SHARE = 1 / 2;
+
+function measureTurn({ parts = [] }: { readonly parts?: readonly Part[] }, found: Found): void {
+  for (const part of parts) measurePart(part, found);
+}
 
 function measurePart(part: Part, found: Found): void {
   const { functionResponse: answer } = part;

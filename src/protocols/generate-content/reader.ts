@@ -1,7 +1,10 @@
+import type { ByteSpan } from "../../core/bytes/bytes.ts";
 import { outputTokens } from "../../core/money/usage.ts";
 import { openAnswerCount } from "../counted-text.ts";
+import type { Variance } from "../event-form.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
-import { textAt, valueAt } from "../scan.ts";
+import type { Repeated } from "../repeats.ts";
+import { STRING, textAt, valueAt } from "../scan.ts";
 import type { StreamState } from "../stream.ts";
 import { NOTHING_TOLD } from "./answer.ts";
 import { CHUNK, isReason } from "./shape.ts";
@@ -66,6 +69,11 @@ export function openReader(state: StreamState, context: AnswerContext) {
       if (verdict !== "drop" && CHUNK.edits.length > 0) state.noted.add("empty_part");
       return verdict;
     },
+    variance(bytes: Uint8Array): Variance | undefined {
+      if (endsAgain || !isTextAlone()) return undefined;
+      return { ...meter.keepBeside(bytes), numbers: CHUNK.usage.start === -1 ? undefined : CHUNK.usage };
+    },
+    again: (repeated: Repeated) => meter.again(repeated),
     get isComplete(): boolean {
       // A provider may make fewer than were asked for: those that have not begun by its own end never do.
       const most = state.endTold ? 1 : context.choices;
@@ -87,11 +95,22 @@ export function openReader(state: StreamState, context: AnswerContext) {
   };
 }
 
+/** Whether the chunk ends no candidate, is passed on as it is, and its last text can be another one. */
+function isTextAlone(): boolean {
+  const { content, edits, grounding, images, told, words } = CHUNK;
+  if (edits.length + grounding.length + images.length > 0 || told.length === 0) return false;
+  return content.on && words.kind === STRING && told.every((fact, i) => i % 2 === 0 || fact === 0);
+}
+
 /** Usage comes with nearly every chunk and is cumulative: the last one holds. */
 function openMeter(context: AnswerContext) {
   const count = openAnswerCount(context);
   const searches = new Map<number, Set<string>>();
   let told: Uint8Array | undefined;
+  const tellUsage = (bytes: Uint8Array, { start, end }: ByteSpan): void => {
+    told = bytes.slice(start, end);
+    count.usageTold();
+  };
 
   const metered = (): Metered => {
     const found = [...searches.values()].reduce((sum, queries) => sum + queries.size, 0);
@@ -112,9 +131,16 @@ function openMeter(context: AnswerContext) {
         for (const query of searchesOf(valueAt(bytes, { start, end }))) known.add(query);
         searches.set(index, known);
       }
-      if (usage.start === -1) return;
-      told = bytes.slice(usage.start, usage.end);
-      count.usageTold();
+      if (usage.start !== -1) tellUsage(bytes, usage);
+    },
+    /** Keeps what the chunk gave but for its last text. */
+    keepBeside(bytes: Uint8Array): Variance {
+      const { text, thoughts, thought, words } = CHUNK;
+      return count.keepBeside({ text, thoughts, bytes, said: words, isThought: thought.start !== -1 });
+    },
+    again({ events, text, bytes, numbers }: Repeated): void {
+      count.addRepeated(text, events);
+      if (numbers.start !== -1) tellUsage(bytes, numbers);
     },
     metered,
     /** The same for a blocked prompt: nothing where nothing was told and nothing came. */

@@ -1,4 +1,4 @@
-import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
+import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { creditsText } from "../../core/money/credits.ts";
 import { applyEdits, setMembers } from "../../core/json/json-splice.ts";
@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
 import type { EventSpan, StreamSink } from "../protocol.ts";
+import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
 import { type ChunkReader, openReader } from "./reader.ts";
@@ -41,8 +42,10 @@ interface HeldChunk {
   readonly indexes: ReadonlySet<number>;
 }
 
+/** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
+const out = createByteBuilder(4096);
+
 function openRelay(reader: ChunkReader): StreamSink {
-  const out = createByteBuilder(4096);
   let held: HeldChunk | undefined;
 
   const send = (chunk: Uint8Array): void => {
@@ -60,11 +63,10 @@ function openRelay(reader: ChunkReader): StreamSink {
     return applyEdits(bytes.subarray(0, end), edits).slice(start);
   };
 
-  const emit = (span: Readonly<EventSpan>): void => {
-    if (CHUNK.edits.length > 0) return send(edited(span));
-    out.add(DATA);
-    addSpliced(out, span, CHUNK.cuts);
-    out.add(END);
+  const emit = (into: ByteBuilder, span: Readonly<EventSpan>): void => {
+    into.add(DATA);
+    addSpliced(into, span, CHUNK.cuts);
+    into.add(END);
   };
 
   const hold = (span: Readonly<EventSpan>): void => {
@@ -90,7 +92,12 @@ function openRelay(reader: ChunkReader): StreamSink {
       else if (CHUNK.told.length === 0)
         send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
       else if (reader.endsAgain) send(withoutReasons(edited(span)));
-      else emit(span);
+      else if (CHUNK.edits.length > 0) send(edited(span));
+      else emit(out, span);
+    },
+    repeat: ({ bytes, start, end }, form, wholeStart) => {
+      const span = { bytes, start, end };
+      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span), out);
     },
     take: () => out.take(),
     tail(metered, credit) {

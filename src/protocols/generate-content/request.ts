@@ -77,7 +77,7 @@ function checkedRequest(
   checkTools(value, original);
   const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
   const schemas = toolsLength(json, value) + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
-  return { model, stream, demand: readDemand(value, json.bytes.length, schemas), body: value, json };
+  return { model, stream, demand: readDemand(value, json, schemas), body: value, json };
 }
 
 /** Characters of the tools as JSON without white space, in the reference's spelling. */

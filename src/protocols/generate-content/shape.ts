@@ -120,6 +120,9 @@ export const CHUNK = {
   grounding,
   text,
   thoughts,
+  /** The text of the last part, and whether that is thinking. */
+  words,
+  thought,
   /** Where images stand. */
   images,
   /** What gives every candidate a content with a role and at least one part. */

@@ -1,6 +1,7 @@
 import { BlockSchema } from "../../catalog/parameter-tables/messages.ts";
 import { isJsonObject } from "../../core/json/json-value.ts";
 import { compileSchema } from "../../core/schema.ts";
+import { isKept } from "../../core/json/kept.ts";
 import { checkMediaUrl } from "../links.ts";
 import { invalid } from "../request-json.ts";
 import type { ContentBlock } from "./schema.ts";
@@ -34,7 +35,16 @@ export function checkBlocks(blocks: readonly ContentBlock[], path: string): void
   blocks.forEach((block, i) => checkBlock(block, `${path}[${i}]`));
 }
 
+/** Blocks that come again with other requests, and were found good. */
+const goodBlocks = new WeakSet<ContentBlock>();
+
 function checkBlock(block: ContentBlock, path: string): void {
+  if (goodBlocks.has(block)) return;
+  checkAnew(block, path);
+  if (isKept(block)) goodBlocks.add(block);
+}
+
+function checkAnew(block: ContentBlock, path: string): void {
   const { type } = block;
   const carriers = Object.hasOwn(CARRIERS, type) ? (CARRIERS[type] ?? []) : [];
   const missing = carriers.find((name) => block[name] === undefined || block[name] === null);

@@ -17,9 +17,9 @@ const LEGAL = /^[a-zA-Z0-9_-]+$/;
  * a client uses again in a later turn gets another name there: the format wants each once.
  */
 export function openCallIds(turns: readonly Turn[]) {
-  const kept = new Set(
-    turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool_call" ? [part.id] : []))),
-  );
+  let sentIds: ReadonlySet<string> | undefined;
+  /** Looked for only where an id cannot stay: nearly all can. */
+  const isSent = (id: string): boolean => (sentIds ??= idsIn(turns)).has(id);
   const taken = new Set<string>();
   /** The last number that was put behind an id. */
   const numbers = new Map<string, number>();
@@ -33,8 +33,8 @@ export function openCallIds(turns: readonly Turn[]) {
       const wanted = spelled(sent);
       let id = wanted;
       let n = numbers.get(wanted) ?? 1;
-      while (taken.has(id) || (id !== sent && kept.has(id))) id = `${wanted}_${(n += 1)}`;
-      numbers.set(wanted, n);
+      while (taken.has(id) || (id !== sent && isSent(id))) id = `${wanted}_${(n += 1)}`;
+      if (n > 1) numbers.set(wanted, n);
       taken.add(id);
       open.getOrInsertComputed(sent, () => ({ calls: [], answered: 0 })).calls.push({ id, place: count });
       count += 1;
@@ -55,6 +55,12 @@ export function openCallIds(turns: readonly Turn[]) {
       count = 0;
     },
   };
+}
+
+function idsIn(turns: readonly Turn[]): ReadonlySet<string> {
+  return new Set(
+    turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool_call" ? [part.id] : []))),
+  );
 }
 
 /** Each character that is not taken as its code, so that ids that differ stay different. */

@@ -62,13 +62,20 @@ class AnswerReader implements EventDecoder {
   #answerId = "0";
   /** Says why the answer stopped. */
   #stop: JsonObject | undefined;
+  /** The last event added a text to the open block, and did nothing else. */
+  #addedText = false;
 
   constructor(say: (event: ChatEvent) => void) {
     this.#say = say;
     this.#parts = openPartWriter(0, say);
   }
 
+  get more(): ((text: string) => void) | undefined {
+    return this.#addedText ? this.#addText : undefined;
+  }
+
   read(event: JsonObject): void {
+    this.#addedText = false;
     if (this.#stop !== undefined) return;
     switch (event.type) {
       case "message_start": {
@@ -81,6 +88,7 @@ class AnswerReader implements EventDecoder {
       case "content_block_delta":
       case "content_block_stop":
         this.#readBlock(event);
+        this.#addedText = this.#open?.at === event.index && addsText(event);
         return this.#catchUp();
       case "message_delta":
         if (isJsonObject(event.delta) && typeof event.delta.stop_reason === "string")
@@ -99,6 +107,8 @@ class AnswerReader implements EventDecoder {
     const reason = FINISH.get(told) ?? (told === undefined ? "error" : "stop");
     this.#say({ type: "finish", choice: 0, reason, ...present({ refusal }) });
   }
+
+  readonly #addText = (text: string): void => this.#parts.add(text);
 
   #readBlock(event: JsonObject): void {
     const { type, index: at, content_block: block, delta } = event;
@@ -153,6 +163,15 @@ class AnswerReader implements EventDecoder {
     }
     this.#parts.end();
   }
+}
+
+/** Whether a piece of a block is a text and nothing else. An index that is no plain value is never the same again. */
+function addsText({ type, index, delta }: JsonObject): boolean {
+  if (type !== "content_block_delta" || typeof index === "object" || !isJsonObject(delta)) return false;
+  const name = TEXT_IN.get(delta.type) ?? "";
+  return (
+    filledText(delta[name]) !== undefined && Object.keys(delta).every((key) => key === "type" || key === name)
+  );
 }
 
 /** The part that a block begins; `undefined` for what the provider's own tools did. `callId` names a call without an id. */

@@ -1,6 +1,13 @@
 import { rawImageSizeOf } from "../../core/media/image-size.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
-import { asksForLongCache, type Found, openFound, PER_TOOL } from "../demand.ts";
+import {
+  asksForLongCache,
+  type Found,
+  type KeptAnswers,
+  type KeptSizes,
+  openFound,
+  PER_TOOL,
+} from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { innerBlocks } from "./blocks.ts";
@@ -28,6 +35,14 @@ const ANY_SCHEMA = { expected: 150, ceiling: 1_000 };
 /** What the provider puts before documents that are to be cited. */
 const CITATIONS = { expected: 550, ceiling: 1_500 };
 
+/** Sizes of messages, of those of earlier turns and of others: see `measureEarlier`. */
+const keptSizes = {
+  earlier: new WeakMap(),
+  later: new WeakMap(),
+  block: new WeakMap(),
+} satisfies Record<string, KeptSizes>;
+const keptMarks: KeptAnswers = new WeakMap();
+
 /** What `body` asks for. */
 export function readDemand(
   body: MessagesInput & { readonly max_tokens?: number | undefined },
@@ -51,15 +66,17 @@ export function readDemand(
   );
   measureContent(body.system, found);
   const asked = lastAsked(body);
-  body.messages.forEach(({ content }, i) =>
-    measureContent(i < asked ? withoutThinking(content) : content, found),
+  body.messages.forEach((message, i) =>
+    i < asked
+      ? found.part(message, measureEarlier, keptSizes.earlier)
+      : found.part(message, measureMessage, keptSizes.later),
   );
   const webSearches = usesOf(tools, "search");
   return found.demand(json.bytes.length, {
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(tools, "fetch"),
-    longCache: asksForLongCache(body),
+    longCache: asksForLongCache(body, undefined, keptMarks),
     outputModalities: ["text"],
     ...present({ maxOutputTokens: body.max_tokens, pageTokens: pageTokensOf(tools) || undefined }),
   });
@@ -73,18 +90,29 @@ function lastAsked({ messages }: MessagesInput): number {
   );
 }
 
+type Message = MessagesInput["messages"][number];
+
+function measureMessage({ content }: Message, found: Found): void {
+  measureContent(content, found);
+}
+
 /**
  * What counts of an earlier turn: its thinking does not
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). The bound has its bytes.
  */
-function withoutThinking(content: string | readonly ContentBlock[]): string | readonly ContentBlock[] {
-  if (typeof content === "string") return content;
-  return content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking");
+function measureEarlier({ content }: Message, found: Found): void {
+  if (typeof content === "string") return measureContent(content, found);
+  for (const block of content)
+    if (block.type !== "thinking" && block.type !== "redacted_thinking") addBlock(block, found);
+}
+
+function addBlock(block: ContentBlock, found: Found): void {
+  found.part(block, measureBlock, keptSizes.block);
 }
 
 function measureContent(content: string | readonly ContentBlock[] | undefined, found: Found): void {
   if (typeof content === "string") found.text(content);
-  else for (const block of content ?? []) measureBlock(block, found);
+  else for (const block of content ?? []) addBlock(block, found);
 }
 
 /** Blocks whose tokens are those of the text that they hold. Source: `BetaContentBlockParam` of @anthropic-ai/sdk 1.12. */
@@ -97,7 +125,7 @@ const TEXT_BLOCKS: ReadonlySet<string> = new Set(
 
 function measureBlock(block: ContentBlock, found: Found): void {
   const { source, input } = block;
-  if (isJsonObject(block.citations) && block.citations.enabled === true) found.around.set(CITATIONS, 1);
+  if (isJsonObject(block.citations) && block.citations.enabled === true) found.surround(CITATIONS);
   for (const text of [block.text, block.thinking, block.title, block.context]) found.text(text);
   if (block.type === "image") return measureImage(block, found);
   if (block.type === "document") return measureDocument(block, found);

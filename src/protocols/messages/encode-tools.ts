@@ -1,5 +1,6 @@
 import type { ChatRequest, ToolDefinition } from "../../core/chat.ts";
 import type { JsonObject } from "../../core/json/json-value.ts";
+import { createMadeOnce } from "../../core/json/kept.ts";
 import type { Losses } from "../losses.ts";
 import { strictSchema } from "./strict-schema.ts";
 
@@ -9,7 +10,17 @@ export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses):
   return { tools: chat.tools.map(encodeTool), tool_choice: encodeChoice(chat, thinks, losses) };
 }
 
-function encodeTool({ name, description, parameters, strict, cache }: ToolDefinition): JsonObject {
+const keptTools = createMadeOnce<ToolDefinition, JsonObject>();
+
+function encodeTool(tool: ToolDefinition): JsonObject {
+  const known = keptTools.get(tool);
+  if (known !== undefined) return known;
+  const written = writeTool(tool);
+  // A mark may have to go.
+  return tool.cache === undefined ? keptTools.add(tool, written) : written;
+}
+
+function writeTool({ name, description, parameters, strict, cache }: ToolDefinition): JsonObject {
   const schema = { type: "object", ...(parameters ?? { properties: {} }) };
   const isStrict = strict === true;
   return {

@@ -1,6 +1,7 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { filled, type JsonObject } from "../../core/json/json-value.ts";
 import { callInput } from "../call-input.ts";
+import { createMadeOnce } from "../../core/json/kept.ts";
 import type { Losses } from "../losses.ts";
 import { type CallIds, openCallIds } from "./call-ids.ts";
 import { mediaBlock } from "./encode-media.ts";
@@ -26,6 +27,9 @@ interface Writing {
   readonly moved: JsonObject[];
   readonly losses: Losses;
 }
+
+/** Blocks of parts that come again. Those with a mark are not among them: it may have to go. */
+const keptBlocks = createMadeOnce<Part, JsonObject>();
 
 const isCall = ({ type }: JsonObject): boolean => type === "tool_use";
 const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
@@ -57,13 +61,23 @@ export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses
   const system = turns.slice(0, turns.length - asked.length).flatMap(({ parts }) => parts);
   return {
     system: system.flatMap((part) => textBlock(part, losses)),
-    messages: messages.map(({ role, content }, i) => ({
-      role,
-      content:
-        role === "assistant" && i === messages.length - 1 ? withoutTrail(content) : resultsFirst(content),
-    })),
+    messages: messages.map(({ role, content }, i) =>
+      role === "assistant" && i === messages.length - 1
+        ? { role, content: withoutTrail(content) }
+        : writeMessage(role, content),
+    ),
     hasLostThinking: hasLostThinking(messages),
   };
+}
+
+/** Messages of one block, by the block. */
+const keptMessages = createMadeOnce<JsonObject, JsonObject>();
+
+function writeMessage(role: Draft["role"], content: readonly JsonObject[]): JsonObject {
+  const [block, other] = content;
+  if (block === undefined || other !== undefined) return { role, content: resultsFirst(content) };
+  const known = keptMessages.get(block);
+  return known?.role === role ? known : keptMessages.add(block, { role, content });
 }
 
 function contentOf({ role, parts }: Turn, writing: Writing): JsonObject[] {
@@ -86,23 +100,35 @@ function resultBlocks(parts: readonly Part[], ids: CallIds, losses: Losses): Jso
     .filter((part) => part.type === "tool_result")
     .map((part) => {
       const { id, place } = ids.answered(part.callId);
-      const block = {
+      const known = keptBlocks.get(part);
+      if (known?.tool_use_id === id) return { place, block: known };
+      const block: JsonObject = {
         type: "tool_result",
         tool_use_id: id,
         content: filled(part.parts.flatMap((inner) => inputBlock(inner, losses))),
         is_error: part.isError || undefined,
         cache_control: part.cache,
       };
-      return { place, block };
+      // Media may be told of.
+      const isText = part.cache === undefined && part.parts.every(isPlainText);
+      return { place, block: isText ? keptBlocks.add(part, block) : block };
     })
     .sort((a, b) => a.place - b.place)
     .map(({ block }) => block);
 }
 
+function isPlainText(part: Part): boolean {
+  return part.type === "text" && part.cache === undefined;
+}
+
 function textBlock(part: Part, losses: Losses): readonly JsonObject[] {
   if (part.type !== "text") throw losses.refusal({ place: "turns", why: "text_only" });
   const { type, text, cache } = part;
-  return text === "" ? [] : [{ type, text, cache_control: cache }];
+  if (text === "") return [];
+  const known = keptBlocks.get(part);
+  if (known !== undefined) return [known];
+  const block = { type, text, cache_control: cache };
+  return [cache === undefined ? keptBlocks.add(part, block) : block];
 }
 
 function inputBlock(part: Part, losses: Losses): readonly JsonObject[] {
@@ -128,8 +154,13 @@ function answerBlock(part: Part, { ids, moved, losses }: Writing): readonly Json
     case "thinking":
     case "redacted_thinking":
       return thinkingBlock(part, losses);
-    case "tool_call":
-      return [{ type: "tool_use", id: ids.call(part.id), name: part.name, input: callInput(part, losses) }];
+    case "tool_call": {
+      const id = ids.call(part.id);
+      const known = keptBlocks.get(part);
+      if (known?.id === id) return [known];
+      const block = { type: "tool_use", id, name: part.name, input: callInput(part, losses) };
+      return [keptBlocks.add(part, block)];
+    }
     case "image":
     case "document":
       moved.push(mediaBlock(part, losses));

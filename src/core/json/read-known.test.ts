@@ -1,0 +1,163 @@
+import { describe, expect, test } from "bun:test";
+import { type Random, seededRandom, sessionBodies } from "../../../test/protocols/agent-sessions.ts";
+import { createKnownValueStore, type KnownValues } from "./known-values.ts";
+import { countMembers, readShape } from "./json-shape.ts";
+import { readKnown } from "./read-known.ts";
+
+const BOUNDS = { depth: 64, values: 200_000 };
+const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
+const SESSIONS = process.env.SWITCHYARD_TEST_LONG === "1" ? 2_000 : 30;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same by the plain way; `undefined` where the text must be read in that. */
+function plain(bytes: Uint8Array, bounds = BOUNDS) {
+  const shape = readShape(bytes, bounds);
+  const value = parse(bytes);
+  if (shape === undefined || typeof value !== "object" || value === null || Array.isArray(value))
+    return undefined;
+  return countMembers(value) < shape.memberCount ? undefined : { value, ...shape };
+}
+
+function known(bytes: Uint8Array, values: KnownValues, bounds = BOUNDS) {
+  const read = readKnown(bytes, bounds, values, parse);
+  return read && { value: read.value, ...read.shape };
+}
+
+/** All but the number of members: those of known values are not counted again. */
+const told = (read: ReturnType<typeof plain>) => read && { ...read, memberCount: 0 };
+
+const text = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+const values = (): KnownValues => createKnownValueStore(1_000_000).of("key");
+const item = (i: number, length = 400): object => ({ role: "user", content: `${i} `.repeat(length) });
+
+test("what was known is read as in the plain way, whatever was changed or broken", () => {
+  const random: Random = seededRandom(SEED);
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const earlier = values();
+    for (const format of ["compat_chat_completions", "compat_messages", "compat_generate_content"] as const)
+      for (const bytes of sessionBodies(format, "v/m", random, 12))
+        expect(told(known(bytes, earlier) as ReturnType<typeof plain>)).toEqual(told(plain(bytes)));
+  }
+});
+
+describe("of a list that has grown", () => {
+  test("earlier items are the same objects as before", () => {
+    const earlier = values();
+    const items = [0, 1, 2, 3].map((i) => item(i));
+    const first = known(text({ messages: items }), earlier)?.value.messages as object[];
+    const then = known(text({ n: 1, messages: [...items, item(4)] }), earlier)?.value.messages as object[];
+    expect(then).toEqual([...items, item(4)]);
+    expect(then.slice(0, 4).every((same, i) => same === first[i])).toBe(true);
+  });
+
+  test("an item written anew, one put in and one left out do not hide those behind them", () => {
+    const earlier = values();
+    const items = [0, 1, 2, 3, 4, 5, 6].map((i) => item(i));
+    const first = known(text({ messages: items }), earlier)?.value.messages as object[];
+    const changed = [items[0], item(70), items[2], item(80), items[3], items[5], items[6]];
+    const then = known(text({ messages: changed }), earlier)?.value.messages as object[];
+    expect(then).toEqual(changed as object[]);
+    expect(then.map((one) => first.indexOf(one))).toEqual([0, -1, 2, -1, 3, 5, 6]);
+  });
+
+  test("the earlier list is kept no longer", () => {
+    const store = createKnownValueStore(1_000_000);
+    const items = [0, 1, 2].map((i) => item(i));
+    for (const messages of [items, [...items, item(3)]]) known(text({ messages }), store.of("key"));
+    expect(store.bytes).toBe(JSON.stringify([...items, item(3)]).length);
+  });
+});
+
+describe("what cannot stand by itself is not taken for what is known", () => {
+  const list = JSON.stringify([item(0), item(1)]);
+  for (const broken of [
+    `{"a":${list.slice(0, -1)}.5]}`,
+    `{"a":${list}e5}`,
+    `{"a":${list}5}`,
+    `{"a":${list.replace("},{", "}{")}}`,
+    `{"a":${list},}`,
+    `{"a":${list}`,
+    `{"a":[${list}}`,
+  ])
+    test(`in ${broken.slice(-12)}`, () => {
+      const earlier = values();
+      known(encoder.encode(`{"a":${list}}`), earlier);
+      expect(parse(encoder.encode(broken))).toBeUndefined();
+      expect(known(encoder.encode(broken), earlier)).toBeUndefined();
+    });
+
+  test("a number that goes on", () => {
+    const earlier = values();
+    const digits = "1".repeat(2_000);
+    known(encoder.encode(`{"a":${digits}}`), earlier);
+    expect(known(encoder.encode(`{"a":${digits}2}`), earlier)?.value).toEqual({ a: Number(`${digits}2`) });
+  });
+});
+
+test("a key that stands twice beside what is known is found", () => {
+  const earlier = values();
+  const messages = [item(0), item(1)];
+  known(text({ messages }), earlier);
+  const written = JSON.stringify(messages);
+  for (const twice of [
+    `{"messages":${written},"messages":${written}}`,
+    `{"messages":${written},"a":{"b":1,"b":2}}`,
+    `{"messages":${written.slice(0, -1)},{"c":1,"c":1}]}`,
+  ])
+    expect(known(encoder.encode(twice), earlier)).toBeUndefined();
+});
+
+test("a member of any name is one like others", () => {
+  const earlier = values();
+  const bytes = encoder.encode(`{"__proto__":${JSON.stringify([item(0)])},"1":${JSON.stringify([item(1)])}}`);
+  const wanted = plain(bytes)?.value;
+  for (let again = 0; again < 3; again += 1) {
+    const read = known(bytes, earlier)?.value;
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+    expect(Object.entries(read ?? {})).toEqual(Object.entries(wanted ?? {}));
+  }
+});
+
+test("a text that could go beyond the bounds is read in the plain way", () => {
+  const bytes = text({ messages: [item(0), item(1)] });
+  expect(known(bytes, values(), { depth: 3, values: bytes.length })).toBeDefined();
+  expect(known(bytes, values(), { depth: 2, values: bytes.length })).toBeUndefined();
+  expect(known(bytes, values(), { depth: 3, values: 20 })).toBeUndefined();
+});
+
+test("what would take far more memory than its text, or has a name of any length, is not kept", () => {
+  const store = createKnownValueStore(1_000_000);
+  const name = "n".repeat(65);
+  for (const value of [
+    { a: Array.from({ length: 2_000 }, () => ({})) },
+    { a: { b: Array.from({ length: 2_000 }, () => []) } },
+    { a: Array.from({ length: 2_000 }, () => 0) },
+    { [name]: [item(0), item(1)] },
+    { a: [item(0, 100)] },
+  ]) {
+    expect(known(text(value), store.of("key"))?.value).toEqual(value);
+    expect(store.bytes).toBe(0);
+  }
+  known(text({ [name.slice(1)]: [item(0), item(1)] }), store.of("key"));
+  expect(store.bytes).toBeGreaterThan(1_000);
+});
+
+test("a key that is no JSON is nobody's fault but the sender's", () => {
+  const list = JSON.stringify([item(0), item(1)]);
+  const earlier = values();
+  for (const key of ['"a\\x"', '"\\u00"', '"\\', '"a\u0001"', "a", "\\"])
+    for (const broken of [`{${key}:${list}}`, `{"b":${list},${key}:1}`])
+      expect(known(encoder.encode(broken), earlier)).toBeUndefined();
+  const escaped = encoder.encode(`{"\\u0062":${list},"c":${list}}`);
+  for (let again = 0; again < 2; again += 1)
+    expect(known(escaped, earlier)?.value).toEqual(plain(escaped)?.value as never);
+});

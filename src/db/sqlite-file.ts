@@ -1,0 +1,17 @@
+import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
+
+/** Opens the database for the writer's thread: write-ahead log, every commit synced to the disk. */
+export function openForWriting(path: string): SqliteDatabase {
+  const database = openSqlite(path);
+  // Before all else: a connection that is closing, of an earlier process or of the audit, may hold the file for a
+  // moment.
+  database.execute("pragma busy_timeout = 1000");
+  database.execute("pragma journal_mode = wal");
+  database.execute("pragma synchronous = full");
+  database.execute("pragma foreign_keys = on");
+  // Without it a replaced row is deleted without the triggers.
+  database.execute("pragma recursive_triggers = on");
+  // The log is folded back in steps of about 16 MiB, so that no commit waits for a long fold.
+  database.execute("pragma wal_autocheckpoint = 4000");
+  return database;
+}

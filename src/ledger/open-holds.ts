@@ -1,0 +1,34 @@
+import type { MicroCredits } from "../core/money/credits.ts";
+import type { AnswerTo, HoldCredit, Void } from "./commands.ts";
+
+/** Open holds of requests that stand in this process's memory and in no table. */
+export interface OpenHolds {
+  /** Sets credit aside, or tells the reason why not. Throws or rejects with `overloaded_error` when it cannot. */
+  hold(command: HoldCredit): AnswerTo<HoldCredit> | Promise<AnswerTo<HoldCredit>>;
+  /** What they hold of accounts and of keys, by id, beyond what the tables say is held. */
+  held(): Held;
+  /** Voids for those whose process is not `bootId`, and for those whose time was over at `steadyMs`. */
+  abandoned(now: {
+    readonly bootId: string;
+    readonly nowMs: number;
+    readonly steadyMs: number;
+  }): readonly Void[];
+  /** Compares memory with the tables; returns the ids of accounts and keys that differ. */
+  compare(): Promise<readonly string[]>;
+}
+
+/** This process, and its time by both clocks. */
+export interface Now {
+  readonly bootId: string;
+  readonly nowMs: number;
+  readonly steadyMs: number;
+}
+
+/** Amounts by the id of an account or a key; none where nothing is held. */
+export interface Held {
+  readonly accounts: ReadonlyMap<string, MicroCredits>;
+  readonly keys: ReadonlyMap<string, MicroCredits>;
+}
+
+/** Where the tables have every open hold. */
+export const NOTHING_HELD: Held = { accounts: new Map(), keys: new Map() };

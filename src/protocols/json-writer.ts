@@ -1,0 +1,100 @@
+import { joinBytes } from "../core/bytes/bytes.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
+import { isKept } from "../core/json/kept.ts";
+
+/** Writes a JSON text, piece by piece. What comes again with other requests is written once for all of them. */
+interface JsonWriter {
+  /** Adds a text; gives the offset after it. */
+  add(text: string): number;
+  /** Adds what `JSON.stringify` makes of a value that is not undefined; gives the offset after it. */
+  value(value: unknown): number;
+  bytes(): Uint8Array;
+}
+
+const keptTexts = new WeakMap<object, Uint8Array>();
+const encoder = new TextEncoder();
+
+/** A text of nothing so far. */
+export function openJsonWriter(): JsonWriter {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  /** What is not encoded yet. */
+  let waiting = "";
+  const addBytes = (bytes: Uint8Array): void => {
+    pieces.push(bytes);
+    length += bytes.length;
+  };
+  const encodeWaiting = (): number => {
+    if (waiting !== "") addBytes(encoder.encode(waiting));
+    waiting = "";
+    return length;
+  };
+  const addList = (list: readonly unknown[]): void => {
+    for (let i = 0; i < list.length; i += 1) {
+      waiting += i === 0 ? "[" : ",";
+      addItem(list[i]);
+    }
+    waiting += list.length === 0 ? "[]" : "]";
+  };
+  const addItem = (item: unknown): void => {
+    const text = keptText(item);
+    if (text !== undefined) {
+      encodeWaiting();
+      addBytes(text);
+    } else if (isJsonObject(item) && holdsKept(item)) addMembers(item);
+    else waiting += JSON.stringify(item) ?? "null";
+  };
+  const addMembers = (object: JsonObject): void => {
+    let before = "{";
+    for (const name in object) {
+      const held = object[name];
+      if (held === undefined) continue;
+      waiting += `${before}${JSON.stringify(name)}:`;
+      before = ",";
+      addValue(held);
+    }
+    waiting += "}";
+  };
+  const addValue = (value: unknown): void => {
+    if (Array.isArray(value) && value.some(isOrHoldsKept)) addList(value);
+    else waiting += JSON.stringify(value);
+  };
+  return {
+    add(text) {
+      waiting += text;
+      return encodeWaiting();
+    },
+    value(value) {
+      addValue(value);
+      return encodeWaiting();
+    },
+    bytes: () => joinBytes(pieces),
+  };
+}
+
+/** The text of an object that comes again. */
+function keptText(value: unknown): Uint8Array | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const known = keptTexts.get(value);
+  if (known !== undefined || !isKept(value)) return known;
+  const text = encoder.encode(JSON.stringify(value));
+  keptTexts.set(value, text);
+  return text;
+}
+
+/** Whether one of an object's lists has something that comes again. */
+function holdsKept(value: JsonObject): boolean {
+  for (const name in value) {
+    const held = value[name];
+    if (Array.isArray(held) && held.some(isObjectKept)) return true;
+  }
+  return false;
+}
+
+function isOrHoldsKept(value: unknown): boolean {
+  return isJsonObject(value) && (isKept(value) || holdsKept(value));
+}
+
+function isObjectKept(value: unknown): boolean {
+  return typeof value === "object" && value !== null && isKept(value);
+}

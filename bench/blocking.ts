@@ -31,8 +31,6 @@ export async function measureBlocking(
   const folder = join(form.folder, "blocking");
   mkdirSync(folder, { recursive: true });
   const gateway = await startGateway({
-    entry: form.gatewayEntry,
-    flags: form.gatewayFlags,
     folder,
     upstreamUrl: vendor.url,
     // Its threads need a core of their own.

@@ -49,8 +49,6 @@ export async function measureBodies(
   const folder = join(form.folder, "bodies");
   mkdirSync(folder, { recursive: true });
   const gateway = await startGateway({
-    entry: form.gatewayEntry,
-    flags: form.gatewayFlags,
     folder,
     upstreamUrl: vendor.url,
     on: [...form.cores.subject, ...bound.on],

@@ -16,7 +16,7 @@ import { createWriter, type Writer } from "../src/ledger/writer.ts";
 import type { BooksLoad } from "./books.ts";
 import { percentile } from "./percentile.ts";
 
-const ACCOUNTS = 64;
+const ACCOUNTS_AT_ONCE = 512;
 const GRANT = 10n ** 15n;
 const MODEL = "openai/gpt-5.6-luna";
 const USAGE = { ...NO_USAGE, input: 312, cacheRead: 128, output: 187, reasoning: 64 };
@@ -38,14 +38,23 @@ async function open(store: Store) {
   const writer = createWriter(counted, { info: fail, warn: fail, error: fail }, systemClock);
   const ledger = createLedger({
     writer,
+    openHolds: store.openHolds,
     clock: systemClock,
     random: systemRandom,
     failpoint: noFailpoint,
     bootId: newId("boot", systemRandom),
     holdLifetimeMs: () => 60_000,
   });
-  const payers = await Promise.all(Array.from({ length: ACCOUNTS }, () => createPayer(writer)));
-  return { writer, payers, pair: createPair(ledger), commits: () => commits };
+  const payers: Payer[] = [];
+  /** The first so many accounts; makes those that are missing. */
+  const payersOf = async (accounts: number): Promise<readonly Payer[]> => {
+    while (payers.length < accounts) {
+      const length = Math.min(ACCOUNTS_AT_ONCE, accounts - payers.length);
+      payers.push(...(await Promise.all(Array.from({ length }, () => createPayer(writer)))));
+    }
+    return payers.slice(0, accounts);
+  };
+  return { writer, payersOf, pair: createPair(ledger), commits: () => commits };
 }
 
 /** The log of a writer, which logs only failures. */
@@ -98,7 +107,7 @@ function createPair(ledger: ReturnType<typeof createLedger>): (payer: Payer) => 
 /** Keeps so many callers busy for so long; each is charged to the next of the accounts in turn. */
 async function load(books: Awaited<ReturnType<typeof open>>, request: URL): Promise<BooksLoad> {
   const given = (name: string): number => Number(request.searchParams.get(name));
-  const payers = books.payers.slice(0, given("accounts"));
+  const payers = await books.payersOf(given("accounts"));
   const times: number[] = [];
   const commitsBefore = books.commits();
   const cpuBefore = process.cpuUsage();

@@ -1,12 +1,14 @@
 import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { findPostgres, startCluster } from "../test/postgres/cluster.ts";
+import type { Checkout } from "./checkout.ts";
 import { measureSyncMs } from "./disk-sync.ts";
+import { markdownTable } from "./figures/table.ts";
 import { median } from "./percentile.ts";
 import { threadCpuSeconds } from "./process-cpu.ts";
 import { startServer } from "./processes.ts";
 import type { Pace } from "./request-path.ts";
-import { spread } from "./rounds.ts";
+import { shown, spread } from "./rounds.ts";
 import { onTearDown } from "./teardown.ts";
 
 /** The result of one load of a books server. A pair is a hold and its settlement. */
@@ -25,8 +27,8 @@ export interface BooksLoad {
 export interface BooksForm {
   /** A temporary folder on the disk that is measured. */
   readonly folder: string;
-  /** Entry files of gateways whose books are measured in turns: one, or two to be compared. */
-  readonly gatewayEntries: readonly string[];
+  /** A commit whose books are measured in turns with ours. */
+  readonly theirs: Checkout | undefined;
   readonly pace: Pace;
 }
 
@@ -38,14 +40,19 @@ interface BooksRound extends BooksLoad {
 
 /** One line of the table. */
 export interface BooksRow {
-  readonly store: string;
+  readonly store: StoreName;
+  /** Whose books: ours, or those of the other commit, by its name. */
+  readonly theirs: string | undefined;
   readonly accounts: number;
   readonly callers: number;
   readonly rounds: readonly BooksRound[];
 }
 
+type StoreName = "SQLite" | "PostgreSQL";
+
 interface Subject {
-  readonly name: string;
+  readonly store: StoreName;
+  readonly theirs: string | undefined;
   load(bounds: Bounds): Promise<BooksLoad>;
   /** CPU time of the database's own server so far; undefined when it has none. */
   serverCpuSeconds(): number | undefined;
@@ -63,6 +70,8 @@ const PACES: Readonly<Record<Pace, { rounds: number; seconds: number; warmUpSeco
   quick: { rounds: 2, seconds: 0.4, warmUpSeconds: 1 },
   full: { rounds: 3, seconds: 1, warmUpSeconds: 2 },
 };
+/** What ours may cost on PostgreSQL, with its server, as a multiple of what it cost before processes reserved. */
+const POSTGRES_GOALS: Readonly<Record<number, number>> = { 8: 0.2, 64: 0.35 };
 const SYNCED_BYTES = 4_096;
 const SYNCS = 40;
 
@@ -74,7 +83,7 @@ export async function measureBooks(form: BooksForm, report: (line: string) => vo
   const { rounds, seconds, warmUpSeconds } = PACES[form.pace];
   const subjects = await startSubjects(form, report);
   for (const subject of subjects) {
-    report(`books on ${subject.name}: warm-up …`);
+    report(`books on ${subject.store}, ${subject.theirs ?? "ours"}: warm-up …`);
     for (const callers of CALLERS)
       await subject.load({ callers, accounts: 64, seconds: warmUpSeconds / CALLERS.length });
   }
@@ -82,7 +91,8 @@ export async function measureBooks(form: BooksForm, report: (line: string) => vo
     ACCOUNTS.flatMap((accounts) =>
       CALLERS.map((callers) => ({
         subject,
-        store: subject.name,
+        store: subject.store,
+        theirs: subject.theirs,
         accounts,
         callers,
         rounds: [] as BooksRound[],
@@ -112,18 +122,16 @@ async function startSubjects(form: BooksForm, report: (line: string) => void): P
   const postgres = findPostgres() === undefined ? undefined : await startPostgres();
   if (postgres === undefined) report("books on PostgreSQL: skipped, it is not installed");
   const subjects: Subject[] = [];
-  const several = form.gatewayEntries.length > 1;
-  for (const [index, entry] of form.gatewayEntries.entries()) {
-    const name = (store: string): string => (several ? `${store}, ${"AB"[index] ?? index}` : store);
-    const folder = join(form.folder, `books-${index}`);
+  for (const checkout of new Set([form.theirs, undefined])) {
+    const folder = join(form.folder, `books-${checkout?.name ?? "ours"}`);
     mkdirSync(folder);
     const file = join(folder, "switchyard.db");
-    subjects.push(await startSubject(entry, name("SQLite"), ["--file", file], () => undefined));
+    subjects.push(await startSubject(checkout, "SQLite", ["--file", file], () => undefined));
     if (postgres === undefined) continue;
     const { url } = await postgres.database();
     // Autovacuum and writers of other databases count, too: all of them work for what is measured.
     const cpu = () => postgres.processes().reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
-    subjects.push(await startSubject(entry, name("PostgreSQL"), ["--url", url], cpu));
+    subjects.push(await startSubject(checkout, "PostgreSQL", ["--url", url], cpu));
   }
   return subjects;
 }
@@ -136,21 +144,22 @@ async function startPostgres() {
 }
 
 async function startSubject(
-  gatewayEntry: string,
-  name: string,
+  checkout: Checkout | undefined,
+  store: StoreName,
   place: readonly string[],
   serverCpuSeconds: () => number | undefined,
 ): Promise<Subject> {
   // The one of that checkout, so that it loads that checkout's books.
-  const entry = join(dirname(gatewayEntry), "../bench/books-server.ts");
+  const entry = join(checkout?.root ?? join(import.meta.dir, ".."), "bench/books-server.ts");
   const server = await startServer({ on: [], args: [entry, ...place] });
   return {
-    name,
+    store,
+    theirs: checkout?.name,
     serverCpuSeconds,
     async load({ callers, accounts, seconds }) {
       const question = `callers=${callers}&accounts=${accounts}&seconds=${seconds}`;
       const answer = await fetch(`${server.url}/?${question}`, { timeout: false });
-      if (!answer.ok) throw new Error(`books on ${name}: ${await answer.text()}`);
+      if (!answer.ok) throw new Error(`books on ${store}: ${await answer.text()}`);
       return (await answer.json()) as BooksLoad;
     },
   };
@@ -179,19 +188,21 @@ const HEAD = [
 
 /** The rows as a table in Markdown; "each" is a hold and its settlement. */
 export function booksTable(rows: readonly BooksRow[]): string {
-  const lines = [HEAD, HEAD.map(() => "---"), ...rows.map((row) => cells(row))];
-  return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
+  const others = new Set(rows.flatMap(({ theirs }) => theirs ?? []));
+  const head = [...HEAD, ...[...others].flatMap((name) => [`together × ${name}`, "goal"])];
+  return markdownTable(
+    head,
+    rows.map((row) => [...cells(row), ...comparisonCells(row, rows)]),
+  );
 }
 
-function cells({ store, accounts, callers, rounds }: BooksRow): string[] {
+function cells({ store, theirs, accounts, callers, rounds }: BooksRow): string[] {
   const middle = (figure: (round: BooksRound) => number): number => median(rounds.map(figure));
-  const micros = (figure: (round: BooksRound) => number): string => {
-    const { median: value, min, max } = spread(rounds.map((round) => (figure(round) * 1e6) / round.pairs));
-    return `${value.toFixed(0)} (${min.toFixed(0)}–${max.toFixed(0)})`;
-  };
+  const micros = (figure: (round: BooksRound) => number): string =>
+    shown(spread(rounds.map((round) => (figure(round) * 1e6) / round.pairs)), 0);
   const hasServer = rounds.every(({ serverCpuSeconds }) => serverCpuSeconds !== undefined);
   return [
-    store,
+    theirs === undefined ? store : `${store}, ${theirs}`,
     String(accounts),
     String(callers),
     `${middle(({ p50Ms }) => p50Ms).toFixed(2)} / ${middle(({ p99Ms }) => p99Ms).toFixed(2)}`,
@@ -201,4 +212,24 @@ function cells({ store, accounts, callers, rounds }: BooksRow): string[] {
     middle(({ commits, pairs }) => commits / pairs).toFixed(3),
     (median(rounds.flatMap(({ syncMs }) => syncMs)) * 1_000).toFixed(0),
   ];
+}
+
+/** CPU of gateway and server together, beside that of the other commit's same row in the same round. */
+function comparisonCells(row: BooksRow, rows: readonly BooksRow[]): string[] {
+  const beside = rows.find(
+    ({ store, theirs, accounts, callers }) =>
+      theirs !== undefined && store === row.store && accounts === row.accounts && callers === row.callers,
+  );
+  if (row.theirs !== undefined || beside === undefined) return [];
+  const together = ({ cpuSeconds, serverCpuSeconds = 0, pairs }: BooksRound): number =>
+    (cpuSeconds + serverCpuSeconds) / pairs;
+  const ratio = spread(
+    row.rounds.flatMap((round, index) => {
+      const other = beside.rounds[index];
+      return other === undefined ? [] : [together(round) / together(other)];
+    }),
+  );
+  const goal = row.store === "PostgreSQL" ? POSTGRES_GOALS[row.callers] : undefined;
+  const judged = goal === undefined ? "–" : `${ratio.median <= goal ? "✓" : "✗"} ≤ ${goal}`;
+  return [shown(ratio, 2), judged];
 }

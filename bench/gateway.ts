@@ -5,8 +5,8 @@ import type { Child } from "./processes.ts";
 
 /** How the gateway is started. */
 export interface GatewayForm {
-  /** Its entry file. */
-  readonly entry: string;
+  /** The root of its checkout; absent: this one. */
+  readonly checkout?: string;
   /** A folder of its own, for its home and its log. */
   readonly folder: string;
   readonly upstreamUrl: string;
@@ -19,11 +19,15 @@ export interface GatewayForm {
 export interface Gateway extends Child {
   readonly url: string;
   readonly key: string;
+  /** Calls the admin interface; throws what it refuses. */
+  readonly admin: Admin;
   /** Another key to the same account. */
   newKey(): Promise<string>;
   /** The account's balance in credits, once nothing is held any more. */
   balance(): Promise<number>;
 }
+
+type Admin = <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
 
 /** The credits of the account. */
 export const GRANT = 1e9;
@@ -33,7 +37,7 @@ const POLL_MS = 50;
 const SETTLE_MS = 5_000;
 const SHOWN_BYTES = 4_000;
 
-/** Starts the gateway on an empty home, waits until it takes work, and makes the account and the key. */
+/** Starts the gateway on the home in its folder, empty where there is none, waits until it takes work, and makes the account and the key. */
 export async function startGateway(form: GatewayForm): Promise<Gateway> {
   const home = join(form.folder, "home");
   const log = join(form.folder, "gateway.log");
@@ -55,7 +59,8 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
     GEMINI_BASE_URL: form.upstreamUrl,
     NODE_ENV: "production",
   };
-  const child = startLogged({ on: form.on, args: [...(form.flags ?? []), form.entry], env }, log);
+  const entry = join(form.checkout ?? join(import.meta.dir, ".."), "src/main.ts");
+  const child = startLogged({ on: form.on, args: [...(form.flags ?? []), entry], env }, log);
   const url = `http://127.0.0.1:${port}`;
   await ready(child, url, log);
   const admin = createAdmin(url, token);
@@ -73,7 +78,7 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
       await Bun.sleep(POLL_MS);
     }
   };
-  return { ...child, url, key, newKey, balance };
+  return { ...child, url, key, admin, newKey, balance };
 }
 
 async function ready(child: Child, url: string, log: string): Promise<void> {
@@ -97,7 +102,7 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-function createAdmin(url: string, token: string) {
+function createAdmin(url: string, token: string): Admin {
   return async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
     const answer = await fetch(`${url}/admin/v1${path}`, {
       method,
@@ -110,9 +115,15 @@ function createAdmin(url: string, token: string) {
   };
 }
 
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
+/** A port of 127.0.0.1 that nothing listens on now, and that the system gives to no connection. */
+export function freePort(): number {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => undefined } }).stop(true);
+      return port;
+    } catch {
+      // It is taken: try another.
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import { createAnswerReader } from "./answer-reader.ts";
 import type { AnswerForm, AnswerReader } from "./answer-reader.ts";
+import { SESSION_MARK } from "./figures/session-mark.ts";
 import { percentile } from "./percentile.ts";
 
 /** What is asked of a server, how often, and for how long. */
@@ -7,11 +8,18 @@ export interface LoadPlan {
   /** Absent: POST. */
   readonly method?: "GET" | "POST";
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Headers of the requests: each takes the next set in turn. */
+  readonly headers: readonly Readonly<Record<string, string>>[];
+  /**
+   * Bodies that each connection sends in turn. Where they have `SESSION_MARK`, each pass through them is a session with
+   * a mark of its own.
+   */
+  readonly bodies: readonly Uint8Array[];
   readonly answer: AnswerForm;
-  /** Connections, each with one request open. */
+  /** Connections, each with one request open … */
   readonly concurrency: number;
+  /** … unless so many requests are to begin in a second: then as many connections as are free. */
+  readonly perSecond?: number | undefined;
   /** The load ends after this many requests … */
   readonly requests: number;
   /** … or after this time, whichever comes first. */
@@ -36,11 +44,15 @@ interface Line {
   waiting: boolean;
   /** What the kernel has not taken of the request in hand. */
   unsent: Uint8Array;
+  /** Requests so far, and what marks the present session. */
+  requests: number;
+  mark: string;
 }
 
 type LineSocket = Bun.Socket<Line>;
 
 const LONGEST_ANSWER_SECONDS = 30;
+const TIMER_MS = 1;
 const NOTHING = new Uint8Array();
 
 /** Opens all connections, then runs the plan over them. An error ends the load: no request is begun after it. */
@@ -69,7 +81,14 @@ function connect(plan: LoadPlan, run: Run): Promise<LineSocket> {
   return Bun.connect<Line>({
     hostname,
     port: Number(port),
-    data: { reader: createAnswerReader(plan.answer), askedAt: 0, waiting: false, unsent: NOTHING },
+    data: {
+      reader: createAnswerReader(plan.answer),
+      askedAt: 0,
+      waiting: false,
+      unsent: NOTHING,
+      requests: 0,
+      mark: "",
+    },
     socket: {
       data: run.take,
       drain: (socket) => write(socket, socket.data.unsent),
@@ -90,27 +109,31 @@ interface Run {
 }
 
 function createRun(plan: LoadPlan): Run {
-  const request = requestBytes(plan);
+  const nextRequest = createRequests(plan);
   const latencies: number[] = [];
   const failures: string[] = [];
   const ended = Promise.withResolvers<void>();
+  const free: LineSocket[] = [];
+  /** When those were due that found no connection free. */
+  const overdue: number[] = [];
   let lastAskAt = 0;
   let asked = 0;
   let waiting = 0;
 
-  const ask = (socket: LineSocket) => {
-    asked += 1;
+  const ask = (socket: LineSocket, at: number) => {
     waiting += 1;
     socket.data.waiting = true;
-    socket.data.askedAt = performance.now();
-    write(socket, request);
+    socket.data.askedAt = at;
+    write(socket, nextRequest(socket.data, asked));
+    asked += 1;
+  };
+  const isOver = () => failures.length > 0 || asked >= plan.requests || performance.now() >= lastAskAt;
+  const endIfIdle = () => {
+    if (waiting === 0 && isOver()) ended.resolve();
   };
   const settle = (socket: LineSocket) => {
     socket.data.waiting = false;
     waiting -= 1;
-  };
-  const endIfIdle = () => {
-    if (waiting === 0) ended.resolve();
   };
   const fail = (socket: LineSocket, message: string) => {
     if (!socket.data.waiting) return;
@@ -119,10 +142,26 @@ function createRun(plan: LoadPlan): Run {
     socket.end();
     endIfIdle();
   };
+  const askDue = (perSecond: number) => {
+    const everyMs = 1_000 / perSecond;
+    let dueAt = performance.now();
+    const timer = setInterval(() => {
+      for (const now = performance.now(); dueAt <= now && !isOver(); dueAt += everyMs) {
+        const socket = free.pop();
+        if (socket === undefined) overdue.push(dueAt);
+        else ask(socket, now);
+      }
+      if (!isOver()) return;
+      clearInterval(timer);
+      endIfIdle();
+    }, TIMER_MS);
+  };
   return {
     begin(lines) {
       lastAskAt = performance.now() + plan.seconds * 1_000;
-      for (const socket of lines) ask(socket);
+      if (plan.perSecond === undefined) return lines.forEach((socket) => ask(socket, performance.now()));
+      free.push(...lines);
+      askDue(plan.perSecond);
     },
     take(socket, bytes) {
       if (!socket.data.waiting) return;
@@ -132,8 +171,10 @@ function createRun(plan: LoadPlan): Run {
       const now = performance.now();
       latencies.push(now - socket.data.askedAt);
       settle(socket);
-      if (failures.length === 0 && asked < plan.requests && now < lastAskAt) ask(socket);
-      else endIfIdle();
+      const nextAt = plan.perSecond === undefined ? now : overdue.shift();
+      if (nextAt !== undefined && !isOver()) ask(socket, nextAt);
+      else free.push(socket);
+      endIfIdle();
     },
     fail,
     ended: ended.promise,
@@ -147,14 +188,43 @@ function createRun(plan: LoadPlan): Run {
   };
 }
 
-function requestBytes({ method = "POST", url, headers, body }: LoadPlan): Uint8Array {
+/** The request of a connection that is the given one of all. */
+function createRequests(plan: LoadPlan): (line: Line, number: number) => Uint8Array {
+  const { method = "POST", url, headers, bodies } = plan;
   const { host, pathname, search } = new URL(url);
-  const all = { host, ...headers, "content-type": "application/json", "content-length": body.length };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([
-    Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`),
-    body,
-  ]);
+  const requests = headers.map((own) =>
+    bodies.map((body) => {
+      const all = { host, ...own, "content-type": "application/json", "content-length": body.length };
+      const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+      const head = `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`;
+      const bytes = Buffer.concat([Buffer.from(head), body]);
+      return { bytes, marks: marksIn(bytes) };
+    }),
+  );
+  return (line, number) => {
+    const place = line.requests % bodies.length;
+    line.requests += 1;
+    if (place === 0) line.mark = freshMark();
+    const request = requests[number % requests.length]?.[place];
+    if (request === undefined) return NOTHING;
+    if (request.marks.length === 0) return request.bytes;
+    // A copy: the kernel may not have taken all of the one before.
+    const bytes = Buffer.from(request.bytes);
+    for (const mark of request.marks) bytes.write(line.mark, mark, "latin1");
+    return bytes;
+  };
+}
+
+function marksIn(bytes: Buffer): number[] {
+  const marks: number[] = [];
+  for (let at = bytes.indexOf(SESSION_MARK); at >= 0; at = bytes.indexOf(SESSION_MARK, at + 1))
+    marks.push(at);
+  return marks;
+}
+
+/** Nothing that was sent before has it. */
+function freshMark(): string {
+  return crypto.randomUUID().slice(-SESSION_MARK.length);
 }
 
 function write(socket: LineSocket, bytes: Uint8Array): void {

@@ -9,10 +9,13 @@ function readPlan(): LoadPlan {
     options: {
       method: { type: "string", default: "POST" },
       url: { type: "string", default: "" },
+      /** A file with a body in each line. */
       "body-file": { type: "string", default: "" },
+      /** One key, or several between commas that take turns. */
       bearer: { type: "string", default: "" },
       mode: { type: "string", default: "plain" },
       "end-mark": { type: "string", default: "}" },
+      "per-second": { type: "string" },
       concurrency: { type: "string", default: "1" },
       requests: { type: "string", default: "1000" },
       seconds: { type: "string", default: "10" },
@@ -22,10 +25,13 @@ function readPlan(): LoadPlan {
   return {
     method: values.method === "GET" ? "GET" : "POST",
     url: values.url,
-    headers: { authorization: `Bearer ${values.bearer}` },
-    body: readFileSync(values["body-file"]),
+    headers: values.bearer.split(",").map((bearer) => ({ authorization: `Bearer ${bearer}` })),
+    bodies: readFileSync(values["body-file"], "utf8")
+      .split("\n")
+      .map((line) => new TextEncoder().encode(line)),
     answer: { endMark: values["end-mark"], stream: mode === "stream" },
     concurrency: positive("concurrency", values.concurrency),
+    perSecond: values["per-second"] === undefined ? undefined : positive("per-second", values["per-second"]),
     requests: positive("requests", values.requests),
     seconds: positive("seconds", values.seconds),
   };

@@ -1,27 +1,32 @@
-// `npm run bench [-- --quick] [-- --profile] [-- --books] [-- --tasks] [-- --bodies] [-- --blocking] [-- --format messages] [-- --mode burst]`: what a request costs in our process, beside a bare proxy on
-// the same runtime, what an image costs and does to chat beside it, and what its hold and settlement cost in the books, beside the disk's own sync.
+// `npm run bench`: what a request costs in our process beside proxies that do nothing, what an image costs and does to
+// chat beside it, and what a hold and its settlement cost in the books. docs/benchmarks.md has the arguments.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { booksTable, measureBooks } from "./books.ts";
 import { blockingTable, measureBlocking } from "./blocking.ts";
 import { bodiesTable, measureBodies } from "./bodies.ts";
+import { checkOut } from "./checkout.ts";
+import { type Count, countRequests, countsTable } from "./counts/counts.ts";
+import { LIMITS } from "./counts/limits.ts";
 import { shareCores } from "./cores.ts";
-import { formatsNamed } from "./formats.ts";
+import { filledTable, measureFilled } from "./filled.ts";
 import { describeMachine } from "./machine.ts";
 import { profileRequestPath } from "./profile-run.ts";
 import { measureReaders, readersTable } from "./readers.ts";
 import { measureRequestPath, requestPathTable } from "./request-path.ts";
 import type { Pace } from "./request-path.ts";
-import { modesNamed, type StageForm } from "./stage.ts";
+import { scenesNamed } from "./scenes.ts";
+import type { StageForm } from "./stage.ts";
 import { measureTasks, tasksTable } from "./tasks.ts";
 import { onTearDown, tearDown } from "./teardown.ts";
 
 const NOTES = [
-  "CPU is user + system time of the whole process, by rounds in turns (bare, ours, bare, …) after a warm-up; medians, in brackets the least and the most of a round; the ratio is of rounds beside each other.",
-  "Latency is of whole answers at full load. A chunk is an event as the upstream writes it, 300 of content in a stream and up to 5 around them; a stream's fixed cost is in its chunks.",
-  "Ours does it all: authentication, validation, hold, settlement, durable SQLite, access log to a file. The bare proxy gets the body that ours sends upstream.",
+  "CPU is user + system time of the whole process, by rounds in turns after a warm-up that ends when three rounds have brought nothing; medians, in brackets the least and the most of a round; ratios are of rounds beside each other.",
+  "Latency is of whole answers. A chunk is an event as the upstream writes it, 300 of content in a stream and up to 5 around them; a stream's fixed cost is in its chunks. In a burst each event is a write of its own, in large writes 50 share one.",
+  "Ours does it all: authentication, validation, hold, settlement, durable SQLite, access log to a file. Bare proxy, tap (which reads each chunk of a stream and looks at nothing) and nginx get the body that ours sends upstream.",
+  "An agent's request is one of a session with tools, calls and results that grows by a call with each request; instructions and tools are those of all sessions. Where each is new, no text was sent before.",
 ];
 
 const TASK_NOTES = [
@@ -41,10 +46,8 @@ async function main(): Promise<void> {
     options: {
       quick: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
-      /** Only these formats: chat, messages, generate. */
-      format: { type: "string", multiple: true, default: [] },
-      /** Only these modes: plain, stream, burst. */
-      mode: { type: "string", multiple: true, default: [] },
+      /** Only the scenes whose names contain one of these texts. */
+      scene: { type: "string", multiple: true, default: [] },
       /** The books alone. */
       books: { type: "boolean", default: false },
       /** Tasks alone. */
@@ -53,23 +56,26 @@ async function main(): Promise<void> {
       bodies: { type: "boolean", default: false },
       /** How long one body blocks other requests, alone. */
       blocking: { type: "boolean", default: false },
-      /** With `--books`: the entry file of a gateway of another checkout, measured in turns with this one. */
-      beside: { type: "string" },
-      /** The entry file of the gateway, to measure another checkout or a stand-in. */
-      gateway: { type: "string", default: join(import.meta.dir, "../src/main.ts") },
+      /** What a request does, by number, beside what it may do. */
+      counts: { type: "boolean", default: false },
+      /** Plain chat on a store with this share of 100,000 accounts and 10,000,000 rows. */
+      filled: { type: "string" },
+      /** A commit whose gateway and books are measured in turns with ours. */
+      compare: { type: "string" },
       /** Where the temporary folder with the gateway's home is made: the disk that is measured. */
       folder: { type: "string", default: tmpdir() },
     },
   });
+  const scenes = scenesNamed(values.scene);
   const folder = mkdtempSync(join(values.folder, "switchyard-bench-"));
   onTearDown(() => rmSync(folder, { recursive: true, force: true }));
+  const theirs = values.compare === undefined ? undefined : await checkOut(values.compare, folder);
   const cores = shareCores();
-  const form: StageForm = { cores, folder, gatewayEntry: resolve(values.gateway), gatewayFlags: [] };
-  const modes = modesNamed(values.mode);
-  const scenes = formatsNamed(values.format).flatMap((format) => modes.map((mode) => ({ format, mode })));
+  const form: StageForm = { cores, folder, theirs };
   console.log(listed(describeMachine(folder, cores)));
   if (values.profile) return console.log(`\n${await profileRequestPath(scenes, form)}`);
   const report = (line: string): void => console.error(line);
+  if (values.counts) return console.log(`\n${await countAll(folder)}`);
   if (values.blocking) return console.log(`\n${blockingTable(await measureBlocking(form, report))}`);
   if (values.bodies) {
     console.log(`\n${bodiesTable(await measureBodies(form, report))}`);
@@ -77,21 +83,27 @@ async function main(): Promise<void> {
     return;
   }
   const pace: Pace = values.quick ? "quick" : "full";
-  if (!values.books && !values.tasks) {
+  if (values.filled !== undefined)
+    return console.log(`\n${filledTable(await measureFilled(form, Number(values.filled), pace, report))}`);
+  // An argument for one part leaves out the others.
+  const isPart = values.books || values.tasks || values.scene.length > 0;
+  if (!isPart || values.scene.length > 0) {
     const rows = await measureRequestPath(scenes, form, pace, report);
-    console.log(`\n${requestPathTable(rows)}\n\n${listed(NOTES)}`);
+    console.log(`\n${requestPathTable(rows, theirs?.name)}\n\n${listed(NOTES)}`);
   }
-  // An argument for one part of the table leaves out the parts behind it.
-  const isPart = values.format.length + values.mode.length > 0;
-  if (values.tasks || (!values.books && !isPart))
+  if (!isPart || values.tasks)
     console.log(`\n${tasksTable(await measureTasks(form, pace, report))}\n\n${listed(TASK_NOTES)}`);
-  if (!values.books && (values.tasks || isPart)) return;
-  const gatewayEntries = [values.gateway, ...(values.beside === undefined ? [] : [values.beside])];
-  const books = await measureBooks(
-    { folder, pace, gatewayEntries: gatewayEntries.map((entry) => resolve(entry)) },
-    report,
-  );
-  console.log(`\n${booksTable(books)}\n\n${listed(BOOKS_NOTES)}`);
+  if (!isPart || values.books) {
+    const books = await measureBooks({ folder, pace, theirs }, report);
+    console.log(`\n${booksTable(books)}\n\n${listed(BOOKS_NOTES)}`);
+  }
+}
+
+async function countAll(folder: string): Promise<string> {
+  const counts: Count[] = [];
+  for (const limit of LIMITS)
+    counts.push(...(await countRequests(limit, mkdtempSync(join(folder, "counts-")))));
+  return countsTable(counts);
 }
 
 function listed(lines: readonly string[]): string {

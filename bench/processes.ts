@@ -20,14 +20,17 @@ export interface Server extends Child {
 export interface ChildForm {
   /** The beginning of the command line: the cores it runs on. */
   readonly on: readonly string[];
-  /** Flags of Bun, the entry file and its arguments. */
+  /** A program in the place of Bun. */
+  readonly program?: string;
+  /** Flags of Bun, the entry file and its arguments; those of the program where there is one. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
 // The variables that a process needs to run: settings of the developer's shell for a gateway must not reach it.
 const KEPT = /^(PATH|HOME|TMPDIR|LANG|TZ|DO_NOT_TRACK|BUN_.*)$/;
-const STOP_MS = 5_000;
+// A process under the profiler writes its profile when it ends, for seconds.
+const STOP_MS = 60_000;
 
 /** Starts a process whose output goes into a file. */
 export function startLogged(form: ChildForm, logFile: string): Child {
@@ -70,8 +73,8 @@ function environment({ env }: ChildForm): Record<string, string> {
 }
 
 // The launcher chose the binary and the flags that this process runs with; the gateway runs with the same.
-function command({ on, args }: ChildForm): string[] {
-  return [...on, process.execPath, ...process.execArgv, ...args];
+function command({ on, program, args }: ChildForm): string[] {
+  return [...on, ...(program === undefined ? [process.execPath, ...process.execArgv] : [program]), ...args];
 }
 
 function adopt(child: Bun.Subprocess): Child {

@@ -3,12 +3,14 @@ import { dirname, join } from "node:path";
 import { selfTimes } from "./cpu-profile.ts";
 import type { CpuProfile } from "./cpu-profile.ts";
 import { threadCpuSeconds } from "./process-cpu.ts";
-import { openStage, sceneName } from "./stage.ts";
-import type { ModeName, Scene, StageForm } from "./stage.ts";
+import { UNBOUNDED } from "./rounds.ts";
+import type { Scene } from "./scenes.ts";
+import { openStage, type StageForm } from "./stage.ts";
 
-const CONCURRENCY: Readonly<Record<ModeName, number>> = { plain: 8, stream: 100, burst: 100 };
-const WARM_UP = { requests: 1_000_000, seconds: 2 };
-const ROUND = { requests: 1_000_000, seconds: 6 };
+/** Where a scene is measured so, too. */
+const AT_ONCE = 8;
+const WARM_UP = { requests: UNBOUNDED, seconds: 2 };
+const ROUND = { requests: UNBOUNDED, seconds: 6 };
 const SHOWN = 30;
 const NOTE =
   "Samples are of the main thread while JavaScript runs, what it calls natively included; the event loop's own work and other threads show in the threads' CPU time only. Sampling costs time: these figures are not the table's.";
@@ -22,10 +24,11 @@ export async function profileRequestPath(scenes: readonly Scene[], form: StageFo
 }
 
 async function profileScene(scene: Scene, form: StageForm): Promise<string> {
-  const folder = join(form.folder, `${sceneName(scene)}-profile`);
-  const flags = [...form.gatewayFlags, "--cpu-prof", `--cpu-prof-dir=${folder}`];
-  const stage = await openStage(scene, { ...form, gatewayFlags: flags });
-  const subject = stage.ours(CONCURRENCY[scene.mode.name]);
+  const folder = join(form.folder, `${scene.name}-profile`);
+  const stage = await openStage(scene, form, ["--cpu-prof", `--cpu-prof-dir=${folder}`]);
+  const load = scene.loads.find(({ atOnce }) => atOnce === AT_ONCE) ?? scene.loads[0];
+  const subject = load && stage.subjects(load).find(({ name }) => name === "ours");
+  if (load === undefined || subject === undefined) throw new Error(`${scene.name} has no load`);
   await subject.load(WARM_UP);
   const before = threadCpuSeconds(subject.pid);
   const { requests } = await subject.load(ROUND);
@@ -39,7 +42,7 @@ async function profileScene(scene: Scene, form: StageForm): Promise<string> {
   const profiles = readdirSync(folder)
     .filter((name) => name.endsWith(".cpuprofile"))
     .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as CpuProfile);
-  const title = `${sceneName(scene)}, ${CONCURRENCY[scene.mode.name]} at once, ${requests} requests`;
+  const title = `${scene.name}, ${load.atOnce} at once, ${requests} requests`;
   return [
     `### ${title}`,
     threadTable(threads, requests),

@@ -72,8 +72,6 @@ async function measureOnce(form: StageForm, { stream, upstream }: Answers, name:
     ],
   });
   const gateway = await startGateway({
-    entry: form.gatewayEntry,
-    flags: form.gatewayFlags,
     folder,
     upstreamUrl: double.url,
     on: form.cores.subject,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { median, percentile } from "./percentile.ts";
-import { ratios, spread, toRound } from "./rounds.ts";
+import { ratiosTo, spread, stands, toRound } from "./rounds.ts";
 
 const load = { requests: 200, errors: 0, seconds: 2, p50Ms: 1, p99Ms: 4, events: 800 };
 
@@ -41,6 +41,14 @@ test("a spread has the median and both ends", () => {
 
 test("ratios are of rounds beside each other, not of medians", () => {
   const side = (...cpuSeconds: readonly number[]) => cpuSeconds.map((cpu) => toRound(cpu, 200, load));
-  expect(ratios({ bare: side(1, 2, 4), ours: side(2, 2, 12) })).toEqual([2, 1, 3]);
-  expect(ratios({ bare: side(1), ours: side(2, 3) })).toEqual([2]);
+  expect(ratiosTo("bare", { bare: side(1, 2, 4), ours: side(2, 2, 12) })).toEqual([2, 1, 3]);
+  expect(ratiosTo("bare", { bare: side(1), ours: side(2, 3) })).toEqual([2]);
+  expect(ratiosTo("tap", { bare: side(1), ours: side(2) })).toEqual([]);
+});
+
+test("a warm-up ends when three rounds have brought nothing", () => {
+  expect(stands([100, 100, 100])).toBe(false);
+  expect(stands([400, 200, 110, 102, 100])).toBe(false);
+  expect(stands([400, 200, 100, 130, 98])).toBe(false);
+  expect(stands([400, 200, 100, 130, 98, 101])).toBe(true);
 });

@@ -4,6 +4,8 @@ import { processCpuSeconds } from "./process-cpu.ts";
 
 /** A process that is measured, and how it is loaded once. It lives through all rounds. */
 export interface Subject {
+  /** Its place in a comparison. */
+  readonly name: string;
   readonly pid: number;
   load(bounds: RoundBounds): Promise<LoadResult>;
 }
@@ -17,10 +19,16 @@ export interface RoundBounds {
 /** How many rounds each subject gets, and how long they are. */
 export interface RoundPlan {
   readonly rounds: number;
-  readonly round: RoundBounds;
-  readonly warmUp: RoundBounds;
+  readonly seconds: number;
+  readonly warmUp: WarmUp;
   /** How many units of work a load was: its requests, or the chunks that were streamed. */
   units(result: LoadResult): number;
+}
+
+/** Rounds of a warm-up are so long; it ends when its figures stand, or once its time is over. */
+export interface WarmUp {
+  readonly roundSeconds: number;
+  readonly mostSeconds: number;
 }
 
 /** What one round of one subject came to. */
@@ -40,29 +48,53 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Two subjects over the same rounds. */
-export interface Comparison {
-  readonly bare: readonly Round[];
-  readonly ours: readonly Round[];
-}
+/** The subjects over the same rounds, by their names. */
+export type Comparison = Readonly<Record<string, readonly Round[] | undefined>>;
+
+/** More requests than a round can ask. */
+export const UNBOUNDED = 1_000_000_000;
 
 // What a subject does after its last answer (log lines, commits) belongs to the round, too.
 const SETTLE_MS = 100;
 
-/** Warms both subjects up, then loads them in turns, so that what changes on the machine meanwhile meets both. */
-export async function compare(bare: Subject, ours: Subject, plan: RoundPlan): Promise<Comparison> {
-  const rounds = { bare: [] as Round[], ours: [] as Round[] };
-  for (const subject of [bare, ours]) await subject.load(plan.warmUp);
+/** Loads the subjects in turns, so that what changes on the machine meanwhile meets them all. */
+export async function compare(subjects: readonly Subject[], plan: RoundPlan): Promise<Comparison> {
+  const rounds: Record<string, Round[]> = {};
   for (let round = 0; round < plan.rounds; round++) {
-    rounds.bare.push(await measureRound(bare, plan));
-    rounds.ours.push(await measureRound(ours, plan));
+    for (const subject of subjects)
+      (rounds[subject.name] ??= []).push(await measureRound(subject, plan, plan.seconds));
   }
   return rounds;
 }
 
-async function measureRound(subject: Subject, plan: RoundPlan): Promise<Round> {
+/** Loads a subject until its figures stand; false when they still did not after the most time. */
+export async function warmUp(subject: Subject, plan: RoundPlan): Promise<boolean> {
+  const { roundSeconds, mostSeconds } = plan.warmUp;
+  const endsAt = performance.now() + mostSeconds * 1_000;
+  const figures: number[] = [];
+  while (!stands(figures)) {
+    if (performance.now() > endsAt) return false;
+    figures.push((await measureRound(subject, plan, roundSeconds)).cpuUs);
+  }
+  return true;
+}
+
+const STANDING_ROUNDS = 3;
+const STANDING_SHARE = 0.03;
+
+/**
+ * Whether the last rounds found nothing better than those before them. A warm-up makes figures fall; other work on the
+ * machine makes single ones rise, which says nothing.
+ */
+export function stands(figures: readonly number[]): boolean {
+  const before = figures.slice(0, -STANDING_ROUNDS);
+  const last = figures.slice(-STANDING_ROUNDS);
+  return before.length > 0 && Math.min(...last) >= Math.min(...before) * (1 - STANDING_SHARE);
+}
+
+async function measureRound(subject: Subject, plan: RoundPlan, seconds: number): Promise<Round> {
   const before = processCpuSeconds(subject.pid);
-  const result = await subject.load(plan.round);
+  const result = await subject.load({ requests: UNBOUNDED, seconds });
   await Bun.sleep(SETTLE_MS);
   return toRound(processCpuSeconds(subject.pid) - before, plan.units(result), result);
 }
@@ -83,10 +115,15 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** How often the bare proxy's CPU time ours is, each round of ours against the round of the bare one beside it. */
-export function ratios({ bare, ours }: Comparison): number[] {
-  return ours.flatMap((round, index) => {
-    const beside = bare[index];
-    return beside === undefined ? [] : [round.cpuUs / beside.cpuUs];
+/** A spread as the tables show it. */
+export function shown({ median, min, max }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+}
+
+/** How often another's CPU time ours is, each round against the one of the other beside it; none without both. */
+export function ratiosTo(other: string, rounds: Comparison): number[] {
+  return (rounds.ours ?? []).flatMap(({ cpuUs }, index) => {
+    const beside = rounds[other]?.[index];
+    return beside === undefined ? [] : [cpuUs / beside.cpuUs];
   });
 }

@@ -1,188 +1,185 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Checkout } from "./checkout.ts";
 import type { Cores } from "./cores.ts";
-import type { Format, FormatRequest } from "./formats.ts";
-import { GRANT, startGateway } from "./gateway.ts";
+import { type Gateway, GRANT, startGateway } from "./gateway.ts";
 import type { LoadResult } from "./load-client.ts";
 import { runLoadTool } from "./load-tool.ts";
-import { startServer } from "./processes.ts";
+import { startNginx } from "./nginx.ts";
+import { type Server, startServer } from "./processes.ts";
 import type { RoundBounds, Subject } from "./rounds.ts";
-
-/** What the upstream does, and what is asked of the proxies in front of it. */
-export interface Mode {
-  readonly name: ModeName;
-  readonly stream: boolean;
-  /** Arguments of the upstream double. */
-  readonly upstream: readonly string[];
-}
-
-export type ModeName = "plain" | "stream" | "burst";
-
-/** A mode in one format. */
-export interface Scene {
-  readonly format: Format;
-  readonly mode: Mode;
-}
+import { requestOf, type Scene, type SceneLoad, type SceneRequest, streamEvents } from "./scenes.ts";
 
 /** What all scenes have in common. */
 export interface StageForm {
   readonly cores: Cores;
   /** A temporary folder for all that this run writes. */
   readonly folder: string;
-  readonly gatewayEntry: string;
-  readonly gatewayFlags: readonly string[];
+  /** A commit whose gateway is measured beside ours. */
+  readonly theirs: Checkout | undefined;
 }
 
-/** An upstream and both proxies in front of it, all running. */
+/** An upstream and all that is measured in front of it, running. */
 export interface Stage {
-  bare(concurrency: number): Subject;
-  ours(concurrency: number): Subject;
-  /** Credits charged for each request so far; throws when there was no charge or a hold was left. */
+  /** Each as it is loaded so. */
+  subjects(load: SceneLoad): Subject[];
+  /** Credits charged for each request to our gateway so far; throws when there was no charge or a hold was left. */
   charged(): Promise<number>;
   close(): Promise<void>;
 }
 
-const CONTENT_EVENTS = 300;
-const PLAIN_BYTES = 1_024;
+/** What is measured in turns. `theirs` is the gateway of another commit. */
+export type SubjectName = "bare" | "tap" | "nginx" | "ours" | "theirs";
 
-/** The modes; a stream's events come 10 ms apart or, in a burst, back to back. */
-const MODES: readonly Mode[] = [
-  {
-    name: "plain",
-    stream: false,
-    upstream: ["--mode", "plain", "--body-bytes", String(PLAIN_BYTES)],
-  },
-  {
-    name: "stream",
-    stream: true,
-    upstream: ["--mode", "stream", "--chunks", String(CONTENT_EVENTS), "--interval-ms", "10"],
-  },
-  {
-    name: "burst",
-    stream: true,
-    upstream: ["--mode", "stream", "--chunks", String(CONTENT_EVENTS), "--interval-ms", "0"],
-  },
-];
-
-/** The modes of these names, all for none. Throws for a name that is none. */
-export function modesNamed(names: readonly string[]): Mode[] {
-  const unknown = names.find((name) => !MODES.some((mode) => mode.name === name));
-  if (unknown !== undefined) throw new Error(`--mode must be plain, stream or burst, got ${unknown}`);
-  return MODES.filter(({ name }) => names.length === 0 || names.includes(name));
+/** How a subject is asked. */
+interface Target {
+  readonly url: string;
+  readonly bearer: string;
+  readonly bodyFile: string;
+  readonly endMark: string;
+  /** Events that each of its streams has at least. */
+  readonly events: number;
 }
 
-/** What a scene is called in the tables. */
-export function sceneName({ format, mode }: Scene): string {
-  return `${format.name} ${mode.name}`;
+interface Measured {
+  readonly name: SubjectName;
+  readonly pid: number;
+  readonly target: Target;
 }
 
-/** The events that the upstream writes for one stream of a format: 300 of content, and what stands around them. */
-export function streamEvents({ eventsAround }: Format): number {
-  return CONTENT_EVENTS + eventsAround;
-}
+const PLAIN_END = "}";
 
-/** Starts everything that a scene needs. */
-export async function openStage(scene: Scene, form: StageForm): Promise<Stage> {
-  const folder = join(form.folder, `${scene.format.name}-${scene.mode.name}`);
+/** Starts everything that a scene needs; `gatewayFlags` are further flags of Bun for our gateway. */
+export async function openStage(
+  scene: Scene,
+  form: StageForm,
+  gatewayFlags: readonly string[] = [],
+): Promise<Stage> {
+  const folder = join(form.folder, scene.name.replaceAll(/\W+/g, "-"));
   mkdirSync(folder, { recursive: true });
-  const request = scene.format.request(scene.mode.stream);
-  const { double, bare, gateway } = await startProxies(scene, request, { ...form, folder });
-  const bodies = writeBodies(folder, request);
-  const bareTarget = {
-    url: bare.url,
-    bearer: "sk-bench",
-    bodyFile: bodies.upstream,
-  };
-  const ourTarget = {
-    url: `${gateway.url}${request.clientPath}`,
-    bearer: gateway.key,
-    bodyFile: bodies.client,
-  };
-  const on = form.cores.others;
+  const request = requestOf(scene);
+  const parts = await startParts(scene, request, { ...form, folder }, gatewayFlags);
+  const measured = targetsOf(scene, request, folder, parts);
   let answered = 0;
 
+  const load = async (
+    { name, target }: Measured,
+    { atOnce, perSecond }: SceneLoad,
+    bounds: RoundBounds,
+  ): Promise<LoadResult> => {
+    const options = {
+      mode: scene.mode.stream ? "stream" : "plain",
+      "end-mark": target.endMark,
+      url: target.url,
+      bearer: target.bearer,
+      "body-file": target.bodyFile,
+      concurrency: atOnce,
+      ...(perSecond === undefined ? {} : { "per-second": perSecond }),
+      ...bounds,
+    };
+    const result = await runLoadTool({ name: `${scene.name}, ${name}`, options, on: form.cores.others });
+    if (result.events < result.requests * target.events)
+      throw new Error(`${scene.name}: ${result.events} events in ${result.requests} streams: some were lost`);
+    if (name === "ours") answered += result.requests;
+    return result;
+  };
   return {
-    bare: (concurrency) => ({
-      pid: bare.pid,
-      load: (bounds) => load({ scene, target: bareTarget, concurrency, bounds, on }),
-    }),
-    ours: (concurrency) => ({
-      pid: gateway.pid,
-      load: async (bounds) => {
-        const result = await load({ scene, target: ourTarget, concurrency, bounds, on });
-        answered += result.requests;
-        return result;
-      },
-    }),
+    subjects: (loaded) =>
+      measured.map((one) => ({
+        name: one.name,
+        pid: one.pid,
+        load: (bounds) => load(one, loaded, bounds),
+      })),
     charged: async () => {
-      const spent = GRANT - (await gateway.balance());
+      const spent = GRANT - (await parts.ours.balance());
       if (spent <= 0) throw new Error(`the gateway charged ${spent} credits for ${answered} requests`);
       return spent / answered;
     },
     close: async () => {
-      for (const child of [gateway, bare, double]) await child.stop();
+      const { double, ours, bare, tap, nginx, theirs } = parts;
+      for (const child of [ours, theirs, nginx, tap, bare, double]) await child?.stop();
     },
   };
 }
 
-async function startProxies({ format, mode }: Scene, { upstreamPath }: FormatRequest, form: StageForm) {
-  const { cores, folder } = form;
-  const answers = ["--format", format.name, "--path", upstreamPath, ...mode.upstream];
+interface Parts {
+  readonly double: Server;
+  readonly bare: Server;
+  readonly tap: Server | undefined;
+  readonly nginx: Server | undefined;
+  readonly ours: Gateway;
+  readonly theirs: Gateway | undefined;
+}
+
+async function startParts(
+  { spoken, mode }: Scene,
+  { upstreamPath }: SceneRequest,
+  { cores, folder, theirs }: StageForm,
+  flags: readonly string[],
+): Promise<Parts> {
+  const on = cores.subject;
+  const answers = ["--format", spoken.name, "--path", upstreamPath, ...mode.upstream];
   const double = await startServer({
     on: cores.others,
     args: [fileHere("../test/upstream/double-server.ts"), ...answers],
   });
-  const bare = await startServer({
-    on: cores.subject,
-    args: [fileHere("bare-proxy.ts"), `${double.url}${upstreamPath}`],
-  });
-  const gateway = await startGateway({
-    entry: form.gatewayEntry,
-    flags: form.gatewayFlags,
-    folder,
-    upstreamUrl: double.url,
-    on: cores.subject,
-  });
-  return { double, bare, gateway };
-}
-
-interface LoadCall {
-  readonly scene: Scene;
-  readonly target: { readonly url: string; readonly bearer: string; readonly bodyFile: string };
-  readonly concurrency: number;
-  readonly bounds: RoundBounds;
-  readonly on: readonly string[];
-}
-
-async function load({ scene, target, concurrency, bounds, on }: LoadCall): Promise<LoadResult> {
-  const { stream } = scene.mode;
-  const name = sceneName(scene);
-  const options = {
-    mode: stream ? "stream" : "plain",
-    "end-mark": scene.format.request(stream).endMark,
-    url: target.url,
-    bearer: target.bearer,
-    "body-file": target.bodyFile,
-    concurrency,
-    requests: bounds.requests,
-    seconds: bounds.seconds,
+  const proxy = (kind: string) =>
+    startServer({ on, args: [fileHere("bare-proxy.ts"), `${double.url}${upstreamPath}`, kind] });
+  const gateway = (name: string, more: { checkout?: string; flags?: readonly string[] }) =>
+    startGateway({ folder: join(folder, name), upstreamUrl: double.url, on, ...more });
+  return {
+    double,
+    bare: await proxy("bare"),
+    // The tap differs from the bare proxy in streams alone.
+    tap: mode.stream ? await proxy("tap") : undefined,
+    nginx: await startNginx({ folder: join(folder, "nginx"), upstreamUrl: double.url, on }),
+    ours: await gateway("ours", { flags }),
+    theirs: theirs === undefined ? undefined : await gateway("theirs", { checkout: theirs.root }),
   };
-  const result = await runLoadTool({ name, options, on });
-  if (stream && result.events < result.requests * streamEvents(scene.format)) {
-    throw new Error(`${name}: ${result.events} events in ${result.requests} streams: some were lost`);
-  }
-  return result;
+}
+
+/** The bare ones are asked with the body that the gateway sends upstream. */
+function targetsOf(scene: Scene, request: SceneRequest, folder: string, parts: Parts): Measured[] {
+  const { asked, spoken, mode } = scene;
+  const written = (name: string, bodies: readonly Uint8Array[]): string => {
+    const file = join(folder, name);
+    writeFileSync(file, linesOf(bodies));
+    return file;
+  };
+  const events = mode.stream ? streamEvents(scene) : 0;
+  const upstream = {
+    bearer: "sk-bench",
+    bodyFile: written("upstream.json", request.upstreamBodies),
+    endMark: mode.stream ? spoken.streamEnd : PLAIN_END,
+    events,
+  };
+  const client = {
+    bodyFile: written("client.json", request.clientBodies),
+    endMark: mode.stream ? asked.streamEnd : PLAIN_END,
+    // The formats differ in what stands around the content.
+    events: asked === spoken ? events : Math.max(0, events - spoken.eventsAround),
+  };
+  const { bare, tap, nginx, ours, theirs } = parts;
+  const proxied = (name: SubjectName, { pid }: Server, url: string): Measured[] => [
+    { name, pid, target: { ...upstream, url } },
+  ];
+  const served = (name: SubjectName, { pid, url, key }: Gateway): Measured[] => [
+    { name, pid, target: { ...client, url: url + request.clientPath, bearer: key } },
+  ];
+  return [
+    ...proxied("bare", bare, bare.url),
+    ...(tap === undefined ? [] : proxied("tap", tap, tap.url)),
+    ...(nginx === undefined ? [] : proxied("nginx", nginx, nginx.url + request.upstreamPath)),
+    ...(theirs === undefined ? [] : served("theirs", theirs)),
+    ...served("ours", ours),
+  ];
+}
+
+/** Bodies as the load tool reads them. */
+export function linesOf(bodies: readonly Uint8Array[]): string {
+  return bodies.map((body) => new TextDecoder().decode(body)).join("\n");
 }
 
 function fileHere(name: string): string {
   return join(import.meta.dir, name);
-}
-
-/** The body that a client sends to the gateway, and the one that the gateway sends upstream for it. */
-function writeBodies(folder: string, { clientBody, upstreamBody }: FormatRequest) {
-  const client = join(folder, "client.json");
-  const upstream = join(folder, "upstream.json");
-  writeFileSync(client, clientBody);
-  writeFileSync(upstream, upstreamBody);
-  return { client, upstream };
 }

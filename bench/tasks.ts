@@ -73,8 +73,6 @@ export async function measureTasks(
     args: [join(import.meta.dir, "maker-server.ts")],
   });
   const gateway = await startGateway({
-    entry: form.gatewayEntry,
-    flags: form.gatewayFlags,
     folder,
     upstreamUrl: maker.url,
     on: form.cores.subject,

@@ -1,5 +1,6 @@
 import type { ProtocolId } from "../../src/core/model.ts";
 import { filledBody, recordedClientRequests } from "../../test/clients/client-request.ts";
+import { SESSION_MARK } from "./session-mark.ts";
 import type { Incoming } from "./ways.ts";
 
 /** A request of a coding agent. */
@@ -46,27 +47,58 @@ const SIZES = [1, 13, 125] as const;
 
 /** A session in no format. */
 interface Session extends SessionForm {
+  /** The instructions and the tools are of this session alone, too. */
+  readonly isNew?: boolean;
   /** Text of the first question, which brings the body to its size. */
   readonly question: string;
+  readonly stream: boolean;
 }
 
-/** Requests of 1, 13 and 125 kB in the format, the same session in each format, to the byte of that size. */
-export function ownRequests(format: ProtocolId, modelId: string): AgentRequest[] {
-  return SESSIONS.map((form) => {
-    const sized = (question: string): Uint8Array =>
-      encoder.encode(JSON.stringify(WRITERS[format]({ ...form, question }, modelId)));
-    const missing = form.kilobytes * 1_000 - sized("").length;
-    if (missing < 0) throw new Error(`A session of ${form.kilobytes} kB is too long by ${-missing} bytes.`);
-    const proses = Math.floor(missing / writtenLength(PROSE));
-    const rest = missing - proses * writtenLength(PROSE);
-    const body = sized(PROSE.repeat(proses) + "a".repeat(rest));
-    return {
-      name: `tools ${form.tools}, calls ${form.steps}`,
-      kilobytes: form.kilobytes,
-      body,
-      headers: JSON_TYPE,
-    };
-  });
+/**
+ * Requests of 1, 13 and 125 kB in the format, the same session in each format, to the byte of that size. Only
+ * generateContent does not say in its body whether the answer is a stream.
+ */
+export function ownRequests(format: ProtocolId, modelId: string, stream: boolean): AgentRequest[] {
+  return SESSIONS.map((form) => ({
+    name: `tools ${form.tools}, calls ${form.steps}`,
+    kilobytes: form.kilobytes,
+    body: writtenIn(format, modelId, sizedSession(format, modelId, { ...form, stream })),
+    headers: JSON_TYPE,
+  }));
+}
+
+/**
+ * The last requests of a session, each with one more call than the one before, the last one of the size; or one request
+ * of a session of which nothing was sent before.
+ */
+export function sessionRequests(
+  format: ProtocolId,
+  modelId: string,
+  { kilobytes, isNew }: { readonly kilobytes: AgentRequest["kilobytes"]; readonly isNew: boolean },
+): Uint8Array[] {
+  const form = SESSIONS.find((session) => session.kilobytes === kilobytes);
+  if (form === undefined) return [];
+  const whole = sizedSession(format, modelId, { ...form, stream: false, isNew });
+  const requests = isNew ? 1 : Math.min(SESSION_REQUESTS, form.steps + 1);
+  return Array.from({ length: requests }, (_, place) =>
+    writtenIn(format, modelId, { ...whole, steps: whole.steps - (requests - 1 - place) }),
+  );
+}
+
+const SESSION_REQUESTS = 10;
+
+/** The session with a question that brings it to its size. */
+function sizedSession(format: ProtocolId, modelId: string, form: Omit<Session, "question">): Session {
+  const missing =
+    form.kilobytes * 1_000 - writtenIn(format, modelId, { ...form, question: SESSION_MARK }).length;
+  if (missing < 0) throw new Error(`A session of ${form.kilobytes} kB is too long by ${-missing} bytes.`);
+  const proses = Math.floor(missing / writtenLength(PROSE));
+  const rest = missing - proses * writtenLength(PROSE);
+  return { ...form, question: SESSION_MARK + PROSE.repeat(proses) + "a".repeat(rest) };
+}
+
+function writtenIn(format: ProtocolId, modelId: string, session: Session): Uint8Array {
+  return encoder.encode(JSON.stringify(WRITERS[format](session, modelId)));
 }
 
 /** Of the recorded requests in the format, the one nearest to each size; none where they are not here. */
@@ -142,16 +174,24 @@ function toolAt(place: number, characters: number) {
   };
 }
 
-function toolsOf({ tools, toolCharacters }: Session) {
-  return Array.from({ length: tools }, (_, place) => toolAt(place, toolCharacters));
+function toolsOf({ tools, toolCharacters, isNew }: Session) {
+  const mark = isNew === true ? SESSION_MARK : "";
+  return Array.from({ length: tools }, (_, place) => {
+    const tool = toolAt(place, toolCharacters - mark.length);
+    return { ...tool, description: mark + tool.description };
+  });
+}
+
+function instructionsOf({ systemCharacters, isNew }: Session): string {
+  return isNew === true ? SESSION_MARK + prose(systemCharacters) : prose(systemCharacters);
 }
 
 function stepsOf({ steps, resultCharacters }: Session) {
   return Array.from({ length: steps }, (_, place) => ({
-    id: `call_${String(place).padStart(8, "0")}`,
+    id: `call_${SESSION_MARK}${String(place).padStart(4, "0")}`,
     name: "read_0",
     input: { file_path: `/home/me/shop/src/orders/total-${place}.ts`, offset: place },
-    result: code(resultCharacters),
+    result: `${SESSION_MARK} ${place}\n${code(resultCharacters)}`,
   }));
 }
 
@@ -161,7 +201,7 @@ const WRITERS: Readonly<Record<ProtocolId, (session: Session, modelId: string) =
     model: modelId,
     max_tokens: 32_000,
     messages: [
-      { role: "system", content: prose(session.systemCharacters) },
+      { role: "system", content: instructionsOf(session) },
       { role: "user", content: session.question },
       ...stepsOf(session).flatMap(({ id, name, input, result }) => [
         {
@@ -177,13 +217,12 @@ const WRITERS: Readonly<Record<ProtocolId, (session: Session, modelId: string) =
       function: { name, description, parameters: schema },
     })),
     tool_choice: "auto",
-    stream: true,
-    stream_options: { include_usage: true },
+    ...(session.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   }),
   compat_messages: (session, modelId) => ({
     model: modelId,
     max_tokens: 32_000,
-    system: [{ type: "text", text: prose(session.systemCharacters), cache_control: { type: "ephemeral" } }],
+    system: [{ type: "text", text: instructionsOf(session), cache_control: { type: "ephemeral" } }],
     messages: [
       { role: "user", content: [{ type: "text", text: session.question }] },
       ...stepsOf(session).flatMap(({ id, name, input, result }) => [
@@ -196,10 +235,10 @@ const WRITERS: Readonly<Record<ProtocolId, (session: Session, modelId: string) =
       description,
       input_schema: schema,
     })),
-    stream: true,
+    ...(session.stream ? { stream: true } : {}),
   }),
   compat_generate_content: (session) => ({
-    systemInstruction: { parts: [{ text: prose(session.systemCharacters) }] },
+    systemInstruction: { parts: [{ text: instructionsOf(session) }] },
     contents: [
       { role: "user", parts: [{ text: session.question }] },
       ...stepsOf(session).flatMap(({ name, input, result }) => [

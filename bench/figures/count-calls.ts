@@ -54,8 +54,9 @@ const upstream = Bun.serve({
 const gateway = await startGateway({ openai: `http://127.0.0.1:${upstream.port}/v1` });
 const results: Counted[] = [];
 for (const stream of [false, true]) {
-  const { clientBody } = FORMATS.chat.request(stream);
-  const ask = (): Promise<Response> => gateway.post("/api/v1/chat/completions", clientBody);
+  const { modelId, clientPath, conversation } = FORMATS.chat;
+  const body = conversation(modelId, stream);
+  const ask = (): Promise<Response> => gateway.post(clientPath(modelId, stream), body);
   for (let i = 0; i < WARM_REQUESTS; i++) await (await ask()).text();
   const runs: Omit<Counted, "name">[] = [];
   for (let i = 0; i < COUNTED_REQUESTS; i++) runs.push(await countOne(ask));

@@ -7,7 +7,7 @@ import { createRequestReader, createStreamReader, WAYS } from "./ways.ts";
 for (const way of WAYS) {
   test(`agents' requests are of the named sizes and are read: ${way.asked} to ${way.spoken}`, () => {
     const read = createRequestReader(way);
-    for (const request of ownRequests(way.asked, way.modelId)) {
+    for (const request of [true, false].flatMap((stream) => ownRequests(way.asked, way.modelId, stream))) {
       expect(request.body.length).toBe(request.kilobytes * 1_000);
       expect(read(request).length).toBeGreaterThan(request.body.length * 0.9);
     }

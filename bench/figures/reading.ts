@@ -47,7 +47,7 @@ interface Row {
 /** The tables of what reading costs. */
 export function readingTables(pace: "quick" | "full"): string {
   const requests = WAYS.flatMap((way) => {
-    const own = ownRequests(way.asked, way.modelId).map((request) =>
+    const own = ownRequests(way.asked, way.modelId, true).map((request) =>
       requestRow(way, request, goalOf(way, request)),
     );
     const recorded = recordedRequests(way.asked, way.modelId).map((request) => requestRow(way, request));

@@ -1,0 +1,24 @@
+import type { Counted } from "./names.ts";
+
+/** Counts of one plain request that must not rise, while so many are under way in a scene. */
+export interface Limit {
+  readonly scene: string;
+  readonly atOnce: 1 | 64;
+  readonly most: Readonly<Partial<Record<Counted, number>>>;
+}
+
+/**
+ * What each came to when it was last lowered, and a little more for what the gateway does by itself: timers, and the
+ * rehearsal at its start, which reads bodies of its own. At 64 at once batches gather by chance: those limits are twice
+ * what they came to. What comes into the tables gathers by time: a slow machine has fewer requests in a batch.
+ */
+export const LIMITS: readonly Limit[] = [
+  { scene: "chat plain", atOnce: 1, most: { syncs: 1.05, statements: 8.5, messages: 0.6 } },
+  { scene: "chat plain", atOnce: 64, most: { syncs: 0.07, statements: 6.4, messages: 0.07 } },
+  { scene: "chat agent 125 KB", atOnce: 1, most: { reads: 0.5, scans: 0.3 } },
+  { scene: "chat agent 125 KB, each new", atOnce: 1, most: { reads: 2.3, scans: 1.3 } },
+  { scene: "messages agent 125 KB", atOnce: 1, most: { reads: 0.5, scans: 0.3 } },
+  { scene: "messages agent 125 KB, each new", atOnce: 1, most: { reads: 2.4, scans: 1.3 } },
+  { scene: "chat → messages agent 125 KB", atOnce: 1, most: { reads: 0.6, scans: 0.3 } },
+  { scene: "chat → messages agent 125 KB, each new", atOnce: 1, most: { reads: 4.3, scans: 1.4 } },
+];

@@ -1,0 +1,13 @@
+/** What is counted inside of the gateway's process; the order is that of the mapped file. */
+export const COUNTERS = ["statements", "messages", "read", "searched", "turns"] as const;
+export type Counter = (typeof COUNTERS)[number];
+
+/** What a plain request is counted by. */
+export const COUNTED = {
+  syncs: "synced writes",
+  statements: "statements to the store",
+  messages: "messages between threads",
+  reads: "full reads of the body by the runtime (decode, parse, write)",
+  scans: "full reads of the body by our own loops and searches",
+} as const;
+export type Counted = keyof typeof COUNTED;

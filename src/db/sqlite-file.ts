@@ -15,3 +15,8 @@ export function openForWriting(path: string): SqliteDatabase {
   database.execute("pragma wal_autocheckpoint = 4000");
   return database;
 }
+
+/** Whether this is SQLite's error for a disk that has no room, by its text: what a thread ends with has no code. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("database or disk is full");
+}

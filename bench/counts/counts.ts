@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { traceCalls } from "../../test/crash/strace.ts";
 import { markdownTable } from "../figures/table.ts";
 import { startGateway } from "../gateway.ts";
 import { runLoadTool } from "../load-tool.ts";
@@ -8,7 +9,7 @@ import { requestOf, scenesNamed } from "../scenes.ts";
 import { linesOf } from "../stage.ts";
 import type { Limit } from "./limits.ts";
 import { COUNTED, type Counted, COUNTERS } from "./names.ts";
-import { countSyncs, TRACED } from "./syncs.ts";
+import { countSyncs, syncedFiles, TRACED } from "./syncs.ts";
 
 /** What one request came to. */
 export interface Count {
@@ -51,8 +52,7 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
   const gateway = await startGateway({
     folder,
     upstreamUrl: double.url,
-    // With -D the gateway keeps the number of the process that is started.
-    on: ["strace", "-D", "-f", "-y", "--seccomp-bpf", "-e", TRACED, "-o", files.trace],
+    on: [],
     flags: ["--preload", join(import.meta.dir, "injected.ts")],
   });
   const counters = new Float64Array(Bun.mmap(files.counters).buffer);
@@ -63,10 +63,12 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
     await Bun.sleep(REST_MS);
   };
   await ask(WARM_REQUESTS);
+  const synced = syncedFiles(gateway.pid);
+  const tracing = await traceCalls(gateway.pid, ["-y", "-e", TRACED, "-o", files.trace]);
   counters.fill(0);
-  const start = readFileSync(files.trace, "utf8").length;
   await ask(REQUESTS[atOnce]);
-  const syncs = countSyncs(readFileSync(files.trace, "utf8"), start);
+  await tracing.end();
+  const syncs = countSyncs(readFileSync(files.trace, "utf8"), synced);
   const [statements = 0, messages = 0, read = 0, searched = 0, turns = 0] = Array.from(counters);
   for (const child of [gateway, double]) await child.stop();
   const each = (count: number): number => count / REQUESTS[atOnce];

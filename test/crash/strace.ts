@@ -17,17 +17,21 @@ export function describeWithStrace(name: string, tests: () => void): void {
   } else test.skip(`${name} (${reason})`, () => {});
 }
 
-/** Calls of a running process that fail from now on. */
-export interface Injection {
-  /** Resolves when the calls work again. */
+/** A strace of a running process. */
+export interface Tracing {
+  /** Resolves when the process runs without it again. */
   end(): Promise<void>;
 }
 
 /** Makes calls of all threads of a process fail, e.g. with `fsync,fdatasync:error=EIO`; resolves once they do. */
-export async function inject(processId: number, what: string): Promise<Injection> {
+export function inject(processId: number, what: string): Promise<Tracing> {
   const calls = what.slice(0, what.indexOf(":"));
-  const filter = ["-e", `trace=${calls}`, "-e", `inject=${what}`];
-  const tracer = spawn("strace", ["-f", "-p", String(processId), ...filter, "-o", "/dev/null"]);
+  return traceCalls(processId, ["-e", `trace=${calls}`, "-e", `inject=${what}`, "-o", "/dev/null"]);
+}
+
+/** Traces all threads of a process by strace's own `options`; resolves once it does. */
+export async function traceCalls(processId: number, options: readonly string[]): Promise<Tracing> {
+  const tracer = spawn("strace", ["-f", "-p", String(processId), ...options]);
   await attached(tracer);
   return {
     async end() {

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./core/time/clock.ts";
 import { createInterval, type Interval } from "./core/time/interval.ts";
 import type { Failpoint } from "./core/failpoint.ts";
 import { newId } from "./core/ids.ts";
+import { creditsText } from "./core/money/credits.ts";
 import { describeError, type Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { openHome, type Home } from "./db/home.ts";
@@ -18,6 +19,7 @@ import { createAudit, type Audit } from "./ledger/audit/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { type Held, NOTHING_HELD } from "./ledger/open-holds.ts";
 import { readSpendable, type Spendable } from "./ledger/reads/spendable.ts";
+import { endsIn, type Gap } from "./ledger/sqlite/gaps.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
@@ -82,10 +84,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     writerFailpoint: config.writerFailpoint,
     kill,
     onLost,
-    onIncomplete: () =>
-      log.error("the database was copied from a running gateway without its journal", {
-        error: "charges of the last moments before the copy are missing",
-      }),
+    onGap: (gap) => logGap(gap, log),
   });
   const writer = createWriter(executor, log, systemClock);
   const held = (): Held => openHolds?.held() ?? NOTHING_HELD;
@@ -156,6 +155,17 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       home?.close();
     },
   };
+}
+
+/** Says what the books lack, and of a record that was set aside each request with its charge. */
+function logGap({ reason, refused }: Gap, log: Log): void {
+  log.error("the books lack charges that clients were told of", { error: reason });
+  for (const { request, account, charge } of refused === undefined ? [] : endsIn(refused.text))
+    log.error("the end of a request was set aside", {
+      request_id: request,
+      account_id: account,
+      credit: creditsText(charge),
+    });
 }
 
 /** Audits hourly; logs what is wrong with the books. */

@@ -17,6 +17,7 @@ export interface Tables {
   processes: ProcessesTable;
   installation: InstallationTable;
   audit_marks: AuditMarksTable;
+  journal_gaps: JournalGapsTable;
   store_health: StoreHealthTable;
 }
 
@@ -198,6 +199,17 @@ export interface AuditMarksTable {
   amount: bigint;
   request_seq: bigint;
   checked_at_ms: bigint;
+}
+
+/** What a journal had and the tables never got. */
+export interface JournalGapsTable {
+  seq: Generated<bigint>;
+  kind: "incomplete" | "refused";
+  reason: string;
+  /** The record's number and its text; null where they are not known. */
+  number: bigint | null;
+  record: string | null;
+  found_at_ms: bigint;
 }
 
 /** Written to find out whether the store takes writes. */

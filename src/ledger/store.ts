@@ -7,6 +7,7 @@ import { kyselyOver, openForReading } from "../db/sqlite.ts";
 import { openForWriting } from "../db/sqlite-file.ts";
 import { type Auditor, createAuditThreads, postgresAuditor } from "./audit/audit.ts";
 import type { OpenHolds } from "./open-holds.ts";
+import type { Gap } from "./sqlite/gaps.ts";
 import { keepBooks } from "./sqlite/keep-books.ts";
 import type { Executor } from "./writer.ts";
 
@@ -36,8 +37,8 @@ export interface StoreSettings {
   readonly kill: () => void;
   /** Called when the disk has failed to keep what was written: nothing is written any more. */
   readonly onLost?: (reason: string) => void;
-  /** Called when a database file was copied without the journal beside it: what was in that is missing. */
-  readonly onIncomplete?: () => void;
+  /** Called when the tables lack what a journal had, and clients were told of it. */
+  readonly onGap?: (gap: Gap) => void;
 }
 
 /** Brings the schema up to date and opens the store. Throws one sentence when it cannot be used. */
@@ -47,12 +48,13 @@ export async function openStore({
   writerFailpoint,
   kill,
   onLost,
-  onIncomplete,
+  onGap,
 }: StoreSettings): Promise<Store> {
   if ("file" in place) {
     await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
     const auditThreads = createAuditThreads(place.file);
-    const keeper = await keepBooks({ file: place.file, failpoint: writerFailpoint, onLost, onIncomplete });
+    const { file } = place;
+    const keeper = await keepBooks({ file, failpoint, threadFailpoint: writerFailpoint, onLost, onGap });
     return {
       engine: "sqlite",
       database: openForReading(place.file),

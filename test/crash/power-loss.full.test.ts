@@ -111,7 +111,7 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
     const { journal = [], told = [] } = marks.findLast((known) => known.bytes <= bytes) ?? {};
     // What was told by then stands in the log or in the journal: a start brings it together.
     writeJournalFiles(copy, journal);
-    await (await keepBooks({ file: copy, failpoint: undefined })).close();
+    await (await keepBooks({ file: copy })).close();
     const books = await readBooks({ file: copy });
     expect([bytes, faultsOfBooks(books)]).toEqual([bytes, []]);
     // What began later may stand in the books as well: only what is missing is a fault.

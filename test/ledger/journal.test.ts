@@ -3,17 +3,21 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { noFailpoint } from "../../src/core/failpoint.ts";
 import { systemClock } from "../../src/core/time/clock.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { kyselyOver } from "../../src/db/sqlite.ts";
+import { checkSnapshot } from "../../src/ledger/audit/audit.ts";
 import type { Settle, Void } from "../../src/ledger/commands.ts";
 import type { Intent } from "../../src/ledger/sqlite/intents.ts";
 import { openIntents, readIntents } from "../../src/ledger/sqlite/intents.ts";
 import { openJournalStore } from "../../src/ledger/sqlite/journal-store.ts";
 import { type Keeper, openKeeper } from "../../src/ledger/sqlite/keeper.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
-import { readMark, takeOverJournal } from "../../src/ledger/sqlite/take-over.ts";
+import { endsIn, type Gap } from "../../src/ledger/sqlite/gaps.ts";
+import { journalAt } from "../../src/ledger/sqlite/journal-file.ts";
+import { openSqliteStore, readMark } from "../../src/ledger/sqlite/store.ts";
+import { takeOverJournal } from "../../src/ledger/sqlite/take-over.ts";
 import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
 import { assertBooks } from "../simulation/check-books.ts";
 import type { Fate } from "../simulation/kept-books.ts";
@@ -39,29 +43,27 @@ afterEach(() => {
 interface Process {
   readonly keeper: Keeper;
   readonly left: readonly Intent[];
-  incomplete: boolean;
+  readonly gaps: readonly Gap[];
   lost: string | undefined;
   /** As a kill leaves it: nothing more comes to the tables. */
   kill(): void;
 }
 
-/** A process over the real files; each transaction asks `fateOf` what becomes of it. */
+/** A process over the real files; each transaction after its start asks `fateOf` what becomes of it. */
 async function start(fateOf: () => Fate = () => "done"): Promise<Process> {
-  const state = { incomplete: false, lost: undefined as string | undefined, isDead: false };
-  const taken = takeOverJournal({
-    database,
-    prefix: `${file}.journal`,
-    newId: () => crypto.randomUUID(),
-    onIncomplete: () => (state.incomplete = true),
-  });
+  const state = { gaps: [] as Gap[], lost: undefined as string | undefined, isDead: false };
+  let isUp = false;
+  const home = journalAt(`${file}.journal`);
+  const taken = takeOverJournal(database, home, () => crypto.randomUUID());
   const tables = openSqliteStore(database);
-  const store = openJournalStore({
+  const store = await openJournalStore({
     ...taken,
+    home,
     tables: {
       load: async (references) => tables.load(references),
       async write(batch) {
         await Promise.resolve();
-        const fate = state.isDead ? "lost before" : fateOf();
+        const fate = state.isDead ? "lost before" : isUp ? fateOf() : "done";
         if (fate === "refused") return { failure: "the disk is full", passing: true };
         if (fate === "lost before") throw new Error("the thread died");
         const written = tables.write(batch);
@@ -72,9 +74,11 @@ async function start(fateOf: () => Fate = () => "done"): Promise<Process> {
       close: async () => {},
     },
     readMark: () => readMark(database),
+    onGap: (gap) => state.gaps.push(gap),
     onLost: (reason) => (state.lost = reason),
     isLost: () => state.lost !== undefined,
     pace: systemClock,
+    failpoint: noFailpoint,
   });
   const left = readIntents(`${file}.intents`, taken.journal.id);
   const keeper = await openKeeper({
@@ -83,6 +87,7 @@ async function start(fateOf: () => Fate = () => "done"): Promise<Process> {
     openIntents: (open) => openIntents(`${file}.intents`, taken.journal.id, open),
     lost: () => state.lost,
   });
+  isUp = true;
   return Object.assign(state, { keeper, left, kill: () => void (state.isDead = true) });
 }
 
@@ -125,7 +130,7 @@ test("what was charged stands in the tables after any faults and kills, each cha
       expect(one.lost).toBeUndefined();
       one.kill();
       const two = await start();
-      expect(two.incomplete).toBe(false);
+      expect(two.gaps).toEqual([]);
       // Holds that had not ended are known, and are ended by whoever takes over.
       const ends = two.keeper.abandoned({ bootId: "b2", nowMs: 3, steadyMs: 0 });
       for (const end of ends) await two.keeper.execute([end]);
@@ -188,7 +193,7 @@ test("goes on in the other file once its records are durable, over and over", as
   }
   one.kill();
   const two = await start();
-  expect(two.incomplete).toBe(false);
+  expect(two.gaps).toEqual([]);
   expect(balance()).toBe(1_000_000n - BigInt(rounds));
   await assertBooks((sql) => database.prepare(sql).all());
   await two.keeper.close();
@@ -202,11 +207,11 @@ test("a database that was copied without its journal is told to be incomplete; o
   one.kill();
   for (const name of ["a", "b"]) rmSync(`${file}.journal-${name}`);
   const two = await start();
-  expect(two.incomplete).toBe(true);
+  expect(two.gaps.map(({ kind }) => kind)).toEqual(["incomplete"]);
   await two.keeper.close();
   for (const name of ["a", "b"]) rmSync(`${file}.journal-${name}`);
   const three = await start();
-  expect(three.incomplete).toBe(false);
+  expect(three.gaps).toEqual([]);
   await three.keeper.close();
 });
 
@@ -221,15 +226,110 @@ test("an older copy of the database does not get records that do not follow it",
     await one.keeper.execute([settle(`h${i}`, 1n, { usage: JSON.stringify({ filler: "x".repeat(600) }) })]);
   }
   one.kill();
+  putBack();
+  const two = await start();
+  expect(two.gaps.map(({ kind }) => kind)).toEqual(["incomplete"]);
+  expect(balance()).toBe(1_000_000n);
+  await two.keeper.close();
+}, 600_000);
+
+test("an older copy of the database is told, though all records after its mark follow one another", async () => {
+  const one = await start();
+  await one.keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);
+  await one.keeper.hold(hold("h1", 10n));
+  await one.keeper.execute([settle("h1", 10n)]);
+  await one.keeper.close();
+  database.execute("pragma wal_checkpoint(truncate)");
+  copyFileSync(file, `${file}.before`);
+  const two = await start();
+  // A grant goes to the tables alone: the journal's records do not tell of it.
+  await two.keeper.execute([grant("later", 500n)]);
+  await two.keeper.hold(hold("h2", 10n));
+  await two.keeper.execute([settle("h2", 10n)]);
+  two.kill();
+  putBack();
+  const three = await start();
+  expect(three.gaps).toEqual([
+    {
+      kind: "incomplete",
+      reason: expect.stringMatching(/^The database is older than the journal beside it/),
+    },
+  ]);
+  expect(balance()).toBe(990n);
+  expect(readdirSync(folder).filter((name) => name.includes(".before-")).length).toBe(2);
+  expect(await auditedGaps()).toEqual([false]);
+  // It stands there until an operator takes it away.
+  await three.keeper.close();
+  const four = await start();
+  expect([four.gaps, await auditedGaps()]).toEqual([[], [false]]);
+  database.execute("delete from journal_gaps");
+  expect(await auditedGaps()).toEqual([true]);
+  await four.keeper.close();
+});
+
+/** Puts the copy of the database back, as an operator does with a backup. */
+function putBack(): void {
   database.close();
   for (const suffix of ["-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
   copyFileSync(`${file}.before`, file);
   database = openForWriting(file);
-  const two = await start();
-  expect(two.incomplete).toBe(true);
-  expect(balance()).toBe(1_000_000n);
-  await two.keeper.close();
-}, 600_000);
+}
+
+/** Whether the audit is content with what was set aside or is missing. */
+async function auditedGaps(): Promise<readonly boolean[]> {
+  const { checks } = await checkSnapshot(kyselyOver(database), "sqlite", { full: true, nowMs: 0 });
+  return checks.filter(({ id }) => id === "gaps").map(({ ok }) => ok);
+}
+
+for (const when of ["while the process runs", "at the next start"])
+  test(`a record that the tables refuse ${when} is set aside, and the others are not`, async () => {
+    let isStuck = when === "at the next start";
+    const one = await start(() => (isStuck ? "refused" : "done"));
+    isStuck = false;
+    await one.keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);
+    database.execute(`insert into requests (id, account_id, key_id, hold_id, model, outcome, charge, price_version,
+        attempts, admitted_at_ms, held_at_ms, ended_at_ms, settled_at_ms)
+      values ('${hold("h1", 1n).requestId}', 'a', 'k', 'other', 'm', 'completed', 0, 'v', '[]', 1, 1, 1, 1)`);
+    isStuck = when === "at the next start";
+    for (const name of ["h0", "h1", "h2"]) {
+      await one.keeper.hold(hold(name, 100n));
+      expect(await one.keeper.execute([settle(name, 10n)])).toEqual([{ answer: { ok: true, charged: 10n } }]);
+    }
+    let two = one;
+    if (isStuck) {
+      one.kill();
+      two = await start();
+      expect(await two.keeper.compare()).toEqual([]);
+    } else {
+      await one.keeper.current();
+      // The client was told of its charge: memory goes by it, and the audit says that the tables do not have it.
+      expect(await one.keeper.compare()).toEqual(["a", "k"]);
+    }
+    expect(balance()).toBe(980n);
+    const [gap] = two.gaps;
+    expect([two.gaps.length, two.lost, gap?.kind]).toEqual([1, undefined, "refused"]);
+    expect(gap?.reason).toMatch(/^The tables refused record \d+: UNIQUE constraint failed: requests.id$/);
+    expect(endsIn(gap?.refused?.text ?? "")).toEqual([
+      { request: hold("h1", 1n).requestId, account: "a", charge: 10n },
+    ]);
+    const [row] = database.prepare("select kind, reason, number, record from journal_gaps").all();
+    expect(row as unknown).toEqual({
+      kind: "refused",
+      reason: gap?.reason,
+      number: BigInt(gap?.refused?.number ?? 0),
+      record: gap?.refused?.text,
+    });
+    expect(await auditedGaps()).toEqual([false]);
+    // Paid work goes on.
+    await two.keeper.hold(hold("h3", 100n));
+    await two.keeper.execute([settle("h3", 10n)]);
+    await two.keeper.current();
+    expect(balance()).toBe(970n);
+    two.kill();
+    const three = await start();
+    expect(three.gaps).toEqual([]);
+    await three.keeper.close();
+  });
 
 test("a database that is locked at the start is told as that, and its journal is left alone", async () => {
   const one = await start();
@@ -262,7 +362,7 @@ test("a journal of another database is set aside, and notes that belong to it ar
   const records = readFileSync(`${file}.journal-a`);
   database.execute("update journal set journal = 'another'");
   const two = await start();
-  expect([two.incomplete, two.left]).toEqual([true, []]);
+  expect([two.gaps.length, two.left]).toEqual([1, []]);
   expect(two.keeper.held().accounts.size).toBe(0);
   const aside = readdirSync(folder).filter((name) => name.startsWith("switchyard.db.journal-a.before-"));
   expect(aside.length).toBe(1);
@@ -282,5 +382,47 @@ test("an audit of memory beside requests that end finds nothing wrong, and what 
   await Promise.all(ends);
   database.execute("update accounts set balance = balance + 1");
   expect(await one.keeper.compare()).toEqual(["a"]);
+  one.kill();
+});
+
+test("an audit compares the journal's files and the tables' mark with memory", async () => {
+  let isStuck = false;
+  const one = await start(() => (isStuck ? "refused" : "done"));
+  const { keeper } = one;
+  await keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);
+  const charge = async (name: string): Promise<void> => {
+    await keeper.hold(hold(name, 10n));
+    await keeper.execute([settle(name, 3n)]);
+  };
+  await charge("h1");
+  expect(await keeper.compareJournal()).toEqual([]);
+  await keeper.current();
+  expect(await keeper.compareJournal()).toEqual([]);
+  // What the tables do not have yet is told by the journal.
+  isStuck = true;
+  await charge("h2");
+  await charge("h3");
+  expect(await keeper.compareJournal()).toEqual([]);
+  expect(balance()).toBe(997n);
+  database.execute("update accounts set balance = balance + 1; update keys set spent = spent - 1");
+  expect(await keeper.compareJournal()).toEqual(["a", "k"]);
+  database.execute("update accounts set balance = balance - 1; update keys set spent = spent + 1");
+  const journal = `${file}.journal-a`;
+  const whole = readFileSync(journal);
+  const broken = Buffer.from(whole);
+  broken[lastByte(whole) - 1] = 0;
+  writeFileSync(journal, broken);
+  expect(await keeper.compareJournal()).toEqual([
+    expect.stringMatching(/^the journal ends at record \d+, and \d+ was written$/),
+  ]);
+  writeFileSync(journal, whole);
+  database.execute("update journal set number = number - 1");
+  expect(await keeper.compareJournal()).toEqual([
+    expect.stringMatching(/^3 records follow the tables' mark \d+, and 2 should$/),
+  ]);
+  database.execute("update journal set number = number + 1");
+  expect(await keeper.compareJournal()).toEqual([]);
+  rmSync(journal);
+  expect(await keeper.compareJournal()).toEqual(["the files of the journal are gone or of another one"]);
   one.kill();
 });

@@ -7,6 +7,7 @@ import { books } from "../../src/db/migrations/0002-books.ts";
 import { keyLimits } from "../../src/db/migrations/0003-key-limits.ts";
 import { tasks } from "../../src/db/migrations/0004-tasks.ts";
 import { journal } from "../../src/db/migrations/0005-journal.ts";
+import { journalGaps } from "../../src/db/migrations/0007-journal-gaps.ts";
 import type { Database } from "../../src/db/schema.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { openAt } from "./books.ts";
@@ -144,7 +145,8 @@ export const laterStatementsOf = (engine: Engine): number =>
   books(SCHEMA_WORDS[engine]).length +
   keyLimits(SCHEMA_WORDS[engine]).length +
   tasks(SCHEMA_WORDS[engine]).length +
-  journal(SCHEMA_WORDS[engine]).length;
+  journal(SCHEMA_WORDS[engine]).length +
+  journalGaps(SCHEMA_WORDS[engine]).length;
 
 /** Statements of all migrations. */
 export const statementsOf = (engine: Engine): number =>

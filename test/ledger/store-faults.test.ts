@@ -99,10 +99,12 @@ async function insist(books: TestBooks, commands: readonly Command[]): Promise<r
 }
 
 describeOnEngines("a batch whose commit", (engine) => {
+  /** The commit of `begin`'s account; on SQLite the start commits once. */
+  const nth = engine.name === "sqlite" ? 3 : 2;
   for (const point of ["writer.before_commit", "writer.after_commit"]) {
     describe(`breaks (${point})`, () => {
       test("is done in the end, each command once", async () => {
-        const { books, begin, close } = await openBooks(engine, { writerFailpoint: `${point}:throw:2` });
+        const { books, begin, close } = await openBooks(engine, { writerFailpoint: `${point}:throw:${nth}` });
         try {
           await begin();
           const outcomes = await insist(books, [
@@ -130,7 +132,7 @@ describeOnEngines("a batch whose commit", (engine) => {
 
   test("never comes leaves nothing, and can come again", async () => {
     const { books, begin, close } = await openBooks(engine, {
-      writerFailpoint: "writer.before_commit:throw:2",
+      writerFailpoint: `writer.before_commit:throw:${nth}`,
     });
     try {
       await begin();

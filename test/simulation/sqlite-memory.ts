@@ -27,5 +27,9 @@ async function readSchema(): Promise<readonly string[]> {
     .all()
     .map(({ sql }) => String(sql));
   migrated.close();
-  return [...made, "insert into store_health (pings) values (0)"];
+  return [
+    ...made,
+    "insert into store_health (pings) values (0)",
+    "insert into journal (journal, number, is_closed) values (null, 0, 1)",
+  ];
 }

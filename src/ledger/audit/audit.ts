@@ -30,8 +30,8 @@ export interface AuditParts {
   readonly auditor: Auditor;
   /** Resolves when the tables have everything that was answered before. */
   readonly current: () => Promise<void>;
-  /** Where holds are kept in this process's memory. */
-  readonly openHolds?: Pick<OpenHolds, "compare"> | undefined;
+  /** Where holds are kept in this process's memory, and charges go to a journal first. */
+  readonly openHolds?: Pick<OpenHolds, "compare" | "compareJournal"> | undefined;
   readonly writer: Writer;
   readonly clock: Clock;
   /** Since when this process has run without a break of its own or of the store; `undefined` during one. */
@@ -46,7 +46,10 @@ export function createAudit({ auditor, current, openHolds, writer, clock, thereS
     await current();
     const nowMs = clock.steadyMs();
     const { checks, marks } = await auditor({ full, nowMs, thereSinceMs: thereSinceMs() ?? nowMs });
-    const inMemory = openHolds === undefined ? [] : [memoryCheck(await openHolds.compare())];
+    const beside =
+      openHolds === undefined
+        ? []
+        : [memoryCheck(await openHolds.compare()), journalCheck(await openHolds.compareJournal())];
     // One command marks an account and its keys, so that marks that belong together are written together.
     let group: (typeof marks)[number][number][] = [];
     const flush = async (): Promise<void> => {
@@ -58,7 +61,7 @@ export function createAudit({ auditor, current, openHolds, writer, clock, thereS
       group.push(...ofAccount);
     }
     await flush();
-    const all = [...checks, ...inMemory];
+    const all = [...checks, ...beside];
     return { ok: all.every((check) => check.ok), checks: all };
   };
 
@@ -78,6 +81,16 @@ function memoryCheck(wrong: readonly string[]): Check {
     wrong,
     "the balances and budgets in memory are those of the tables, less what is held",
     "memory has another balance or budget than the tables",
+  );
+}
+
+/** The journal has what was written to it, and the tables with what follows their mark come to what memory says. */
+function journalCheck(wrong: readonly string[]): Check {
+  return check(
+    "journal",
+    wrong,
+    "the journal has every record that was written, and with those the tables come to what memory says",
+    "the journal, the tables and memory do not come to the same",
   );
 }
 

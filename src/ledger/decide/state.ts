@@ -44,6 +44,17 @@ export interface References {
   readonly runningAt: ReadonlySet<string>;
 }
 
+/** References to nothing. */
+export const NO_REFERENCES: References = {
+  accounts: new Set(),
+  keys: new Set(),
+  holds: new Set(),
+  causes: new Set(),
+  tasks: new Set(),
+  pendingOf: new Set(),
+  runningAt: new Set(),
+};
+
 /** The cause of a grant's entry. */
 export const grantCause = (grant: string): string => `${grant}:grant`;
 

@@ -18,6 +18,8 @@ export interface Batch {
   readonly isJournaled?: boolean;
   /** Whether the disk need not have it at once: a journal has it already. */
   readonly isLazy?: boolean;
+  /** Its number in the journal's count, or that of its last record: the tables' mark is this once it is written. */
+  readonly number?: number;
 }
 
 /** Changes of the books, decided. */

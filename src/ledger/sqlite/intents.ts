@@ -1,4 +1,5 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { type Failpoint, noFailpoint } from "../../core/failpoint.ts";
 import { HOLDS, type HoldRow, PRICE_VERSIONS, type PriceVersionRow, type Rows } from "../rows.ts";
 
 /** A hold that was made, with the prices that it goes by. */
@@ -43,7 +44,12 @@ export function readIntents(file: string, journal: string): readonly Intent[] {
 }
 
 /** Notes in `file`, which begins with those of `open`: nothing else of an earlier run stays in it. */
-export function openIntents(file: string, journal: string, open: () => Iterable<Intent>): Intents {
+export function openIntents(
+  file: string,
+  journal: string,
+  open: () => Iterable<Intent>,
+  failpoint: Failpoint = noFailpoint,
+): Intents {
   let descriptor: number | undefined;
   /** Versions of prices that the file has. */
   let known = new Set<string>();
@@ -75,6 +81,7 @@ export function openIntents(file: string, journal: string, open: () => Iterable<
     descriptor = written;
     size = Buffer.byteLength(text);
     most = Math.max(LEAST_BYTES, 2 * size);
+    failpoint("notes.begun_anew");
   };
 
   beginAnew();
@@ -82,7 +89,9 @@ export function openIntents(file: string, journal: string, open: () => Iterable<
     note(intent) {
       if (size > most) beginAnew();
       const text = textOf(intent);
+      failpoint("note.before_write");
       size += append(descriptor as number, text, size);
+      failpoint("note.after_write");
       known.add(intent.prices.version);
     },
     close() {

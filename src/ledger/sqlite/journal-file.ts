@@ -53,10 +53,28 @@ const HEAD_BYTES = 16;
 
 const namesOf = (prefix: string): readonly [string, string] => [`${prefix}-a`, `${prefix}-b`];
 
-/** The id of the journal at `prefix`, and its records in their order; `undefined` where there is none. */
-export function readJournal(
-  prefix: string,
-): { readonly id: string; readonly records: readonly JournalRecord[] } | undefined {
+/** A journal as its files have it. */
+export interface ReadJournal {
+  readonly id: string;
+  /** In the order of their numbers. */
+  readonly records: readonly JournalRecord[];
+}
+
+/** Where a journal stands: files, but for tests of what is in them. */
+export interface JournalHome {
+  /** What is there now; `undefined` where there is no journal. */
+  read(): ReadJournal | undefined;
+  /** Opens it for writing: made anew with this id where it has another or is not there. */
+  open(id: string): JournalFile;
+}
+
+/** The journal of the files whose names begin with `prefix`. */
+export function journalAt(prefix: string): JournalHome {
+  return { read: () => readJournal(prefix), open: (id) => openJournalFile(prefix, id) };
+}
+
+/** The journal at `prefix`; `undefined` where there is none. */
+function readJournal(prefix: string): ReadJournal | undefined {
   const names = namesOf(prefix);
   if (!names.every((name) => existsSync(name))) return undefined;
   const files = names.map((name) => readFileSync(name));
@@ -68,7 +86,7 @@ export function readJournal(
 }
 
 /** Opens the journal at `prefix` for writing, made anew with this id where it has another or is not there. */
-export function openJournalFile(prefix: string, id: string): JournalFile {
+function openJournalFile(prefix: string, id: string): JournalFile {
   const isThere = readJournal(prefix)?.id === id;
   const files = namesOf(prefix).map((name) => {
     if (!isThere) makeFile(name, id);
@@ -139,8 +157,8 @@ function checksumOf(record: Buffer): number {
 }
 
 /**
- * The records of a file: they end where one is not whole, or is of an earlier turn, whose numbers do not follow those
- * of this one.
+ * The records of a file: they end where one is not whole, or is of an earlier turn, whose numbers are lower. Numbers
+ * that are missing are of batches that went to the tables themselves.
  */
 function* recordsIn(file: Buffer): Iterable<JournalRecord> {
   let last: number | undefined;
@@ -150,7 +168,7 @@ function* recordsIn(file: Buffer): Iterable<JournalRecord> {
     const record = file.subarray(at, end);
     const number = Number(record.readBigUInt64LE(4));
     if (record.readUInt32LE(12) !== checksumOf(record) || number === 0) return;
-    if (last !== undefined && number !== last + 1) return;
+    if (last !== undefined && number <= last) return;
     yield { number, text: record.toString("utf8", HEAD_BYTES) };
     last = number;
     at = end;

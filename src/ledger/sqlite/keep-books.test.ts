@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../core/time/clock.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import type { Log } from "../../core/log/log.ts";
 import { migrate } from "../../db/migrate.ts";
 import { kyselyOver, openForReading } from "../../db/sqlite.ts";
@@ -43,7 +42,11 @@ afterEach(async () => {
 });
 
 async function openWriter(failpoint: string | undefined, databaseFile = file): Promise<Writer> {
-  const writer = createWriter(await keepBooks({ file: databaseFile, failpoint }), quiet, systemClock);
+  const writer = createWriter(
+    await keepBooks({ file: databaseFile, threadFailpoint: failpoint }),
+    quiet,
+    systemClock,
+  );
   open.push(writer);
   return writer;
 }
@@ -66,7 +69,7 @@ describe("a writer over a real thread and a real file", () => {
   });
 
   test("a commit that fails under many commands loses none and doubles none", async () => {
-    const writer = await openWriter("writer.before_commit:throw:2");
+    const writer = await openWriter("writer.before_commit:throw:3");
     await writer.submit(account);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => writer.submit(grant(i)).catch(() => undefined)),
@@ -77,7 +80,7 @@ describe("a writer over a real thread and a real file", () => {
   });
 
   test("a commit that fails under one command is answered, and the command can come again", async () => {
-    const writer = await openWriter("writer.before_commit:throw:2");
+    const writer = await openWriter("writer.before_commit:throw:3");
     await writer.submit(account);
     const refused = await writer.submit(grant(1)).catch((error: Error) => error.name);
     expect(refused as string).toBe("CommandRefused");
@@ -85,11 +88,14 @@ describe("a writer over a real thread and a real file", () => {
     expect(await writer.submit(grant(1))).toEqual({ ok: true, balance: 1n });
   });
 
-  test("a store that cannot be opened is answered overloaded_error, not silence", async () => {
-    const writer = await openWriter(undefined);
-    rmSync(folder, { recursive: true });
-    const refused = await writer.submit({ kind: "ping" }).catch((error: GatewayError) => error.kind);
-    expect(refused as string).toBe("overloaded_error");
+  test("a disk that cannot be written is told at the start, in one sentence", async () => {
+    const refused = await keepBooks({ file, threadFailpoint: "writer.before_commit:throw:1" }).then(
+      () => "it started",
+      (error: Error) => error.message,
+    );
+    expect(refused).toBe(
+      "The database cannot be written now: failpoint writer.before_commit. Start again when it can.",
+    );
   });
 });
 
@@ -111,7 +117,7 @@ test("a process ends by itself once its executor is closed", async () => {
 test("a process killed before its commit leaves nothing of the batch, and the file opens again", async () => {
   const script = `
     const { keepBooks } = await import(${JSON.stringify(join(import.meta.dir, "keep-books.ts"))});
-    const executor = await keepBooks({ file: ${JSON.stringify(file)}, failpoint: "writer.before_commit:kill:2" });
+    const executor = await keepBooks({ file: ${JSON.stringify(file)}, threadFailpoint: "writer.before_commit:kill:3" });
     await executor.execute([{ kind: "create_account", account: "a", name: "n", nowMs: 1 }]);
     await executor.execute([{ kind: "grant", cause: "g", account: "a", amount: 5n, reason: "r", requestId: "q", nowMs: 1 }]);
   `;

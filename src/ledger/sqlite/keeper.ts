@@ -13,13 +13,14 @@ import {
 } from "../commands.ts";
 import { decide } from "../decide/books.ts";
 import { hold as decideHold } from "../decide/holds.ts";
-import { noState, type References, referencesOf } from "../decide/state.ts";
+import { NO_REFERENCES, noState, type References, referencesOf } from "../decide/state.ts";
 import type { Now, OpenHolds } from "../open-holds.ts";
 import { recordAnswer, recordStatement } from "../records.ts";
 import type { AccountRow, HoldRow, KeyRow, PriceVersionRow } from "../rows.ts";
 import { type Executor, storeAway } from "../writer.ts";
 import { type Batch, batchOf, type RecordStatement, type Written } from "./batch.ts";
 import type { Intent, Intents } from "./intents.ts";
+import type { JournaledStore } from "./journal-store.ts";
 import {
   admitRows,
   dropIdle,
@@ -48,7 +49,7 @@ export interface Keeper extends Executor, OpenHolds, Pick<BooksStore, "current">
 
 /** What a keeper is made of. */
 export interface KeeperParts {
-  readonly store: BooksStore;
+  readonly store: KeptStore;
   /** Notes of the run before; some of these holds have ended. */
   readonly left: readonly Intent[];
   /** Begins the notes of this run, with those of `open`. */
@@ -56,6 +57,9 @@ export interface KeeperParts {
   /** Why nothing is written any more; `undefined` while all is well. */
   readonly lost: () => string | undefined;
 }
+
+/** What a keeper writes to: with a journal in front of it, or without. */
+type KeptStore = BooksStore & Partial<Pick<JournaledStore, "compareJournal">>;
 
 /** A batch that was decided: what is written, and what is answered when it is. */
 interface Decided {
@@ -86,6 +90,11 @@ export async function openKeeper({ store, left, openIntents, lost }: KeeperParts
     held: () => heldBy(live.state.holds.values()),
     abandoned: (now) => abandonedOf(live, now),
     compare: () => compare(store, live, onTheirWay),
+    compareJournal() {
+      const done = last.then(() => store.compareJournal?.(live.state) ?? []);
+      last = done.catch(() => undefined);
+      return done;
+    },
     current: () => store.current(),
     async close() {
       if (isClosed) return;
@@ -109,7 +118,7 @@ function setAside(kept: Kept, command: HoldCredit): AnswerTo<HoldCredit> | Promi
   if (accounts.has(command.account) && keys.has(command.key)) return setAsideNow(kept, command);
   const { drops } = live;
   const ids = { accounts: new Set([command.account]), keys: new Set([command.key]) };
-  return store.load({ ...NOTHING, ...ids }).then(
+  return store.load({ ...NO_REFERENCES, ...ids }).then(
     (found) => {
       // What was dropped meanwhile may have been newer.
       if (live.drops !== drops) return setAside(kept, command);
@@ -232,7 +241,7 @@ function statementOf(command: RecordCommand): RecordStatement {
 /** A hold that may have been made before. */
 async function holdOnce(kept: Kept, command: HoldCredit): Promise<Outcome> {
   const { store, live } = kept;
-  const { holds } = await store.load({ ...NOTHING, holds: new Set([command.hold]) });
+  const { holds } = await store.load({ ...NO_REFERENCES, holds: new Set([command.hold]) });
   const { outcomes } = decide({ ...live.state, holds }, holds.size > 0 ? [command] : []);
   if (outcomes[0] !== undefined) return outcomes[0];
   try {
@@ -252,16 +261,6 @@ function abandonedOf({ state }: LiveBooks, { bootId, nowMs, steadyMs }: Now): re
   return found;
 }
 
-const NOTHING: References = {
-  accounts: new Set(),
-  keys: new Set(),
-  holds: new Set(),
-  causes: new Set(),
-  tasks: new Set(),
-  pendingOf: new Set(),
-  runningAt: new Set(),
-};
-
 function failureOf(error: unknown): Failure {
   const failure = error instanceof Error ? error.message : String(error);
   return error instanceof GatewayError ? { failure, passing: true } : { failure };
@@ -275,7 +274,7 @@ async function restore(store: BooksStore, live: LiveBooks, left: readonly Intent
   for (let i = 0; i < left.length; i += LOOKED_UP) {
     const some = left.slice(i, i + LOOKED_UP);
     const found = await store.load({
-      ...NOTHING,
+      ...NO_REFERENCES,
       accounts: new Set(some.map(({ hold }) => hold.account)),
       keys: new Set(some.map(({ hold }) => hold.key)),
       holds: new Set(some.map(({ hold }) => hold.id)),
@@ -372,7 +371,7 @@ async function compare(
     const changed = new Set<string>();
     live.watching.add(changed);
     const found = await store
-      .load({ ...NOTHING, accounts: some, keys: some })
+      .load({ ...NO_REFERENCES, accounts: some, keys: some })
       .finally(() => live.watching.delete(changed));
     const writing = onTheirWay();
     const said = noLiveBooks();

@@ -1,38 +1,121 @@
 import { expect, test } from "bun:test";
 import { openMemoryStore } from "../../../test/simulation/sqlite-memory.ts";
-import { openSqliteStore } from "./store.ts";
+import type { SqliteDatabase } from "../../runtime/sqlite.ts";
+import { openSqliteStore, readMark } from "./store.ts";
 
 const PING = { records: [{ sql: "update store_health set pings = pings + 1", values: [] }] };
 
-/** A store whose database fails at one statement with a code of SQLite's, with the statements that it was sent. */
-async function failingAt(statement: string, code: string) {
+interface Failing {
+  /** The statement that fails. */
+  readonly at: string;
+  /** Whether the engine has ended the transaction by itself: rolled back, or committed after all. */
+  readonly ended?: "rolled back" | "committed";
+}
+
+/** A store whose database fails once with a code of SQLite's, with the statements that it was sent. */
+async function failing({ at, ended }: Failing, code: string) {
   const database = await openMemoryStore();
   const sent: string[] = [];
   const lost: string[] = [];
+  let isWell = false;
   const execute = (text: string): void => {
     sent.push(text);
-    if (text === statement) throw Object.assign(new Error(`it says ${code}`), { code });
+    if (text === at && !isWell) {
+      isWell = true;
+      if (ended !== undefined) database.execute(ended === "committed" ? "commit" : "rollback");
+      throw Object.assign(new Error(`it says ${code}`), { code });
+    }
     database.execute(text);
   };
-  const store = openSqliteStore({ ...database, execute }, undefined, (reason) => lost.push(reason));
-  return { store, sent, lost };
+  const failed: SqliteDatabase = { ...database, execute };
+  const store = openSqliteStore(failed, undefined, (reason) => lost.push(reason));
+  return { store, sent, lost, database };
 }
 
-test("a batch that the store cannot take is a passing failure", async () => {
-  const { store, sent } = await failingAt("begin immediate", "SQLITE_FULL");
-  expect(store.write(PING)).toEqual({ failure: "it says SQLITE_FULL", passing: true });
-  expect(sent).toEqual(["begin immediate", "rollback"]);
+/** Each primary code that a write can fail with: whether it is the store's fault, which passes, or the write's own. */
+const CODES: Readonly<Record<string, "passing" | "refused">> = {
+  ABORT: "passing",
+  AUTH: "passing",
+  BUSY: "passing",
+  BUSY_SNAPSHOT: "passing",
+  CANTOPEN: "passing",
+  CORRUPT: "passing",
+  ERROR: "passing",
+  FULL: "passing",
+  INTERNAL: "passing",
+  INTERRUPT: "passing",
+  IOERR_NOMEM: "passing",
+  IOERR_WRITE: "passing",
+  LOCKED: "passing",
+  MISUSE: "passing",
+  NOMEM: "passing",
+  NOTADB: "passing",
+  PERM: "passing",
+  PROTOCOL: "passing",
+  READONLY: "passing",
+  SCHEMA: "passing",
+  CONSTRAINT_CHECK: "refused",
+  CONSTRAINT_FOREIGNKEY: "refused",
+  CONSTRAINT_TRIGGER: "refused",
+  CONSTRAINT_UNIQUE: "refused",
+  MISMATCH: "refused",
+  RANGE: "refused",
+  TOOBIG: "refused",
+};
+
+for (const [code, answer] of Object.entries(CODES))
+  test(`${code} is ${answer}, and the next write is done`, async () => {
+    const { store, sent, lost, database } = await failing({ at: "begin immediate" }, `SQLITE_${code}`);
+    const failure = `it says SQLITE_${code}`;
+    expect(store.write(PING)).toEqual(answer === "passing" ? { failure, passing: true } : { failure });
+    expect(sent).toEqual(["begin immediate", "rollback"]);
+    expect(lost).toEqual([]);
+    expect(store.write({ ...PING, number: 1 })).toEqual({ rows: [[]] });
+    expect(readMark(database)).toBe(1);
+  });
+
+test("a failure of our own code is the write's own", async () => {
+  const { store } = await failing({ at: "" }, "");
+  const written = store.write({ records: [{ sql: "select ?", values: [Symbol("none")] }] });
+  expect(Object.keys(written)).toEqual(["failure"]);
 });
 
-test("a sync that fails is told, since nothing that is written after it can be trusted", async () => {
-  const { store, lost } = await failingAt("commit", "SQLITE_IOERR_FSYNC");
-  store.write(PING);
-  expect(lost).toEqual(["it says SQLITE_IOERR_FSYNC"]);
+test("a write that the tables refuse leaves nothing, and its mark neither", async () => {
+  const { store, database } = await failing({ at: "" }, "");
+  const twice = { sql: "insert into processes (boot_id, lease_until_ms) values ('b', 1)", values: [] };
+  const written = store.write({ records: [...PING.records, twice, twice], number: 7 });
+  expect(written).toEqual({ failure: "UNIQUE constraint failed: processes.boot_id" });
+  expect(readMark(database)).toBe(0);
+  expect(database.prepare("select pings from store_health").get()).toEqual({ pings: 0n });
 });
 
-test("another failure of a commit is rolled back, and is no lost sync", async () => {
-  const { store, sent, lost } = await failingAt("commit", "SQLITE_FULL");
-  expect(store.write(PING)).toEqual({ failure: "it says SQLITE_FULL", passing: true });
+for (const code of ["IOERR_FSYNC", "IOERR_DIR_FSYNC", "IOERR_WRITE"])
+  test(`a commit that fails with ${code} is told, since nothing that is written after it can be trusted`, async () => {
+    const { store, lost } = await failing({ at: "commit" }, `SQLITE_${code}`);
+    expect(store.write(PING)).toEqual({ failure: `it says SQLITE_${code}`, passing: true });
+    expect(lost).toEqual([`it says SQLITE_${code}`]);
+  });
+
+test("a commit that fails and leaves its transaction open is rolled back", async () => {
+  const { store, sent, lost } = await failing({ at: "commit" }, "SQLITE_BUSY");
+  expect(store.write(PING)).toEqual({ failure: "it says SQLITE_BUSY", passing: true });
   expect(sent).toEqual(["begin immediate", "commit", "rollback"]);
   expect(lost).toEqual([]);
+});
+
+test("a commit that the engine has rolled back by itself is known by its number", async () => {
+  const { store, database } = await failing({ at: "commit", ended: "rolled back" }, "SQLITE_FULL");
+  expect(store.write({ ...PING, number: 3 })).toEqual({ failure: "it says SQLITE_FULL", passing: true });
+  expect(store.write({ ...PING, number: 3 })).toEqual({ rows: [[]] });
+  expect(database.prepare("select pings from store_health").get()).toEqual({ pings: 1n });
+});
+
+test("a commit that was done although it failed is known by its number", async () => {
+  const { store } = await failing({ at: "commit", ended: "committed" }, "SQLITE_FULL");
+  expect(store.write({ ...PING, number: 3 })).toEqual({ rows: [[]] });
+});
+
+test("a commit that was ended without a number cannot be known", async () => {
+  const { store } = await failing({ at: "commit", ended: "rolled back" }, "SQLITE_FULL");
+  expect(() => store.write(PING)).toThrow("it says SQLITE_FULL");
 });

@@ -15,7 +15,7 @@ export interface SqliteStore {
 
 /**
  * Tables in `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
- * was written: no later sync brings back what one has dropped, so nothing after it can be trusted.
+ * was written, in a commit: no later sync brings back what one has dropped, so nothing after it can be trusted.
  */
 export function openSqliteStore(
   database: SqliteDatabase,
@@ -36,47 +36,63 @@ export function openSqliteStore(
 
   return {
     load: rows.load,
-    write({ records, money = [], isLazy = false }) {
+    write({ records, money = [], isLazy = false, number }) {
       let isCommitting = false;
+      let returned: Extract<Written, { rows: unknown }>["rows"] = [];
       try {
         if (isLazy !== wasLazy) database.execute(`pragma synchronous = ${isLazy ? "normal" : "full"}`);
         wasLazy = isLazy;
         database.execute("begin immediate");
-        const returned = records.map(record);
+        returned = records.map(record);
         for (const changes of money) rows.save(changes);
+        if (money.length > 0) failpoint("tables.before_mark");
+        if (number !== undefined) setMark(database, number);
         failpoint("writer.before_commit");
         isCommitting = true;
         database.execute("commit");
         failpoint("writer.after_commit");
         return { rows: returned };
       } catch (error) {
-        if (isLostSync(error)) onLost((error as Error).message);
+        const isLost = isCommitting && primaryOf(error) === "IOERR";
+        if (isLost) onLost((error as Error).message);
         const wasOpen = rollback(database);
-        // The engine has ended the transaction by itself, one way or the other.
-        if (isCommitting && !wasOpen && !isLostSync(error)) throw error;
+        // The engine has ended the transaction by itself, one way or the other: the mark tells which.
+        if (isCommitting && !wasOpen && !isLost) {
+          if (number === undefined) throw error;
+          if (readMark(database) === number) return { rows: returned };
+        }
         return failureOf(error);
       }
     },
   };
 }
 
-/** A sync has failed: it is not known, and cannot be found out, whether what was written is on the disk. */
-function isLostSync(error: unknown): boolean {
-  return /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(codeOf(error));
+/** The number of the last record of the journal, or of the last batch beside it, that the tables have. */
+export function readMark(database: SqliteDatabase): number {
+  return Number(database.prepare("select number from journal").get()?.number);
 }
 
-/** Faults of the file and not of a command: locked, full, unreadable, read-only. */
-function isStoreFault(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|CANTOPEN|NOTADB)/.test(codeOf(error));
+function setMark(database: SqliteDatabase, number: number): void {
+  database.prepare("update journal set number = ?").run(number);
 }
+
+/**
+ * SQLite's codes for a write that is itself at fault: the same write would be refused again. So would one that fails in
+ * our own code, which has no such code. Every other code is the store's (no room, no memory, locked, unreadable, made
+ * by other hands): it may take the same write another time.
+ */
+const REFUSALS: ReadonlySet<string> = new Set(["CONSTRAINT", "MISMATCH", "RANGE", "TOOBIG"]);
 
 function failureOf(error: unknown): Failure {
   const failure = error instanceof Error ? error.message : String(error);
-  return isStoreFault(error) ? { failure, passing: true } : { failure };
+  const primary = primaryOf(error);
+  return primary === undefined || REFUSALS.has(primary) ? { failure } : { failure, passing: true };
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+/** The primary code of SQLite's error, as `IOERR` of `SQLITE_IOERR_FSYNC`. */
+function primaryOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return /^SQLITE_([A-Z]+)/.exec(String(error.code))?.[1];
 }
 
 /** Whether a transaction was open, which is rolled back then: a failed commit may have ended it already. */

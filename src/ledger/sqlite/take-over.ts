@@ -1,61 +1,43 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { type JournalFile, openJournalFile, readJournal } from "./journal-file.ts";
-import { openSqliteStore } from "./store.ts";
+import type { Gap } from "./gaps.ts";
+import type { JournalFile, JournalHome, JournalRecord } from "./journal-file.ts";
+import { readMark } from "./store.ts";
 
-/** A journal whose records are all in the tables. */
+/** A journal that is open for writing, and what it has for the tables. */
 export interface TakenOver {
   readonly journal: JournalFile;
-  /** The number of its last record. */
-  readonly last: number;
-}
-
-/** Where a journal stands. */
-export interface JournalPlace {
-  /** The database that it belongs to. */
-  readonly database: SqliteDatabase;
-  /** The beginning of its files' names. */
-  readonly prefix: string;
-  /** Names a new journal. */
-  readonly newId: () => string;
-  /** Called when the database was copied without the journal that it needs: what was in that is missing. */
-  readonly onIncomplete: () => void;
-}
-
-/** The number of the last record that the tables have. */
-export function readMark(database: SqliteDatabase): number {
-  return Number(database.prepare("select number from journal").get()?.number);
+  /** The number of the last record, or of the last batch beside the journal, that the tables have. */
+  readonly mark: number;
+  /** The records after it: their numbers follow the mark without a gap. */
+  readonly left: readonly JournalRecord[];
+  /** What is missing, where the journal is not that of the tables as they now are. */
+  readonly gap: Gap | undefined;
 }
 
 /**
- * Opens the journal, and brings into the tables what the run before had not. Throws one sentence when the journal does
- * not fit them.
+ * Opens the journal of `database`. One that does not go on from the tables is of another copy of them: it is set aside,
+ * and a new one with the id of `newId` takes its place.
  */
-export function takeOverJournal({ database, prefix, newId, onIncomplete }: JournalPlace): TakenOver {
+export function takeOverJournal(database: SqliteDatabase, home: JournalHome, newId: () => string): TakenOver {
   const row = database.prepare("select journal, is_closed from journal").get();
   const mark = readMark(database);
-  const left = readJournal(prefix);
-  const isNamed = left !== undefined && left.id === row?.journal;
-  const after = isNamed ? left.records.filter(({ number }) => number > mark) : [];
-  // One that does not go on from the tables is of another copy of them, and is made anew.
-  const isOurs = isNamed && after.every(({ number }, i) => number === mark + 1 + i);
-  if (!isOurs && row?.journal !== null && Number(row?.is_closed) === 0) onIncomplete();
-  const records = isOurs ? after : [];
-  const last = mark + records.length;
-  const journal = openJournalFile(prefix, isOurs ? left.id : newId());
-  const done = openSqliteStore(database).write({
-    records: [
-      {
-        sql: "update journal set journal = ?, number = ?, is_closed = 0",
-        values: [journal.id, last],
-      },
-    ],
-    money: records.map(({ text }) => ({ changes: text, payloads: new Map() })),
-  });
-  if ("rows" in done) return { journal, last };
-  journal.close();
-  if (done.passing === true)
-    throw new Error(`The database cannot be written now: ${done.failure}. Start again when it can.`);
-  throw new Error(
-    `The journal beside the database does not fit it (${done.failure}). It has charges that clients were told of. Where the database comes from a backup, move ${prefix}-a and ${prefix}-b to another folder.`,
-  );
+  const found = home.read();
+  const named = found !== undefined && found.id === row?.journal ? found : undefined;
+  const after = named?.records.filter(({ number }) => number > mark) ?? [];
+  const follows = after.every(({ number }, i) => number === mark + 1 + i);
+  if (named !== undefined && follows)
+    return { journal: home.open(named.id), mark, left: after, gap: undefined };
+  const id = newId();
+  const reason =
+    named === undefined
+      ? Number(row?.is_closed) === 0 && row?.journal !== null && COPIED
+      : olderThan(after[0]?.number ?? 0, mark, id);
+  const gap = reason === false ? undefined : ({ kind: "incomplete", reason } as const);
+  return { journal: home.open(id), mark, left: [], gap };
 }
+
+const COPIED =
+  "The database was copied from a running gateway without its journal: charges of the last moments before are missing.";
+
+const olderThan = (first: number, mark: number, id: string): string =>
+  `The database is older than the journal beside it (record ${first}, and the database has ${mark}): grants, keys and charges since then are missing. The journal was set aside as *.before-${id}.`;

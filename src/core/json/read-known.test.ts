@@ -73,7 +73,49 @@ describe("of a list that has grown", () => {
     const store = createKnownValueStore(1_000_000);
     const items = [0, 1, 2].map((i) => item(i));
     for (const messages of [items, [...items, item(3)]]) known(text({ messages }), store.of("key"));
-    expect(store.bytes).toBe(JSON.stringify([...items, item(3)]).length);
+    const kept = store.of("key").named("messages");
+    expect(kept.map(({ bytes }) => bytes.toString())).toEqual([JSON.stringify([...items, item(3)])]);
+    // With room to grow in.
+    expect(store.bytes).toBe(Math.ceil((kept[0]?.bytes.length ?? 0) * 1.25));
+  });
+
+  test("its text and the places of its items are those of the new one, whatever became of the old ones", () => {
+    const owner = values();
+    const all = Array.from({ length: 40 }, (_, i) => item(i, 300));
+    const pretty = (items: readonly object[]): Uint8Array =>
+      encoder.encode(`{"messages":[\n${items.map((one) => JSON.stringify(one)).join(" ,\t")}\n ]}`);
+    const steps: readonly Uint8Array[] = [
+      text({ messages: all.slice(0, 9) }),
+      text({ messages: all.slice(0, 10) }),
+      // Gone back, gone on otherwise, and with one in the middle that was written anew.
+      text({ messages: all.slice(0, 7) }),
+      text({ messages: [...all.slice(0, 6), ...all.slice(20, 25)] }),
+      text({ messages: [...all.slice(0, 3), item(99), ...all.slice(4, 6), ...all.slice(20, 26)] }),
+      pretty([...all.slice(0, 3), item(99), ...all.slice(4, 6), ...all.slice(20, 27)]),
+      pretty(all.slice(0, 3)),
+      text({ messages: all }),
+      text({ messages: all.slice(0, 39) }),
+    ];
+    for (const bytes of steps) {
+      const read = known(bytes, owner)?.value as { messages: object[] };
+      expect(read).toEqual(plain(bytes)?.value as typeof read);
+      const [last] = owner.named("messages");
+      const { starts = [], ends = [] } = last?.items ?? {};
+      const spans = starts.map((start, i) => last?.bytes.toString("utf8", start, ends[i]));
+      expect(spans).toEqual(read.messages.map((one) => JSON.stringify(one)));
+      expect(decoder.decode(bytes)).toContain(last?.bytes.toString() ?? "nothing was kept");
+    }
+  });
+
+  test("two sessions that begin alike do not lose what each has", () => {
+    const owner = values();
+    const begun = [0, 1, 2].map((i) => item(i));
+    const sessions = [1, 2].map((session) => ({ session, items: [...begun] }));
+    for (let step = 0; step < 6; step += 1)
+      for (const { session, items } of sessions) {
+        items.push(item(session * 100 + step));
+        expect(known(text({ messages: items }), owner)?.value).toEqual({ messages: items });
+      }
   });
 });
 

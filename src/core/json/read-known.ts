@@ -10,8 +10,8 @@ import {
   walkWhole,
 } from "./json-shape.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
-import { keep as keepObject } from "./kept.ts";
-import { itemsAt, type KnownValue, type KnownValues, standsAt } from "./known-values.ts";
+import { keep as keepObject, keepList } from "./kept.ts";
+import { allItemsAt, itemsAt, type KnownValue, type KnownValues, standsAt } from "./known-values.ts";
 
 /** A text that was read, of which parts may have been known. */
 export interface KnownRead {
@@ -151,6 +151,11 @@ function openSearch(bytes: Uint8Array, candidates: readonly KnownValue[]): (at: 
   let missed = 0;
   const begin = (at: number): number => {
     let most = 0;
+    for (const other of lists) {
+      const all = other.items?.starts.length ?? 0;
+      if (all > most && allItemsAt(other, bytes, at)) [list, most] = [other, all];
+    }
+    if (most > 0) return most;
     list = lists[0];
     for (const other of lists) {
       const count = itemsAt(other, 0, bytes, at, most + 1);
@@ -208,7 +213,12 @@ function complete(value: JsonObject, { name, known, runs }: Held): void {
   if (known !== undefined) value[name] = known.value;
   if (runs === undefined || !runs.some((run) => run.known !== undefined)) return;
   const parsed = value[name] as readonly unknown[];
-  value[name] = runs.flatMap((run, i) => (run.known === undefined ? [parsed[i]] : itemsOf(run.known)));
+  const list: unknown[] = [];
+  runs.forEach(({ known: items }, i) => {
+    if (items === undefined) list.push(parsed[i]);
+    else for (const item of itemsOf(items)) list.push(item);
+  });
+  value[name] = list;
 }
 
 function itemsOf({ list, from, count }: Items): readonly unknown[] {
@@ -242,22 +252,84 @@ function keep(bytes: Uint8Array, value: JsonObject, member: Held, known: KnownVa
   const canEnd = kind === OPEN_LIST || kind === OPEN_OBJECT || kind === QUOTE;
   const length = end - start;
   if (length < LEAST_BYTES || length < values * LEAST_VALUE_BYTES || !canEnd || name === undefined) return;
-  const items = runs && itemSpans(bytes, start, runs);
-  if (items !== undefined && length < items.starts.length * LEAST_ITEM_BYTES) return;
-  const text = Buffer.from(bytes.slice(start, end).buffer);
-  const kept: KnownValue = { name, bytes: text, value: value[name], isCompact };
-  for (const one of runs === undefined ? [value[name]] : (value[name] as readonly unknown[]))
-    if (isJsonObject(one)) keepObject(one);
-  known.keep(items === undefined ? kept : { ...kept, items }, outgrown(runs ?? []));
+  const held = value[name];
+  if (runs === undefined || !Array.isArray(held)) {
+    if (isJsonObject(held)) keepObject(held);
+    return known.keep({ name, bytes: textOf(bytes.subarray(start, end)), value: held, isCompact });
+  }
+  const count = held.length;
+  if (length < count * LEAST_ITEM_BYTES) return;
+  const earlier = outgrown(runs);
+  const text = bytes.subarray(start, end);
+  const areObjects =
+    count > 0 && runs.every((run) => run.known !== undefined || bytes[run.start] === OPEN_OBJECT);
+  keepItems(held, runs);
+  const kept = { name, value: held, isCompact };
+  if (!areObjects) return known.keep({ ...kept, bytes: textOf(text) }, earlier);
+  // The earlier list is forgotten here, so that its memory can be that of the list which has grown.
+  known.keep({ ...kept, ...grownFrom(earlier, text, start, runs) }, earlier);
 }
 
-/** The items' places from the list's own beginning on; `undefined` where one is no object. */
-function itemSpans(bytes: Uint8Array, listStart: number, runs: readonly Run[]): KnownValue["items"] {
+/** Bytes in memory of their own. */
+function textOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.slice().buffer);
+}
+
+/** Says of the items that they come again, and of the list with what it begins. */
+function keepItems(list: readonly unknown[], runs: readonly Run[]): void {
+  let at = 0;
+  for (const { known } of runs) {
+    const item = list[at];
+    if (known === undefined && isJsonObject(item)) keepObject(item);
+    at += known?.count ?? 1;
+  }
+  const first = runs[0]?.known;
+  const begins = first?.from === 0 && Array.isArray(first.list.value);
+  keepList(list, begins ? { list: first.list.value as readonly unknown[], count: first.count } : undefined);
+}
+
+/** A session grows by little at a time: so much more memory than its text is taken for it, as a part of that. */
+const SPARE = 0.25;
+
+type ItemPlaces = NonNullable<KnownValue["items"]>;
+
+/**
+ * A list's text in memory that it can grow in, and the places of its items. Where it begins as the earlier list that it
+ * takes the place of, that list's own are gone on with: only what is new is copied.
+ */
+function grownFrom(earlier: KnownValue | undefined, text: Uint8Array, start: number, runs: readonly Run[]) {
+  const { length } = text;
+  const [first, ...others] = runs;
+  const { list, from, count = 0 } = first?.known ?? {};
+  const begins = earlier !== undefined && list === earlier && from === 0;
+  const room = begins ? earlier.room : undefined;
+  // What stands before the first item is white space, which may be another one.
+  const isSame = begins && earlier.items?.starts[0] === 1 && first?.start === start + 1;
+  if (!isSame || room === undefined || room.length < length || room.length > 2 * length) {
+    const larger = Buffer.allocUnsafeSlow(Math.ceil(length * (1 + SPARE)));
+    larger.set(text);
+    return { bytes: larger.subarray(0, length), room: larger, items: placesOf(start, runs) };
+  }
+  const { starts, ends } = earlier.items as { starts: number[]; ends: number[] };
+  const added = placesOf(start, others);
+  const same = ends[count - 1] ?? 0;
+  room.set(text.subarray(same), same);
+  for (const [own, more] of [
+    [starts, added.starts],
+    [ends, added.ends],
+  ] as const) {
+    own.length = count;
+    for (const place of more) own.push(place);
+  }
+  return { bytes: room.subarray(0, length), room, items: { starts, ends } };
+}
+
+/** Where items begin and end, from the list's own beginning on. */
+function placesOf(listStart: number, runs: readonly Run[]): ItemPlaces {
   const starts: number[] = [];
   const ends: number[] = [];
   for (const { start, end, known } of runs) {
     if (known === undefined) {
-      if (bytes[start] !== OPEN_OBJECT) return undefined;
       starts.push(start - listStart);
       ends.push(end - listStart);
       continue;
@@ -269,7 +341,7 @@ function itemSpans(bytes: Uint8Array, listStart: number, runs: readonly Run[]): 
       ends.push((list.items?.ends[i] ?? 0) + moved);
     }
   }
-  return starts.length === 0 ? undefined : { starts, ends };
+  return { starts, ends };
 }
 
 /** The earlier list of which most items stand in the new one: the same session, some steps before. */

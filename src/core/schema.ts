@@ -12,8 +12,8 @@ export const IS_REQUIRED = "is required";
 
 /** A compiled schema. */
 export interface Checker<T> {
-  /** Whether `value` matches the schema. */
-  accepts(value: unknown): value is T;
+  /** Whether `value` matches the schema. `known`: so many first items of a member that is a list matched before. */
+  accepts(value: unknown, known?: Readonly<Record<string, number>>): value is T;
   /** The first fault of a value that does not match. */
   faultOf(value: unknown): SchemaFault;
 }
@@ -33,7 +33,8 @@ export function compileSchema<S extends TSchema>(schema: S): Checker<Static<S>> 
   const compiled = Compile(schema);
   const bounds = listBounds(schema);
   return {
-    accepts: (value): value is Static<S> => !hasTooMany(bounds, value) && compiled.Check(value),
+    accepts: (value, known): value is Static<S> =>
+      !hasTooMany(bounds, value) && compiled.Check(withoutKnown(value, known)),
     faultOf: (value) => faultIn({ schema, value, pointer: "" }),
   };
 }
@@ -76,6 +77,19 @@ function hasTooMany(bounds: ListBounds, value: unknown): boolean {
     if (Array.isArray(list) && list.length > most) return true;
   }
   return false;
+}
+
+/** The value without the first items of its lists; of each list the last item stays, as one with none may be none. */
+function withoutKnown(value: unknown, known: Readonly<Record<string, number>> = {}): unknown {
+  if (!isObject(value)) return value;
+  let rest: Record<string, unknown> | undefined;
+  for (const name in known) {
+    const list = value[name];
+    const count = known[name] ?? 0;
+    if (count > 0 && Array.isArray(list))
+      (rest ??= { ...value })[name] = list.slice(Math.min(count, list.length - 1));
+  }
+  return rest ?? value;
 }
 
 function faultIn(place: Place): SchemaFault {

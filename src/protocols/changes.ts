@@ -37,6 +37,8 @@ export interface Changes {
    */
   warn(what: string | TargetLoss): void;
   readonly warnings: readonly string[];
+  /** How often something was said to change. */
+  readonly count: number;
   /** The request's bytes with the changes made; every other byte stays. */
   splice(json: RequestJson): Uint8Array;
 }
@@ -45,7 +47,9 @@ export interface Changes {
 export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
   const root: Change = {};
   const warnings: string[] = [];
+  let count = 0;
   const at = (path: Path): Change => {
+    count += 1;
     let change = root;
     for (const step of path) {
       const within: Within = (change.within ??= new Map());
@@ -68,6 +72,9 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
       if (warnings.length < MOST_WARNINGS) warnings.push(typeof what === "string" ? what : sentence(what));
     },
     warnings,
+    get count() {
+      return count;
+    },
     splice({ bytes, members }) {
       const edits = memberEdits(bytes, 0, members, root.within ?? new Map());
       return applyEdits(

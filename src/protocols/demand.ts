@@ -1,6 +1,12 @@
 import { type ImageSize, MAX_SIZED_IMAGES } from "../core/media/image-size.ts";
 import { isJsonObject, present } from "../core/json/json-value.ts";
-import { isKept } from "../core/json/kept.ts";
+import {
+  createListFacts,
+  createSeenLists,
+  isKept,
+  type ListFacts,
+  type SeenLists,
+} from "../core/json/kept.ts";
 import type { Modality } from "../core/model.ts";
 import type { PriceBucket } from "../core/money/price.ts";
 import { estimateTokens, measureText, type TextSize } from "../core/money/token-estimate.ts";
@@ -30,7 +36,11 @@ export interface Found {
   /** Notes what stands around the text that was sent: once, however often it is said. */
   surround(tokens: Tokens): void;
   /** Adds a part of the request by `measure`, or by what is kept of it. */
-  part<Part extends object>(part: Part, measure: (part: Part, found: Found) => void, kept: KeptSizes): void;
+  part<Part extends object>(part: Part, measure: Measure<Part>, kept: KeptSizes): void;
+  /** Adds a list of parts, of which those that an earlier list began with are not looked at. */
+  parts<Part extends object>(list: readonly Part[], measure: Measure<Part>, kept: KeptListSizes): void;
+  /** Adds text of this size. */
+  size(text: Readonly<TextSize>): void;
   /**
    * What is asked for in all. The guess measures the fields that models read; the bound counts every byte that goes up
    * but those of media, so that text in a field that nobody thought of is held for too.
@@ -38,8 +48,22 @@ export interface Found {
   demand(bodyBytes: number, asked: Asked): Demand;
 }
 
+/** Tells what is in a part. */
+type Measure<Part> = (part: Part, found: Found) => void;
+
 /** Sizes of parts that come again with other requests, and that hold nothing but text. */
 export type KeptSizes = WeakMap<object, Readonly<TextSize>>;
+
+/** The same of parts in lists, and of all parts of a list up to one of the last. */
+export interface KeptListSizes {
+  readonly parts: KeptSizes;
+  readonly lists: ListFacts<Readonly<TextSize>>;
+}
+
+/** No sizes yet. */
+export function createKeptListSizes(): KeptListSizes {
+  return { parts: new WeakMap(), lists: createListFacts() };
+}
 
 /** What a request says of its answer. */
 type Asked = Omit<Demand, "textTokens" | "media" | "images" | "mediaBytes" | "buckets"> & {
@@ -64,21 +88,26 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
     },
     part(part, measure, kept) {
       const known = kept.get(part);
-      if (known !== undefined) {
-        size.ascii += known.ascii;
-        size.alphabetic += known.alphabetic;
-        size.ideographic += known.ideographic;
-        return;
-      }
-      const { ascii, alphabetic, ideographic } = size;
+      if (known !== undefined) return found.size(known);
+      const start = { ...size };
       const before = others;
       measure(part, found);
-      if (others > before || !isKept(part)) return;
-      kept.set(part, {
-        ascii: size.ascii - ascii,
-        alphabetic: size.alphabetic - alphabetic,
-        ideographic: size.ideographic - ideographic,
-      });
+      if (others === before && isKept(part)) kept.set(part, sizeSince(size, start));
+    },
+    parts(list, measure, { parts, lists }) {
+      const { count, fact = NO_TEXT } = lists.of(list) ?? { count: 0 };
+      const start = { ...size };
+      const before = others;
+      found.size(fact);
+      for (let at = count; at < list.length; at += 1) {
+        found.part(list[at] as (typeof list)[number], measure, parts);
+        if (others === before) lists.add(list, at + 1, () => sizeSince(size, start));
+      }
+    },
+    size({ ascii, alphabetic, ideographic }) {
+      size.ascii += ascii;
+      size.alphabetic += alphabetic;
+      size.ideographic += ideographic;
     },
     text(value) {
       if (value === undefined || value === null) return;
@@ -120,20 +149,58 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
   return found;
 }
 
-/** Whether parts that come again with other requests ask for a long cache. */
-export type KeptAnswers = WeakMap<object, boolean>;
+const NO_TEXT: Readonly<TextSize> = { ascii: 0, alphabetic: 0, ideographic: 0 };
+
+/** What was added to a size since it was another one. */
+function sizeSince(size: Readonly<TextSize>, start: Readonly<TextSize>): TextSize {
+  return {
+    ascii: size.ascii - start.ascii,
+    alphabetic: size.alphabetic - start.alphabetic,
+    ideographic: size.ideographic - start.ideographic,
+  };
+}
+
+/** The size of a part by `measure`; `undefined` where there is something in it that is no text. */
+export function textSizeOf<Part extends object>(
+  part: Part,
+  measure: Measure<Part>,
+  kept: KeptSizes,
+): Readonly<TextSize> | undefined {
+  const known = kept.get(part);
+  if (known !== undefined) return known;
+  // What holds nothing but text is kept, as long as it comes again.
+  openFound(0, []).part(part, measure, kept);
+  return kept.get(part);
+}
+
+/** Whether parts that come again with other requests ask for a long cache, and lists none of whose parts does. */
+export interface KeptAnswers {
+  readonly parts: WeakMap<object, boolean>;
+  readonly short: SeenLists;
+}
+
+/** Nothing asked yet. */
+export function createKeptAnswers(): KeptAnswers {
+  return { parts: new WeakMap(), short: createSeenLists() };
+}
 
 /**
  * Whether a `cache_control` asks for more than the usual five minutes; `within`: the members that can have one inside.
  * What the items of the outermost lists ask for is looked up in `kept`, and kept there.
  */
 export function asksForLongCache(value: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
-  if (Array.isArray(value))
-    return value.some((item: unknown) =>
-      kept !== undefined && isJsonObject(item) && isKept(item)
-        ? kept.getOrInsertComputed(item, () => asksForLongCache(item, within))
-        : asksForLongCache(item, within),
-    );
+  if (Array.isArray(value)) {
+    for (let at = kept?.short.count(value) ?? 0; at < value.length; at += 1) {
+      const item: unknown = value[at];
+      const asks =
+        kept !== undefined && isJsonObject(item) && isKept(item)
+          ? kept.parts.getOrInsertComputed(item, () => asksForLongCache(item, within))
+          : asksForLongCache(item, within);
+      if (asks) return true;
+    }
+    kept?.short.add(value);
+    return false;
+  }
   if (!isJsonObject(value)) return false;
   const control = value.cache_control;
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")

@@ -40,7 +40,7 @@ export interface ListFacts<Fact> {
   /** What is known about as many of the list's first items as there is something known about. */
   of(list: readonly unknown[]): Known<Fact> | undefined;
   /** Notes what is known about some of the first items; the same list is given with more items each time. */
-  add(list: readonly unknown[], count: number, fact: Fact): void;
+  add(list: readonly unknown[], count: number, fact: () => Fact): void;
 }
 
 /** For so many of a list's last items it is kept what is known up to them: clients write the last ones anew. */
@@ -58,15 +58,15 @@ export function createListFacts<Fact>(): ListFacts<Fact> {
     add(list, count, fact) {
       if (count <= list.length - LAST_ITEMS || !kept.has(list)) return;
       const known = facts.getOrInsertComputed(list, () => []);
-      if (count > (known.at(-1)?.count ?? 0)) known.push({ count, fact });
+      if (count > (known.at(-1)?.count ?? 0)) known.push({ count, fact: fact() });
     },
   };
 }
 
 /** Lists that come again and were looked at from the first item to the last, without finding anything. */
 export interface SeenLists {
-  /** How many of the list's first items need no other look. */
-  count(list: readonly unknown[]): number;
+  /** How many of the list's first items need no other look; 0 for what is no list. */
+  count(list: unknown): number;
   add(list: readonly unknown[]): void;
 }
 
@@ -75,6 +75,7 @@ export function createSeenLists(): SeenLists {
   const seen = new WeakSet<readonly unknown[]>();
   return {
     count(list) {
+      if (!Array.isArray(list)) return 0;
       if (seen.has(list)) return list.length;
       const { list: earlier, count = 0 } = beginnings.get(list) ?? {};
       return earlier !== undefined && seen.has(earlier) ? count : 0;

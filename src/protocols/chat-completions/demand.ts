@@ -3,9 +3,9 @@ import { present } from "../../core/json/json-value.ts";
 import {
   ANY_TOOL,
   asksForLongCache,
+  createKeptAnswers,
+  createKeptListSizes,
   type Found,
-  type KeptAnswers,
-  type KeptSizes,
   openFound,
   PER_TOOL,
 } from "../demand.ts";
@@ -21,8 +21,8 @@ const PER_REQUEST = { expected: 3, ceiling: 96 };
 /** Members of messages and tools inside which models of other formats have a mark for the cache. */
 const MARKED = ["content", "function"];
 
-const keptSizes: KeptSizes = new WeakMap();
-const keptMarks: KeptAnswers = new WeakMap();
+const keptSizes = createKeptListSizes();
+const keptMarks = createKeptAnswers();
 
 /** What `body` asks for. `schemaBytes` is the length of its tools and response format as they were sent. */
 export function readDemand(
@@ -37,7 +37,7 @@ export function readDemand(
     [PER_TOOL, tools],
     [ANY_TOOL, tools > 0 ? 1 : 0],
   ]);
-  for (const message of body.messages) found.part(message, measureMessage, keptSizes);
+  found.parts(body.messages, measureMessage, keptSizes);
   return found.demand(bytes.length, {
     choices: body.n ?? 1,
     webSearches: 0,

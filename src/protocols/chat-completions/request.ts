@@ -1,5 +1,6 @@
 import { PART_TYPES, type PartType } from "../../catalog/parameter-tables/chat-completions.ts";
 import type { JsonObject } from "../../core/json/json-value.ts";
+import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
 import { schemaRefusal } from "../meant-field.ts";
@@ -35,14 +36,22 @@ const REQUIRED: ReadonlySet<string> = new Set(ChatRequestSchema.required);
 
 const checker = compileSchema(ChatRequestSchema);
 
+/** Messages and tools that were found good. */
+const good = { messages: createSeenLists(), tools: createSeenLists() };
+
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
   const json = readRequestJson(wire);
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
-  if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);
-  value.messages.forEach((message, i) => checkMessage(message, `messages[${i}]`));
-  value.tools?.forEach((tool, i) => checkTool(tool, `tools[${i}]`));
+  const known = { messages: good.messages.count(value.messages), tools: good.tools.count(value.tools) };
+  if (!checker.accepts(value, known)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);
+  const { messages, tools = [] } = value;
+  for (let i = known.messages; i < messages.length; i += 1)
+    checkMessage(messages[i] as ChatMessage, `messages[${i}]`);
+  for (let i = known.tools; i < tools.length; i += 1) checkTool(tools[i] as Tool, `tools[${i}]`);
+  good.messages.add(messages);
+  good.tools.add(tools);
   if (value.stream === true && value.modalities?.includes("image") === true)
     throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   const schemaBytes =
@@ -92,17 +101,27 @@ function checkPart(part: MessagePart, path: string): void {
 }
 
 /** Throws a 400 that names the first part of a type that neither the table nor `own` knows. */
-export function refuseUnknownParts(body: ChatRequestBody, own: readonly string[] = []): void {
-  for (const [i, { content }] of body.messages.entries()) {
+export function refuseUnknownParts({ messages }: ChatRequestBody, own: readonly string[] = NO_TYPES): void {
+  const known = knownParts.getOrInsertComputed(own, createSeenLists);
+  for (let i = known.count(messages); i < messages.length; i += 1) {
+    const content = messages[i]?.content;
     if (!Array.isArray(content)) continue;
     const at = content.findIndex(({ type }) => !isPartType(type) && !own.includes(type));
     if (at === -1) continue;
     const types = PART_TYPES.filter((type) => type !== "refusal").join(", ");
     throw wrong(`messages[${i}].content[${at}].type`, `must be one of ${types}`);
   }
+  known.add(messages);
 }
 
-function checkTool(tool: NonNullable<ChatRequestBody["tools"]>[number], path: string): void {
+const NO_TYPES: readonly string[] = [];
+
+/** Messages whose parts were found to be of known types, by the types that are known beside the table's. */
+const knownParts = new WeakMap<readonly string[], SeenLists>();
+
+type Tool = NonNullable<ChatRequestBody["tools"]>[number];
+
+function checkTool(tool: Tool, path: string): void {
   const type = tool.type ?? "function";
   if (tool[type] === undefined || tool[type] === null)
     throw wrong(`${path}.${type}`, `is required in a tool of type ${type}`);

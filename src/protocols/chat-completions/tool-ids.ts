@@ -1,3 +1,4 @@
+import { createSeenLists } from "../../core/json/kept.ts";
 import type { ChatDialect } from "../chat-dialect.ts";
 import type { ChatRequestBody } from "./schema.ts";
 
@@ -17,8 +18,12 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
   const mapped = new Map<string, string>();
   if (rule === "any") return mapped;
   const fits = FITS[rule];
-  const sent = idsIn(body);
-  if (sent.every(fits)) return mapped;
+  const { messages } = body;
+  if (idsIn(messages, fitting[rule].count(messages)).every(fits)) {
+    fitting[rule].add(messages);
+    return mapped;
+  }
+  const sent = idsIn(messages, 0);
   const ids = new Set(sent);
   const taken = new Set([...ids].filter(fits));
   for (const id of ids) {
@@ -32,9 +37,12 @@ export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]):
   return mapped;
 }
 
-function idsIn(body: ChatRequestBody): readonly string[] {
+/** Messages all of whose ids fit. */
+const fitting = { forty: createSeenLists(), nine: createSeenLists() };
+
+function idsIn(messages: ChatRequestBody["messages"], from: number): readonly string[] {
   const ids: string[] = [];
-  for (const { tool_calls: calls, tool_call_id: answered } of body.messages) {
+  for (const { tool_calls: calls, tool_call_id: answered } of messages.slice(from)) {
     for (const { id } of calls ?? []) if (typeof id === "string") ids.push(id);
     if (typeof answered === "string") ids.push(answered);
   }

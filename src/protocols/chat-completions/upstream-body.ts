@@ -1,6 +1,7 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
+import { createSeenLists } from "../../core/json/kept.ts";
 import { openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";
@@ -162,13 +163,18 @@ function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
     if (ttl === undefined || ttl === null || ttl === "5m") return;
     throw wrong(`${pathOf()}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
   };
-  messages.forEach((message, i) => {
+  for (let i = fiveMinutes.count(messages); i < messages.length; i += 1) {
+    const message = messages[i] as (typeof messages)[number];
     check(message, () => `messages[${i}]`);
     if (Array.isArray(message.content))
       message.content.forEach((part, j) => check(part, () => `messages[${i}].content[${j}]`));
-  });
+  }
+  fiveMinutes.add(messages);
   tools?.forEach((tool, i) => check(tool, () => `tools[${i}]`));
 }
+
+/** Messages without a mark that has no price. */
+const fiveMinutes = createSeenLists();
 
 function boundOutput({ request: { body }, target, changes }: Way): void {
   const { maxTokensField: field, maxOutput: most } = target.model;

@@ -1,5 +1,6 @@
 import type { Changes, Path } from "../changes.ts";
 import { type ChatDialect, REASONING_FIELDS, type ReasoningField } from "../chat-dialect.ts";
+import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
 import { printable } from "../printable.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { MOST_WARNINGS } from "../warnings.ts";
@@ -43,14 +44,28 @@ export function changeMessages(way: Way, thinks: boolean): void {
   const rules: MessageRules = { ...way, ids, reasoningAlways, left: new Set() };
   // A model that puts out images signs them itself, behind whatever server, and wants that back.
   const keepsSignatures = chat.imageSignatures || model.outputModalities.includes("image");
-  request.body.messages.forEach((message, i) => {
+  const { messages } = request.body;
+  const asTheyAre = unchangedMessages(chat, keepsSignatures, reasoningAlways);
+  const before = changes.count;
+  // New ids are those of all messages.
+  for (let i = ids.size === 0 ? asTheyAre.count(messages) : 0; i < messages.length; i += 1) {
+    const message = messages[i] as ChatMessage;
     const at = ["messages", i];
     changeMembers(message, at, rules);
     changeIds(message, at, rules);
     if (!keepsSignatures) cutSignatures(message, at, rules);
-  });
+  }
+  if (ids.size === 0 && changes.count === before) asTheyAre.add(messages);
   for (const name of rules.left)
     changes.warn(`${name} of earlier messages was left out: this model's provider does not take it`);
+}
+
+/** Messages that went up as they were, by all that they are rewritten by. */
+const unchanged = new WeakMap<ChatDialect, SeenLists[]>();
+
+function unchangedMessages(chat: ChatDialect, keepsSignatures: boolean, reasoningAlways: boolean): SeenLists {
+  const ways = unchanged.getOrInsertComputed(chat, () => Array.from({ length: 4 }, createSeenLists));
+  return ways[Number(keepsSignatures) + 2 * Number(reasoningAlways)] as SeenLists;
 }
 
 function usesTools({ body }: ChatRequest): boolean {

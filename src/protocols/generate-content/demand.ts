@@ -1,7 +1,7 @@
 import { rawImageSizeOf } from "../../core/media/image-size.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
 import type { Modality } from "../../core/model.ts";
-import { ANY_TOOL, type Found, type KeptSizes, openFound, PER_TOOL } from "../demand.ts";
+import { ANY_TOOL, createKeptListSizes, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import type { RequestJson } from "../request-json.ts";
 import { VIDEO_SITE } from "./encode-media.ts";
@@ -15,7 +15,7 @@ const PER_REQUEST = { expected: 1, ceiling: 96 };
 /** Searches that one request is taken to make at most; recorded are one to three. */
 const MOST_SEARCHES = 10;
 
-const keptSizes: KeptSizes = new WeakMap();
+const keptSizes = createKeptListSizes();
 
 /** What `body` asks for. `schemaBytes` is the length of its tools and response schema as they were sent. */
 export function readDemand(
@@ -36,7 +36,8 @@ export function readDemand(
     [ANY_TOOL, kinds.length > 0 ? 1 : 0],
     [{ expected: 0, ceiling: unseen }, 1],
   ]);
-  for (const turn of turns) found.part(turn, measureTurn, keptSizes);
+  if (system !== undefined) found.part(system, measureTurn, keptSizes.parts);
+  found.parts(body.contents, measureTurn, keptSizes);
   const outputs = config?.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
   return found.demand(bytes.length, {
     choices: config?.candidateCount ?? 1,

@@ -1,12 +1,15 @@
 import { rawImageSizeOf } from "../../core/media/image-size.ts";
 import { isJsonObject, present } from "../../core/json/json-value.ts";
+import { createListFacts, isKept } from "../../core/json/kept.ts";
+import type { TextSize } from "../../core/money/token-estimate.ts";
 import {
   asksForLongCache,
+  createKeptAnswers,
   type Found,
-  type KeptAnswers,
   type KeptSizes,
   openFound,
   PER_TOOL,
+  textSizeOf,
 } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
@@ -41,7 +44,7 @@ const keptSizes = {
   later: new WeakMap(),
   block: new WeakMap(),
 } satisfies Record<string, KeptSizes>;
-const keptMarks: KeptAnswers = new WeakMap();
+const keptMarks = createKeptAnswers();
 
 /** What `body` asks for. */
 export function readDemand(
@@ -65,12 +68,7 @@ export function readDemand(
     ],
   );
   measureContent(body.system, found);
-  const asked = lastAsked(body);
-  body.messages.forEach((message, i) =>
-    i < asked
-      ? found.part(message, measureEarlier, keptSizes.earlier)
-      : found.part(message, measureMessage, keptSizes.later),
-  );
+  measureMessages(body, found);
   const webSearches = usesOf(tools, "search");
   return found.demand(json.bytes.length, {
     choices: 1,
@@ -82,15 +80,68 @@ export function readDemand(
   });
 }
 
-/** The last message in which the user says something, and does not only give results of tools. */
-function lastAsked({ messages }: MessagesInput): number {
-  return messages.findLastIndex(
-    ({ role, content }) =>
-      role === "user" && (typeof content === "string" || content.some(({ type }) => type !== "tool_result")),
+type Message = MessagesInput["messages"][number];
+
+function measureMessages({ messages }: MessagesInput, found: Found): void {
+  const size = textOfMessages(messages);
+  if (size !== undefined) return found.size(size);
+  const asked = messages.findLastIndex(asks);
+  messages.forEach((message, i) =>
+    i < asked
+      ? found.part(message, measureEarlier, keptSizes.earlier)
+      : found.part(message, measureMessage, keptSizes.later),
   );
 }
 
-type Message = MessagesInput["messages"][number];
+/** Whether the user says something in a message, and does not only give results of tools. */
+function asks({ role, content }: Message): boolean {
+  return (
+    role === "user" && (typeof content === "string" || content.some(({ type }) => type !== "tool_result"))
+  );
+}
+
+/** The text of the first so many messages, by whether it counts. */
+interface Texts {
+  readonly earlier: Readonly<TextSize>;
+  /** Of the messages from the last on in which the user says something. */
+  readonly later: Readonly<TextSize>;
+  /** Of those too, as it counts once the user says something again. */
+  readonly laterAsEarlier: Readonly<TextSize>;
+}
+
+const NO_TEXT: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
+const keptTexts = createListFacts<Texts>();
+
+/**
+ * What counts of messages that come again, of which those that an earlier list began with are not looked at;
+ * `undefined` for others, and where there is something in them that is no text.
+ */
+function textOfMessages(messages: readonly Message[]): TextSize | undefined {
+  if (!isKept(messages)) return undefined;
+  const none: Texts = { earlier: NO_TEXT, later: NO_TEXT, laterAsEarlier: NO_TEXT };
+  const known = keptTexts.of(messages);
+  let texts = known?.fact ?? none;
+  for (let at = known?.count ?? 0; at < messages.length; at += 1) {
+    const message = messages[at] as Message;
+    const asEarlier = textSizeOf(message, measureEarlier, keptSizes.earlier);
+    const asLater = textSizeOf(message, measureMessage, keptSizes.later);
+    if (asEarlier === undefined || asLater === undefined) return undefined;
+    if (asks(message)) texts = { ...none, earlier: sum(texts.earlier, texts.laterAsEarlier) };
+    const { earlier, later, laterAsEarlier } = texts;
+    const next = { earlier, later: sum(later, asLater), laterAsEarlier: sum(laterAsEarlier, asEarlier) };
+    texts = next;
+    keptTexts.add(messages, at + 1, () => next);
+  }
+  return sum(texts.earlier, texts.later);
+}
+
+function sum(a: Readonly<TextSize>, b: Readonly<TextSize>): TextSize {
+  return {
+    ascii: a.ascii + b.ascii,
+    alphabetic: a.alphabetic + b.alphabetic,
+    ideographic: a.ideographic + b.ideographic,
+  };
+}
 
 function measureMessage({ content }: Message, found: Found): void {
   measureContent(content, found);

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json/json-value.ts";
-import { isKept } from "../../core/json/kept.ts";
+import { createSeenLists, isKept, type SeenLists } from "../../core/json/kept.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
@@ -50,8 +50,19 @@ const READ_LEVELS = {
 
 const REQUIRED: ReadonlySet<string> = new Set(MessagesRequestSchema.required);
 
-const requestChecker = compileSchema(MessagesRequestSchema);
-const countChecker = compileSchema(CountRequestSchema);
+const requestCheck = openCheck(compileSchema(MessagesRequestSchema));
+const countCheck = openCheck(compileSchema(CountRequestSchema));
+
+/** How bodies are checked, and lists in them that were found good. */
+interface Check<Body> {
+  readonly checker: Checker<Body>;
+  readonly good: Readonly<Record<"messages" | "tools" | "system", SeenLists>>;
+}
+
+function openCheck<Body>(checker: Checker<Body>): Check<Body> {
+  const good = { messages: createSeenLists(), tools: createSeenLists(), system: createSeenLists() };
+  return { checker, good };
+}
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest({ headers, ...wire }: WireRequest): MessagesRequest {
@@ -64,7 +75,7 @@ export function readWritten(value: JsonObject): MessagesRequest {
 }
 
 function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRequest {
-  const body = checkedBody(json, requestChecker);
+  const body = checkedBody(json, requestCheck);
   const { model, stream = false } = body;
   return { model, stream, demand: readDemand(body, json), body, json, betas };
 }
@@ -72,31 +83,46 @@ function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRe
 /** The same for a request to count: what it would ask of an answer is not looked at. */
 export function readCountRequest({ headers, ...wire }: WireRequest): CountRequest {
   const json = readRequestJson(wire);
-  const body = checkedBody(json, countChecker);
+  const body = checkedBody(json, countCheck);
   const demand = readDemand({ ...body, max_tokens: undefined }, json);
   return { model: body.model, stream: false, demand, body, json, betas: readBetas(headers) };
 }
 
-function checkedBody<Body extends MessagesInput>(json: RequestJson, checker: Checker<Body>): Body {
+function checkedBody<Body extends MessagesInput>(json: RequestJson, { checker, good }: Check<Body>): Body {
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
-  if (!checker.accepts(value)) throw schemaRefusal(checker.faultOf(value), value, MESSAGES_FIELDS.meant);
-  if (Array.isArray(value.system)) checkBlocks(value.system, "system");
-  value.messages.forEach((message, i) => {
-    if (goodMessages.has(message)) return;
-    const { content } = message;
-    if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
-    if (isKept(message)) goodMessages.add(message);
-  });
-  checkTools(value);
+  const known = {
+    messages: good.messages.count(value.messages),
+    tools: good.tools.count(value.tools),
+    system: good.system.count(value.system),
+  };
+  if (!checker.accepts(value, known))
+    throw schemaRefusal(checker.faultOf(value), value, MESSAGES_FIELDS.meant);
+  const { system, messages, tools = [] } = value;
+  if (Array.isArray(system) && known.system < system.length) checkBlocks(system, "system");
+  for (let i = known.messages; i < messages.length; i += 1) checkMessage(messages[i] as Message, i);
+  checkTools(value, known.tools);
+  if (Array.isArray(system)) good.system.add(system);
+  good.messages.add(messages);
+  good.tools.add(tools);
   return value;
+}
+
+type Message = MessagesInput["messages"][number];
+
+function checkMessage(message: Message, i: number): void {
+  if (goodMessages.has(message)) return;
+  const { content } = message;
+  if (typeof content !== "string") checkBlocks(content, `messages[${i}].content`);
+  if (isKept(message)) goodMessages.add(message);
 }
 
 /** Messages whose blocks were found good, and that come again with other requests. */
 const goodMessages = new WeakSet<object>();
 
-function checkTools({ tools, tool_choice }: MessagesInput): void {
+function checkTools({ tools, tool_choice }: MessagesInput, known: number): void {
   tools?.forEach((tool, i) => {
+    if (i < known) return;
     toolKind(tool, i);
     if ((tool.type ?? "custom") !== "custom") return;
     const missing = (["name", "input_schema"] as const).find(

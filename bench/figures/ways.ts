@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import type { Model, ProtocolId } from "../../src/core/model.ts";
 import { targetOf } from "../../src/gateway/language/admit.ts";
@@ -47,7 +48,7 @@ export function createRequestReader(way: Way): (request: Incoming) => Uint8Array
     const request = protocol.readRequest({ body, headers, address });
     const demand = protocol.demandAt?.(request, target) ?? request.demand;
     if (demand.choices !== 1) throw new Error("An agent asks for one answer.");
-    return protocol.upstreamBody(request, target).body;
+    return joinBytes(protocol.upstreamBody(request, target).body);
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { jsonText } from "../../test/core/json-text.ts";
 import type { JsonObject } from "../core/json/json-value.ts";
 import { type Changes, openChanges, type Path } from "./changes.ts";
@@ -16,7 +17,7 @@ const decoder = new TextDecoder();
 function spliced(text: string, make: (changes: Changes) => void): string {
   const changes = openChanges(String);
   make(changes);
-  return decoder.decode(changes.splice(readRequestJson({ body: encoder.encode(text) })));
+  return decoder.decode(joinBytes(changes.splice(readRequestJson({ body: encoder.encode(text) }))));
 }
 
 /** The paths of all values within a value. */
@@ -100,7 +101,7 @@ test("every other byte stays, white space and the spelling of numbers among them
 
 test("without a change the bytes are those of the request", () => {
   const json = readRequestJson({ body: encoder.encode('{"a":1}') });
-  expect(openChanges(String).splice(json)).toBe(json.bytes);
+  expect(joinBytes(openChanges(String).splice(json))).toBe(json.bytes);
 });
 
 test("a name is found however it is spelled, and one that is not there is not removed", () => {
@@ -125,7 +126,7 @@ test("what was removed stays removed", () => {
     false,
   ]);
   const json = readRequestJson({ body: encoder.encode('{"a":{},"c":2}') });
-  expect(decoder.decode(changes.splice(json))).toBe('{"c":2}');
+  expect(decoder.decode(joinBytes(changes.splice(json)))).toBe('{"c":2}');
 });
 
 describe("how a text begins is changed, and the rest of it keeps its bytes", () => {

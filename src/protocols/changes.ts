@@ -1,6 +1,7 @@
+import type { Pieces } from "../core/bytes/bytes.ts";
 import { type Member, memberName } from "../core/json/json-scan.ts";
 import { eachPart } from "../core/json/json-shape.ts";
-import { applyEdits, type Edit, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
+import { type Edit, editedPieces, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import type { TargetLoss } from "./losses.ts";
 import type { RequestJson } from "./request-json.ts";
 import { MOST_WARNINGS } from "./warnings.ts";
@@ -40,7 +41,7 @@ export interface Changes {
   /** How often something was said to change. */
   readonly count: number;
   /** The request's bytes with the changes made; every other byte stays. */
-  splice(json: RequestJson): Uint8Array;
+  splice(json: RequestJson): Pieces;
 }
 
 /** Changes of nothing yet; `sentence` says a loss in the caller's words. */
@@ -77,7 +78,7 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
     },
     splice({ bytes, members }) {
       const edits = memberEdits(bytes, 0, members, root.within ?? new Map());
-      return applyEdits(
+      return editedPieces(
         bytes,
         edits.toSorted((a, b) => a.start - b.start),
       );

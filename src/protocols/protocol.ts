@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { Pieces } from "../core/bytes/bytes.ts";
 import type { ChatRequest } from "../core/chat.ts";
 import type { MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
@@ -158,7 +159,8 @@ export type Place =
 export type PlaceNames = Readonly<Record<Place, string>>;
 
 export interface UpstreamBody {
-  readonly body: Uint8Array;
+  /** What stays of the client's bytes is a part of them. */
+  readonly body: Pieces;
   /** Headers of the call beside the provider's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What was left out or changed, one sentence each, for the `warning` header. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { wireRequest } from "../../test/protocols/wire-request.ts";
 import { present } from "../core/json/json-value.ts";
 import type { Model } from "../core/model.ts";
@@ -35,7 +36,7 @@ describe("a translated request costs what its provider will count", () => {
     const request = chatCompletions.readRequest(wireRequest(body));
     const at = way?.demandAt?.(request, TARGET);
     if (way === undefined || at === undefined) throw new Error("There is no such way.");
-    const sent = messages.readRequest(wireRequest(way.upstreamBody(request, TARGET).body));
+    const sent = messages.readRequest(wireRequest(joinBytes(way.upstreamBody(request, TARGET).body)));
     return { at, sent: sent.demand, asked: request.demand };
   };
 
@@ -161,7 +162,7 @@ test("a request that is within the bounds of a body is not refused for what its 
   const request = chatCompletions.readRequest(
     wireRequest({ ...BODY, messages: [...BODY.messages, { role: "assistant", tool_calls: calls }] }),
   );
-  const { body } = way?.upstreamBody(request, TARGET) ?? {};
-  const { messages: sent } = JSON.parse(new TextDecoder().decode(body));
+  const { body = [] } = way?.upstreamBody(request, TARGET) ?? {};
+  const { messages: sent } = JSON.parse(new TextDecoder().decode(joinBytes(body)));
   expect([sent[1].content.length, sent[2].content.length]).toEqual([30_000, 30_000]);
 });

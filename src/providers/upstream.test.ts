@@ -73,7 +73,7 @@ describe("a call to a provider", () => {
   test("with a large body is one request of its length, and the body is let go of once it was sent", async () => {
     const body = Uint8Array.from({ length: 3_000_001 }, (_, i) => i % 251);
     let sent = 0;
-    const answer = await call("/a", { body: handOver(body), onSent: () => (sent += 1) });
+    const answer = await call("/a", { body: handOver([body]), onSent: () => (sent += 1) });
     const [request] = double.requests;
     expect([answer.status, sent]).toEqual([200, 1]);
     expect(request?.header("content-length")).toBe("3000001");
@@ -85,7 +85,7 @@ describe("a call to a provider", () => {
     const body = new Uint8Array(30_000_000);
     let sent = 0;
     const send = (signal = new AbortController().signal) =>
-      call("/a", { body: handOver(body), onSent: () => (sent += 1), signal });
+      call("/a", { body: handOver([body]), onSent: () => (sent += 1), signal });
     double.admit(() => answerAtOnce(jsonAnswer(413, { error: "large" })));
     expect((await send()).status).toBe(413);
     double.admit(() => resetUpload(1_000_000));
@@ -105,7 +105,7 @@ describe("a call to a provider", () => {
     for (const method of ["GET", "DELETE", "PUT", "POST"] as const)
       await call("/a", {
         method,
-        ...(method === "GET" ? {} : { body: handOver(new TextEncoder().encode("{}")) }),
+        ...(method === "GET" ? {} : { body: handOver([new TextEncoder().encode("{}")]) }),
       });
     expect(double.requests.map((request) => [request.method, request.header("content-type")])).toEqual([
       ["GET", undefined],

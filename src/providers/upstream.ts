@@ -1,4 +1,4 @@
-import { joinBytes } from "../core/bytes/bytes.ts";
+import { joinBytes, lengthOf, type Pieces } from "../core/bytes/bytes.ts";
 import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Handover } from "../core/handover.ts";
@@ -19,7 +19,7 @@ export interface UpstreamCall {
   /** Headers beside the provider's own. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; absent for a call that has none. */
-  readonly body?: Handover<Uint8Array>;
+  readonly body?: Handover<Pieces>;
   /** Told once nothing of a large body is held any more. A small one is kept until the answer has ended. */
   readonly onSent?: () => void;
   readonly stream: boolean;
@@ -105,10 +105,10 @@ function send(
 ): Promise<Response> {
   const body = handed?.take();
   if (provider.transport !== undefined) return provider.transport(url, { method, headers, signal, body });
-  if (body === undefined || body.length <= LARGE_BYTES)
-    return fetchOnce(url, { method, headers, signal, body });
-  const sized = { ...headers, "content-length": String(body.length) };
-  return fetchOnce(url, { method, headers: sized, signal, body: inPieces(body, onSent) });
+  const length = body === undefined ? 0 : lengthOf(body);
+  if (body === undefined || length <= LARGE_BYTES) return fetchOnce(url, { method, headers, signal, body });
+  const sized = { ...headers, "content-length": String(length) };
+  return fetchOnce(url, { method, headers: sized, signal, body: inPieces(joinBytes(body), onSent) });
 }
 
 /** Where a call goes. A provider that names another server than its own is not given the credential for it. */

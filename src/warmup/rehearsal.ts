@@ -1,3 +1,4 @@
+import { joinBytes } from "../core/bytes/bytes.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import { createRequestMemory } from "../core/bytes/request-memory.ts";
@@ -174,7 +175,7 @@ function answeredOnce(ask: Transport | undefined, breathe: Breathe): Transport {
   return async (url, request) => {
     if (ask === undefined) throw new Error("Nobody speaks this format.");
     await breathe();
-    const name = `${url} ${new TextDecoder().decode(request.body)}`;
+    const name = `${url} ${new TextDecoder().decode(joinBytes(request.body ?? []))}`;
     const known = answers.get(name) ?? (await piecesOf(await ask(url, request), breathe));
     answers.set(name, known);
     const headers = { "content-type": request.headers.accept ?? "" };

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import { errorDetails, GatewayError } from "../../src/core/errors.ts";
 import { createKnownValueStore, type KnownValues } from "../../src/core/json/known-values.ts";
@@ -53,7 +54,7 @@ function outcomeOf(
     Object.assign(told, { model, stream, demand });
     if ("demandAt" in way) Object.assign(told, { demandAt: way.demandAt?.(request, target) });
     const { body, ...rest } = way.upstreamBody(request, target);
-    return { ...told, ...rest, body: new TextDecoder().decode(body) };
+    return { ...told, ...rest, body: new TextDecoder().decode(joinBytes(body)) };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { ...told, kind: error.kind, message: error.message, details: errorDetails(error) };

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import type { ChatRequest, Turn } from "../../src/core/chat.ts";
 import type { Model } from "../../src/core/model.ts";
 import { PLACE_NAMES } from "../../src/protocols/chat-completions/place-names.ts";
@@ -49,7 +50,8 @@ export function sentToGemini(chat: ChatRequest, model: Model = FLASH): Sent {
   const losses = openLosses(PLACE_NAMES, model.id);
   const encoded = encodeRequest(chat, target, losses);
   const written = readWritten(encoded, { model: model.id, stream: false });
-  const { body, warnings } = protocol.upstreamBody(written, target, PLACE_NAMES);
+  const { body: pieces, warnings } = protocol.upstreamBody(written, target, PLACE_NAMES);
+  const body = joinBytes(pieces);
   const headers = [["content-type", "application/json"] as const, ["x-goog-api-key", "AIza-good"] as const];
   const record = createRecord(
     { method: "POST", target: "/v1beta/models/gemini:generateContent", headers },

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import type { ChatRequest, Part, Turn } from "../../src/core/chat.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Model } from "../../src/core/model.ts";
@@ -86,7 +87,7 @@ export function encoded(chat: ChatRequest, target: RelayTarget = messagesTarget(
   const address = { model: target.model.id, stream: true };
   const { protocol, readWritten } = messagesClient;
   const up = protocol.upstreamBody(readWritten(body, address), target, PLACE_NAMES);
-  const text = new TextDecoder().decode(up.body);
+  const text = new TextDecoder().decode(joinBytes(up.body));
   const headers: Record<string, string> = {
     "x-api-key": "k",
     "anthropic-version": "2023-06-01",

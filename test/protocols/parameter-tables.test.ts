@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { TSchema } from "typebox";
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles, servedIn } from "../../src/catalog/catalog.ts";
 import { CHAT } from "../../src/catalog/parameter-tables/chat-completions.ts";
 import { eachField, type Fields } from "../../src/catalog/parameter-tables/field.ts";
@@ -240,7 +241,10 @@ describe("what a model is documented to take is what its provider is sent", () =
     const good = { model: each.id, messages: [{ role: "user", content: "x" }], tools };
     const sent = (more: object) => {
       const { body, warnings } = way.upstreamBody(way.readRequest(wireRequest({ ...good, ...more })), target);
-      return { body: JSON.parse(new TextDecoder().decode(body)) as object, warnings: warnings.join("\n") };
+      return {
+        body: JSON.parse(new TextDecoder().decode(joinBytes(body))) as object,
+        warnings: warnings.join("\n"),
+      };
     };
     const refusedField = (more: object): string | undefined => {
       try {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { buildModel } from "../../src/catalog/catalog.ts";
 import { readRequest } from "../../src/protocols/chat-completions/request.ts";
 import { upstreamBody } from "../../src/protocols/chat-completions/upstream-body.ts";
@@ -46,7 +47,7 @@ describe.skipIf(!available)(
           streamUsageOption: dialect.streamUsageOption,
           ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
         });
-        const got: Json = JSON.parse(new TextDecoder().decode(sent.body));
+        const got: Json = JSON.parse(new TextDecoder().decode(joinBytes(sent.body)));
         const wanted: Json = structuredClone(body);
         delete got.stream_options;
         delete wanted.stream_options;

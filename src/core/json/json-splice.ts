@@ -1,3 +1,4 @@
+import { joinBytes, type Pieces } from "../bytes/bytes.ts";
 import { type Member, memberName, openScan, readMembers } from "./json-scan.ts";
 
 /** What a caller wants done with a member. A part that it does not name keeps its bytes. */
@@ -73,22 +74,19 @@ const OPEN = 0x7b;
 
 /** Replaces spans of `bytes`; `edits` are in order and do not overlap. The bytes themselves when there are none. */
 export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
-  if (edits.length === 0) return bytes;
-  const texts = edits.map(({ text }) => encoder.encode(text));
-  let { length } = bytes;
-  edits.forEach(({ start, end }, i) => (length += (texts[i] as Uint8Array).length - (end - start)));
-  // Every byte of it is written below, and memory of its own can go to another thread.
-  const result = Buffer.allocUnsafeSlow(length);
+  return joinBytes(editedPieces(bytes, edits));
+}
+
+/** The same in pieces: what stays is part of `bytes`. */
+export function editedPieces(bytes: Uint8Array, edits: readonly Edit[]): Pieces {
+  if (edits.length === 0) return [bytes];
+  const pieces: Uint8Array[] = [];
   let from = 0;
-  let to = 0;
-  edits.forEach(({ start, end }, i) => {
-    const text = texts[i] as Uint8Array;
-    result.set(bytes.subarray(from, start), to);
-    to += start - from;
-    result.set(text, to);
-    to += text.length;
+  for (const { start, end, text } of edits) {
+    if (start > from) pieces.push(bytes.subarray(from, start));
+    if (text !== "") pieces.push(encoder.encode(text));
     from = end;
-  });
-  result.set(bytes.subarray(from), to);
-  return result;
+  }
+  if (from < bytes.length) pieces.push(bytes.subarray(from));
+  return pieces;
 }

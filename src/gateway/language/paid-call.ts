@@ -5,6 +5,7 @@ import type { Hold } from "../../core/money/hold.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
+import { lengthOf } from "../../core/bytes/bytes.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/money/usage.ts";
 import type { Attempt } from "../../ledger/commands.ts";
@@ -176,7 +177,7 @@ async function sendCall(
   };
   progress.attempts.push(attempt);
   const { body, headers = NO_HEADERS } = call.request.take();
-  memory.hold(body.length);
+  memory.hold(lengthOf(body));
   const answer = await callUpstream(hold, {
     provider: spoken,
     path: protocol.upstreamPath(upstreamId, stream),

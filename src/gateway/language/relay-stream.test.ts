@@ -37,7 +37,7 @@ async function openAnswer(body: ReadableStream<Uint8Array>) {
     call,
     protocol: chatCompletions,
     record: { requestId: "req_1", note: () => {}, finish: (status) => void told.push(`finished ${status}`) },
-    body: handOver({ body: new Uint8Array(), warnings: [] }),
+    body: handOver({ body: [], warnings: [] }),
   });
   return { clock, told, answer };
 }

@@ -1,5 +1,6 @@
 import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from "../../core/errors.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { present } from "../../core/json/json-value.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
@@ -88,7 +89,7 @@ export function createOrders(): (order: Order) => Outcome {
       case "take": {
         const request = requestOf(order.id);
         requests.delete(order.id);
-        return request.take(order.outputBound);
+        return inOne(request.take(order.outputBound) as UpstreamBody);
       }
       case "release":
         return void requests.delete(order.id);
@@ -110,6 +111,11 @@ export function createOrders(): (order: Order) => Outcome {
       return { ...failureOf(error), ...said };
     }
   };
+}
+
+/** Its pieces would be copied with all that they are parts of. */
+function inOne(sent: UpstreamBody): UpstreamBody {
+  return { ...sent, body: [joinBytes(sent.body)] };
 }
 
 function failureOf(error: unknown): { readonly refusal: Refusal } | { readonly problem: string } {

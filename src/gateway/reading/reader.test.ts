@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { buildModel } from "../../catalog/catalog.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { handOver } from "../../core/handover.ts";
@@ -124,7 +125,7 @@ async function take({ reading, spoken, body, bound }: Case, length: number) {
   const sent = await request.take(bound);
   // The bound on its tokens goes by the bytes of the body, white space too.
   const { textTokens, ...asksFor } = demand;
-  const text = new TextDecoder().decode(sent.body).replaceAll(/ {2,}/g, "");
+  const text = new TextDecoder().decode(joinBytes(sent.body)).replaceAll(/ {2,}/g, "");
   return {
     name,
     stream,

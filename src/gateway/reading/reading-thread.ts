@@ -7,5 +7,8 @@ serveThreadLate<null, Order, Outcome>(async () => (await import("./orders.ts")).
 function memoryOf(outcome: Outcome): readonly ArrayBuffer[] {
   if (!("result" in outcome)) return [];
   const { body } = (outcome.result ?? {}) as { readonly body?: unknown };
-  return body instanceof Uint8Array && body.buffer instanceof ArrayBuffer ? [body.buffer] : [];
+  const pieces: readonly unknown[] = Array.isArray(body) ? body : [];
+  return pieces.flatMap((piece) =>
+    piece instanceof Uint8Array && piece.buffer instanceof ArrayBuffer ? [piece.buffer] : [],
+  );
 }

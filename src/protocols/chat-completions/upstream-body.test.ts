@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
@@ -36,7 +37,7 @@ function send(text: string, { model = {}, target = {} }: Aim = {}) {
     streamUsageOption: true,
     ...target,
   });
-  return { text: new TextDecoder().decode(body), warnings };
+  return { text: new TextDecoder().decode(joinBytes(body)), warnings };
 }
 
 const old: Aim = { model: { maxTokensField: "max_tokens" } };

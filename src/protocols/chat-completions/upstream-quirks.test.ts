@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import type { Model, ThinkingFacts } from "../../core/model.ts";
 import { type ChatDialect, COMPATIBLE_CHAT, OPEN_CHAT, REFERENCE_CHAT } from "../chat-dialect.ts";
@@ -35,7 +36,7 @@ function send(text: string, { chat, thinking, ignored = [], target = {} }: Aim) 
     chat,
     ...target,
   });
-  return { text: new TextDecoder().decode(body), warnings };
+  return { text: new TextDecoder().decode(joinBytes(body)), warnings };
 }
 
 interface Case extends Aim {

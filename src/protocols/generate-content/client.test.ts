@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { foldEvents } from "../../../test/protocols/folded-events.ts";
 import { chatOf, FLASH } from "../../../test/protocols/gemini-sent.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
@@ -64,7 +65,7 @@ test("a request arrives with the digits of its numbers, and with the bound that 
     wireRequest({ contents: [{ parts: [{ text: "x" }] }] }, { address: { model: FLASH.id, stream: false } }),
   );
   const { body, warnings } = protocol.upstreamBody(asked, TARGET);
-  const text = decoder.decode(body);
+  const text = decoder.decode(joinBytes(body));
   expect(text).toContain(`"args":${INPUT}}`);
   expect(text).toContain(`"response":${INPUT}}`);
   expect(JSON.parse(text).generationConfig).toEqual({ maxOutputTokens: 42 });

@@ -1,4 +1,3 @@
-import { joinBytes } from "../../core/bytes/bytes.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { InputCount, RelayTarget, TokenCounter, UpstreamBody, WireRequest } from "../protocol.ts";
 import { bodyWithin, invalid, readRequestJson } from "../request-json.ts";
@@ -46,7 +45,7 @@ function upstreamBody(request: CountRequest, target: RelayTarget): UpstreamBody 
   if (!wrapped && kept.every((name) => fieldName(name) === "contents"))
     return { body: changes.splice(json), warnings };
   changes.set(["model"], `models/${target.upstreamId}`);
-  return { body: joinBytes([OPEN, changes.splice(json), CLOSE]), warnings };
+  return { body: [OPEN, ...changes.splice(json), CLOSE], warnings };
 }
 
 const OPEN = new TextEncoder().encode('{"generateContentRequest":');

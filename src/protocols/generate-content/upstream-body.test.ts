@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Model } from "../../core/model.ts";
@@ -24,7 +25,7 @@ const TARGET: RelayTarget = {
 function rewrite(body: string, more: Partial<RelayTarget> = {}) {
   const request = readRequest(wireRequest(body, { address: { model: MODEL.id, stream: false } }));
   const { body: bytes, warnings } = upstreamBody(request, { ...TARGET, ...more });
-  return { text: new TextDecoder().decode(bytes), warnings };
+  return { text: new TextDecoder().decode(joinBytes(bytes)), warnings };
 }
 
 const TURNS = '"contents":[{"role":"user","parts":[{"text":"hi","thought_signature":"a\\/b=="}]}]';

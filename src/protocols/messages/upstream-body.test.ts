@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
@@ -37,7 +38,7 @@ function send(sent: string, { model = {}, target = {}, betas, maxTokens = 5000 }
     streamUsageOption: false,
     ...target,
   });
-  const body = new TextDecoder().decode(up.body);
+  const body = new TextDecoder().decode(joinBytes(up.body));
   const head = `{"model":"up","max_tokens":${maxTokens},${MESSAGES}`;
   return { text: body, rest: body.startsWith(head) ? body.slice(head.length, -1) : body, ...up };
 }

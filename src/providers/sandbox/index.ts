@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
@@ -133,7 +134,7 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
     const orders = readOrders(headers[ORDERS_HEADER], "language");
     if (orders.delayMs > 0) await wait(clock, orders.delayMs, signal);
     failAsOrdered(orders);
-    const { value: body } = readAnswerJson(request.body ?? new Uint8Array(0));
+    const { value: body } = readAnswerJson(joinBytes(request.body ?? []));
     const model = modelIn(sandbox, url, body);
     if (COUNTING.test(url)) return Response.json(countOf(sandbox, model, body));
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });

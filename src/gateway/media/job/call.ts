@@ -76,7 +76,7 @@ async function send(
         method,
         path,
         headers,
-        ...(body === undefined ? {} : { body: handOver(body) }),
+        ...(body === undefined ? {} : { body: handOver([body]) }),
         stream: false,
         signal,
       });

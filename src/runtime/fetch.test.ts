@@ -1,0 +1,36 @@
+import { afterAll, expect, test } from "bun:test";
+import { fetchOnce } from "./fetch.ts";
+
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch: async (request) => new Response(await request.bytes()),
+});
+afterAll(() => server.stop(true));
+
+const signal = new AbortController().signal;
+
+/** Sends a body in pieces, and gives what the server read. */
+async function sent(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const answer = await fetchOnce(server.url.href, { method: "POST", headers: {}, body: pieces, signal });
+  return answer.bytes();
+}
+
+const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+
+test("calls that are made at once each send their own pieces, whatever their size", async () => {
+  const bodies = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((i) => [
+    [filled(5, i), filled(120_000 - i * 1_000, i), filled(1, i)],
+    [filled(200_000, 10 + i), filled(100_000, 20 + i)],
+    [filled(70_000, 30 + i)],
+  ]);
+  const read = await Promise.all(bodies.map(sent));
+  read.forEach((bytes, i) => expect(Buffer.concat(bodies[i] ?? []).equals(bytes)).toBe(true));
+});
+
+test("what becomes of the pieces after the call is not sent", async () => {
+  const pieces = [filled(10, 1), filled(100_000, 1)];
+  const read = sent(pieces);
+  for (const piece of pieces) piece.fill(2);
+  expect((await read).every((byte) => byte === 1)).toBe(true);
+});

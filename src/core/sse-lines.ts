@@ -38,88 +38,106 @@ const NOT_SOUGHT = -2;
  * mark is skipped, fields other than `data` are ignored. It keeps at most one unfinished line.
  */
 export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLines {
-  let rest: Uint8Array = EMPTY;
-  let afterCr = false;
-  let first = true;
-  let hasData = false;
+  return new LineReader(visitor, maxLineBytes);
+}
+
+/** One object for each stream: closures would cost a silent stream several times as much memory. */
+class LineReader implements SseLines {
+  readonly #visitor: SseVisitor;
+  readonly #maxLineBytes: number;
+  #rest: Uint8Array = EMPTY;
+  #afterCr = false;
+  #isFirst = true;
+  #hasData = false;
   /** Where the event begins whose lines are read, in the bytes at hand; -1 for one that does not stand there whole. */
-  let eventStart = 0;
+  #eventStart = 0;
+
+  constructor(visitor: SseVisitor, maxLineBytes: number) {
+    this.#visitor = visitor;
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  push(incoming: Uint8Array): boolean {
+    let bytes = incoming;
+    let from = 0;
+    if (this.#afterCr && bytes.length > 0) {
+      // The CR ended its line; an LF that follows belongs to it, even when it comes with the next bytes.
+      if (bytes[0] === LF) from = 1;
+      this.#afterCr = false;
+    }
+    if (this.#rest.length > 0) {
+      // Of many events only the one that was cut is copied.
+      const end = blankLineEnd(incoming, from);
+      if (end !== -1 && end < incoming.length)
+        return this.push(incoming.subarray(from, end)) && this.push(incoming.subarray(end));
+      bytes = joinBytes([this.#rest, incoming.subarray(from)]);
+      from = 0;
+      this.#rest = EMPTY;
+    }
+    this.#eventStart = this.#eventStart === 0 ? from : -1;
+    from = this.#readLines(bytes, from);
+    if (bytes.length - from > this.#maxLineBytes) return false;
+    // A copy: the runtime may reuse the bytes it gave.
+    if (from < bytes.length) this.#rest = bytes.slice(from);
+    this.#eventStart = this.#eventStart === from ? 0 : -1;
+    return true;
+  }
+
+  end(): void {
+    const rest = this.#rest;
+    this.#line(rest, 0, rest.length, rest.length);
+    this.#rest = EMPTY;
+    // The last event need not have its blank line.
+    this.#line(EMPTY, 0, 0, 0);
+  }
+
+  /** Reads whole lines, and events that the visitor takes; returns the offset after them. */
+  #readLines(bytes: Uint8Array, start: number): number {
+    const visitor = this.#visitor;
+    let from = start;
+    let cr = NOT_SOUGHT;
+    for (;;) {
+      if (!this.#hasData && visitor.take !== undefined) {
+        const after = visitor.take(bytes, from);
+        if (after > from) this.#eventStart = from = after;
+        if (from === bytes.length) return from;
+      }
+      if (cr !== -1 && cr < from) cr = bytes.indexOf(CR, from);
+      const lf = bytes.indexOf(LF, from);
+      const end = cr === -1 ? lf : lf === -1 ? cr : Math.min(cr, lf);
+      if (end === -1) return from;
+      let next = end + 1;
+      if (end === cr) {
+        if (next === bytes.length) this.#afterCr = true;
+        else if (bytes[next] === LF) next += 1;
+      }
+      this.#line(bytes, from, end, next);
+      from = next;
+    }
+  }
 
   /** Takes the line at `[start, end)`, after which the next one begins at `next`. */
-  const line = (bytes: Uint8Array, start: number, end: number, next: number): void => {
-    if (first) {
-      first = false;
+  #line(bytes: Uint8Array, start: number, end: number, next: number): void {
+    const visitor = this.#visitor;
+    if (this.#isFirst) {
+      this.#isFirst = false;
       if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) start += 3;
     }
     if (end === start) {
       // A line feed may still follow a CR at the end of the bytes.
       const isWhole = next > end && bytes[next - 1] === LF;
-      if (hasData) visitor.dispatch(isWhole ? eventStart : -1, next);
-      hasData = false;
-      eventStart = next;
+      if (this.#hasData) visitor.dispatch(isWhole ? this.#eventStart : -1, next);
+      this.#hasData = false;
+      this.#eventStart = next;
     } else if (bytes[start] === COLON) {
       visitor.comment(bytes, start + 1, end);
-      eventStart = hasData ? -1 : next;
+      this.#eventStart = this.#hasData ? -1 : next;
     } else if (isData(bytes, start, end)) {
       const from = bytes[start + 5] === SPACE ? start + 6 : start + 5;
-      hasData = true;
+      this.#hasData = true;
       visitor.data(bytes, bytes[start + 4] === COLON ? from : end, end);
     }
-  };
-
-  const push = (incoming: Uint8Array): boolean => {
-    let bytes = incoming;
-    let from = 0;
-    if (afterCr && bytes.length > 0) {
-      // The CR ended its line; an LF that follows belongs to it, even when it comes with the next bytes.
-      if (bytes[0] === LF) from = 1;
-      afterCr = false;
-    }
-    if (rest.length > 0) {
-      // Of many events only the one that was cut is copied.
-      const end = blankLineEnd(incoming, from);
-      if (end !== -1 && end < incoming.length)
-        return push(incoming.subarray(from, end)) && push(incoming.subarray(end));
-      bytes = joinBytes([rest, incoming.subarray(from)]);
-      from = 0;
-      rest = EMPTY;
-    }
-    eventStart = eventStart === 0 ? from : -1;
-    let cr = NOT_SOUGHT;
-    for (;;) {
-      if (!hasData && visitor.take !== undefined) {
-        const after = visitor.take(bytes, from);
-        if (after > from) eventStart = from = after;
-        if (from === bytes.length) break;
-      }
-      if (cr !== -1 && cr < from) cr = bytes.indexOf(CR, from);
-      const lf = bytes.indexOf(LF, from);
-      const end = cr === -1 ? lf : lf === -1 ? cr : Math.min(cr, lf);
-      if (end === -1) break;
-      let next = end + 1;
-      if (end === cr) {
-        if (next === bytes.length) afterCr = true;
-        else if (bytes[next] === LF) next += 1;
-      }
-      line(bytes, from, end, next);
-      from = next;
-    }
-    if (bytes.length - from > maxLineBytes) return false;
-    // A copy: the runtime may reuse the bytes it gave.
-    if (from < bytes.length) rest = bytes.slice(from);
-    eventStart = eventStart === from ? 0 : -1;
-    return true;
-  };
-
-  return {
-    push,
-    end() {
-      line(rest, 0, rest.length, rest.length);
-      rest = EMPTY;
-      // The last event need not have its blank line.
-      line(EMPTY, 0, 0, 0);
-    },
-  };
+  }
 }
 
 /** The offset after the first blank line whose own end and the one before it are line feeds; -1 where there is none. */

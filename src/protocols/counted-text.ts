@@ -38,83 +38,103 @@ interface AddedText {
 
 const NO_TEXT: CountedText = { ascii: 0, wide: 0 };
 
-/** Our own count of what comes of a streamed answer, beside what its provider says of it. */
-export interface AnswerCount {
-  add(text: CountedText, thoughts?: CountedText, images?: number): void;
-  /** Keeps what was added last but for one string, which can be another one when it is added again. */
-  keepBeside(added: AddedText): { readonly text: ByteSpan };
-  /** Adds so many events like that, and their texts together. */
-  addRepeated(text: CountedText, events: number): void;
-  /** The provider has told its usage: what comes from now on is counted on top of it. */
-  usageTold(): void;
-  /** All that came, in tokens. */
-  total(): CountedOutput;
-  /**
-   * `told`, and our count of what came after it was told: usage in the middle of an answer speaks of its beginning only.
-   * Our count alone where nothing was told.
-   */
-  metered(told: Metered | undefined): Metered;
-}
-
 /** Tokens of output that we counted ourselves. */
 export type CountedOutput = Pick<Usage, "output" | "reasoning" | "imageOutput">;
 
-/** A count for one stream. */
-export function openAnswerCount({ expectedInput }: AnswerContext): AnswerCount {
-  const nothing = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
-  const seen = { ...nothing };
-  let before = nothing;
-  let beside = { ...nothing, isThought: false };
-  const since = (from: typeof seen): CountedOutput => ({
-    output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
-    reasoning: countedTokens(seen.thoughtAscii - from.thoughtAscii, seen.thoughtWide - from.thoughtWide),
-    imageOutput: (seen.images - from.images) * IMAGE_TOKENS,
-  });
-  return {
-    add(text, thoughts, images = 0) {
-      seen.ascii += text.ascii;
-      seen.wide += text.wide;
-      seen.thoughtAscii += thoughts?.ascii ?? 0;
-      seen.thoughtWide += thoughts?.wide ?? 0;
-      seen.images += images;
-    },
-    keepBeside({ text, thoughts = NO_TEXT, bytes, said, isThought = false }) {
-      const own = { ascii: 0, wide: 0 };
-      countText(bytes, said.start, said.end, own);
-      const [ofText, ofThoughts] = isThought ? [NO_TEXT, own] : [own, NO_TEXT];
-      beside = {
-        ...nothing,
-        isThought,
-        ascii: text.ascii - ofText.ascii,
-        wide: text.wide - ofText.wide,
-        thoughtAscii: thoughts.ascii - ofThoughts.ascii,
-        thoughtWide: thoughts.wide - ofThoughts.wide,
-      };
-      return { text: said };
-    },
-    addRepeated({ ascii, wide }, events) {
+const NOTHING = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 };
+type Counted = typeof NOTHING;
+
+/** Our own count of what comes of one streamed answer, beside what its provider says of it. */
+export class AnswerCount {
+  readonly #expectedInput: number;
+  readonly #seen: Counted = { ...NOTHING };
+  /** What had come when usage was told. */
+  #before: Counted = NOTHING;
+  /** Of the event that is repeated: all but the text that differs, and whether that is thinking. */
+  #beside: Counted = NOTHING;
+  #isThought = false;
+
+  constructor({ expectedInput }: AnswerContext) {
+    this.#expectedInput = expectedInput;
+  }
+
+  add(text: CountedText, thoughts = NO_TEXT, images = 0): void {
+    const seen = this.#seen;
+    seen.ascii += text.ascii;
+    seen.wide += text.wide;
+    seen.thoughtAscii += thoughts.ascii;
+    seen.thoughtWide += thoughts.wide;
+    seen.images += images;
+  }
+
+  /** Keeps what was added last but for one string, which can be another one when it is added again. */
+  keepBeside({ text, thoughts = NO_TEXT, bytes, said, isThought = false }: AddedText): ByteSpan {
+    const own = { ascii: 0, wide: 0 };
+    countText(bytes, said.start, said.end, own);
+    const [ofText, ofThoughts] = isThought ? [NO_TEXT, own] : [own, NO_TEXT];
+    this.#isThought = isThought;
+    const beside = {
+      ascii: text.ascii - ofText.ascii,
+      wide: text.wide - ofText.wide,
+      thoughtAscii: thoughts.ascii - ofThoughts.ascii,
+      thoughtWide: thoughts.wide - ofThoughts.wide,
+      images: 0,
+    };
+    // Nearly always the text is all there is.
+    this.#beside = Object.values(beside).every((bytes) => bytes === 0) ? NOTHING : beside;
+    return said;
+  }
+
+  /** Adds so many events like that, and their texts together. */
+  addRepeated({ ascii, wide }: CountedText, events: number): void {
+    const seen = this.#seen;
+    const beside = this.#beside;
+    if (beside !== NOTHING) {
       seen.ascii += events * beside.ascii;
       seen.wide += events * beside.wide;
       seen.thoughtAscii += events * beside.thoughtAscii;
       seen.thoughtWide += events * beside.thoughtWide;
-      if (beside.isThought) {
-        seen.thoughtAscii += ascii;
-        seen.thoughtWide += wide;
-      } else {
-        seen.ascii += ascii;
-        seen.wide += wide;
-      }
-    },
-    usageTold: () => void (before = { ...seen }),
-    total: () => since(nothing),
-    metered(told) {
-      if (told === undefined)
-        return { usage: { ...NO_USAGE, input: expectedInput, ...since(nothing) }, flags: ["estimated"] };
-      // Usage from before the answer began names no output at all.
-      const more = { ...NO_USAGE, ...since(outputTokens(told.usage) === 0 ? nothing : before) };
-      return outputTokens(more) === 0 ? told : estimated(told, addUsage(told.usage, more));
-    },
-  };
+    }
+    if (this.#isThought) {
+      seen.thoughtAscii += ascii;
+      seen.thoughtWide += wide;
+    } else {
+      seen.ascii += ascii;
+      seen.wide += wide;
+    }
+  }
+
+  /** The provider has told its usage: what comes from now on is counted on top of it. */
+  usageTold(): void {
+    if (this.#before === NOTHING) this.#before = { ...this.#seen };
+    else Object.assign(this.#before, this.#seen);
+  }
+
+  /** All that came, in tokens. */
+  total(): CountedOutput {
+    return this.#since(NOTHING);
+  }
+
+  /**
+   * `told`, and our count of what came after it was told: usage in the middle of an answer speaks of its beginning only.
+   * Our count alone where nothing was told.
+   */
+  metered(told: Metered | undefined): Metered {
+    if (told === undefined)
+      return { usage: { ...NO_USAGE, input: this.#expectedInput, ...this.total() }, flags: ["estimated"] };
+    // Usage from before the answer began names no output at all.
+    const more = { ...NO_USAGE, ...this.#since(outputTokens(told.usage) === 0 ? NOTHING : this.#before) };
+    return outputTokens(more) === 0 ? told : estimated(told, addUsage(told.usage, more));
+  }
+
+  #since(from: Counted): CountedOutput {
+    const seen = this.#seen;
+    return {
+      output: countedTokens(seen.ascii - from.ascii, seen.wide - from.wide),
+      reasoning: countedTokens(seen.thoughtAscii - from.thoughtAscii, seen.thoughtWide - from.thoughtWide),
+      imageOutput: (seen.images - from.images) * IMAGE_TOKENS,
+    };
+  }
 }
 
 /** Tokens of text that upstream said nothing of, or that came before it could. */

@@ -22,13 +22,17 @@ export interface EventForm {
   readonly holes: readonly Hole[];
   /** The event as it came, from the first byte of its first line to its blank line. */
   readonly bytes: Buffer;
-  /** Where the event that was matched last has each hole. */
-  readonly starts: number[];
-  readonly ends: number[];
-  /** Bytes of its text, and those of them beyond ASCII. */
-  textBytes: number;
-  wide: number;
 }
+
+/** What the event has in its holes that was matched last, whatever its form. All streams share it. */
+export const MATCHED = {
+  /** Where each hole stands. */
+  starts: [] as number[],
+  ends: [] as number[],
+  /** Bytes of its text, and those of them beyond ASCII. */
+  textBytes: 0,
+  wide: 0,
+};
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -52,14 +56,7 @@ export function formOf(
     start: start - whole.start,
     end: end - whole.start,
   }));
-  return {
-    holes,
-    bytes,
-    starts: holes.map(({ start }) => start),
-    ends: holes.map(({ end }) => end),
-    textBytes: 0,
-    wide: 0,
-  };
+  return { holes, bytes };
 }
 
 function holesIn(
@@ -99,7 +96,8 @@ function digitsIn(bytes: Uint8Array, { start, end }: ByteSpan): Hole[] {
  * The offset after the event of this form that begins at `from`; -1 where there is none, or where only the scan can say.
  */
 export function matchForm(form: EventForm, bytes: Uint8Array, from: number): number {
-  const { holes, starts, ends } = form;
+  const { holes } = form;
+  const { starts, ends } = MATCHED;
   let at = from;
   let fixed = 0;
   for (let i = 0; i < holes.length; i += 1) {
@@ -108,7 +106,7 @@ export function matchForm(form: EventForm, bytes: Uint8Array, from: number): num
     if (!isSame(form.bytes, fixed, bytes, at, size)) return -1;
     at += size;
     starts[i] = at;
-    at = holeEnd(form, hole.kind, bytes, at);
+    at = holeEnd(hole.kind, bytes, at);
     if (at === -1) return -1;
     ends[i] = at;
     fixed = hole.end;
@@ -127,10 +125,10 @@ function isSame(one: Buffer, oneAt: number, other: Uint8Array, otherAt: number, 
   return true;
 }
 
-function holeEnd(form: EventForm, kind: HoleKind, bytes: Uint8Array, at: number): number {
+function holeEnd(kind: HoleKind, bytes: Uint8Array, at: number): number {
   switch (kind) {
     case "text":
-      return textEnd(form, bytes, at);
+      return textEnd(bytes, at);
     case "cut":
       return plainEnd(bytes, at);
     case "digits":
@@ -142,7 +140,7 @@ function holeEnd(form: EventForm, kind: HoleKind, bytes: Uint8Array, at: number)
 }
 
 /** The end of a text that is not empty, up to its quote. */
-function textEnd(form: EventForm, bytes: Uint8Array, start: number): number {
+function textEnd(bytes: Uint8Array, start: number): number {
   let wide = 0;
   let at = start;
   for (; at < bytes.length; at += 1) {
@@ -155,8 +153,8 @@ function textEnd(form: EventForm, bytes: Uint8Array, start: number): number {
     else if (byte >= 0x80) wide += 1;
   }
   if (at === start || at >= bytes.length) return -1;
-  form.textBytes = at - start;
-  form.wide = wide;
+  MATCHED.textBytes = at - start;
+  MATCHED.wide = wide;
   return at;
 }
 
@@ -179,10 +177,10 @@ function digitsEnd(bytes: Uint8Array, start: number): number {
 }
 
 /** Where an edge of a value of the form's own event stands in the event that was matched last, which begins at `from`. */
-export function placeIn({ holes, ends }: EventForm, from: number, at: number): number {
+export function placeIn({ holes }: EventForm, from: number, at: number): number {
   let shift = from;
   for (let i = 0; i < holes.length && (holes[i] as Hole).start < at; i += 1)
-    shift = (ends[i] as number) - (holes[i] as Hole).end;
+    shift = (MATCHED.ends[i] as number) - (holes[i] as Hole).end;
   return at + shift;
 }
 

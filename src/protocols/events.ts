@@ -1,23 +1,20 @@
 import type { ByteBuilder } from "../core/bytes/byte-builder.ts";
 import { joinBytes } from "../core/bytes/bytes.ts";
-import { createSseLines } from "../core/sse-lines.ts";
+import { createSseLines, type SseLines, type SseVisitor } from "../core/sse-lines.ts";
 import type { EventSpan } from "./protocol.ts";
 import type { Place } from "./scan.ts";
 
 // The framing of server-sent events: a provider's, that are read, and a client's, that are written.
 
-/** Told of bytes that are good during the call only. */
-type OnSpan = (bytes: Uint8Array, start: number, end: number) => void;
-
-/** What a reader of events hands over what it finds to. */
-interface EventVisitor {
+/** What a reader of events hands over what it finds to. Bytes are good during the call only. */
+export interface EventVisitor {
   /**
    * The data of an event. `[wholeStart, wholeEnd)` is the whole event as it came; -1 where it does not stand in these
    * bytes in one piece.
    */
   event(bytes: Uint8Array, start: number, end: number, wholeStart: number, wholeEnd: number): void;
   /** A comment without its colon. */
-  readonly comment: OnSpan;
+  comment(bytes: Uint8Array, start: number, end: number): void;
   /** Takes whole events that it knows at `from`, where one begins; returns the offset after them. */
   take(bytes: Uint8Array, from: number): number;
 }
@@ -26,65 +23,73 @@ interface EventVisitor {
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
-/** Cuts a provider's bytes into whole events and comments. */
-export interface EventReader {
-  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
-  push(bytes: Uint8Array): boolean;
-  /** No more bytes come: the last event may lack its blank line. */
-  end(): void;
-}
+/** Cuts a provider's bytes into whole events and comments, and hands each to a visitor. */
+export class EventReader implements SseVisitor {
+  readonly #visitor: EventVisitor;
+  readonly #lines: SseLines;
+  readonly #maxBytes: number;
+  /** The first line of the event that is read: nearly always the only one, which is handed over where it stands. */
+  #bytes: Uint8Array | undefined;
+  #start = 0;
+  #end = 0;
+  /** Its further lines. */
+  #more: Uint8Array[] | undefined;
+  #length = 0;
 
-/** A reader that hands each event and comment to `visitor`. */
-export function createEventReader(visitor: EventVisitor, maxLineBytes = MAX_LINE_BYTES): EventReader {
-  // The lines of one event: nearly always one, which is handed over where it stands.
-  let bytes: Uint8Array | undefined;
-  let start = 0;
-  let end = 0;
-  let more: Uint8Array[] = [];
-  let length = 0;
-  const lines = createSseLines(
-    {
-      comment: visitor.comment,
-      take: visitor.take,
-      data(lineBytes, lineStart, lineEnd) {
-        length += lineEnd - lineStart + 1;
-        if (bytes !== undefined) {
-          more.push(LINE_JOIN, lineBytes.slice(lineStart, lineEnd));
-          return;
-        }
-        bytes = lineBytes;
-        start = lineStart;
-        end = lineEnd;
-      },
-      dispatch(wholeStart, wholeEnd) {
-        const first = bytes;
-        const rest = more;
-        bytes = undefined;
-        more = [];
-        length = 0;
-        if (first === undefined) return;
-        if (rest.length === 0) return visitor.event(first, start, end, wholeStart, wholeEnd);
-        const whole = joinBytes([first.subarray(start, end), ...rest]);
-        visitor.event(whole, 0, whole.length, -1, -1);
-      },
-    },
-    maxLineBytes,
-  );
-  /** Copies what waits for its blank line: the bytes handed in are good for one call only. */
-  const keep = (): void => {
-    if (bytes === undefined || bytes.buffer.byteLength === end - start) return;
-    bytes = bytes.slice(start, end);
-    start = 0;
-    end = bytes.length;
-  };
-  return {
-    push(pushed) {
-      if (!lines.push(pushed)) return false;
-      keep();
-      return length <= Math.max(MAX_EVENT_BYTES, maxLineBytes);
-    },
-    end: () => lines.end(),
-  };
+  constructor(visitor: EventVisitor, maxLineBytes = MAX_LINE_BYTES) {
+    this.#visitor = visitor;
+    this.#lines = createSseLines(this, maxLineBytes);
+    this.#maxBytes = Math.max(MAX_EVENT_BYTES, maxLineBytes);
+  }
+
+  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
+  push(pushed: Uint8Array): boolean {
+    if (!this.#lines.push(pushed)) return false;
+    const bytes = this.#bytes;
+    if (bytes === undefined) return true;
+    // What waits for its blank line is copied: the bytes handed in are good for one call only.
+    if (bytes.buffer.byteLength !== this.#end - this.#start) {
+      this.#bytes = bytes.slice(this.#start, this.#end);
+      this.#start = 0;
+      this.#end = this.#bytes.length;
+    }
+    return this.#length <= this.#maxBytes;
+  }
+
+  /** No more bytes come: the last event may lack its blank line. */
+  end(): void {
+    this.#lines.end();
+  }
+
+  data(bytes: Uint8Array, start: number, end: number): void {
+    this.#length += end - start + 1;
+    if (this.#bytes !== undefined) {
+      (this.#more ??= []).push(LINE_JOIN, bytes.slice(start, end));
+      return;
+    }
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  comment(bytes: Uint8Array, start: number, end: number): void {
+    this.#visitor.comment(bytes, start, end);
+  }
+
+  take(bytes: Uint8Array, from: number): number {
+    return this.#visitor.take(bytes, from);
+  }
+
+  dispatch(wholeStart: number, wholeEnd: number): void {
+    const first = this.#bytes;
+    const more = this.#more;
+    this.#bytes = this.#more = undefined;
+    this.#length = 0;
+    if (first === undefined) return;
+    if (more === undefined) return this.#visitor.event(first, this.#start, this.#end, wholeStart, wholeEnd);
+    const whole = joinBytes([first.subarray(this.#start, this.#end), ...more]);
+    this.#visitor.event(whole, 0, whole.length, -1, -1);
+  }
 }
 
 /** Between the lines of one event: in JSON as good as the line end it stands for, and fit to be sent as one line. */

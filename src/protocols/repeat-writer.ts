@@ -1,5 +1,6 @@
 import { type ByteBuilder, createByteBuilder } from "../core/bytes/byte-builder.ts";
-import type { EventForm } from "./event-form.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
+import { type EventForm, MATCHED } from "./event-form.ts";
 
 /** Writes events of one form. */
 export interface RepeatWriter {
@@ -25,42 +26,64 @@ export function openRepeatWriter(
   const recorded = recordCopy(form, source, wholeStart, copy);
   if (recorded === undefined) return undefined;
   const { fixed, kept } = recorded;
-  return isUnchanged(form, fixed, kept) ? wholeWriter(out) : partWriter(form, fixed, kept, out);
+  return isUnchanged(form, fixed, kept) ? new WholeWriter(out) : new PartWriter(fixed, kept, out);
 }
 
 /** Writes events in a row as they came, in one piece. */
-function wholeWriter(out: ByteBuilder): RepeatWriter {
-  let from = -1;
-  let to = -1;
-  return {
-    write(_bytes, start, end) {
-      if (from === -1) from = start;
-      to = end;
-    },
-    flush(bytes) {
-      if (from !== -1) out.add(bytes, from, to);
-      from = -1;
-    },
-  };
+class WholeWriter implements RepeatWriter {
+  readonly #out: ByteBuilder;
+  #from = -1;
+  #to = -1;
+
+  constructor(out: ByteBuilder) {
+    this.#out = out;
+  }
+
+  write(_bytes: Uint8Array, start: number, end: number): void {
+    if (this.#from === -1) this.#from = start;
+    this.#to = end;
+  }
+
+  flush(bytes: Uint8Array): void {
+    if (this.#from !== -1) this.#out.add(bytes, this.#from, this.#to);
+    this.#from = -1;
+  }
 }
 
-function partWriter(
-  { starts, ends }: EventForm,
-  fixed: readonly Uint8Array[],
-  kept: readonly number[],
-  out: ByteBuilder,
-): RepeatWriter {
-  return {
-    write(bytes) {
-      for (let i = 0; i < kept.length; i += 1) {
-        const hole = kept[i] as number;
-        out.add(fixed[i] as Uint8Array);
-        out.add(bytes, starts[hole], ends[hole]);
-      }
-      out.add(fixed[kept.length] as Uint8Array);
-    },
-    flush() {},
-  };
+/** Writes the fixed pieces, and between them the holes that are kept. */
+class PartWriter implements RepeatWriter {
+  readonly #out: ByteBuilder;
+  readonly #kept: readonly number[];
+  /** All pieces, and where each ends. */
+  readonly #fixed: Uint8Array;
+  readonly #ends: readonly number[];
+
+  constructor(fixed: readonly Uint8Array[], kept: readonly number[], out: ByteBuilder) {
+    let length = 0;
+    this.#out = out;
+    this.#kept = kept;
+    this.#fixed = joinBytes(fixed);
+    this.#ends = fixed.map((piece) => (length += piece.length));
+  }
+
+  write(bytes: Uint8Array): void {
+    const out = this.#out;
+    const fixed = this.#fixed;
+    const kept = this.#kept;
+    const ends = this.#ends;
+    const { starts: holeStarts, ends: holeEnds } = MATCHED;
+    let from = 0;
+    for (let i = 0; i < kept.length; i += 1) {
+      const hole = kept[i] as number;
+      const end = ends[i] as number;
+      out.add(fixed, from, end);
+      out.add(bytes, holeStarts[hole], holeEnds[hole]);
+      from = end;
+    }
+    out.add(fixed, from, fixed.length);
+  }
+
+  flush(): void {}
 }
 
 interface RecordedCopy {

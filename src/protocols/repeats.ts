@@ -1,6 +1,6 @@
 import type { ByteSpan } from "../core/bytes/bytes.ts";
 import type { CountedText } from "./counted-text.ts";
-import { type EventForm, formOf, matchForm, placeIn, type Variance } from "./event-form.ts";
+import { type EventForm, formOf, MATCHED, matchForm, placeIn, type Variance } from "./event-form.ts";
 import type { EventSpan, StreamSink } from "./protocol.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 import { type Place, STRINGS } from "./scan.ts";
@@ -29,24 +29,6 @@ export interface RepeatReader {
   again(repeated: Repeated): void;
 }
 
-/** Takes the events of one stream that repeat the one that was scanned last. */
-export interface Repeats {
-  /** Takes all that stand at `from` in a row; returns the offset after them. */
-  take(bytes: Uint8Array, from: number): number;
-  /** Learns the form of the event at `whole`, which was just scanned, judged good, and written. */
-  learn(span: Readonly<EventSpan>, whole: ByteSpan): void;
-  /** Another event comes: what follows has to be held against that. */
-  forget(): void;
-}
-
-interface Known {
-  readonly form: EventForm;
-  readonly writer: RepeatWriter;
-  /** In the form's own event. */
-  readonly numbers: ByteSpan | undefined;
-  hasCome: boolean;
-}
-
 /** A larger event is scanned again: its form would be held for as long as the stream lasts. */
 const MOST_BYTES = 8 * 1024;
 
@@ -56,87 +38,105 @@ const FEW = 16;
 
 const NOTHING = new Uint8Array(0);
 
-/** `cut` are the places of strings that are cut out. */
-export function openRepeats(
-  state: { chunks: number; readonly failure: unknown },
-  reader: RepeatReader,
-  sink: StreamSink,
-  cut: readonly Place[],
-): Repeats {
-  const repeated: Repeated = {
-    events: 0,
-    text: { ascii: 0, wide: 0 },
-    bytes: NOTHING,
-    numbers: { start: -1, end: -1 },
-  };
-  let known: Known | undefined;
-  let useless = 0;
-  let passed = 0;
+/** Filled for one call at a time, so that all streams share it. */
+const REPEATED: Repeated = {
+  events: 0,
+  text: { ascii: 0, wide: 0 },
+  bytes: NOTHING,
+  numbers: { start: -1, end: -1 },
+};
 
-  /** Learning costs as much as a scan. */
-  const isWorthIt = (): boolean => {
-    if (useless <= MOST_USELESS) return true;
-    passed += 1;
-    return passed % FEW === 0;
-  };
+/** What the repeats of a stream belong to. */
+interface RepeatParts {
+  readonly state: { chunks: number; readonly failure: unknown };
+  readonly reader: RepeatReader;
+  readonly sink: StreamSink;
+  /** The places of strings that are cut out. */
+  readonly cut: readonly Place[];
+}
 
-  const open = (span: Readonly<EventSpan>, whole: ByteSpan, variance: Variance): void => {
+/** Takes the events of one stream that repeat the one that was scanned last. */
+export class Repeats {
+  readonly #parts: RepeatParts;
+  /** Of the event that was scanned last, where the next one can repeat it. */
+  #form: EventForm | undefined;
+  #writer: RepeatWriter | undefined;
+  /** Where its numbers stand in it. */
+  #numbers: ByteSpan | undefined;
+  #hasCome = false;
+  #useless = 0;
+  #passed = 0;
+
+  constructor(parts: RepeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes all that stand at `from` in a row; returns the offset after them. */
+  take(bytes: Uint8Array, from: number): number {
+    const form = this.#form;
+    const writer = this.#writer;
+    if (form === undefined || writer === undefined || bytes[from] !== form.bytes[0]) return from;
+    const { state, reader } = this.#parts;
+    if (state.failure !== undefined) return from;
+    const { text } = REPEATED;
+    text.ascii = text.wide = REPEATED.events = 0;
+    let at = from;
+    for (let end = matchForm(form, bytes, at); end !== -1; end = matchForm(form, bytes, at)) {
+      writer.write(bytes, at, end);
+      text.ascii += MATCHED.textBytes - MATCHED.wide;
+      text.wide += MATCHED.wide;
+      this.#findNumbers(form, at);
+      REPEATED.events += 1;
+      at = end;
+    }
+    if (REPEATED.events === 0) return from;
+    this.#hasCome = true;
+    writer.flush(bytes);
+    state.chunks += REPEATED.events;
+    REPEATED.bytes = bytes;
+    reader.again(REPEATED);
+    REPEATED.bytes = NOTHING;
+    return at;
+  }
+
+  /** Learns the form of the event at `whole`, which was just scanned, judged good, and written. */
+  learn(span: Readonly<EventSpan>, whole: ByteSpan): void {
+    if (whole.end - whole.start > MOST_BYTES || !this.#isWorthIt()) return;
+    const { reader, sink, cut } = this.#parts;
+    const variance = reader.variance(span.bytes);
+    if (variance === undefined) return;
     const strings = cut.filter(({ kind, start }) => start !== -1 && (kind & STRINGS) !== 0);
     const form = formOf(span.bytes, whole, span.end, variance, strings);
     const writer = sink.repeat(span, form, whole.start);
     if (writer === undefined) {
-      useless += 1;
+      this.#useless += 1;
       return;
     }
     const { numbers } = variance;
-    repeated.numbers.start = -1;
-    known = {
-      form,
-      writer,
-      numbers: numbers && { start: numbers.start - whole.start, end: numbers.end - whole.start },
-      hasCome: false,
-    };
-  };
+    this.#form = form;
+    this.#writer = writer;
+    this.#numbers = numbers && { start: numbers.start - whole.start, end: numbers.end - whole.start };
+    this.#hasCome = false;
+  }
 
-  return {
-    take(bytes, from) {
-      if (known === undefined || bytes[from] !== known.form.bytes[0] || state.failure !== undefined)
-        return from;
-      const { form, writer, numbers } = known;
-      const { text } = repeated;
-      text.ascii = text.wide = 0;
-      let events = 0;
-      let at = from;
-      for (let end = matchForm(form, bytes, at); end !== -1; end = matchForm(form, bytes, at)) {
-        writer.write(bytes, at, end);
-        text.ascii += form.textBytes - form.wide;
-        text.wide += form.wide;
-        if (numbers !== undefined) {
-          repeated.numbers.start = placeIn(form, at, numbers.start);
-          repeated.numbers.end = placeIn(form, at, numbers.end);
-        }
-        events += 1;
-        at = end;
-      }
-      if (events === 0) return from;
-      known.hasCome = true;
-      writer.flush(bytes);
-      state.chunks += events;
-      repeated.events = events;
-      repeated.bytes = bytes;
-      reader.again(repeated);
-      repeated.bytes = NOTHING;
-      return at;
-    },
-    learn(span, whole) {
-      if (whole.end - whole.start > MOST_BYTES || !isWorthIt()) return;
-      const variance = reader.variance(span.bytes);
-      if (variance !== undefined) open(span, whole, variance);
-    },
-    forget() {
-      if (known === undefined) return;
-      useless = known.hasCome ? 0 : useless + 1;
-      known = undefined;
-    },
-  };
+  /** Another event comes: what follows has to be held against that. */
+  forget(): void {
+    if (this.#form === undefined) return;
+    this.#useless = this.#hasCome ? 0 : this.#useless + 1;
+    this.#form = this.#writer = this.#numbers = undefined;
+  }
+
+  /** Learning costs as much as a scan. */
+  #isWorthIt(): boolean {
+    if (this.#useless <= MOST_USELESS) return true;
+    this.#passed += 1;
+    return this.#passed % FEW === 0;
+  }
+
+  /** Notes where the numbers stand in the event that was matched last, which begins at `from`. */
+  #findNumbers(form: EventForm, from: number): void {
+    const numbers = this.#numbers;
+    REPEATED.numbers.start = numbers === undefined ? -1 : placeIn(form, from, numbers.start);
+    if (numbers !== undefined) REPEATED.numbers.end = placeIn(form, from, numbers.end);
+  }
 }

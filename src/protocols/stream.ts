@@ -1,5 +1,6 @@
 import { GatewayError } from "../core/errors.ts";
-import { createEventReader, type EventReader, isDoneMark } from "./events.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
+import { EventReader, type EventVisitor, isDoneMark } from "./events.ts";
 import type {
   AnswerContext,
   EventSpan,
@@ -10,8 +11,8 @@ import type {
   Verdict,
 } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
-import { openRepeats, type RepeatReader } from "./repeats.ts";
-import { scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
+import { type RepeatReader, Repeats } from "./repeats.ts";
+import { type Place, scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
 
 /** How a streamed answer stands, as in `RelayStream`. */
 export interface StreamState {
@@ -23,8 +24,8 @@ export interface StreamState {
   /** Upstream has ended by its own word, not by a connection that closed. */
   endTold: boolean;
   failure: GatewayError | undefined;
-  /** Repairs that reader and relay made. */
-  readonly noted: Set<string>;
+  /** Notes a repair that reader or relay made. */
+  note(repair: string): void;
 }
 
 /** Judges the events of one stream, by what the scan found in them, and counts what they give. */
@@ -61,147 +62,194 @@ const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** The event that is seen. Streams take turns, so all share it. */
+const SPAN: EventSpan = { bytes: NOTHING, start: 0, end: 0 };
+
 /**
  * Opens streams of a format: bytes are framed and scanned once, the reader judges each event, and the sink writes what
  * the client gets. The sink is the relay's unless another is given.
  */
 export function streamOpener<R extends StreamReader>(format: StreamFormat<R>): RelayProtocol["openStream"] {
-  return (context, into) => {
-    const repairs = context.native ? undefined : format.openRepairs?.();
-    const stream: StreamState & RelayStream = {
-      chunks: 0,
-      hasContent: false,
-      isDone: false,
-      atEnd: false,
-      endTold: false,
-      failure: undefined,
-      noted: new Set(),
-      push(bytes) {
-        try {
-          if (!events.push(bytes)) fail(stream, "The provider sent an event that is too long.");
-          return sink.take();
-        } catch (error) {
-          // Streams share what they write into: nothing of this one may stay there.
-          sink.take();
-          throw error;
-        }
-      },
-      end(told) {
-        stream.atEnd = true;
-        try {
-          events.end();
-        } catch (error) {
-          sink.take();
-          throw error;
-        }
-        stream.endTold = told;
-        return sink.take();
-      },
-      get isComplete() {
-        return reader.isComplete;
-      },
-      get repairs() {
-        return [...(repairs?.applied() ?? []), ...stream.noted];
-      },
-      metered: () => reader.metered(),
-      tail: (metered, credit) => sink.tail(metered, credit),
-      failureTail: (error, metered, credit) => sink.failureTail(error, metered, credit),
-      get keepAlive() {
-        return sink.keepAlive;
-      },
-    };
-    const reader = format.openReader(stream, context);
+  const padded = paddedBy(format.shape);
+  return (context, into) => new Stage(format, context, padded(context.padding), into);
+}
+
+/** The places of a format's events, padding that is cut out among them. */
+interface Padded {
+  readonly root: Place;
+  /** The padding. */
+  readonly cut: readonly Place[];
+}
+
+/** A provider has the same list of padding for all its streams, so its places are made once. */
+function paddedBy(shape: Shape): (padding: readonly string[]) => Padded {
+  const known = new WeakMap<readonly string[], Padded>();
+  return (padding) =>
+    known.getOrInsertComputed(padding, () => {
+      const root = withCuts(shape.root, padding, shape.cuts);
+      const cut = padding.flatMap((name) => root.members?.[name] ?? []);
+      return { root, cut: cut.filter(({ cuts }) => cuts !== undefined) };
+    });
+}
+
+/** One stream, as one object: a closure for each of its steps would cost a silent stream several times as much memory. */
+class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVisitor {
+  chunks = 0;
+  hasContent = false;
+  isDone = false;
+  atEnd = false;
+  endTold = false;
+  failure: GatewayError | undefined;
+  readonly #format: StreamFormat<R>;
+  readonly #context: AnswerContext;
+  readonly #root: Place;
+  readonly #reader: R;
+  readonly #sink: StreamSink;
+  readonly #repairs: EventRepairs | undefined;
+  readonly #events: EventReader;
+  readonly #repeats: Repeats;
+  #noted: Set<string> | undefined;
+
+  constructor(
+    format: StreamFormat<R>,
+    context: AnswerContext,
+    { root, cut }: Padded,
+    into: StreamSink | undefined,
+  ) {
+    this.#format = format;
+    this.#context = context;
+    this.#root = root;
+    this.#repairs = context.native ? undefined : format.openRepairs?.();
+    const reader = format.openReader(this, context);
     const sink = into ?? format.openRelay(reader, context);
-    const events = openEvents({ format, context, state: stream, reader, sink, repairs });
-    return stream;
-  };
-}
+    this.#reader = reader;
+    this.#sink = sink;
+    this.#repeats = new Repeats({ state: this, reader, sink, cut });
+    this.#events = new EventReader(this, format.maxLineBytes);
+  }
 
-interface StreamParts {
-  readonly format: Omit<StreamFormat<never>, "openReader" | "openRelay">;
-  readonly context: AnswerContext;
-  readonly state: StreamState;
-  readonly reader: StreamReader;
-  readonly sink: StreamSink;
-  readonly repairs: EventRepairs | undefined;
-}
-
-/** Cuts bytes into events, and hands each to the scanner, the reader and the sink. */
-function openEvents({ format, context, state, reader, sink, repairs }: StreamParts): EventReader {
-  const { shape } = format;
-  const root = withCuts(shape.root, context.padding, shape.cuts);
-  const span: EventSpan = { bytes: NOTHING, start: 0, end: 0 };
-  const cut = context.padding
-    .flatMap((name) => root.members?.[name] ?? [])
-    .filter(({ cuts }) => cuts !== undefined);
-  const repeats = openRepeats(state, reader, sink, cut);
-
-  /** An error that comes after the answer's end takes nothing away from it. */
-  const noteError = (error: unknown): void => {
-    if (!reader.isComplete) state.failure ??= readErrorObject(error, context);
-  };
-
-  /** An event that is no JSON object. */
-  const seeOther = (bytes: Uint8Array, start: number, end: number): void => {
-    if (isDoneMark(bytes, start, end) && (format.hasDoneMark || reader.isComplete)) {
-      if (format.hasDoneMark) state.isDone = true;
-      return;
+  push(bytes: Uint8Array): Uint8Array | undefined {
+    try {
+      if (!this.#events.push(bytes)) this.#fail("The provider sent an event that is too long.");
+    } catch (error) {
+      // Streams share what they write into: nothing of this one may stay there.
+      this.#sink.take();
+      throw error;
     }
-    const error = format.oddError?.(decoder.decode(bytes.subarray(start, end)));
-    if (error !== undefined) return noteError(error);
-    // An event that the end of the stream cut is no fault of its own: whether the answer is whole decides.
-    if (!state.atEnd) fail(state, `The provider sent ${format.event} that is not JSON.`);
-  };
+    return this.#sink.take();
+  }
 
-  const see = (bytes: Uint8Array, start: number, end: number): Verdict => {
-    if (!scanEvent(shape, root, bytes, start, end)) {
-      seeOther(bytes, start, end);
+  end(told: boolean): Uint8Array | undefined {
+    this.atEnd = true;
+    try {
+      this.#events.end();
+    } catch (error) {
+      this.#sink.take();
+      throw error;
+    }
+    this.endTold = told;
+    return this.#sink.take();
+  }
+
+  get isComplete(): boolean {
+    return this.#reader.isComplete;
+  }
+
+  get repairs(): readonly string[] {
+    return [...(this.#repairs?.applied() ?? []), ...(this.#noted ?? [])];
+  }
+
+  note(repair: string): void {
+    (this.#noted ??= new Set()).add(repair);
+  }
+
+  metered(): Metered {
+    return this.#reader.metered();
+  }
+
+  tail(metered: Metered, credit: MicroCredits): Uint8Array {
+    return this.#sink.tail(metered, credit);
+  }
+
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array {
+    return this.#sink.failureTail(error, metered, credit);
+  }
+
+  get keepAlive(): Uint8Array {
+    return this.#sink.keepAlive;
+  }
+
+  event(bytes: Uint8Array, start: number, end: number, wholeStart: number, wholeEnd: number): void {
+    this.#repeats.forget();
+    if (this.#hasEnded()) return;
+    if (this.#repairs !== undefined) this.#seeRepaired(this.#repairs, bytes, start, end);
+    else if (this.#see(bytes, start, end) === "pass" && wholeStart !== -1)
+      this.#repeats.learn(SPAN, { start: wholeStart, end: wholeEnd });
+    // Else the bytes that were read last would be kept.
+    SPAN.bytes = NOTHING;
+  }
+
+  comment(bytes: Uint8Array, start: number, end: number): void {
+    if (!this.#hasEnded()) this.#sink.comment?.(bytes, start, end);
+  }
+
+  take(bytes: Uint8Array, from: number): number {
+    return this.#repeats.take(bytes, from);
+  }
+
+  #hasEnded(): boolean {
+    return this.isDone || this.failure !== undefined;
+  }
+
+  /** Scans an event, judges it, and hands it to the sink. */
+  #see(bytes: Uint8Array, start: number, end: number): Verdict {
+    const { shape } = this.#format;
+    if (!scanEvent(shape, this.#root, bytes, start, end)) {
+      this.#seeOther(bytes, start, end);
       return "drop";
     }
-    span.bytes = bytes;
-    span.start = start;
-    span.end = end;
-    const verdict = reader.see(span);
+    SPAN.bytes = bytes;
+    SPAN.start = start;
+    SPAN.end = end;
+    const verdict = this.#reader.see(SPAN);
     if (shape.error.start === -1) {
-      if (verdict !== "drop") sink.event(span, verdict);
+      if (verdict !== "drop") this.#sink.event(SPAN, verdict);
       return verdict;
     }
-    noteError(valueAt(bytes, shape.error));
+    this.#noteError(valueAt(bytes, shape.error));
     return "drop";
-  };
+  }
 
-  const seeRepaired = ({ apply }: EventRepairs, bytes: Uint8Array, start: number, end: number): void => {
+  #seeRepaired(repairs: EventRepairs, bytes: Uint8Array, start: number, end: number): void {
     const text = decoder.decode(bytes.subarray(start, end));
-    const repaired = apply(text);
-    if (repaired === undefined) return seeOther(bytes, start, end);
+    const repaired = repairs.apply(text);
+    if (repaired === undefined) return this.#seeOther(bytes, start, end);
     for (const each of repaired) {
       const changed = each === text ? undefined : encoder.encode(each);
-      if (changed === undefined) see(bytes, start, end);
-      else see(changed, 0, changed.length);
+      if (changed === undefined) this.#see(bytes, start, end);
+      else this.#see(changed, 0, changed.length);
     }
-  };
+  }
 
-  const hasEnded = (): boolean => state.isDone || state.failure !== undefined;
-  return createEventReader(
-    {
-      event(bytes, start, end, wholeStart, wholeEnd) {
-        repeats.forget();
-        if (hasEnded()) return;
-        if (repairs !== undefined) seeRepaired(repairs, bytes, start, end);
-        else if (see(bytes, start, end) === "pass" && wholeStart !== -1)
-          repeats.learn(span, { start: wholeStart, end: wholeEnd });
-        // Else a silent stream would keep what it read last.
-        span.bytes = NOTHING;
-      },
-      comment(bytes, start, end) {
-        if (!hasEnded()) sink.comment?.(bytes, start, end);
-      },
-      take: repeats.take,
-    },
-    format.maxLineBytes,
-  );
-}
+  /** An event that is no JSON object. */
+  #seeOther(bytes: Uint8Array, start: number, end: number): void {
+    const { event, hasDoneMark, oddError } = this.#format;
+    if (isDoneMark(bytes, start, end) && (hasDoneMark || this.#reader.isComplete)) {
+      if (hasDoneMark) this.isDone = true;
+      return;
+    }
+    const error = oddError?.(decoder.decode(bytes.subarray(start, end)));
+    if (error !== undefined) return this.#noteError(error);
+    // An event that the end of the stream cut is no fault of its own: whether the answer is whole decides.
+    if (!this.atEnd) this.#fail(`The provider sent ${event} that is not JSON.`);
+  }
 
-function fail(state: StreamState, message: string): void {
-  state.failure ??= new GatewayError("upstream_error", message);
+  /** An error that comes after the answer's end takes nothing away from it. */
+  #noteError(error: unknown): void {
+    if (!this.#reader.isComplete) this.failure ??= readErrorObject(error, this.#context);
+  }
+
+  #fail(message: string): void {
+    this.failure ??= new GatewayError("upstream_error", message);
+  }
 }

@@ -4,10 +4,12 @@ import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
 import { exactNumber, parseExact } from "./exact-json.ts";
+import { type EventForm, MATCHED } from "./event-form.ts";
 import { type Losses, openLosses } from "./losses.ts";
 import type {
   AnswerContext,
   Demand,
+  EventSpan,
   Metered,
   PlaceNames,
   RelayProtocol,
@@ -16,6 +18,7 @@ import type {
   StreamSink,
   WireRequest,
 } from "./protocol.ts";
+import type { RepeatWriter } from "./repeat-writer.ts";
 
 /** The end of a format that answers clients. */
 export interface ServerEnd {
@@ -130,7 +133,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       return { metered, repairs, said: () => answer, encode: (credit) => encoder.encode(charged(credit)) };
     },
     openStream: (context) =>
-      client.protocol.openStream(context, translatingSink(server.openEncoder(context), client)),
+      client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client)),
     readRefusal: client.protocol.readRefusal,
   };
 }
@@ -157,38 +160,52 @@ function demandAt(asked: Demand, sent: Demand): Demand {
 }
 
 /** Writes a provider's events as those of the server's format. */
-function translatingSink(to: EventEncoder, client: ClientEnd): StreamSink {
-  let text = "";
-  const from = client.openDecoder((event) => {
-    text += to.push(event);
-  });
-  const take = (): Uint8Array | undefined => {
-    if (text === "") return undefined;
-    const bytes = encoder.encode(text);
-    text = "";
+class TranslatingSink implements StreamSink {
+  readonly #to: EventEncoder;
+  readonly #from: EventDecoder;
+  #text = "";
+
+  constructor(to: EventEncoder, client: ClientEnd) {
+    this.#to = to;
+    this.#from = client.openDecoder((event) => {
+      this.#text += to.push(event);
+    });
+  }
+
+  event({ bytes, start, end }: Readonly<EventSpan>): void {
+    // What a tool is called with is written again, and must keep its digits.
+    const event = parseExact(decoder.decode(bytes.subarray(start, end)));
+    if (isJsonObject(event)) this.#from.read(event);
+  }
+
+  repeat(_span: Readonly<EventSpan>, { holes }: EventForm): RepeatWriter | undefined {
+    const { more } = this.#from;
+    if (more === undefined) return undefined;
+    const at = holes.findIndex(({ kind }) => kind === "text");
+    const { starts, ends } = MATCHED;
+    return { write: (bytes) => more(stringIn(bytes.subarray(starts[at], ends[at]))), flush() {} };
+  }
+
+  take(): Uint8Array | undefined {
+    if (this.#text === "") return undefined;
+    const bytes = encoder.encode(this.#text);
+    this.#text = "";
     return bytes;
-  };
-  return {
-    event({ bytes, start, end }) {
-      // What a tool is called with is written again, and must keep its digits.
-      const event = parseExact(decoder.decode(bytes.subarray(start, end)));
-      if (isJsonObject(event)) from.read(event);
-    },
-    repeat(_span, { holes, starts, ends }) {
-      const { more } = from;
-      if (more === undefined) return undefined;
-      const at = holes.findIndex(({ kind }) => kind === "text");
-      return { write: (bytes) => more(stringIn(bytes.subarray(starts[at], ends[at]))), flush() {} };
-    },
-    take,
-    tail(metered, credit) {
-      from.end();
-      text += to.tail(metered, credit);
-      return take() ?? new Uint8Array(0);
-    },
-    failureTail: (error, metered, credit) => encoder.encode(to.failureTail(error, metered, credit)),
-    keepAlive: to.keepAlive,
-  };
+  }
+
+  tail(metered: Metered, credit: MicroCredits): Uint8Array {
+    this.#from.end();
+    this.#text += this.#to.tail(metered, credit);
+    return this.take() ?? new Uint8Array(0);
+  }
+
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array {
+    return encoder.encode(this.#to.failureTail(error, metered, credit));
+  }
+
+  get keepAlive(): Uint8Array {
+    return this.#to.keepAlive;
+  }
 }
 
 /** What the inside of a JSON string says. */

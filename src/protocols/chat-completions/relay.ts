@@ -1,10 +1,13 @@
 import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
-import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
+import type { EventForm } from "../event-form.ts";
+import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
-import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
+import { ChunkReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { CHUNK } from "./shape.ts";
 import { brokenTail, DONE_EVENT, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
@@ -12,6 +15,8 @@ import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
 const OPEN = 0x7b;
+const MODEL_MEMBER = encoder.encode('{"model":');
+const COMMA = encoder.encode(",");
 
 /**
  * Relays a chat completions stream. A native provider's chunks keep their bytes but for `model` and documented
@@ -22,65 +27,83 @@ export const openStream = streamOpener<ChunkReader>({
   event: "a chunk",
   hasDoneMark: true,
   shape: CHUNK,
-  openReader,
-  openRelay,
+  openReader: (state, context) => new ChunkReader(state, context),
+  openRelay: (reader, context) => new ChunkRelay(reader, context),
   openRepairs: createChunkRepairs,
 });
 
 /** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
 const out = createByteBuilder(4096);
+/** What is written aside and taken at once. */
+const apart = createByteBuilder();
 
-function openRelay(reader: ChunkReader, context: AnswerContext): StreamSink {
-  const apart = createByteBuilder();
-  const model = encoder.encode(JSON.stringify(context.model));
-  const withModel = encoder.encode(`{"model":${JSON.stringify(context.model)},`);
+class ChunkRelay implements StreamSink {
+  readonly keepAlive = KEEP_ALIVE;
+  readonly #reader: ChunkReader;
+  readonly #model: string;
   /** The last usage chunk, ready to be sent. */
-  let held: { readonly told: ToldUsage | undefined; readonly chunk: Uint8Array | undefined } | undefined;
+  #held: { readonly told: ToldUsage | undefined; readonly chunk: Uint8Array | undefined } | undefined;
 
-  const emit = (into: ByteBuilder, span: Readonly<EventSpan>, cuts: readonly number[]): void => {
+  constructor(reader: ChunkReader, context: AnswerContext) {
+    this.#reader = reader;
+    this.#model = context.model;
+  }
+
+  event(span: Readonly<EventSpan>, verdict: Verdict): void {
+    if (verdict === "hold") this.#hold(span);
+    else this.#emit(out, span, CHUNK.cuts);
+  }
+
+  repeat({ bytes, start, end }: Readonly<EventSpan>, form: EventForm, wholeStart: number) {
+    const span = { bytes, start, end };
+    return openRepeatWriter(form, bytes, wholeStart, (into) => this.#emit(into, span, CHUNK.cuts), out);
+  }
+
+  comment(bytes: Uint8Array, start: number, end: number): void {
+    addComment(out, bytes, start, end);
+  }
+
+  take(): Uint8Array | undefined {
+    return out.take();
+  }
+
+  tail(metered: Metered, credit: MicroCredits): Uint8Array {
+    const { head, told } = this.#reader;
+    const usage = usageText(told, metered);
+    const held = this.#held;
+    const isHeld = held !== undefined && held.told === told && usage === told?.text;
+    return joinBytes([
+      encoder.encode(missingFinish(this.#reader)),
+      (isHeld ? held.chunk : undefined) ?? encoder.encode(usageChunk(head, usage)),
+      encoder.encode(usageChunk(head, usage, credit) + DONE_EVENT),
+    ]);
+  }
+
+  failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): Uint8Array {
+    return encoder.encode(brokenTail(this.#reader.head, this.#reader.choices, error, metered, credit));
+  }
+
+  #emit(into: ByteBuilder, span: Readonly<EventSpan>, cuts: readonly number[]): void {
+    const model = encoder.encode(JSON.stringify(this.#model));
     into.add(DATA);
     if (CHUNK.model.start !== -1) addSpliced(into, span, cuts, CHUNK.model, model);
     else {
-      into.add(withModel);
+      into.add(MODEL_MEMBER);
+      into.add(model);
+      into.add(COMMA);
       const start = span.bytes.indexOf(OPEN, span.start) + 1;
       addSpliced(into, { ...span, start }, cuts);
     }
     into.add(END);
-  };
+  }
 
   /** The chunk keeps its usage. */
-  const hold = (span: Readonly<EventSpan>): void => {
+  #hold(span: Readonly<EventSpan>): void {
     const { cuts, usage } = CHUNK;
     const at = cuts.findIndex((to, i) => i % 2 === 1 && usage.start < to) - 1;
-    emit(apart, span, cuts.toSpliced(at, 2));
-    held = { told: reader.told, chunk: apart.take() };
-  };
-
-  return {
-    event(span, verdict) {
-      if (verdict === "hold") hold(span);
-      else emit(out, span, CHUNK.cuts);
-    },
-    repeat: ({ bytes, start, end }, form, wholeStart) => {
-      const span = { bytes, start, end };
-      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span, CHUNK.cuts), out);
-    },
-    comment: (bytes, start, end) => addComment(out, bytes, start, end),
-    take: () => out.take(),
-    tail(metered, credit) {
-      const { head, told } = reader;
-      const usage = usageText(told, metered);
-      const isHeld = held !== undefined && held.told === told && usage === told?.text;
-      return joinBytes([
-        encoder.encode(missingFinish(reader)),
-        (isHeld ? held?.chunk : undefined) ?? encoder.encode(usageChunk(head, usage)),
-        encoder.encode(usageChunk(head, usage, credit) + DONE_EVENT),
-      ]);
-    },
-    failureTail: (error, metered, credit) =>
-      encoder.encode(brokenTail(reader.head, reader.choices, error, metered, credit)),
-    keepAlive: KEEP_ALIVE,
-  };
+    this.#emit(apart, span, cuts.toSpliced(at, 2));
+    this.#held = { told: this.#reader.told, chunk: apart.take() };
+  }
 }
 
 /** Upstream's own usage text where it is whole and unclamped, else ours. */

@@ -1,15 +1,17 @@
 import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
-import { creditsText } from "../../core/money/credits.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { applyEdits, setMembers } from "../../core/json/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
-import type { EventSpan, StreamSink } from "../protocol.ts";
+import type { EventForm } from "../event-form.ts";
+import type { EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
-import { type ChunkReader, openReader } from "./reader.ts";
+import { ChunkReader } from "./reader.ts";
 import { CHUNK } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -29,8 +31,8 @@ export const openStream = streamOpener<ChunkReader>({
   // An image comes in one line; one longer than this is a fault of the provider.
   maxLineBytes: 32 * 1024 * 1024,
   shape: CHUNK,
-  openReader,
-  openRelay,
+  openReader: (state, context) => new ChunkReader(state, context),
+  openRelay: (reader) => new ChunkRelay(reader),
   oddError: errorInList,
 });
 
@@ -45,81 +47,90 @@ interface HeldChunk {
 /** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
 const out = createByteBuilder(4096);
 
-function openRelay(reader: ChunkReader): StreamSink {
-  let held: HeldChunk | undefined;
+class ChunkRelay implements StreamSink {
+  readonly keepAlive = KEEP_ALIVE;
+  readonly #reader: ChunkReader;
+  #held: HeldChunk | undefined;
 
-  const send = (chunk: Uint8Array): void => {
-    out.add(DATA);
-    out.add(chunk);
-    out.add(END);
-  };
+  constructor(reader: ChunkReader) {
+    this.#reader = reader;
+  }
 
-  /** The chunk as clients need it. */
-  const edited = ({ bytes, start, end }: Readonly<EventSpan>): Uint8Array => {
-    const edits = [...CHUNK.edits];
-    for (let i = 0; i < CHUNK.cuts.length; i += 2)
-      edits.push({ start: CHUNK.cuts[i] as number, end: CHUNK.cuts[i + 1] as number, text: "" });
-    edits.sort((a, b) => a.start - b.start);
-    return applyEdits(bytes.subarray(0, end), edits).slice(start);
-  };
+  event(span: Readonly<EventSpan>, verdict: Verdict): void {
+    if (CHUNK.content.on && this.#held?.hasContent === true) this.#giveHeld(this.#held);
+    if (verdict === "hold") this.#hold(span);
+    else if (CHUNK.told.length === 0) send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
+    else if (this.#reader.endsAgain) send(withoutReasons(edited(span)));
+    else if (CHUNK.edits.length > 0) send(edited(span));
+    else emit(out, span);
+  }
 
-  const emit = (into: ByteBuilder, span: Readonly<EventSpan>): void => {
-    into.add(DATA);
-    addSpliced(into, span, CHUNK.cuts);
-    into.add(END);
-  };
+  repeat({ bytes, start, end }: Readonly<EventSpan>, form: EventForm, wholeStart: number) {
+    const span = { bytes, start, end };
+    return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span), out);
+  }
 
-  const hold = (span: Readonly<EventSpan>): void => {
-    if (held !== undefined) send(held.chunk);
+  take(): Uint8Array | undefined {
+    return out.take();
+  }
+
+  tail(metered: Metered, credit: MicroCredits): Uint8Array {
+    const last = this.#held?.chunk ?? encoder.encode(`{"candidates":[${EMPTY_CANDIDATE}]}`);
+    const { blocked, usageText: told } = this.#reader;
+    // A usage without counts is the provider's word on a blocked prompt.
+    const isCounted = metered.flags.includes("estimated") && !blocked;
+    const usage =
+      told === undefined || isCounted || metered.flags.includes("clamped")
+        ? JSON.stringify(encodeUsage(metered.usage))
+        : told;
+    // Usage that the chunk has already stays where it is.
+    return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
+  }
+
+  failureTail(error: GatewayError, _metered: Metered, credit: MicroCredits | undefined): Uint8Array {
+    const held = this.#held;
+    const rest = held?.hasContent === true ? [DATA, withoutReasons(held.chunk), END] : [];
+    const charge = credit === undefined ? "" : `,"credit":${creditsText(credit)}`;
+    const text = JSON.stringify(encodeError(error)).slice(0, -1);
+    return joinBytes([...rest, encoder.encode(`data: ${text}${charge}}\n\n`)]);
+  }
+
+  #hold(span: Readonly<EventSpan>): void {
+    if (this.#held !== undefined) send(this.#held.chunk);
     const indexes = new Set(CHUNK.told.filter((_, i) => i % 2 === 0));
-    held = { chunk: edited(span), hasContent: CHUNK.content.on, indexes };
-  };
+    this.#held = { chunk: edited(span), hasContent: CHUNK.content.on, indexes };
+  }
 
   /**
    * More of a candidate comes after its end: what the held chunk says goes out before it, and its finish reasons stay
    * to the end.
    */
-  const giveHeld = ({ chunk, indexes }: HeldChunk): void => {
+  #giveHeld({ chunk, indexes }: HeldChunk): void {
     if (!CHUNK.told.some((index, i) => i % 2 === 0 && indexes.has(index))) return;
     send(withoutReasons(chunk));
-    held = { chunk: reasonsOf(chunk), hasContent: false, indexes };
-  };
+    this.#held = { chunk: reasonsOf(chunk), hasContent: false, indexes };
+  }
+}
 
-  return {
-    event(span, verdict) {
-      if (CHUNK.content.on && held?.hasContent === true) giveHeld(held);
-      if (verdict === "hold") hold(span);
-      else if (CHUNK.told.length === 0)
-        send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
-      else if (reader.endsAgain) send(withoutReasons(edited(span)));
-      else if (CHUNK.edits.length > 0) send(edited(span));
-      else emit(out, span);
-    },
-    repeat: ({ bytes, start, end }, form, wholeStart) => {
-      const span = { bytes, start, end };
-      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span), out);
-    },
-    take: () => out.take(),
-    tail(metered, credit) {
-      const last = held?.chunk ?? encoder.encode(`{"candidates":[${EMPTY_CANDIDATE}]}`);
-      const told = reader.usageText;
-      // A usage without counts is the provider's word on a blocked prompt.
-      const isCounted = metered.flags.includes("estimated") && !reader.blocked;
-      const usage =
-        told === undefined || isCounted || metered.flags.includes("clamped")
-          ? JSON.stringify(encodeUsage(metered.usage))
-          : told;
-      // Usage that the chunk has already stays where it is.
-      return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
-    },
-    failureTail(error, _metered, credit) {
-      const rest = held?.hasContent === true ? [DATA, withoutReasons(held.chunk), END] : [];
-      const charge = credit === undefined ? "" : `,"credit":${creditsText(credit)}`;
-      const text = JSON.stringify(encodeError(error)).slice(0, -1);
-      return joinBytes([...rest, encoder.encode(`data: ${text}${charge}}\n\n`)]);
-    },
-    keepAlive: KEEP_ALIVE,
-  };
+function send(chunk: Uint8Array): void {
+  out.add(DATA);
+  out.add(chunk);
+  out.add(END);
+}
+
+/** The chunk as clients need it. */
+function edited({ bytes, start, end }: Readonly<EventSpan>): Uint8Array {
+  const edits = [...CHUNK.edits];
+  for (let i = 0; i < CHUNK.cuts.length; i += 2)
+    edits.push({ start: CHUNK.cuts[i] as number, end: CHUNK.cuts[i + 1] as number, text: "" });
+  edits.sort((a, b) => a.start - b.start);
+  return applyEdits(bytes.subarray(0, end), edits).slice(start);
+}
+
+function emit(into: ByteBuilder, span: Readonly<EventSpan>): void {
+  into.add(DATA);
+  addSpliced(into, span, CHUNK.cuts);
+  into.add(END);
 }
 
 /** The error of a list of one, as some servers of this vendor send it. */

@@ -2,12 +2,13 @@ import { GatewayError } from "../../core/errors.ts";
 import { keyIs } from "../../core/json/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens } from "../../core/money/usage.ts";
-import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
+import { AnswerCount, countText } from "../counted-text.ts";
+import type { Variance } from "../event-form.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import type { Repeated } from "../repeats.ts";
 import { type Place, STRING, valueAt } from "../scan.ts";
-import type { StreamState } from "../stream.ts";
+import type { StreamReader, StreamState } from "../stream.ts";
 import { EVENT } from "./shape.ts";
 import { readUsage } from "./usage.ts";
 
@@ -34,9 +35,6 @@ const EMPTY_STARTS = [ascii("text"), ascii("thinking")];
 const SEARCH_RESULT = ascii("web_search_tool_result");
 const FETCH_RESULT = ascii("web_fetch_tool_result");
 
-/** What the relay asks of the reader of a stream. */
-export type EventKindReader = ReturnType<typeof openReader>;
-
 /** What a stream has told of its usage, and what we counted beside it. */
 const NOTHING = {
   /** Usage as upstream has told it so far: later counts replace earlier ones. */
@@ -54,91 +52,106 @@ const NOTHING = {
 type Told = typeof NOTHING;
 
 /** A reader for one stream. */
-export function openReader(state: StreamState, context: AnswerContext) {
-  let kind: EventKind = "other";
-  let began = false;
-  let hasStopped = false;
-  const count = openAnswerCount(context);
-  const told = { ...NOTHING };
+export class EventKindReader implements StreamReader {
+  /** What the event is that was seen last. */
+  kind: EventKind = "other";
+  readonly #state: StreamState;
+  readonly #context: AnswerContext;
+  readonly #count: AnswerCount;
+  readonly #told = { ...NOTHING };
+  #began = false;
+  #hasStopped = false;
 
-  const fail = (message: string): Verdict => {
-    state.failure ??= new GatewayError("upstream_error", message);
-    return "drop";
-  };
+  constructor(state: StreamState, context: AnswerContext) {
+    this.#state = state;
+    this.#context = context;
+    this.#count = new AnswerCount(context);
+  }
 
-  const noteUsage = (bytes: Uint8Array, at: Place): void => {
-    const value = at.start === -1 ? undefined : valueAt(bytes, at);
-    if (!isJsonObject(value)) return;
-    addUsage(told, value);
-    if (kind !== "message_delta" || typeof value.output_tokens !== "number") return;
-    told.hasOutput = true;
-    count.usageTold();
-  };
+  see({ bytes }: EventSpan): Verdict {
+    this.kind = kindOf(bytes);
+    if (this.kind !== "ping") this.#state.chunks += 1;
+    return this.#judge(bytes);
+  }
 
-  const begin = (bytes: Uint8Array): Verdict => {
-    if (EVENT.message.start === -1) return fail("The provider began an answer without a message.");
-    if (began) return fail("The provider began an answer twice.");
-    began = true;
-    noteUsage(bytes, EVENT.messageUsage);
-    if (EVENT.messageUsage.start === -1) state.noted.add("start_usage");
-    if (EVENT.messageModel.start === -1) state.noted.add("start_model");
-    return "pass";
-  };
+  variance(bytes: Uint8Array): Variance | undefined {
+    if (this.kind !== "content_block_delta" || !isTextAlone()) return undefined;
+    return { text: this.#count.keepBeside({ ...EVENT, bytes }) };
+  }
 
-  const give = (bytes: Uint8Array): Verdict => {
-    if (!began) return fail("The provider sent content before its message began.");
-    if (hasStopped) return fail("The provider sent content after its message had stopped.");
-    if (EVENT.block.start !== -1) noteBlock(told, bytes);
-    count.add(EVENT.text);
-    if (EVENT.content.on) state.hasContent = true;
-    return "pass";
-  };
+  again({ events, text }: Repeated): void {
+    this.#count.addRepeated(text, events);
+  }
 
-  const judge = (bytes: Uint8Array): Verdict => {
-    switch (kind) {
+  get isComplete(): boolean {
+    return this.#began && this.#hasStopped;
+  }
+
+  metered(): Metered {
+    return meteredSoFar(this.#told, this.#count, this.#context);
+  }
+
+  #judge(bytes: Uint8Array): Verdict {
+    const state = this.#state;
+    switch (this.kind) {
       case "ping":
         // A credit in it is that of another gateway.
         return EVENT.credit.start === -1 ? "pass" : "drop";
       case "message_start":
-        return begin(bytes);
+        return this.#begin(bytes);
       case "content_block_start":
       case "content_block_delta":
       case "content_block_stop":
-        return give(bytes);
+        return this.#give(bytes);
       case "message_delta":
-        noteUsage(bytes, EVENT.usage);
-        if (EVENT.stopReason.start !== -1) hasStopped = true;
+        this.#noteUsage(bytes, EVENT.usage);
+        if (EVENT.stopReason.start !== -1) this.#hasStopped = true;
         return "hold";
       case "message_stop":
         state.isDone = true;
         return "hold";
       case "error":
         // One that says no more is one all the same.
-        if (EVENT.error.start === -1 && !hasStopped) state.failure ??= readErrorObject(undefined, context);
+        if (EVENT.error.start === -1 && !this.#hasStopped)
+          state.failure ??= readErrorObject(undefined, this.#context);
         return "drop";
       case "other":
-        return EVENT.type.start === -1 ? fail("The provider sent an event without a type.") : "pass";
+        return EVENT.type.start === -1 ? this.#fail("The provider sent an event without a type.") : "pass";
     }
-  };
+  }
 
-  return {
-    see({ bytes }: EventSpan): Verdict {
-      kind = kindOf(bytes);
-      if (kind !== "ping") state.chunks += 1;
-      return judge(bytes);
-    },
-    variance: (bytes: Uint8Array) =>
-      kind === "content_block_delta" && isTextAlone() ? count.keepBeside({ ...EVENT, bytes }) : undefined,
-    again: ({ events, text }: Repeated) => count.addRepeated(text, events),
-    /** What the event is that was seen last. */
-    get kind(): EventKind {
-      return kind;
-    },
-    get isComplete(): boolean {
-      return began && hasStopped;
-    },
-    metered: (): Metered => meteredSoFar(told, count, context),
-  };
+  #begin(bytes: Uint8Array): Verdict {
+    if (EVENT.message.start === -1) return this.#fail("The provider began an answer without a message.");
+    if (this.#began) return this.#fail("The provider began an answer twice.");
+    this.#began = true;
+    this.#noteUsage(bytes, EVENT.messageUsage);
+    if (EVENT.messageUsage.start === -1) this.#state.note("start_usage");
+    if (EVENT.messageModel.start === -1) this.#state.note("start_model");
+    return "pass";
+  }
+
+  #give(bytes: Uint8Array): Verdict {
+    if (!this.#began) return this.#fail("The provider sent content before its message began.");
+    if (this.#hasStopped) return this.#fail("The provider sent content after its message had stopped.");
+    if (EVENT.block.start !== -1) noteBlock(this.#told, bytes);
+    this.#count.add(EVENT.text);
+    if (EVENT.content.on) this.#state.hasContent = true;
+    return "pass";
+  }
+
+  #noteUsage(bytes: Uint8Array, at: Place): void {
+    const value = at.start === -1 ? undefined : valueAt(bytes, at);
+    if (!isJsonObject(value)) return;
+    addUsage(this.#told, value);
+    if (this.kind !== "message_delta" || typeof value.output_tokens !== "number") return;
+    this.#told.hasOutput = true;
+    this.#count.usageTold();
+  }
+
+  #fail(message: string): Verdict {
+    this.#state.failure ??= new GatewayError("upstream_error", message);
+    return "drop";
+  }
 }
 
 /** Whether a delta begins no block as well, and its last text can be another one. */

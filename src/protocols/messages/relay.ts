@@ -1,14 +1,16 @@
 import { type ByteBuilder, createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
+import type { GatewayError } from "../../core/errors.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { setMembers } from "../../core/json/json-splice.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
-import type { AnswerContext, EventSpan, Metered, StreamSink } from "../protocol.ts";
+import type { EventForm } from "../event-form.ts";
+import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { type Place, textAt } from "../scan.ts";
 import { streamOpener } from "../stream.ts";
 import { errorObject } from "./error-body.ts";
-import { type EventKindReader, KINDS, openReader } from "./reader.ts";
+import { EventKindReader, KINDS } from "./reader.ts";
 import { EVENT } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -31,81 +33,102 @@ export const openStream = streamOpener<EventKindReader>({
   // A page or a document that the provider fetched comes in one event; beyond this it is a fault.
   maxLineBytes: 32 * 1024 * 1024,
   shape: EVENT,
-  openReader,
-  openRelay,
+  openReader: (state, context) => new EventKindReader(state, context),
+  openRelay: (reader, context) => new EventRelay(reader, context),
 });
 
 /** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
 const out = createByteBuilder(4096);
 
-function openRelay(reader: EventKindReader, context: AnswerContext): StreamSink {
-  const apart = createByteBuilder();
-  /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
-  const held: Uint8Array[] = [];
-  let lastDelta: Uint8Array | undefined;
-  let stop: Uint8Array | undefined;
+/** What is written aside and taken at once. */
+const apart = createByteBuilder();
 
-  const emit = (into: ByteBuilder, span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void => {
-    const { kind } = reader;
+class EventRelay implements StreamSink {
+  readonly keepAlive = PING;
+  readonly #reader: EventKindReader;
+  readonly #context: AnswerContext;
+  /** Each `message_delta` as it is to be sent, the data of the last one, and of `message_stop`. */
+  #held: Uint8Array[] = [];
+  #lastDelta: Uint8Array | undefined;
+  #stop: Uint8Array | undefined;
+
+  constructor(reader: EventKindReader, context: AnswerContext) {
+    this.#reader = reader;
+    this.#context = context;
+  }
+
+  event(span: Readonly<EventSpan>, verdict: Verdict): void {
+    const { kind } = this.#reader;
+    if (verdict === "hold") return this.#hold(span);
+    if (kind === "message_start") return this.#begin(span);
+    // A delta that gives no reason to stop is no end: it keeps its place.
+    if (this.#held.length > 0 && kind.startsWith("content_block")) {
+      for (const early of this.#held) out.add(early);
+      this.#held = [];
+    }
+    this.#emit(out, span);
+  }
+
+  repeat({ bytes, start, end }: Readonly<EventSpan>, form: EventForm, wholeStart: number) {
+    const span = { bytes, start, end };
+    return openRepeatWriter(form, bytes, wholeStart, (into) => this.#emit(into, span), out);
+  }
+
+  comment(bytes: Uint8Array, start: number, end: number): void {
+    addComment(out, bytes, start, end);
+  }
+
+  take(): Uint8Array | undefined {
+    return out.take();
+  }
+
+  tail(metered: Metered, credit: MicroCredits): Uint8Array {
+    return joinBytes([
+      ...this.#held.slice(0, -1),
+      deltaWithCredit(this.#lastDelta, metered, credit),
+      creditEvent(credit),
+      HEADS.message_stop,
+      this.#stop ?? MESSAGE_STOP,
+      END,
+    ]);
+  }
+
+  failureTail(error: GatewayError, _metered: Metered, credit: MicroCredits | undefined): Uint8Array {
+    const told = JSON.stringify({ type: "error", error: errorObject(error) });
+    return joinBytes([
+      ...(credit === undefined ? [] : [creditEvent(credit)]),
+      encoder.encode(`event: error\ndata: ${told}\n\n`),
+    ]);
+  }
+
+  #emit(into: ByteBuilder, span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void {
+    const { kind } = this.#reader;
     into.add(kind === "other" ? headOf(span.bytes, EVENT.type) : HEADS[kind]);
     addSpliced(into, span, EVENT.cuts, value, text);
     into.add(END);
-  };
+  }
 
-  const begin = (span: Readonly<EventSpan>): void => {
+  #begin(span: Readonly<EventSpan>): void {
     const { message, messageUsage } = EVENT;
-    const usage = JSON.stringify({ input_tokens: context.expectedInput, output_tokens: 0 });
+    const { model, expectedInput } = this.#context;
+    const usage = JSON.stringify({ input_tokens: expectedInput, output_tokens: 0 });
     const changed = setMembers(span.bytes.slice(message.start, message.end), {
-      model: JSON.stringify(context.model),
+      model: JSON.stringify(model),
       ...(messageUsage.start === -1 ? { usage } : {}),
     });
-    emit(out, span, message, changed);
-  };
+    this.#emit(out, span, message, changed);
+  }
 
-  const hold = (span: Readonly<EventSpan>): void => {
+  #hold(span: Readonly<EventSpan>): void {
     addSpliced(apart, span, EVENT.cuts);
     const data = apart.take();
-    if (reader.kind === "message_stop") stop = data;
+    if (this.#reader.kind === "message_stop") this.#stop = data;
     else {
-      lastDelta = data;
-      emit(apart, span);
-      held.push(apart.take() ?? END);
+      this.#lastDelta = data;
+      this.#emit(apart, span);
+      this.#held.push(apart.take() ?? END);
     }
-  };
-
-  return {
-    event(span, verdict) {
-      if (verdict === "hold") return hold(span);
-      if (reader.kind === "message_start") return begin(span);
-      // A delta that gives no reason to stop is no end: it keeps its place.
-      if (held.length > 0 && reader.kind.startsWith("content_block"))
-        for (const early of held.splice(0)) out.add(early);
-      emit(out, span);
-    },
-    repeat: ({ bytes, start, end }, form, wholeStart) => {
-      const span = { bytes, start, end };
-      return openRepeatWriter(form, bytes, wholeStart, (into) => emit(into, span), out);
-    },
-    comment: (bytes, start, end) => addComment(out, bytes, start, end),
-    take: () => out.take(),
-    tail: (metered, credit) =>
-      joinBytes([
-        ...held.slice(0, -1),
-        deltaWithCredit(lastDelta, metered, credit),
-        creditEvent(credit),
-        HEADS.message_stop,
-        stop ?? MESSAGE_STOP,
-        END,
-      ]),
-    failureTail: (error, _metered, credit) =>
-      joinBytes([
-        ...(credit === undefined ? [] : [creditEvent(credit)]),
-        encoder.encode(
-          `event: error\ndata: ${JSON.stringify({ type: "error", error: errorObject(error) })}\n\n`,
-        ),
-      ]),
-    keepAlive: PING,
-  };
+  }
 }
 
 /** What stands before the data of an event whose type the relay does not know. */

@@ -19,14 +19,14 @@ export async function answerEarly(answer: Response, request: Request, clock: Clo
   const bytes = await answer.bytes();
   const { headers, status } = answer;
   headers.set("connection", "close");
-  const body = streamBody(
-    async (sink) => {
+  const body = streamBody({
+    async pipe(sink) {
       sink.write(bytes);
       await sink.flush();
       await dropRest(request.body, clock);
     },
-    () => {},
-  );
+    cancel() {},
+  });
   return new Response(body, { status, headers });
 }
 

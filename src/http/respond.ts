@@ -79,13 +79,16 @@ export function respondWhole(
     sent();
   };
   request.signal.addEventListener("abort", letGo, { once: true });
-  const pieces = streamBody(async (sink) => {
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      sink.write(bytes.subarray(at, at + PIECE_BYTES));
-      await roomWithin(sink.flush(), clock, DEFAULT_TIMEOUTS.stalledClientMs);
-    }
-    letGo();
-  }, letGo);
+  const pieces = streamBody({
+    async pipe(sink) {
+      for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+        sink.write(bytes.subarray(at, at + PIECE_BYTES));
+        await roomWithin(sink.flush(), clock, DEFAULT_TIMEOUTS.stalledClientMs);
+      }
+      letGo();
+    },
+    cancel: letGo,
+  });
   return new Response(pieces, { status, headers: { ...JSON_TYPE, ...headers } });
 }
 
@@ -99,12 +102,9 @@ export function respondStream(
   answer: StreamAnswer,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Response {
-  return new Response(
-    streamBody((sink) => answer.pipe(sink), answer.cancel),
-    {
-      headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no", ...headers },
-    },
-  );
+  return new Response(streamBody(answer), {
+    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no", ...headers },
+  });
 }
 
 /** An error in the format of the endpoint's clients; in that of chat completions where it has none of its own. */

@@ -163,7 +163,7 @@ const UNTRUSTED = /CERT|^EPROTO$|^ERR_TLS_|^ERR_SSL_|^UNABLE_TO_|^HOSTNAME_MISMA
 const FRAMING = ["transfer-encoding", "content-length"];
 
 function openAnswer(response: Response, signal: AbortSignal, inProcess: boolean): UpstreamAnswer {
-  const failureOf = (cause: unknown): Error => (signal.aborted ? (signal.reason as Error) : broken(cause));
+  const failureOf = explainedBy(signal);
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
@@ -190,6 +190,11 @@ function openAnswer(response: Response, signal: AbortSignal, inProcess: boolean)
       }
     },
   };
+}
+
+/** Apart from the answer, which a stream that is being read does without. */
+function explainedBy(signal: AbortSignal): UpstreamAnswer["failureOf"] {
+  return (cause) => (signal.aborted ? (signal.reason as Error) : broken(cause));
 }
 
 async function readCounted(response: Response, maxBytes: number, makeRoom: MakeRoom): Promise<Uint8Array> {

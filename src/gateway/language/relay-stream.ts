@@ -6,21 +6,15 @@ import { describeError } from "../../core/log/log.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import type { Metered, RelayProtocol, RelayStream, UpstreamBody } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
+import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { createStreamWatch, type StreamWatch } from "./stream-watch.ts";
-
-/** Where a streamed answer goes. */
-export interface ByteSink {
-  write(bytes: Uint8Array): void;
-  /** Sends what was written; a promise where the client has to take some of it first. */
-  flush(): Promise<unknown> | undefined;
-}
+import { StreamWatch, type Watched } from "./stream-watch.ts";
 
 /** A streamed answer that has begun, or that waits for a slow provider. */
-export interface StreamAnswer {
+export interface StreamAnswer extends WrittenBody {
   /** Sends the whole answer: a broken one has an end that says so. Rejects only when the client has gone. */
-  pipe(sink: ByteSink): Promise<void>;
+  pipe(sink: BodySink): Promise<void>;
   /** The client has gone: upstream is stopped and what was used is charged. */
   cancel(): void;
 }
@@ -46,7 +40,7 @@ export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer
     timer = clock.setTimer(timeouts.keepAliveMs, resolve);
   });
   try {
-    await Promise.race([answer.begin(), late]);
+    await Promise.race([answer.begin(parts.body), late]);
   } finally {
     timer?.cancel();
   }
@@ -59,42 +53,43 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 type ReadResult = Awaited<ReturnType<Reader["read"]>>;
 
 /** One streamed answer from its call to its end. Whatever happens first, the hold ends once. */
-class RelayedStream implements StreamAnswer {
-  readonly #parts: StreamParts;
-  readonly #stream: RelayStream;
+class RelayedStream implements StreamAnswer, Watched {
+  readonly stream: RelayStream;
+  /** Upstream has begun to answer. */
+  hasHeaders = false;
+  readonly #services: CallServices;
+  readonly #call: PaidCall;
+  readonly #record: RequestRecord;
   readonly #watch: StreamWatch;
   /** What came before the answer was committed. */
-  readonly #held: Uint8Array[] = [];
-  readonly #gone = Promise.withResolvers<never>();
-  #upstream: UpstreamAnswer | undefined;
+  #held: Uint8Array[] = [];
   #reader: Reader | undefined;
+  /** What a rejected read of the answer means. */
+  #explain: UpstreamAnswer["failureOf"] = asItIs;
+  #tellsItsEnd = false;
   #beginning: Promise<void> | undefined;
   #failure: Error | undefined;
+  /** Ends a wait for the client, which has gone. */
+  #giveUp: ((reason: ClientGone) => void) | undefined;
+  #hasMore = true;
   #committed = false;
   #refused = false;
   #ended = false;
 
-  constructor(parts: StreamParts) {
-    const { services, call, protocol } = parts;
-    this.#parts = parts;
-    this.#stream = protocol.openStream(call.context);
-    this.#gone.promise.catch(() => undefined);
-    this.#watch = createStreamWatch({
-      clock: services.clock,
-      timeouts: services.timeouts,
-      stream: this.#stream,
-      hasHeaders: () => this.#upstream !== undefined,
-      onLate: (error) => call.abort(error),
-      onStalled: () => this.cancel(),
-    });
+  constructor({ services, call, protocol, record }: StreamParts) {
+    this.#services = services;
+    this.#call = call;
+    this.#record = record;
+    this.stream = protocol.openStream(call.context);
+    this.#watch = new StreamWatch(services.clock, services.timeouts, this);
   }
 
   /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */
-  async begin(): Promise<void> {
+  async begin(body: Handover<UpstreamBody>): Promise<void> {
     // Once content has come, a failure is part of the stream, however the bytes were cut into reads.
-    this.#beginning = this.#start().catch(async (error: unknown) => {
+    this.#beginning = this.#start(body).catch(async (error: unknown) => {
       this.#failure = this.#failureOf(error);
-      if (!this.#committed && !this.#stream.hasContent) await this.#refuse(this.#failure);
+      if (!this.#committed && !this.stream.hasContent) await this.#refuse(this.#failure);
     });
     await this.#beginning;
     if (this.#refused) throw this.#failure;
@@ -106,57 +101,81 @@ class RelayedStream implements StreamAnswer {
     return this.#refused ? this.#failure : undefined;
   }
 
-  async pipe(sink: ByteSink): Promise<void> {
-    this.#watch.keepAlivesTo((bytes) => {
-      sink.write(bytes);
-      void sink.flush();
-    });
+  async pipe(sink: BodySink): Promise<void> {
+    const { clock, timeouts, failpoint } = this.#services;
     let error: Error | undefined;
+    this.#watch.keepAlivesTo(sink);
     try {
-      await this.#relayTo(sink);
+      await this.#beginning;
+      this.#beginning = undefined;
+      for (const bytes of this.#held) sink.write(bytes);
+      this.#held = NONE_HELD;
+      if (this.#failure !== undefined) throw this.#failure;
+      while (this.#hasMore && !this.#ended) {
+        const room = sink.flush();
+        if (room !== undefined) await this.#roomFor(room);
+        failpoint("stream.after_chunk");
+        // The only promise of a chunk: most chunks are one event, and each promise more costs as much as reading it.
+        const out = this.#take(await this.#read());
+        if (out !== undefined) sink.write(out);
+        if (this.stream.failure !== undefined) throw this.stream.failure;
+      }
     } catch (cause) {
       error = this.#failureOf(cause);
     }
     if (this.#ended) throw new ClientGone();
-    await this.#endOf(error, (bytes) => sink.write(bytes));
+    await this.#endOf(error, sink);
     this.#close(200);
     // It is charged by now: who does not take the end has no whole answer, and no connection either.
-    const { clock, timeouts } = this.#parts.services;
     await roomWithin(sink.flush(), clock, timeouts.stalledClientMs);
   }
 
   cancel(): void {
     if (this.#ended) return;
-    const { call, record } = this.#parts;
     this.#ended = true;
-    this.#gone.reject(new ClientGone());
-    call.abort(new ClientGone());
-    call
+    this.#giveUp?.(new ClientGone());
+    this.#call.abort(new ClientGone());
+    this.#call
       .settleLeft(this.#seen())
-      .catch((error: unknown) => record.note({ error: describeError(error) }))
+      .catch((error: unknown) => this.#record.note({ error: describeError(error) }))
       .finally(() => this.#close(499));
+  }
+
+  onLate(error: GatewayError): void {
+    this.#call.abort(error);
+  }
+
+  onStalled(): void {
+    this.cancel();
   }
 
   /** What upstream has said of usage; `undefined` where it has not answered. */
   #seen(): Metered | undefined {
-    return this.#upstream === undefined ? undefined : this.#stream.metered();
+    return this.hasHeaders ? this.stream.metered() : undefined;
   }
 
   #failureOf(cause: unknown): Error {
-    const upstream = this.#upstream;
-    if (upstream === undefined || cause instanceof GatewayError) return cause as Error;
-    return upstream.failureOf(cause);
+    return cause instanceof GatewayError ? cause : this.#explain(cause);
   }
 
-  async #start(): Promise<void> {
-    const { call, body } = this.#parts;
+  async #start(body: Handover<UpstreamBody>): Promise<void> {
     this.#watch.start();
-    this.#upstream = await call.send(body, true);
-    this.#reader = this.#upstream.open();
-    const hold = (bytes: Uint8Array): void => void this.#held.push(bytes);
-    let more = true;
-    while (more && !this.#stream.hasContent) more = this.#take(await this.#read(), hold);
-    if (!more && !this.#stream.isComplete) throw cutOff();
+    this.#open(await this.#call.send(body, true));
+    const { stream } = this;
+    while (this.#hasMore && !stream.hasContent) {
+      const out = this.#take(await this.#read());
+      if (out !== undefined) this.#held.push(out);
+      if (stream.failure !== undefined) throw stream.failure;
+    }
+    if (!this.#hasMore && !stream.isComplete) throw cutOff();
+  }
+
+  /** Keeps of the answer what is needed to read it: the rest would stay in memory for as long as the stream lasts. */
+  #open({ open, tellsItsEnd, failureOf }: UpstreamAnswer): void {
+    this.hasHeaders = true;
+    this.#reader = open();
+    this.#tellsItsEnd = tellsItsEnd;
+    this.#explain = failureOf;
   }
 
   /** The next read of upstream. */
@@ -164,97 +183,89 @@ class RelayedStream implements StreamAnswer {
     return this.#reader?.read() ?? NOTHING;
   }
 
-  /** Takes one read of upstream; `false` when there is no more to read. What it gave goes to `give`. */
-  #take({ done, value }: ReadResult, give: (bytes: Uint8Array) => void): boolean {
-    const stream = this.#stream;
-    if (!done) this.#parts.call.sawByte();
-    const out = done ? stream.end(this.#upstream?.tellsItsEnd === true) : stream.push(value);
+  /** Takes one read of upstream; gives what it makes for the client. */
+  #take({ done, value }: ReadResult): Uint8Array | undefined {
+    const { stream } = this;
+    if (!done) this.#call.sawByte();
+    const out = done ? stream.end(this.#tellsItsEnd) : stream.push(value);
     this.#watch.touch();
-    if (out !== undefined) give(out);
-    if (stream.failure !== undefined) throw stream.failure;
-    return !done && !stream.isDone;
+    this.#hasMore = !done && !stream.isDone;
+    return out;
+  }
+
+  /** Waits until the client has taken some; one that takes nothing for too long is left behind, and its connection. */
+  async #roomFor(room: Promise<unknown>): Promise<void> {
+    const { promise: gone, reject } = Promise.withResolvers<never>();
+    this.#watch.clientWants(false);
+    this.#giveUp = reject;
+    await Promise.race([room, gone]);
+    this.#giveUp = undefined;
+    this.#watch.clientWants(true);
   }
 
   /** Nothing was sent to the client: the failure becomes the answer's status. */
   async #refuse(error: Error): Promise<void> {
-    const { call } = this.#parts;
     this.#refused = true;
     this.#ended = true;
     this.#watch.stop();
-    call.abort(error);
-    if (error instanceof ClientGone) await call.settleLeft(this.#seen());
-    else await call.settleBroken(undefined, error);
-  }
-
-  async #relayTo(sink: ByteSink): Promise<void> {
-    const { failpoint } = this.#parts.services;
-    await this.#beginning;
-    for (const bytes of this.#held.splice(0)) sink.write(bytes);
-    if (this.#failure !== undefined) throw this.#failure;
-    const write = (bytes: Uint8Array): void => sink.write(bytes);
-    let more = !this.#stream.isDone;
-    while (more && !this.#ended) {
-      const room = sink.flush();
-      if (room !== undefined) {
-        this.#watch.clientWants(false);
-        // A client that takes nothing for too long is left behind, and its connection with it.
-        await Promise.race([room, this.#gone.promise]);
-        this.#watch.clientWants(true);
-      }
-      failpoint("stream.after_chunk");
-      // The only promise of a chunk: most chunks are one event, and each promise more costs as much as reading it.
-      more = this.#take(await this.#read(), write);
-    }
+    this.#call.abort(error);
+    if (error instanceof ClientGone) await this.#call.settleLeft(this.#seen());
+    else await this.#call.settleBroken(undefined, error);
   }
 
   /** The end of the answer once reading has stopped, for `error` or for the end mark; nothing for a client that left. */
-  async #endOf(error: Error | undefined, give: (bytes: Uint8Array) => void): Promise<void> {
-    const stream = this.#stream;
+  async #endOf(error: Error | undefined, sink: BodySink): Promise<void> {
+    const { stream } = this;
     if (this.#ended) return;
     if (error instanceof ClientGone) return this.cancel();
     if (error !== undefined && stream.failure === undefined) {
       // The last event may have come whole, and only the goodbye was lost.
       const rest = stream.end(false);
-      if (rest !== undefined) give(rest);
+      if (rest !== undefined) sink.write(rest);
     }
     try {
       const whole = stream.isComplete && stream.failure === undefined;
-      give(whole ? await this.#finish() : await this.#breakOff(error ?? cutOff()));
+      sink.write(whole ? await this.#finish() : await this.#breakOff(error ?? cutOff()));
     } catch (storeError) {
       // The charge is not written yet: the answer must not look finished, nor tell a credit that the ledger lacks.
-      this.#parts.record.note({ error: describeError(storeError) });
+      this.#record.note({ error: describeError(storeError) });
       const metered = { usage: stream.metered().usage, flags: [] };
-      give(stream.failureTail(toGatewayError(storeError), metered, undefined));
+      sink.write(stream.failureTail(toGatewayError(storeError), metered, undefined));
     }
   }
 
   /** The end of a good answer. */
   async #finish(): Promise<Uint8Array> {
-    const { call, services } = this.#parts;
-    if (this.#reader !== undefined) void readToEnd(this.#reader, call, services.clock);
-    const metered = this.#stream.metered();
-    const credit = await call.settle(metered, true);
-    services.failpoint("answer.before_end");
-    return this.#stream.tail(metered, credit);
+    const { clock, failpoint } = this.#services;
+    if (this.#reader !== undefined) void readToEnd(this.#reader, this.#call, clock);
+    const metered = this.stream.metered();
+    const credit = await this.#call.settle(metered, true);
+    failpoint("answer.before_end");
+    return this.stream.tail(metered, credit);
   }
 
   /** The end of an answer that broke: what came is charged, and the end says that it broke. */
   async #breakOff(error: Error): Promise<Uint8Array> {
-    const { call } = this.#parts;
-    call.abort(error);
-    const metered = this.#stream.hasContent ? this.#stream.metered() : undefined;
-    const credit = await call.settleBroken(metered, error);
+    this.#call.abort(error);
+    const metered = this.stream.hasContent ? this.stream.metered() : undefined;
+    const credit = await this.#call.settleBroken(metered, error);
     const told = metered ?? { usage: NO_USAGE, flags: [] };
-    return this.#stream.failureTail(toGatewayError(error), told, credit);
+    return this.stream.failureTail(toGatewayError(error), told, credit);
   }
 
   #close(status: number): void {
-    const { repairs } = this.#stream;
+    const { repairs } = this.stream;
     this.#ended = true;
     this.#watch.stop();
-    if (repairs.length > 0) this.#parts.record.note({ repairs });
-    this.#parts.record.finish(status);
+    if (repairs.length > 0) this.#record.note({ repairs });
+    this.#record.finish(status);
   }
+}
+
+const NONE_HELD: Uint8Array[] = [];
+
+function asItIs(cause: unknown): Error {
+  return cause as Error;
 }
 
 const NOTHING: ReadResult = { done: true, value: undefined };

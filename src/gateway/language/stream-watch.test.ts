@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import type { RelayStream } from "../../protocols/protocol.ts";
-import { createStreamWatch } from "./stream-watch.ts";
+import { StreamWatch } from "./stream-watch.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
 const SECOND = 1_000;
@@ -12,15 +11,15 @@ function open() {
   const said: string[] = [];
   let headers = false;
   let keptAlive = 0;
-  const watch = createStreamWatch({
-    clock,
-    timeouts: DEFAULT_TIMEOUTS,
-    stream: stream as unknown as RelayStream,
-    hasHeaders: () => headers,
-    onLate: (error) => said.push(`${error.kind}: ${error.message}`),
-    onStalled: () => said.push("stalled"),
+  const watch = new StreamWatch(clock, DEFAULT_TIMEOUTS, {
+    stream,
+    get hasHeaders() {
+      return headers;
+    },
+    onLate: (error) => void said.push(`${error.kind}: ${error.message}`),
+    onStalled: () => void said.push("stalled"),
   });
-  watch.keepAlivesTo(() => void (keptAlive += 1));
+  watch.keepAlivesTo({ write: () => void (keptAlive += 1), flush: () => undefined });
   watch.start();
   return {
     watch,

@@ -1,98 +1,103 @@
 import type { Clock, Timer } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RelayStream } from "../../protocols/protocol.ts";
+import type { BodySink } from "../../runtime/stream-body.ts";
 import type { Timeouts } from "../timeouts.ts";
 
-/** Watches over a stream's deadlines with one timer that wakes seldom; a chunk only leaves the time it came. */
-export interface StreamWatch {
-  start(): void;
-  stop(): void;
-  /** Bytes came from upstream. */
-  touch(): void;
-  /** Whether the client waits for bytes (else we wait for the client). */
-  clientWants(wants: boolean): void;
-  keepAlivesTo(send: (bytes: Uint8Array) => void): void;
-}
-
-/** What a watch looks at, and whom it tells. */
-export interface WatchParts {
-  readonly clock: Clock;
-  readonly timeouts: Timeouts;
-  readonly stream: RelayStream;
+/** What a watch looks at, and what it tells. */
+export interface Watched {
+  /** The content so far, and what says nothing. */
+  readonly stream: Pick<RelayStream, "chunks" | "keepAlive">;
   /** Upstream has begun to answer. */
-  hasHeaders(): boolean;
+  readonly hasHeaders: boolean;
   /** A deadline has passed. */
   onLate(error: GatewayError): void;
   /** The client takes nothing. */
   onStalled(): void;
 }
 
-/** A watch that has not been started. */
-export function createStreamWatch({
-  clock,
-  timeouts,
-  stream,
-  hasHeaders,
-  onLate,
-  onStalled,
-}: WatchParts): StreamWatch {
-  let startedMs = 0;
-  let byteMs = 0;
-  let contentMs = 0;
-  let chunks = 0;
-  let takenMs = 0;
-  let wanted = true;
-  let quietMs = 0;
-  let timer: Timer | undefined;
-  let send: ((bytes: Uint8Array) => void) | undefined;
+/** Watches over a stream's deadlines with one timer that wakes seldom; a chunk only leaves the time it came. */
+export class StreamWatch {
+  readonly #clock: Clock;
+  readonly #timeouts: Timeouts;
+  readonly #watched: Watched;
+  #startedMs = 0;
+  #byteMs = 0;
+  #contentMs = 0;
+  #chunks = 0;
+  #takenMs = 0;
+  #quietMs = 0;
+  #isWanted = true;
+  #timer: Timer | undefined;
+  #sink: BodySink | undefined;
 
-  const late = (message: string): void => onLate(new GatewayError("timeout_error", message));
+  constructor(clock: Clock, timeouts: Timeouts, watched: Watched) {
+    this.#clock = clock;
+    this.#timeouts = timeouts;
+    this.#watched = watched;
+  }
 
-  const check = (): void => {
-    const nowMs = clock.steadyMs();
-    if (nowMs - startedMs >= timeouts.streamMs) return late("The answer took longer than a stream may.");
-    if (!wanted && nowMs - takenMs >= timeouts.stalledClientMs) return onStalled();
-    if (wanted && !hasHeaders() && nowMs - startedMs >= timeouts.firstByteMs) {
-      return late("The provider did not begin to answer in time.");
+  start(): void {
+    const nowMs = this.#clock.steadyMs();
+    this.#startedMs = this.#byteMs = this.#contentMs = this.#takenMs = this.#quietMs = nowMs;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  /** Bytes came from upstream. */
+  touch(): void {
+    const { chunks } = this.#watched.stream;
+    this.#byteMs = this.#clock.steadyMs();
+    // A chunk that gives the client nothing does not keep an answer alive for ever.
+    if (chunks === this.#chunks) return;
+    this.#chunks = chunks;
+    this.#contentMs = this.#byteMs;
+  }
+
+  /** Whether the client waits for bytes (else we wait for the client). */
+  clientWants(wants: boolean): void {
+    // While the client takes nothing we read nothing: that time is not the provider's silence.
+    if (wants && !this.#isWanted) this.#byteMs = this.#contentMs = this.#clock.steadyMs();
+    if (!wants) this.#takenMs = this.#clock.steadyMs();
+    this.#isWanted = wants;
+  }
+
+  /** From now on a quiet stream is kept open. */
+  keepAlivesTo(sink: BodySink): void {
+    this.#sink = sink;
+  }
+
+  #check(): void {
+    const { stream, hasHeaders } = this.#watched;
+    const { streamMs, stalledClientMs, firstByteMs, idleMs, contentIdleMs, keepAliveMs } = this.#timeouts;
+    const nowMs = this.#clock.steadyMs();
+    const isWanted = this.#isWanted;
+    if (nowMs - this.#startedMs >= streamMs) return this.#late("The answer took longer than a stream may.");
+    if (!isWanted && nowMs - this.#takenMs >= stalledClientMs) return this.#watched.onStalled();
+    if (isWanted && !hasHeaders && nowMs - this.#startedMs >= firstByteMs)
+      return this.#late("The provider did not begin to answer in time.");
+    if (isWanted && hasHeaders && nowMs - this.#byteMs >= idleMs)
+      return this.#late("The provider went silent in mid-answer.");
+    if (isWanted && hasHeaders && nowMs - this.#contentMs >= contentIdleMs)
+      return this.#late("The provider sent nothing but keep-alives.");
+    const sink = this.#sink;
+    if (isWanted && sink !== undefined && nowMs - Math.max(this.#byteMs, this.#quietMs) >= keepAliveMs) {
+      this.#quietMs = nowMs;
+      sink.write(stream.keepAlive);
+      void sink.flush();
     }
-    if (wanted && hasHeaders() && nowMs - byteMs >= timeouts.idleMs)
-      return late("The provider went silent in mid-answer.");
-    if (wanted && hasHeaders() && nowMs - contentMs >= timeouts.contentIdleMs) {
-      return late("The provider sent nothing but keep-alives.");
-    }
-    if (wanted && send !== undefined && nowMs - Math.max(byteMs, quietMs) >= timeouts.keepAliveMs) {
-      quietMs = nowMs;
-      send(stream.keepAlive);
-    }
-    arm();
-  };
+    this.#arm();
+  }
 
-  const arm = (): void => {
-    timer = clock.setTimer(Math.max(1, Math.floor(timeouts.keepAliveMs / 3)), check);
-  };
+  #late(message: string): void {
+    this.#watched.onLate(new GatewayError("timeout_error", message));
+  }
 
-  return {
-    start() {
-      startedMs = byteMs = contentMs = takenMs = quietMs = clock.steadyMs();
-      arm();
-    },
-    stop: () => timer?.cancel(),
-    touch() {
-      byteMs = clock.steadyMs();
-      // A chunk that gives the client nothing does not keep an answer alive for ever.
-      if (stream.chunks !== chunks) {
-        chunks = stream.chunks;
-        contentMs = byteMs;
-      }
-    },
-    clientWants(wants) {
-      // While the client takes nothing we read nothing: that time is not the provider's silence.
-      if (wants && !wanted) byteMs = contentMs = clock.steadyMs();
-      if (!wants) takenMs = clock.steadyMs();
-      wanted = wants;
-    },
-    keepAlivesTo(to) {
-      send = to;
-    },
-  };
+  #arm(): void {
+    const delayMs = Math.max(1, Math.floor(this.#timeouts.keepAliveMs / 3));
+    this.#timer = this.#clock.setTimer(delayMs, () => this.#check());
+  }
 }

@@ -45,7 +45,14 @@ const NOTHING = { ascii: 0, wide: 0, thoughtAscii: 0, thoughtWide: 0, images: 0 
 type Counted = typeof NOTHING;
 
 /** Our own count of what comes of one streamed answer, beside what its provider says of it. */
-export class AnswerCount {
+export type AnswerCount = ReturnType<typeof openAnswerCount>;
+
+/** A count for one stream. */
+export function openAnswerCount(context: AnswerContext) {
+  return new Count(context);
+}
+
+class Count {
   readonly #expectedInput: number;
   readonly #seen: Counted = { ...NOTHING };
   /** What had come when usage was told. */
@@ -106,8 +113,8 @@ export class AnswerCount {
 
   /** The provider has told its usage: what comes from now on is counted on top of it. */
   usageTold(): void {
-    if (this.#before === NOTHING) this.#before = { ...this.#seen };
-    else Object.assign(this.#before, this.#seen);
+    const { ascii, wide, thoughtAscii, thoughtWide, images } = this.#seen;
+    this.#before = { ascii, wide, thoughtAscii, thoughtWide, images };
   }
 
   /** All that came, in tokens. */

@@ -1,4 +1,5 @@
 import type { ByteSpan } from "../core/bytes/bytes.ts";
+import { parseExact } from "./exact-json.ts";
 
 /** What may differ between an event and the next, so that the scan would find the same in both but for this. */
 export interface Variance {
@@ -187,3 +188,13 @@ export function placeIn({ holes }: EventForm, from: number, at: number): number 
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= 0x39;
 }
+
+/** The text of the event of this form that was matched last, in `bytes`. */
+export function matchedText({ holes }: EventForm, bytes: Uint8Array): string {
+  const at = holes.findIndex(({ kind }) => kind === "text");
+  const text = decoder.decode(bytes.subarray(MATCHED.starts[at], MATCHED.ends[at]));
+  return text.includes("\\") ? (parseExact(`"${text}"`) as string) : text;
+}
+
+/** A text may begin with what would be a byte order mark at the beginning of a file. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -23,8 +23,20 @@ export interface EventVisitor {
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
-/** Cuts a provider's bytes into whole events and comments, and hands each to a visitor. */
-export class EventReader implements SseVisitor {
+/** Cuts a provider's bytes into whole events and comments. */
+export interface EventReader {
+  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
+  push(bytes: Uint8Array): boolean;
+  /** No more bytes come: the last event may lack its blank line. */
+  end(): void;
+}
+
+/** A reader that hands each event and comment to `visitor`. */
+export function createEventReader(visitor: EventVisitor, maxLineBytes = MAX_LINE_BYTES): EventReader {
+  return new Events(visitor, maxLineBytes);
+}
+
+class Events implements EventReader, SseVisitor {
   readonly #visitor: EventVisitor;
   readonly #lines: SseLines;
   readonly #maxBytes: number;
@@ -36,13 +48,12 @@ export class EventReader implements SseVisitor {
   #more: Uint8Array[] | undefined;
   #length = 0;
 
-  constructor(visitor: EventVisitor, maxLineBytes = MAX_LINE_BYTES) {
+  constructor(visitor: EventVisitor, maxLineBytes: number) {
     this.#visitor = visitor;
     this.#lines = createSseLines(this, maxLineBytes);
     this.#maxBytes = Math.max(MAX_EVENT_BYTES, maxLineBytes);
   }
 
-  /** Takes the next bytes; `false` when an event is too long, after which the stream is unusable. */
   push(pushed: Uint8Array): boolean {
     if (!this.#lines.push(pushed)) return false;
     const bytes = this.#bytes;
@@ -56,7 +67,6 @@ export class EventReader implements SseVisitor {
     return this.#length <= this.#maxBytes;
   }
 
-  /** No more bytes come: the last event may lack its blank line. */
   end(): void {
     this.#lines.end();
   }

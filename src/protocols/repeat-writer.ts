@@ -1,5 +1,4 @@
 import { type ByteBuilder, createByteBuilder } from "../core/bytes/byte-builder.ts";
-import { joinBytes } from "../core/bytes/bytes.ts";
 import { type EventForm, MATCHED } from "./event-form.ts";
 
 /** Writes events of one form. */
@@ -25,8 +24,7 @@ export function openRepeatWriter(
 ): RepeatWriter | undefined {
   const recorded = recordCopy(form, source, wholeStart, copy);
   if (recorded === undefined) return undefined;
-  const { fixed, kept } = recorded;
-  return isUnchanged(form, fixed, kept) ? new WholeWriter(out) : new PartWriter(fixed, kept, out);
+  return isUnchanged(form, recorded) ? new WholeWriter(out) : new PartWriter(recorded, out);
 }
 
 /** Writes events in a row as they came, in one piece. */
@@ -52,35 +50,24 @@ class WholeWriter implements RepeatWriter {
 
 /** Writes the fixed pieces, and between them the holes that are kept. */
 class PartWriter implements RepeatWriter {
+  readonly #copy: RecordedCopy;
   readonly #out: ByteBuilder;
-  readonly #kept: readonly number[];
-  /** All pieces, and where each ends. */
-  readonly #fixed: Uint8Array;
-  readonly #ends: readonly number[];
 
-  constructor(fixed: readonly Uint8Array[], kept: readonly number[], out: ByteBuilder) {
-    let length = 0;
+  constructor(copy: RecordedCopy, out: ByteBuilder) {
+    this.#copy = copy;
     this.#out = out;
-    this.#kept = kept;
-    this.#fixed = joinBytes(fixed);
-    this.#ends = fixed.map((piece) => (length += piece.length));
   }
 
   write(bytes: Uint8Array): void {
     const out = this.#out;
-    const fixed = this.#fixed;
-    const kept = this.#kept;
-    const ends = this.#ends;
-    const { starts: holeStarts, ends: holeEnds } = MATCHED;
-    let from = 0;
+    const { fixed, kept } = this.#copy;
+    const { starts, ends } = MATCHED;
     for (let i = 0; i < kept.length; i += 1) {
       const hole = kept[i] as number;
-      const end = ends[i] as number;
-      out.add(fixed, from, end);
-      out.add(bytes, holeStarts[hole], holeEnds[hole]);
-      from = end;
+      out.add(fixed[i] as Uint8Array);
+      out.add(bytes, starts[hole], ends[hole]);
     }
-    out.add(fixed, from, fixed.length);
+    out.add(fixed[kept.length] as Uint8Array);
   }
 
   flush(): void {}
@@ -130,11 +117,7 @@ function recordCopy(
 }
 
 /** Whether events of the form are written byte for byte as they came. */
-function isUnchanged(
-  { holes, bytes }: EventForm,
-  fixed: readonly Uint8Array[],
-  kept: readonly number[],
-): boolean {
+function isUnchanged({ holes, bytes }: EventForm, { fixed, kept }: RecordedCopy): boolean {
   if (kept.length !== holes.length) return false;
   return fixed.every((piece, i) => {
     const start = holes[i - 1]?.end ?? 0;

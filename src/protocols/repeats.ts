@@ -1,6 +1,14 @@
 import type { ByteSpan } from "../core/bytes/bytes.ts";
 import type { CountedText } from "./counted-text.ts";
-import { type EventForm, formOf, MATCHED, matchForm, placeIn, type Variance } from "./event-form.ts";
+import {
+  type EventForm,
+  formOf,
+  MATCHED,
+  matchedText,
+  matchForm,
+  placeIn,
+  type Variance,
+} from "./event-form.ts";
 import type { EventSpan, StreamSink } from "./protocol.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 import { type Place, STRINGS } from "./scan.ts";
@@ -56,11 +64,29 @@ interface RepeatParts {
 }
 
 /** Takes the events of one stream that repeat the one that was scanned last. */
-export class Repeats {
+export interface Repeats {
+  /** Takes all that stand at `from` in a row; returns the offset after them. */
+  take(bytes: Uint8Array, from: number): number;
+  /**
+   * Learns the form of the event at `whole`, which was just scanned, judged good, and written. `hear` is to be told the
+   * text of each that repeats it.
+   */
+  learn(span: Readonly<EventSpan>, whole: ByteSpan, hear: ((text: string) => void) | undefined): void;
+  /** Another event comes: what follows has to be held against that. */
+  forget(): void;
+}
+
+/** Nothing was scanned yet. */
+export function openRepeats(parts: RepeatParts): Repeats {
+  return new KnownForm(parts);
+}
+
+class KnownForm implements Repeats {
   readonly #parts: RepeatParts;
   /** Of the event that was scanned last, where the next one can repeat it. */
   #form: EventForm | undefined;
   #writer: RepeatWriter | undefined;
+  #hear: ((text: string) => void) | undefined;
   /** Where its numbers stand in it. */
   #numbers: ByteSpan | undefined;
   #hasCome = false;
@@ -71,7 +97,6 @@ export class Repeats {
     this.#parts = parts;
   }
 
-  /** Takes all that stand at `from` in a row; returns the offset after them. */
   take(bytes: Uint8Array, from: number): number {
     const form = this.#form;
     const writer = this.#writer;
@@ -80,16 +105,20 @@ export class Repeats {
     if (state.failure !== undefined) return from;
     const { text } = REPEATED;
     text.ascii = text.wide = REPEATED.events = 0;
-    let at = from;
-    for (let end = matchForm(form, bytes, at); end !== -1; end = matchForm(form, bytes, at)) {
+    let [last, at] = [from, from];
+    while (at < bytes.length) {
+      const end = matchForm(form, bytes, at);
+      if (end === -1) break;
       writer.write(bytes, at, end);
+      this.#hear?.(matchedText(form, bytes));
       text.ascii += MATCHED.textBytes - MATCHED.wide;
       text.wide += MATCHED.wide;
-      this.#findNumbers(form, at);
       REPEATED.events += 1;
+      last = at;
       at = end;
     }
     if (REPEATED.events === 0) return from;
+    this.#findNumbers(form, bytes, last, at);
     this.#hasCome = true;
     writer.flush(bytes);
     state.chunks += REPEATED.events;
@@ -99,8 +128,7 @@ export class Repeats {
     return at;
   }
 
-  /** Learns the form of the event at `whole`, which was just scanned, judged good, and written. */
-  learn(span: Readonly<EventSpan>, whole: ByteSpan): void {
+  learn(span: Readonly<EventSpan>, whole: ByteSpan, hear: ((text: string) => void) | undefined): void {
     if (whole.end - whole.start > MOST_BYTES || !this.#isWorthIt()) return;
     const { reader, sink, cut } = this.#parts;
     const variance = reader.variance(span.bytes);
@@ -115,15 +143,15 @@ export class Repeats {
     const { numbers } = variance;
     this.#form = form;
     this.#writer = writer;
+    this.#hear = hear;
     this.#numbers = numbers && { start: numbers.start - whole.start, end: numbers.end - whole.start };
     this.#hasCome = false;
   }
 
-  /** Another event comes: what follows has to be held against that. */
   forget(): void {
     if (this.#form === undefined) return;
     this.#useless = this.#hasCome ? 0 : this.#useless + 1;
-    this.#form = this.#writer = this.#numbers = undefined;
+    this.#form = this.#writer = this.#hear = this.#numbers = undefined;
   }
 
   /** Learning costs as much as a scan. */
@@ -133,10 +161,14 @@ export class Repeats {
     return this.#passed % FEW === 0;
   }
 
-  /** Notes where the numbers stand in the event that was matched last, which begins at `from`. */
-  #findNumbers(form: EventForm, from: number): void {
+  /** Notes where the numbers stand in the last event, which begins at `from` and ends at `end`. */
+  #findNumbers(form: EventForm, bytes: Uint8Array, from: number, end: number): void {
     const numbers = this.#numbers;
-    REPEATED.numbers.start = numbers === undefined ? -1 : placeIn(form, from, numbers.start);
-    if (numbers !== undefined) REPEATED.numbers.end = placeIn(form, from, numbers.end);
+    REPEATED.numbers.start = -1;
+    if (numbers === undefined) return;
+    // An event that did not match came after it.
+    if (end < bytes.length) matchForm(form, bytes, from);
+    REPEATED.numbers.start = placeIn(form, from, numbers.start);
+    REPEATED.numbers.end = placeIn(form, from, numbers.end);
   }
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/errors.ts";
 import type { MicroCredits } from "../core/money/credits.ts";
-import { EventReader, type EventVisitor, isDoneMark } from "./events.ts";
+import { createEventReader, type EventReader, type EventVisitor, isDoneMark } from "./events.ts";
 import type {
   AnswerContext,
   EventSpan,
@@ -11,7 +11,7 @@ import type {
   Verdict,
 } from "./protocol.ts";
 import { readErrorObject } from "./refusal.ts";
-import { type RepeatReader, Repeats } from "./repeats.ts";
+import { openRepeats, type RepeatReader, type Repeats } from "./repeats.ts";
 import { type Place, scanEvent, type Shape, valueAt, withCuts } from "./scan.ts";
 
 /** How a streamed answer stands, as in `RelayStream`. */
@@ -40,6 +40,11 @@ export interface StreamReader extends RepeatReader {
 export interface EventRepairs {
   /** The events to read for one that came: itself when nothing was wrong; `undefined` when it is no JSON object. */
   apply(text: string): readonly string[] | undefined;
+  /**
+   * Takes the text of an event that differs from the last one in that alone; `undefined` where such an event may need
+   * a repair.
+   */
+  readonly more: ((text: string) => void) | undefined;
   applied(): readonly string[];
 }
 
@@ -124,8 +129,8 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
     const sink = into ?? format.openRelay(reader, context);
     this.#reader = reader;
     this.#sink = sink;
-    this.#repeats = new Repeats({ state: this, reader, sink, cut });
-    this.#events = new EventReader(this, format.maxLineBytes);
+    this.#repeats = openRepeats({ state: this, reader, sink, cut });
+    this.#events = createEventReader(this, format.maxLineBytes);
   }
 
   push(bytes: Uint8Array): Uint8Array | undefined {
@@ -182,9 +187,12 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
   event(bytes: Uint8Array, start: number, end: number, wholeStart: number, wholeEnd: number): void {
     this.#repeats.forget();
     if (this.#hasEnded()) return;
-    if (this.#repairs !== undefined) this.#seeRepaired(this.#repairs, bytes, start, end);
-    else if (this.#see(bytes, start, end) === "pass" && wholeStart !== -1)
-      this.#repeats.learn(SPAN, { start: wholeStart, end: wholeEnd });
+    const repairs = this.#repairs;
+    const verdict =
+      repairs === undefined ? this.#see(bytes, start, end) : this.#seeRepaired(repairs, bytes, start, end);
+    const canRepeat = repairs === undefined || repairs.more !== undefined;
+    if (verdict === "pass" && canRepeat && wholeStart !== -1)
+      this.#repeats.learn(SPAN, { start: wholeStart, end: wholeEnd }, repairs?.more);
     // Else the bytes that were read last would be kept.
     SPAN.bytes = NOTHING;
   }
@@ -220,15 +228,17 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
     return "drop";
   }
 
-  #seeRepaired(repairs: EventRepairs, bytes: Uint8Array, start: number, end: number): void {
+  /** Sees what an event is repaired to. */
+  #seeRepaired(repairs: EventRepairs, bytes: Uint8Array, start: number, end: number): Verdict {
     const text = decoder.decode(bytes.subarray(start, end));
     const repaired = repairs.apply(text);
-    if (repaired === undefined) return this.#seeOther(bytes, start, end);
-    for (const each of repaired) {
+    if (repaired === undefined) this.#seeOther(bytes, start, end);
+    let verdict: Verdict = "drop";
+    for (const each of repaired ?? []) {
       const changed = each === text ? undefined : encoder.encode(each);
-      if (changed === undefined) this.#see(bytes, start, end);
-      else this.#see(changed, 0, changed.length);
+      verdict = changed === undefined ? this.#see(bytes, start, end) : this.#see(changed, 0, changed.length);
     }
+    return verdict;
   }
 
   /** An event that is no JSON object. */

@@ -4,7 +4,7 @@ import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
 import { exactNumber, parseExact } from "./exact-json.ts";
-import { type EventForm, MATCHED } from "./event-form.ts";
+import { type EventForm, matchedText } from "./event-form.ts";
 import { type Losses, openLosses } from "./losses.ts";
 import type {
   AnswerContext,
@@ -178,12 +178,9 @@ class TranslatingSink implements StreamSink {
     if (isJsonObject(event)) this.#from.read(event);
   }
 
-  repeat(_span: Readonly<EventSpan>, { holes }: EventForm): RepeatWriter | undefined {
+  repeat(_span: Readonly<EventSpan>, form: EventForm): RepeatWriter | undefined {
     const { more } = this.#from;
-    if (more === undefined) return undefined;
-    const at = holes.findIndex(({ kind }) => kind === "text");
-    const { starts, ends } = MATCHED;
-    return { write: (bytes) => more(stringIn(bytes.subarray(starts[at], ends[at]))), flush() {} };
+    return more && { write: (bytes) => more(matchedText(form, bytes)), flush() {} };
   }
 
   take(): Uint8Array | undefined {
@@ -208,13 +205,5 @@ class TranslatingSink implements StreamSink {
   }
 }
 
-/** What the inside of a JSON string says. */
-function stringIn(bytes: Uint8Array): string {
-  const text = spanDecoder.decode(bytes);
-  return text.includes("\\") ? (parseExact(`"${text}"`) as string) : text;
-}
-
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** A text may begin with what would be a byte order mark at the beginning of a file. */
-const spanDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

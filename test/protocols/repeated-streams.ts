@@ -151,7 +151,7 @@ function damaged(bytes: Uint8Array, { below, chance, one }: Dice): Uint8Array {
   return new Uint8Array(list);
 }
 
-function chatEvents(roll: Dice, { choices }: StageForm): string[] {
+function chatEvents(roll: Dice, { choices, native }: StageForm): string[] {
   const { below, chance, one } = roll;
   const isReversed = chance(0.5);
   const isSpaced = chance(0.2);
@@ -173,9 +173,17 @@ function chatEvents(roll: Dice, { choices }: StageForm): string[] {
     return isSpaced ? text.replaceAll('":', '": ') : text;
   };
   const events = [chunk('{"role":"assistant","content":""}')];
+  let whole = "";
   for (let n = below(14); n > 0; n -= 1) {
     const said = textOf(roll);
     events.push(chunk(`{"${member}":"${said}"}`));
+    if (member === "content") whole += said;
+    if (!native && chance(0.03))
+      events.push(
+        chunk(
+          `{"reasoning_details":[{"type":"reasoning.text","format":"MiniMax-response-v1","index":0,"text":"${whole}"}]}`,
+        ),
+      );
     if (chance(0.05)) member = one(["content", "reasoning", "refusal", "other", "content_parts"]);
     if (chance(0.05)) extra = one(["", ',"x":1', ',"usage":{"prompt_tokens":3,"completion_tokens":4}']);
     if (chance(0.03)) events.push(chunk(`{"content":"${said}","reasoning_content":"${textOf(roll)}"}`));
@@ -193,6 +201,11 @@ function chatEvents(roll: Dice, { choices }: StageForm): string[] {
     if (chance(0.01)) events.push('{"error":{"message":"no","type":"x"}}');
     if (chance(0.01)) events.push(one(["[DONE]", "nonsense", "5", "{}"]));
   }
+  // A vendor that says the whole message once more at the end: what of it has come is left out.
+  if (!native && chance(0.3))
+    events.push(
+      `{"id":"${id}","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"${whole}, all"}}]}`,
+    );
   if (chance(0.9))
     for (let index = 0; index < choices; index += 1)
       events.push(

@@ -9,7 +9,7 @@ import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { StreamWatch, type Watched } from "./stream-watch.ts";
+import { createStreamWatch, type StreamWatch, type Watched } from "./stream-watch.ts";
 
 /** A streamed answer that has begun, or that waits for a slow provider. */
 export interface StreamAnswer extends WrittenBody {
@@ -81,7 +81,7 @@ class RelayedStream implements StreamAnswer, Watched {
     this.#call = call;
     this.#record = record;
     this.stream = protocol.openStream(call.context);
-    this.#watch = new StreamWatch(services.clock, services.timeouts, this);
+    this.#watch = createStreamWatch(services.clock, services.timeouts, this);
   }
 
   /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { StreamWatch } from "./stream-watch.ts";
+import { createStreamWatch } from "./stream-watch.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
 const SECOND = 1_000;
@@ -11,7 +11,7 @@ function open() {
   const said: string[] = [];
   let headers = false;
   let keptAlive = 0;
-  const watch = new StreamWatch(clock, DEFAULT_TIMEOUTS, {
+  const watch = createStreamWatch(clock, DEFAULT_TIMEOUTS, {
     stream,
     get hasHeaders() {
       return headers;

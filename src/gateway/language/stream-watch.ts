@@ -17,7 +17,23 @@ export interface Watched {
 }
 
 /** Watches over a stream's deadlines with one timer that wakes seldom; a chunk only leaves the time it came. */
-export class StreamWatch {
+export interface StreamWatch {
+  start(): void;
+  stop(): void;
+  /** Bytes came from upstream. */
+  touch(): void;
+  /** Whether the client waits for bytes (else we wait for the client). */
+  clientWants(wants: boolean): void;
+  /** From now on a quiet stream is kept open. */
+  keepAlivesTo(sink: BodySink): void;
+}
+
+/** A watch that has not been started. */
+export function createStreamWatch(clock: Clock, timeouts: Timeouts, watched: Watched): StreamWatch {
+  return new Watch(clock, timeouts, watched);
+}
+
+class Watch implements StreamWatch {
   readonly #clock: Clock;
   readonly #timeouts: Timeouts;
   readonly #watched: Watched;
@@ -47,7 +63,6 @@ export class StreamWatch {
     this.#timer?.cancel();
   }
 
-  /** Bytes came from upstream. */
   touch(): void {
     const { chunks } = this.#watched.stream;
     this.#byteMs = this.#clock.steadyMs();
@@ -57,7 +72,6 @@ export class StreamWatch {
     this.#contentMs = this.#byteMs;
   }
 
-  /** Whether the client waits for bytes (else we wait for the client). */
   clientWants(wants: boolean): void {
     // While the client takes nothing we read nothing: that time is not the provider's silence.
     if (wants && !this.#isWanted) this.#byteMs = this.#contentMs = this.#clock.steadyMs();
@@ -65,7 +79,6 @@ export class StreamWatch {
     this.#isWanted = wants;
   }
 
-  /** From now on a quiet stream is kept open. */
   keepAlivesTo(sink: BodySink): void {
     this.#sink = sink;
   }

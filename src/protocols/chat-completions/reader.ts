@@ -1,4 +1,4 @@
-import { AnswerCount } from "../counted-text.ts";
+import { type AnswerCount, openAnswerCount } from "../counted-text.ts";
 import type { Variance } from "../event-form.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
@@ -18,8 +18,15 @@ export interface ToldUsage {
   readonly metered: Metered;
 }
 
+/** What the relay asks of the reader of a stream. */
+export type ChunkReader = ReturnType<typeof openReader>;
+
 /** A reader for one stream. */
-export class ChunkReader implements StreamReader {
+export function openReader(state: StreamState, context: AnswerContext) {
+  return new Reader(state, context);
+}
+
+class Reader implements StreamReader {
   /** Whether each choice that began has ended, by index. */
   readonly choices = new Map<number, boolean>();
   calledTool = false;
@@ -33,7 +40,7 @@ export class ChunkReader implements StreamReader {
   constructor(state: StreamState, context: AnswerContext) {
     this.#state = state;
     this.#context = context;
-    this.#count = new AnswerCount(context);
+    this.#count = openAnswerCount(context);
   }
 
   see({ bytes }: EventSpan): Verdict {

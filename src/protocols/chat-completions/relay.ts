@@ -7,7 +7,7 @@ import type { EventForm } from "../event-form.ts";
 import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
-import { ChunkReader, type ToldUsage } from "./reader.ts";
+import { type ChunkReader, openReader, type ToldUsage } from "./reader.ts";
 import { createChunkRepairs } from "./repairs.ts";
 import { CHUNK } from "./shape.ts";
 import { brokenTail, DONE_EVENT, finishChunks, KEEP_ALIVE, usageChunk } from "./tail.ts";
@@ -27,7 +27,7 @@ export const openStream = streamOpener<ChunkReader>({
   event: "a chunk",
   hasDoneMark: true,
   shape: CHUNK,
-  openReader: (state, context) => new ChunkReader(state, context),
+  openReader,
   openRelay: (reader, context) => new ChunkRelay(reader, context),
   openRepairs: createChunkRepairs,
 });

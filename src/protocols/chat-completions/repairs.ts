@@ -47,6 +47,8 @@ class ChoiceState {
   finished = false;
   /** Its text so far. */
   text = "";
+  /** More of it. */
+  readonly hear = (text: string): void => void (this.text += text);
   /** The text so far of MiniMax's reasoning, by item. */
   readonly details = new Map<string, string>();
   readonly calls: ToolCallState[] = [];
@@ -64,20 +66,54 @@ interface ToolCallState {
 
 /** Repairs for one stream: later chunks are read in the light of earlier ones. */
 export function createChunkRepairs(): EventRepairs {
-  const applied = new Set<RepairName>();
-  const states: States = new Map();
-  return {
-    apply(text) {
-      const chunk = parseObject(text);
-      if (chunk === undefined) return undefined;
-      const repairs: Repairs = new Set();
-      const sent = repairChunk(chunk, states, repairs);
-      for (const name of repairs) applied.add(name);
-      return repairs.size === 0 ? [text] : sent.map((each) => JSON.stringify(each));
-    },
-    applied: () => [...applied],
-  };
+  return new ChunkRepairs();
 }
+
+class ChunkRepairs implements EventRepairs {
+  more: EventRepairs["more"];
+  readonly #applied = new Set<RepairName>();
+  readonly #states: States = new Map();
+
+  apply(text: string): readonly string[] | undefined {
+    this.more = undefined;
+    const chunk = parseObject(text);
+    if (chunk === undefined) return undefined;
+    const repairs: Repairs = new Set();
+    const sent = repairChunk(chunk, this.#states, repairs);
+    if (repairs.size === 0) {
+      this.more = hearerOf(chunk, this.#states);
+      return [text];
+    }
+    for (const name of repairs) this.#applied.add(name);
+    return sent.map((each) => JSON.stringify(each));
+  }
+
+  applied(): readonly string[] {
+    return [...this.#applied];
+  }
+}
+
+/** Members of a delta that are text, of which `content` is remembered. */
+const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"];
+
+/**
+ * Takes the text of chunks that are like this one, which needed no repair: where it says one text of one choice, and
+ * nothing else that is read in the light of what came before.
+ */
+function hearerOf({ choices }: JsonObject, states: States): EventRepairs["more"] {
+  const [choice, ...others] = objectsIn(choices);
+  const delta = choice?.delta;
+  if (choice === undefined || others.length > 0 || !isJsonObject(delta)) return undefined;
+  const { finish_reason: finish, index } = choice;
+  if (typeof finish === "string" || Array.isArray(delta.tool_calls) || Array.isArray(delta.reasoning_details))
+    return undefined;
+  const [said, ...more] = TEXTS.filter((name) => filledText(delta[name]) !== undefined);
+  const state = states.get(index);
+  if (said === undefined || more.length > 0 || state === undefined) return undefined;
+  return said === "content" ? state.hear : hearNothing;
+}
+
+function hearNothing(): void {}
 
 /** Returns what is to be sent for a chunk, which is repaired in place. */
 function repairChunk(chunk: JsonObject, states: States, repairs: Repairs): readonly JsonObject[] {

@@ -1,6 +1,6 @@
 import type { ByteSpan } from "../../core/bytes/bytes.ts";
 import { outputTokens } from "../../core/money/usage.ts";
-import { AnswerCount } from "../counted-text.ts";
+import { type AnswerCount, openAnswerCount } from "../counted-text.ts";
 import type { Variance } from "../event-form.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import type { Repeated } from "../repeats.ts";
@@ -10,8 +10,15 @@ import { NOTHING_TOLD } from "./answer.ts";
 import { CHUNK, isReason } from "./shape.ts";
 import { readUsage, searchesOf } from "./usage.ts";
 
+/** What the relay asks of the reader of a stream. */
+export type ChunkReader = ReturnType<typeof openReader>;
+
 /** A reader for one stream. */
-export class ChunkReader implements StreamReader {
+export function openReader(state: StreamState, context: AnswerContext) {
+  return new Reader(state, context);
+}
+
+class Reader implements StreamReader {
   /** The prompt was blocked: the answer has ended. */
   blocked = false;
   /** The chunk that was seen last gives a reason to end again: it is not told twice. */
@@ -117,7 +124,7 @@ class Meter {
   #told: Uint8Array | undefined;
 
   constructor(context: AnswerContext) {
-    this.#count = new AnswerCount(context);
+    this.#count = openAnswerCount(context);
   }
 
   /** Takes in the chunk that was just scanned. */

@@ -11,7 +11,7 @@ import type { EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
-import { ChunkReader } from "./reader.ts";
+import { type ChunkReader, openReader } from "./reader.ts";
 import { CHUNK } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -31,7 +31,7 @@ export const openStream = streamOpener<ChunkReader>({
   // An image comes in one line; one longer than this is a fault of the provider.
   maxLineBytes: 32 * 1024 * 1024,
   shape: CHUNK,
-  openReader: (state, context) => new ChunkReader(state, context),
+  openReader,
   openRelay: (reader) => new ChunkRelay(reader),
   oddError: errorInList,
 });

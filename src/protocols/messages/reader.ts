@@ -2,7 +2,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { keyIs } from "../../core/json/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens } from "../../core/money/usage.ts";
-import { AnswerCount, countText } from "../counted-text.ts";
+import { type AnswerCount, countText, openAnswerCount } from "../counted-text.ts";
 import type { Variance } from "../event-form.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
@@ -51,8 +51,15 @@ const NOTHING = {
 };
 type Told = typeof NOTHING;
 
+/** What the relay asks of the reader of a stream. */
+export type EventKindReader = ReturnType<typeof openReader>;
+
 /** A reader for one stream. */
-export class EventKindReader implements StreamReader {
+export function openReader(state: StreamState, context: AnswerContext) {
+  return new Reader(state, context);
+}
+
+class Reader implements StreamReader {
   /** What the event is that was seen last. */
   kind: EventKind = "other";
   readonly #state: StreamState;
@@ -65,7 +72,7 @@ export class EventKindReader implements StreamReader {
   constructor(state: StreamState, context: AnswerContext) {
     this.#state = state;
     this.#context = context;
-    this.#count = new AnswerCount(context);
+    this.#count = openAnswerCount(context);
   }
 
   see({ bytes }: EventSpan): Verdict {

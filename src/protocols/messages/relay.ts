@@ -10,7 +10,7 @@ import { openRepeatWriter } from "../repeat-writer.ts";
 import { type Place, textAt } from "../scan.ts";
 import { streamOpener } from "../stream.ts";
 import { errorObject } from "./error-body.ts";
-import { EventKindReader, KINDS } from "./reader.ts";
+import { type EventKindReader, KINDS, openReader } from "./reader.ts";
 import { EVENT } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -33,7 +33,7 @@ export const openStream = streamOpener<EventKindReader>({
   // A page or a document that the provider fetched comes in one event; beyond this it is a fault.
   maxLineBytes: 32 * 1024 * 1024,
   shape: EVENT,
-  openReader: (state, context) => new EventKindReader(state, context),
+  openReader,
   openRelay: (reader, context) => new EventRelay(reader, context),
 });
 

@@ -14,6 +14,8 @@ export interface EmbeddedJson {
   read(text: string): EmbeddedValue;
   /** Counts the values of a text that was read before; `false`, and counts nothing, where they are too many. */
   take(values: number): boolean;
+  /** Values so far. */
+  readonly taken: number;
 }
 
 export interface EmbeddedValue {
@@ -44,6 +46,9 @@ export function openEmbeddedJson(): EmbeddedJson {
       if (values > left) return false;
       left -= values;
       return true;
+    },
+    get taken() {
+      return BOUNDS.values - left;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
-import { isKept } from "../core/json/kept.ts";
+import { createListFacts, isKept } from "../core/json/kept.ts";
 
 /** Writes a JSON text, piece by piece. What comes again with other requests is written once for all of them. */
 interface JsonWriter {
@@ -56,7 +56,11 @@ export function openJsonWriter(): JsonWriter {
     waiting += "}";
   };
   const addValue = (value: unknown): void => {
-    if (Array.isArray(value) && value.some(isOrHoldsKept)) addList(value);
+    if (Array.isArray(value) && value.length > 0 && isKept(value)) {
+      encodeWaiting();
+      addBytes(keptListText(value));
+      waiting += "]";
+    } else if (Array.isArray(value) && value.some(isOrHoldsKept)) addList(value);
     else waiting += JSON.stringify(value);
   };
   return {
@@ -70,6 +74,50 @@ export function openJsonWriter(): JsonWriter {
     },
     bytes: () => joinBytes(pieces),
   };
+}
+
+/** Memory that texts of lists stand in, one behind the other's end: what was written once stays. */
+interface Memory {
+  readonly room: Buffer;
+  used: number;
+}
+
+/** The text of a list's items. */
+interface ListText {
+  readonly memory: Memory;
+  readonly length: number;
+}
+
+const listTexts = createListFacts<ListText>();
+
+/** A session grows by little at a time: so much more than a list's text is taken for it, as a part of that. */
+const SPARE = 0.25;
+
+/** The text of a list that comes again, without the bracket at its end; of a longer list only what is new is written. */
+function keptListText(list: readonly unknown[]): Uint8Array {
+  const { count = 0, fact } = listTexts.of(list) ?? {};
+  const before = fact?.length ?? 0;
+  let text = fact;
+  if (fact === undefined || count < list.length) {
+    const written = JSON.stringify(list.slice(count));
+    const added = encoder.encode((count === 0 ? "[" : ",") + written.slice(1, -1));
+    const length = before + added.length;
+    const isFree = fact !== undefined && fact.memory.used === before && fact.memory.room.length >= length;
+    const memory = isFree ? fact.memory : copied(fact, Math.ceil(length * (1 + SPARE)));
+    memory.room.set(added, before);
+    memory.used = length;
+    text = { memory, length };
+    listTexts.add(list, list.length, () => ({ memory, length }));
+  }
+  return text === undefined ? NOTHING : text.memory.room.subarray(0, text.length);
+}
+
+const NOTHING = new Uint8Array(0);
+
+function copied(text: ListText | undefined, bytes: number): Memory {
+  const room = Buffer.allocUnsafeSlow(bytes);
+  if (text !== undefined) room.set(text.memory.room.subarray(0, text.length));
+  return { room, used: text?.length ?? 0 };
 }
 
 /** The text of an object that comes again. */

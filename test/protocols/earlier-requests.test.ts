@@ -10,6 +10,7 @@ import { COUNTERS, servedBy } from "../../src/protocols/index.ts";
 import type { RelayProtocol, RelayTarget, TokenCounter, WireRequest } from "../../src/protocols/protocol.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { seededRandom, sessionBodies } from "./agent-sessions.ts";
+import { callSessionBodies } from "./call-sessions.ts";
 import { wireRequest } from "./wire-request.ts";
 
 const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
@@ -96,3 +97,22 @@ for (const [asked, spoken, modelId] of WAYS) {
     }
   });
 }
+
+const CHAT_WAYS = WAYS.filter(([asked]) => asked === "compat_chat_completions");
+
+test("sessions of calls that grow, part and go back: the same in each way, whatever was read and written before", () => {
+  const random = seededRandom(SEED);
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const store = createKnownValueStore(400_000);
+    const known = frozen(store.of("key"));
+    for (const body of callSessionBodies(GPT, random, 3 * TURNS)) {
+      const plain = wireRequest(body);
+      // What one way has found out is there for the next.
+      for (const [asked, spoken, modelId] of CHAT_WAYS) {
+        const way = servedBy(asked, spoken) as RelayProtocol;
+        const target = targetFor(modelId, spoken);
+        expect(outcomeOf(way, { ...plain, known }, target)).toEqual(outcomeOf(way, plain, target));
+      }
+    }
+  }
+});

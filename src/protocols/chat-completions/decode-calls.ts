@@ -24,14 +24,20 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
 
 /**
  * Pairs calls of tools with their results, message after message of one request. A call without a result gets one that
- * says so as an error; a result that is there twice counts once.
+ * says so as an error; a result that is there twice counts once. `earlierValues` are those in the arguments of calls that
+ * are not gone over again.
  */
-export function openCallLedger(warn: Warn) {
+export function openCallLedger(warn: Warn, earlierValues: number) {
   const json = openEmbeddedJson();
+  json.take(earlierValues);
   /** By the id that an answer names, or once the function. */
   const calls = new Map<string, OpenCall>();
 
   return {
+    /** Values in the arguments of all calls so far. */
+    get values(): number {
+      return json.taken;
+    },
     /** The calls of an assistant message, whose results must follow. Throws a 400 for one that is none. */
     open(message: ChatMessage, path: string): readonly ToolCallPart[] {
       message.tool_calls?.forEach((call, i) => {
@@ -113,8 +119,7 @@ function readCall(call: WireCall, isAgain: boolean, json: EmbeddedJson, path: st
   const known = isAgain ? keptCalls.get(call) : undefined;
   if (known !== undefined && json.take(known.values)) return known.part;
   let values = 0;
-  const counting: EmbeddedJson = {
-    ...json,
+  const counting: JsonReader = {
     read(text) {
       const read = json.read(text);
       values += read.values ?? 0;
@@ -126,7 +131,10 @@ function readCall(call: WireCall, isAgain: boolean, json: EmbeddedJson, path: st
   return part;
 }
 
-function decodeCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
+/** Reads JSON that stands as a text. */
+type JsonReader = Pick<EmbeddedJson, "read">;
+
+function decodeCall(call: WireCall, json: JsonReader, path: string): ToolCallPart {
   const { id, type, function: called } = call;
   if (type === "custom")
     throw wrong(`${path}.type`, "must be function: this model's provider has no custom tools");
@@ -139,7 +147,7 @@ function decodeCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallP
 }
 
 /** A call from before calls had ids. */
-function readOldCall(called: unknown, json: EmbeddedJson, path: string): ToolCallPart | undefined {
+function readOldCall(called: unknown, json: JsonReader, path: string): ToolCallPart | undefined {
   if (called === undefined || called === null) return undefined;
   if (isJsonObject(called) && typeof called.name === "string")
     return readFunction("call_function", { ...called, name: called.name }, json, path);
@@ -151,7 +159,7 @@ interface CalledFunction {
   readonly arguments?: unknown;
 }
 
-function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, path: string): ToolCallPart {
+function readFunction(id: string, called: CalledFunction, json: JsonReader, path: string): ToolCallPart {
   // No format has a call without a name.
   if (called.name === "") throw wrong(`${path}.name`, "must not be empty");
   const input = readArguments(called.arguments, json, `${path}.arguments`);
@@ -159,7 +167,7 @@ function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, pa
 }
 
 /** The input as it was written, once it is known to be a JSON object; "" where there is none. */
-function readArguments(written: unknown, json: EmbeddedJson, path: string): string {
+function readArguments(written: unknown, json: JsonReader, path: string): string {
   if (written === undefined || written === null) return "";
   if (typeof written !== "string") throw wrong(path, "must be a string");
   if (written.trim() === "") return "";

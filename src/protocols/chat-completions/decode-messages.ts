@@ -1,6 +1,6 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { isJsonObject } from "../../core/json/json-value.ts";
-import { isKept, keep } from "../../core/json/kept.ts";
+import { createListFacts, isKept, keep, keepList } from "../../core/json/kept.ts";
 import { wrong } from "../request-json.ts";
 import { printable } from "../printable.ts";
 import type { Warn } from "../warnings.ts";
@@ -19,18 +19,31 @@ const READ = new Set([...PLACED.split(" "), "cache_control"]);
  * its own, in place. What is left out is told to `warn`. Throws a 400 that names the member for what cannot be said in
  * any other format.
  */
-export function decodeMessages(messages: readonly ChatMessage[], warn: Warn): Turn[] {
-  const turns: Turn[] = [];
-  const calls = openCallLedger(warn);
-  const closeCalls = (): void => {
+export function decodeMessages(messages: readonly ChatMessage[], tell: Warn): Turn[] {
+  const { begun, turns } = begunTurns(messages);
+  let hasTold = false;
+  const warn: Warn = (sentence) => {
+    hasTold = true;
+    tell(sentence);
+  };
+  const calls = openCallLedger(warn, begun?.fact.values ?? 0);
+  /** Ends the results of calls that stand before the message at a place; keeps the turns up to there. */
+  const closeCalls = (place: number): void => {
     const results = calls.close();
     if (results !== undefined) turns.push(results);
+    // What is told is told of each request.
+    if (!hasTold)
+      keptTurns.add(messages, place, () => ({ turns, count: turns.length, values: calls.values }));
   };
-  messages.forEach((message, i) => {
+  for (let i = begun?.count ?? 0; i < messages.length; i += 1) {
+    const message = messages[i] as ChatMessage;
     const path = `messages[${i}]`;
     warnOfMembers(message, path, warn);
-    if (message.role === "tool" || message.role === "function") return calls.answer(message, path);
-    closeCalls();
+    if (message.role === "tool" || message.role === "function") {
+      calls.answer(message, path);
+      continue;
+    }
+    closeCalls(i);
     const parts = marking(
       message,
       message.role === "assistant"
@@ -40,10 +53,35 @@ export function decodeMessages(messages: readonly ChatMessage[], warn: Warn): Tu
     const role = message.role === "developer" ? "system" : message.role;
     if (parts.length > 0) turns.push({ role, parts });
     else warn(`${path} was left out: there is nothing in it`);
-  });
-  closeCalls();
+  }
+  closeCalls(messages.length);
   if (turns.length === 0) throw wrong("messages", "must have one that is not empty");
+  if (isKept(messages)) keepList(turns, begun && { list: begun.fact.turns, count: begun.fact.count });
   return turns;
+}
+
+/** The first turns of a request, of whose messages nothing was told. */
+interface Begun {
+  /** With those that followed them then. */
+  readonly turns: readonly Turn[];
+  readonly count: number;
+  /** Values in the arguments of their calls. */
+  readonly values: number;
+}
+
+const keptTurns = createListFacts<Begun>();
+
+/** The turns of messages that an earlier list began with; a copy of them, to go on with. */
+function begunTurns(messages: readonly ChatMessage[]) {
+  const begun = keptTurns.of(messages);
+  const next = begun && messages[begun.count];
+  // One more result belongs to the last of those turns.
+  if (begun === undefined || (next !== undefined && isAnswer(next))) return { turns: [] as Turn[] };
+  return { begun, turns: begun.fact.turns.slice(0, begun.fact.count) };
+}
+
+function isAnswer({ role }: ChatMessage): boolean {
+  return role === "tool" || role === "function";
 }
 
 function warnOfMembers(message: ChatMessage, path: string, warn: Warn): void {

@@ -14,7 +14,12 @@ type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice">;
  * a tool which is not there is a 400; without tools the others say nothing.
  */
 export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRequestBody): DecodedTools {
-  const tools = written.map((tool, i) => decodeTool(tool, `tools[${i}]`));
+  const tools =
+    keptLists.get(written) ??
+    keptLists.add(
+      written,
+      written.map((tool, i) => decodeTool(tool, `tools[${i}]`)),
+    );
   const named = typeof choice === "object" ? (choice as Open<typeof choice>) : { type: choice };
   const type = named.type;
   switch (type) {
@@ -39,6 +44,7 @@ export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRe
 }
 
 const keptTools = createMadeOnce<WireTool, ToolDefinition>();
+const keptLists = createMadeOnce<readonly WireTool[], readonly ToolDefinition[]>();
 
 /** Throws a 400 for a tool that is no function: no other format has such. */
 function decodeTool(tool: WireTool, path: string): ToolDefinition {

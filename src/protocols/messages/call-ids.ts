@@ -12,15 +12,25 @@ export type CallIds = ReturnType<typeof openCallIds>;
 /** Source: the provider's refusal, "String should match pattern '^[a-zA-Z0-9_-]+$'". */
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
+/** The ids of the first turns of a request, all of which stayed as they were. */
+export interface SentIds {
+  /** With those of turns that came behind them since. */
+  readonly ids: Set<string>;
+  readonly count: number;
+}
+
 /**
  * Ids that the format takes stay; others are spelled with what it takes. Different ids stay different, and an id that
- * a client uses again in a later turn gets another name there: the format wants each once.
+ * a client uses again in a later turn gets another name there: the format wants each once. `earlier` are those of turns
+ * that are not written again.
  */
-export function openCallIds(turns: readonly Turn[]) {
+export function openCallIds(turns: readonly Turn[], earlier?: SentIds) {
   let sentIds: ReadonlySet<string> | undefined;
   /** Looked for only where an id cannot stay: nearly all can. */
   const isSent = (id: string): boolean => (sentIds ??= idsIn(turns)).has(id);
-  const taken = new Set<string>();
+  const taken = earlier?.ids ?? new Set<string>();
+  /** Every id is the one that was sent. */
+  let isSame = true;
   /** The last number that was put behind an id. */
   const numbers = new Map<string, number>();
   /** The calls of the turn by the id that was sent, and how many of them are answered. */
@@ -36,6 +46,7 @@ export function openCallIds(turns: readonly Turn[]) {
       while (taken.has(id) || (id !== sent && isSent(id))) id = `${wanted}_${(n += 1)}`;
       if (n > 1) numbers.set(wanted, n);
       taken.add(id);
+      if (id !== sent) isSame = false;
       open.getOrInsertComputed(sent, () => ({ calls: [], answered: 0 })).calls.push({ id, place: count });
       count += 1;
       return id;
@@ -49,6 +60,8 @@ export function openCallIds(turns: readonly Turn[]) {
       // One more result than there are calls is a second one of the first.
       return (same.calls[same.answered - 1] ?? same.calls[0]) as Call;
     },
+    /** The ids so far, for a request that goes on where this one ends; `undefined` where one was changed. */
+    sent: (): SentIds | undefined => (isSame ? { ids: taken, count: taken.size } : undefined),
     /** The next answer begins: its calls are what the results after it refer to. */
     nextTurn(): void {
       open = new Map();

@@ -1,10 +1,12 @@
-import type { ChatRequest } from "../../core/chat.ts";
-import { filled, isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
+import type { ChatRequest, Turn } from "../../core/chat.ts";
+import { filled, type JsonObject, present } from "../../core/json/json-value.ts";
+import { createSeenLists } from "../../core/json/kept.ts";
 import type { Losses } from "../losses.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
+import { markedIn } from "./marks.ts";
 import { strictSchema } from "./strict-schema.ts";
 
 /** The format wants a bound: this one where neither the caller nor the model has any. */
@@ -61,10 +63,18 @@ function encodeSampling(chat: ChatRequest, losses: Losses): JsonObject {
   if (stop.length < chat.stop.length) losses.note({ place: "stop", why: "blank" });
   for (const place of UNTAKEN)
     if (chat[place] !== undefined && chat[place] !== 0) losses.note({ place, why: "untaken" });
-  const parts = chat.turns.flatMap((turn) => turn.parts);
-  if (parts.some((part) => part.type === "image" && (part.detail ?? "auto") !== "auto"))
-    losses.note({ place: "detail", why: "untaken" });
+  if (asksForDetail(chat.turns)) losses.note({ place: "detail", why: "untaken" });
   return { temperature: chat.temperature, top_p: chat.topP, stop_sequences: filled(stop) };
+}
+
+const withoutDetail = createSeenLists();
+
+function asksForDetail(turns: readonly Turn[]): boolean {
+  for (let i = withoutDetail.count(turns); i < turns.length; i += 1)
+    if (turns[i]?.parts.some((part) => part.type === "image" && (part.detail ?? "auto") !== "auto"))
+      return true;
+  withoutDetail.add(turns);
+  return false;
 }
 
 function encodeFormat({ responseFormat }: ChatRequest): JsonObject | undefined {
@@ -97,12 +107,4 @@ function limitMarks(body: JsonObject, losses: Losses): void {
   if (marked.length <= MOST_MARKS) return;
   for (const block of marked.slice(0, -MOST_MARKS)) delete block.cache_control;
   losses.note({ place: "cache", why: "too_many_marks", most: MOST_MARKS });
-}
-
-/** Blocks with a mark, in order; what is only a tool's input or schema has none. */
-function markedIn(value: unknown): JsonObject[] {
-  if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(markedIn);
-  if (!isJsonObject(value)) return [];
-  const inner = markedIn(value.content);
-  return value.cache_control === undefined ? inner : [...inner, value];
 }

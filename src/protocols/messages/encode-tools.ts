@@ -7,7 +7,17 @@ import { strictSchema } from "./strict-schema.ts";
 /** `tools` and `tool_choice`, where there are tools. `thinks`: the model is asked to think, so no call can be forced. */
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
   if (chat.tools.length === 0) return {};
-  return { tools: chat.tools.map(encodeTool), tool_choice: encodeChoice(chat, thinks, losses) };
+  return { tools: encodeList(chat.tools), tool_choice: encodeChoice(chat, thinks, losses) };
+}
+
+const keptLists = createMadeOnce<readonly ToolDefinition[], readonly JsonObject[]>();
+
+function encodeList(tools: readonly ToolDefinition[]): readonly JsonObject[] {
+  const known = keptLists.get(tools);
+  if (known !== undefined) return known;
+  const written = tools.map(encodeTool);
+  // A mark may have to go.
+  return tools.every(({ cache }) => cache === undefined) ? keptLists.add(tools, written) : written;
 }
 
 const keptTools = createMadeOnce<ToolDefinition, JsonObject>();

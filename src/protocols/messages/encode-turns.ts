@@ -1,22 +1,35 @@
 import type { Part, Turn } from "../../core/chat.ts";
 import { filled, type JsonObject } from "../../core/json/json-value.ts";
 import { callInput } from "../call-input.ts";
-import { createMadeOnce } from "../../core/json/kept.ts";
+import {
+  type Beginning,
+  createListFacts,
+  createMadeOnce,
+  isKept,
+  keepList,
+  type ListFacts,
+} from "../../core/json/kept.ts";
 import type { Losses } from "../losses.ts";
-import { type CallIds, openCallIds } from "./call-ids.ts";
+import { type CallIds, openCallIds, type SentIds } from "./call-ids.ts";
 import { mediaBlock } from "./encode-media.ts";
+import { markedIn } from "./marks.ts";
 
 /** A conversation in the format's words. */
 export interface EncodedTurns {
   readonly system: readonly JsonObject[];
-  readonly messages: readonly JsonObject[];
+  readonly messages: readonly Message[];
   /** The tools that the last answer called run still, and that answer came back without its thinking. */
   readonly hasLostThinking: boolean;
 }
 
-/** A message that is being put together. */
-interface Draft {
+/** A message. */
+interface Message {
   readonly role: "system" | "user" | "assistant";
+  readonly content: readonly JsonObject[];
+}
+
+/** One that is being put together. */
+interface Draft extends Message {
   readonly content: JsonObject[];
 }
 
@@ -46,34 +59,103 @@ export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses
     leading === -1
       ? turns.slice(-1).map(({ parts }): Turn => ({ role: "user", parts }))
       : turns.slice(leading);
-  const writing: Writing = { ids: openCallIds(turns), moved: [], losses };
-  const drafts = asked.map((turn, i): Draft => {
-    if (turn.role === "assistant" && asked[i - 1]?.role !== "assistant") writing.ids.nextTurn();
-    return { role: turn.role === "tool" ? "user" : turn.role, content: contentOf(turn, writing) };
-  });
-  if (writing.moved.length > 0) losses.note({ place: "turns", why: "images_last" });
-  const runs = joined(
-    drafts.filter(({ content }) => content.length > 0),
-    (before, after) => before.role === "system" && after.role === "system",
-  );
-  const messages = joined(placed(runs, systemTurns, losses), isOneMessage);
+  const { messages, begun } =
+    goneOn(turns, systemTurns, losses) ?? written(asked, systemTurns, openWriting(turns, losses));
   if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
+  if (begun !== undefined) keepMessages(turns, systemTurns, messages, begun);
   const system = turns.slice(0, turns.length - asked.length).flatMap(({ parts }) => parts);
   return {
     system: system.flatMap((part) => textBlock(part, losses)),
-    messages: messages.map(({ role, content }, i) =>
-      role === "assistant" && i === messages.length - 1
-        ? { role, content: withoutTrail(content) }
-        : writeMessage(role, content),
-    ),
+    messages,
     hasLostThinking: hasLostThinking(messages),
   };
 }
 
-/** Messages of one block, by the block. */
-const keptMessages = createMadeOnce<JsonObject, JsonObject>();
+function openWriting(turns: readonly Turn[], losses: Losses, earlier?: SentIds): Writing {
+  return { ids: openCallIds(turns, earlier), moved: [], losses };
+}
 
-function writeMessage(role: Draft["role"], content: readonly JsonObject[]): JsonObject {
+/** Messages, and how a longer conversation goes on behind them; `undefined` where it cannot. */
+interface WrittenMessages {
+  readonly messages: readonly Message[];
+  readonly begun: Begun | undefined;
+}
+
+interface Begun {
+  readonly ids: SentIds;
+  /** The list that the messages begin with. */
+  readonly beginning?: Beginning;
+}
+
+/** Writes turns that begin with the first of a conversation that is no system turn, or with an answer within it. */
+function written(asked: readonly Turn[], systemTurns: boolean, writing: Writing): WrittenMessages {
+  const { losses, moved, ids } = writing;
+  const drafts = asked.map((turn, i): Draft => {
+    if (turn.role === "assistant" && asked[i - 1]?.role !== "assistant") ids.nextTurn();
+    return { role: turn.role === "tool" ? "user" : turn.role, content: contentOf(turn, writing) };
+  });
+  if (moved.length > 0) losses.note({ place: "turns", why: "images_last" });
+  const runs = joined(
+    drafts.filter(({ content }) => content.length > 0),
+    (before, after) => before.role === "system" && after.role === "system",
+  );
+  const messages = joined(placed(runs, systemTurns, losses), isOneMessage).map(
+    ({ role, content }, i, { length }): Message =>
+      role === "assistant" && i === length - 1
+        ? { role, content: withoutTrail(content) }
+        : writeMessage(role, content),
+  );
+  const sent = ids.sent();
+  // What is told is told of each request, and a mark may have to go.
+  const isPlain = losses.warnings.size === 0 && markedIn(messages).length === 0;
+  return { messages, begun: sent !== undefined && isPlain ? { ids: sent } : undefined };
+}
+
+/** The messages of a conversation that comes again, by whether the model takes system turns amid it. */
+const keptWritten = { with: createListFacts<Kept>(), without: createListFacts<Kept>() };
+
+interface Kept {
+  readonly messages: readonly Message[];
+  readonly ids: SentIds;
+}
+
+function keepMessages(
+  turns: readonly Turn[],
+  systemTurns: boolean,
+  messages: readonly Message[],
+  begun: Begun,
+) {
+  // An answer that comes last is not written as one that is followed by something.
+  if (!isKept(turns) || messages.at(-1)?.role !== "user") return;
+  keepList(messages, begun.beginning);
+  keptOf(systemTurns).add(turns, turns.length, () => ({ messages, ids: begun.ids }));
+}
+
+function keptOf(systemTurns: boolean): ListFacts<Kept> {
+  return systemTurns ? keptWritten.with : keptWritten.without;
+}
+
+/**
+ * The messages of a conversation that begins as an earlier one, of which only the turns behind that are written;
+ * `undefined` where they are not written as if they stood alone.
+ */
+function goneOn(turns: readonly Turn[], systemTurns: boolean, losses: Losses): WrittenMessages | undefined {
+  const { count = 0, fact } = keptOf(systemTurns).of(turns) ?? {};
+  if (count > 0 && count === turns.length) return fact && { messages: fact.messages, begun: undefined };
+  const before = turns[count - 1]?.role;
+  const follows = turns[count]?.role === "assistant" && (before === "user" || before === "tool");
+  // Another conversation has gone on from there.
+  if (fact === undefined || !follows || fact.ids.ids.size !== fact.ids.count) return undefined;
+  const { messages, begun } = written(turns.slice(count), systemTurns, openWriting(turns, losses, fact.ids));
+  if (begun === undefined || messages[0]?.role !== "assistant") return undefined;
+  const beginning = { list: fact.messages, count: fact.messages.length };
+  return { messages: [...fact.messages, ...messages], begun: { ...begun, beginning } };
+}
+
+/** Messages of one block, by the block. */
+const keptMessages = createMadeOnce<JsonObject, Message>();
+
+function writeMessage(role: Draft["role"], content: readonly JsonObject[]): Message {
   const [block, other] = content;
   if (block === undefined || other !== undefined) return { role, content: resultsFirst(content) };
   const known = keptMessages.get(block);
@@ -238,7 +320,7 @@ function withoutTrail(content: readonly JsonObject[]): readonly JsonObject[] {
  * is the user's own words that end a run, and no system message.
  * Source: the provider's refusal, "Expected `thinking` or `redacted_thinking`, but found `tool_use`".
  */
-function hasLostThinking(messages: readonly Draft[]): boolean {
+function hasLostThinking(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   if (messages[last]?.content.some(isCall) !== true) return false;
   const asked = messages

@@ -1,3 +1,7 @@
+import { createTimerList, type Timer, type TimerList } from "./timer-list.ts";
+
+export type { Timer };
+
 /** Time as a parameter. Everything that waits or stamps takes one of these, so that tests can move it by hand. */
 export interface Clock {
   /** Milliseconds since the Unix epoch: for times that are shown or stored. It jumps when the machine's time is set. */
@@ -11,19 +15,34 @@ export interface Clock {
   setTimer(delayMs: number, run: () => void): Timer;
 }
 
-/** A pending timer; cancelling one that has fired does nothing. */
-export interface Timer {
-  cancel(): void;
-}
-
 /** Kept, because every chunk of every stream asks for the time. */
 const { timeOrigin } = performance;
+
+/** Timers of whole seconds from here on share one of the runtime's with those that wait equally long. */
+const LONG_MS = 5_000;
+
+/** By how long they wait: the deadlines of requests, which are a few, and now and then another. */
+const lists = new Map<number, TimerList>();
+
+function addToList(delayMs: number, run: () => void): Timer {
+  let list = lists.get(delayMs);
+  if (list === undefined) {
+    list = createTimerList(delayMs, {
+      now: () => performance.now(),
+      start: (ms, fire) => setTimeout(fire, ms),
+      onIdle: () => void lists.delete(delayMs),
+    });
+    lists.set(delayMs, list);
+  }
+  return list.add(run);
+}
 
 /** The clock of the machine. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   steadyMs: () => Math.floor(timeOrigin + performance.now()),
   setTimer(delayMs, run) {
+    if (delayMs >= LONG_MS && delayMs % 1_000 === 0) return addToList(delayMs, run);
     const handle = setTimeout(run, delayMs);
     return { cancel: () => clearTimeout(handle) };
   },

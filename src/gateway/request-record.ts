@@ -41,20 +41,36 @@ export function openRequestRecord(
   clock: Clock,
   request: { readonly requestId: string; readonly method: string; readonly path: string },
 ): RequestRecord {
-  const startedMs = clock.steadyMs();
-  const fields: LogFields = { request_id: request.requestId, method: request.method, path: request.path };
-  let finished = false;
-  return {
-    requestId: request.requestId,
-    note(more) {
-      if (!finished) Object.assign(fields, more);
-    },
-    finish(status) {
-      if (finished) return;
-      finished = true;
-      Object.assign(fields, { status, duration_ms: clock.steadyMs() - startedMs });
-      const write = fields.operator_fault === true ? log.error : log.info;
-      write("request", fields);
-    },
-  };
+  return new OpenRecord(log, clock, request);
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class OpenRecord implements RequestRecord {
+  readonly requestId: string;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #fields: LogFields;
+  #finished = false;
+
+  constructor(log: Log, clock: Clock, request: Parameters<typeof openRequestRecord>[2]) {
+    const { requestId, method, path } = request;
+    this.requestId = requestId;
+    this.#log = log;
+    this.#clock = clock;
+    this.#startedMs = clock.steadyMs();
+    this.#fields = { request_id: requestId, method, path };
+  }
+
+  note(more: LogFields): void {
+    if (!this.#finished) Object.assign(this.#fields, more);
+  }
+
+  finish(status: number): void {
+    if (this.#finished) return;
+    this.note({ status, duration_ms: this.#clock.steadyMs() - this.#startedMs });
+    this.#finished = true;
+    if (this.#fields.operator_fault === true) this.#log.error("request", this.#fields);
+    else this.#log.info("request", this.#fields);
+  }
 }

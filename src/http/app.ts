@@ -1,10 +1,11 @@
 import type { Clock } from "../core/time/clock.ts";
 import { GatewayError, quoted, toGatewayError } from "../core/errors.ts";
 import { newRequestId } from "../core/ids.ts";
-import { describeError, type Log, redact, refusalFields } from "../core/log/log.ts";
+import type { Caller } from "../core/caller.ts";
+import { describeError, type Log, type LogFields, redact, refusalFields } from "../core/log/log.ts";
 import type { Random } from "../core/random.ts";
 import type { MemoryShare } from "../core/bytes/request-memory.ts";
-import { openRequestRecord } from "../gateway/request-record.ts";
+import { openRequestRecord, type RequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import { formatOf } from "./not-found.ts";
@@ -12,7 +13,7 @@ import { answerEarly } from "./early-answer.ts";
 import { readBody } from "./read-body.ts";
 import { COMMON_HEADERS, respondError } from "./respond.ts";
 import type { EdgeServices, Route, RouteContext } from "./route.ts";
-import { createRouter } from "./router.ts";
+import { createRouter, type Dispatch } from "./router.ts";
 
 /** What the edge is made of. */
 export interface AppParts {
@@ -41,73 +42,135 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     const requestId = newRequestId(clock.nowMs(), random);
     const logged = loggedPaths.get(path) ?? loggedPath(path);
     const record = openRequestRecord(log, clock, { requestId, method, path: logged });
-    let finishesItself = false;
-    let hasBody = false;
-    let memory: MemoryShare | undefined;
+    const exchange = new Exchange({ services, request, url, connection, clock, record });
     let response: Response;
-    let at: Route | undefined;
-    let leave = nothing;
-    let isSending = false;
-
-    const run = async (route: Route, params: RouteContext["params"]): Promise<Response> => {
-      at = route;
-      if (route.access === "key") {
-        if (!connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
-        leave = admitAddress(services.addresses, connection, request);
-      }
-      const known = authenticate(services, route.access, request);
-      const caller = known instanceof Promise ? await known : known;
-      if (caller !== undefined) record.note({ key_id: caller.keyId, account_id: caller.accountId });
-      // Clients of the interface may add query members of their own; an operator's filters must be exact.
-      if (route.access === "admin") refuseOddQuery(route, new URL(url).searchParams);
-      const share = services.memory.open(caller?.keyId ?? route.access);
-      memory = share;
-      return route.handle({
-        services,
-        request,
-        params,
-        get query() {
-          return new URL(url).searchParams;
-        },
-        requestId,
-        record,
-        caller,
-        async readBody(beforeLarge) {
-          const body = await readBody(request, { clock, memory: share, beforeLarge });
-          hasBody = true;
-          return body;
-        },
-        memory: share,
-        clock,
-        keepOpen: connection.keepOpen,
-        limitIdle: connection.limitIdle,
-        limitStall: connection.limitStall,
-        untilSent() {
-          isSending = true;
-          return leave;
-        },
-        finishesItself: () => void (finishesItself = true),
-        note: record.note,
-      });
-    };
-
     try {
       refuseOddRequest(request, url, path);
-      response = await router(path, request, { at: (route) => (at = route), run });
+      response = await router(path, request, exchange);
     } catch (error) {
-      memory?.hold(0);
       response = respondError(
-        errorOf(error, record.note, request.signal, isModel),
+        errorOf(error, record, request.signal, isModel),
         requestId,
-        (at === undefined ? formatOf(path) : at.protocol)?.encodeError,
+        (exchange.route === undefined ? formatOf(path) : exchange.route.protocol)?.encodeError,
       );
-      if (!hasBody) response = await answerEarly(response, request, clock);
+      response = await exchange.end(response);
     }
-    if (!isSending) leave();
+    if (!exchange.isSending) exchange.leave();
     decorate(response.headers, requestId);
-    if (!finishesItself) record.finish(request.signal.aborted ? 499 : response.status);
+    if (!exchange.hasOwnEnd) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
+}
+
+/** What an exchange is made of. */
+interface ExchangeParts extends Pick<RouteContext, "services" | "request" | "clock" | "record"> {
+  readonly url: string;
+  readonly connection: Connection;
+}
+
+/** One request from its routing to its answer. A class, since one is made for each: its functions are not. */
+class Exchange implements RouteContext, Dispatch {
+  readonly services: EdgeServices;
+  readonly request: Request;
+  readonly requestId: string;
+  readonly record: RequestRecord;
+  readonly clock: Clock;
+  readonly #url: string;
+  readonly #connection: Connection;
+  params: RouteContext["params"] = {};
+  caller: Caller | undefined;
+  /** The route of the path, whatever the method; `undefined` while none is found. */
+  route: Route | undefined;
+  /** Frees the request's place among those of its address. */
+  leave: () => void = nothing;
+  /** The answer's bytes are still under way when the route has answered. */
+  isSending = false;
+  /** The answer finishes the record. */
+  hasOwnEnd = false;
+  #hasBody = false;
+  #memory: MemoryShare | undefined;
+
+  constructor({ services, request, url, connection, clock, record }: ExchangeParts) {
+    this.services = services;
+    this.request = request;
+    this.requestId = record.requestId;
+    this.record = record;
+    this.clock = clock;
+    this.#url = url;
+    this.#connection = connection;
+  }
+
+  at(route: Route | undefined): void {
+    this.route = route;
+  }
+
+  run(route: Route, params: RouteContext["params"]): Promise<Response> | Response {
+    this.route = route;
+    this.params = params;
+    const { services, request } = this;
+    if (route.access === "key") {
+      if (!this.#connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
+      this.leave = admitAddress(services.addresses, this.#connection, request);
+    }
+    const known = authenticate(services, route.access, request);
+    return known instanceof Promise
+      ? known.then((caller) => this.#handle(route, caller))
+      : this.#handle(route, known);
+  }
+
+  #handle(route: Route, caller: Caller | undefined): Promise<Response> | Response {
+    this.caller = caller;
+    if (caller !== undefined) this.note({ key_id: caller.keyId, account_id: caller.accountId });
+    // Clients of the interface may add query members of their own; an operator's filters must be exact.
+    if (route.access === "admin") refuseOddQuery(route, this.query);
+    this.#memory = this.services.memory.open(caller?.keyId ?? route.access);
+    return route.handle(this);
+  }
+
+  get query(): URLSearchParams {
+    return new URL(this.#url).searchParams;
+  }
+
+  get memory(): MemoryShare {
+    if (this.#memory === undefined) throw new Error("The request has no route.");
+    return this.#memory;
+  }
+
+  readBody(beforeLarge?: () => Promise<void>): Promise<Uint8Array> {
+    const { request, clock, memory } = this;
+    return readBody(request, { clock, memory, beforeLarge, onRead: () => (this.#hasBody = true) });
+  }
+
+  keepOpen(): void {
+    this.#connection.keepOpen();
+  }
+
+  limitIdle(): void {
+    this.#connection.limitIdle();
+  }
+
+  limitStall(): void {
+    this.#connection.limitStall();
+  }
+
+  untilSent(): () => void {
+    this.isSending = true;
+    return this.leave;
+  }
+
+  finishesItself(): void {
+    this.hasOwnEnd = true;
+  }
+
+  note(fields: LogFields): void {
+    this.record.note(fields);
+  }
+
+  /** The answer of a request that failed: it holds no memory, and the rest of its body is dropped. */
+  end(answer: Response): Promise<Response> | Response {
+    this.#memory?.hold(0);
+    return this.#hasBody ? answer : answerEarly(answer, this.request, this.clock);
+  }
 }
 
 function nothing(): void {}
@@ -175,14 +238,14 @@ function loggedPath(path: string): string {
 
 function errorOf(
   error: unknown,
-  note: RouteContext["note"],
+  record: RequestRecord,
   signal: AbortSignal,
   isModel: (text: string) => boolean,
 ): GatewayError {
-  if (signal.aborted) note({ outcome: "client_gone" });
+  if (signal.aborted) record.note({ outcome: "client_gone" });
   const known = toGatewayError(error);
-  note(known.status >= 500 ? { error: describeError(known) } : refusalFields(known, isModel));
-  if (known.operatorHint !== undefined) note({ operator_hint: known.operatorHint });
+  record.note(known.status >= 500 ? { error: describeError(known) } : refusalFields(known, isModel));
+  if (known.operatorHint !== undefined) record.note({ operator_hint: known.operatorHint });
   return known;
 }
 

@@ -22,47 +22,61 @@ export interface BodyTerms {
   readonly memory: MemoryShare;
   /** Called before a body above 1 MiB is read, or its rest; the body is not read when this rejects. */
   readonly beforeLarge: (() => Promise<void>) | undefined;
+  /** Called when the body has been read to its end. */
+  readonly onRead: () => void;
 }
 
 /**
- * Reads a JSON request's body, and takes memory for it before. Throws a 400 for another content type, an encoding or a
- * charset, `input_too_large` beyond the limit before more than that was read, and a 503 when there is no memory for it.
+ * Reads a JSON request's body, and takes memory for it before. Throws, or rejects with, a 400 for another content type,
+ * an encoding or a charset, `input_too_large` beyond the limit before more than that was read, and a 503 when there is
+ * no memory for it.
  */
-export async function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array> {
+export function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   checkHeaders(request.headers);
   const header = request.headers.get("content-length");
-  const length = header === null ? undefined : Number(header);
-  if (length !== undefined) {
-    if (length > MAX_BODY_BYTES) throw tooLarge();
-    // Checked first, so that requests without room cost no read of the store.
-    if (!terms.memory.hasRoomFor(length * JSON_FACTOR)) throw noMemory();
-    if (length > LARGE_BYTES) await terms.beforeLarge?.();
+  if (header === null) return readUntold(request, terms);
+  const length = Number(header);
+  if (length > MAX_BODY_BYTES) throw tooLarge();
+  // Checked first, so that requests without room cost no read of the store.
+  if (!terms.memory.hasRoomFor(length * JSON_FACTOR)) throw noMemory();
+  const read = (): Promise<Uint8Array> => {
     hold(terms.memory, length);
+    return wholeInTime(request, terms);
+  };
+  return length > LARGE_BYTES && terms.beforeLarge !== undefined ? terms.beforeLarge().then(read) : read();
+}
+
+/** A body that does not say how long it is. */
+async function readUntold({ body }: Request, terms: BodyTerms): Promise<Uint8Array> {
+  if (body === null) {
+    terms.onRead();
+    return new Uint8Array(0);
   }
-  if (length !== undefined) return wholeInTime(request, terms.clock);
-  if (request.body === null) return new Uint8Array(0);
   const { promise: late, reject } = Promise.withResolvers<never>();
   late.catch(() => undefined);
   const timer = terms.clock.setTimer(BODY_DEADLINE_MS, () => reject(tooLate()));
   try {
-    return await readCounted(request.body, terms, late);
+    return await readCounted(body, terms, late);
   } finally {
     timer.cancel();
   }
 }
 
 /** A body of a declared length. Its stream is not touched: the runtime would make one for each request. */
-function wholeInTime(request: Request, clock: Clock): Promise<Uint8Array> {
+function wholeInTime(request: Request, { clock, onRead }: BodyTerms): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimer(BODY_DEADLINE_MS, () => reject(tooLate()));
-    const fail = (error: Error): void => {
-      timer.cancel();
-      reject(error);
-    };
-    request.arrayBuffer().then((bytes) => {
-      timer.cancel();
-      resolve(new Uint8Array(bytes));
-    }, fail);
+    request.bytes().then(
+      (bytes) => {
+        timer.cancel();
+        onRead();
+        resolve(bytes);
+      },
+      (error: Error) => {
+        timer.cancel();
+        reject(error);
+      },
+    );
   });
 }
 
@@ -89,7 +103,7 @@ function checkHeaders(headers: Headers): void {
 /** A chunked body tells its length only by ending. Its unread rest is left for `answerEarly`. */
 async function readCounted(
   body: ReadableStream<Uint8Array>,
-  { memory, beforeLarge }: BodyTerms,
+  { memory, beforeLarge, onRead }: BodyTerms,
   late: Promise<never>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -98,7 +112,10 @@ async function readCounted(
   try {
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) return joinBytes(chunks);
+      if (done) {
+        onRead();
+        return joinBytes(chunks);
+      }
       const before = length;
       length += value.length;
       if (length > MAX_BODY_BYTES) throw tooLarge();

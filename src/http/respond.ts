@@ -39,8 +39,14 @@ export function respondBytes(
 ): Response {
   return new Response(body as Uint8Array<ArrayBuffer> | string, {
     status,
-    headers: Object.keys(headers).length === 0 ? JSON_HEADERS : { ...JSON_TYPE, ...headers },
+    headers: isEmpty(headers) ? JSON_HEADERS : { ...JSON_TYPE, ...headers },
   });
+}
+
+function isEmpty(headers: Readonly<Record<string, string>>): boolean {
+  // Unlike `Object.keys` it makes no list.
+  for (const _ in headers) return false;
+  return true;
 }
 
 /** As much of an answer as the kernel takes whatever the client reads. */
@@ -65,15 +71,15 @@ export function respondWhole(
   headers: Readonly<Record<string, string>> = NO_HEADERS,
   status = 200,
 ): Response {
-  const { memory, clock, request, limitStall, untilSent } = context;
+  const { memory, clock, request } = context;
   if (body.length <= STALLED_BYTES || request.signal.aborted) {
     memory.hold(0);
-    if (body.length > TAKEN_BYTES) limitStall();
+    if (body.length > TAKEN_BYTES) context.limitStall();
     return respondBytes(body, headers, status);
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   memory.hold(bytes.length);
-  const sent = untilSent();
+  const sent = context.untilSent();
   const letGo = (): void => {
     memory.hold(0);
     sent();

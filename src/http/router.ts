@@ -5,9 +5,9 @@ import type { Route, RouteContext } from "./route.ts";
 
 /** Where a known path leads. */
 export interface Dispatch {
-  readonly run: (route: Route, params: RouteContext["params"]) => Promise<Response>;
+  run(route: Route, params: RouteContext["params"]): Promise<Response> | Response;
   /** The path is that of `route`, whatever the method. */
-  readonly at: (route: Route | undefined) => void;
+  at(route: Route | undefined): void;
 }
 
 /**

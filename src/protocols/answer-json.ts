@@ -1,7 +1,7 @@
 import { creditsText } from "../core/money/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Member } from "../core/json/json-scan.ts";
-import { readShape } from "../core/json/json-shape.ts";
+import { namesInOrder, readShape } from "../core/json/json-shape.ts";
 import { applyEdits, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import { exactValue } from "./exact-json.ts";
@@ -109,15 +109,6 @@ export function readWholeAnswer(
       return isExact ? (exactValue(answer.text, value) as JsonObject) : value;
     },
   };
-}
-
-/**
- * The names of an object's members as they stand in its text, of which there are `count`; `undefined` where the value
- * does not tell: a name that stands twice is there once, and one that is a number comes before all others.
- */
-function namesInOrder(value: JsonObject, count: number): readonly string[] | undefined {
-  const names = Object.keys(value);
-  return names.length === count && !names.some((name) => /^\d/.test(name)) ? names : undefined;
 }
 
 /** The usual end of an answer: its bytes with another model at `place`, and with `added` behind its last member. */

@@ -1,6 +1,6 @@
 import type { Pieces } from "../core/bytes/bytes.ts";
 import { type Member, memberName } from "../core/json/json-scan.ts";
-import { eachPart } from "../core/json/json-shape.ts";
+import { eachPart, namesInOrder } from "../core/json/json-shape.ts";
 import { type Edit, editedPieces, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import type { TargetLoss } from "./losses.ts";
 import type { RequestJson } from "./request-json.ts";
@@ -76,14 +76,37 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
     get count() {
       return count;
     },
-    splice({ bytes, members }) {
-      const edits = memberEdits(bytes, 0, members, root.within ?? new Map());
+    splice(json) {
+      const { bytes, members } = json;
+      const edits =
+        plainEdits(json, root.within ?? new Map()) ??
+        memberEdits(bytes, 0, members, root.within ?? new Map());
       return editedPieces(
         bytes,
         edits.toSorted((a, b) => a.start - b.start),
       );
     },
   };
+}
+
+/**
+ * Edits of the body where its own members get other values and other names, and no more: nearly all that is asked of
+ * small bodies. `undefined` where more is asked, or the value does not tell which member has which name.
+ */
+function plainEdits({ value, members }: RequestJson, within: Within): Edit[] | undefined {
+  const names = namesInOrder(value, members.length);
+  if (names === undefined) return undefined;
+  const edits: Edit[] = [];
+  for (const [name, { text, key, isRemoved, start, within: inside }] of within) {
+    const i = names.indexOf(name as string);
+    const member = members[i];
+    if (isRemoved === true && member === undefined) continue;
+    if (isRemoved === true || start !== undefined || inside !== undefined || member === undefined)
+      return undefined;
+    if (key !== undefined) edits.push({ start: member.keyStart, end: member.keyEnd, text: key });
+    if (text !== undefined) edits.push({ start: member.valueStart, end: member.valueEnd, text });
+  }
+  return edits;
 }
 
 /** Edits of the object that begins at `start`. */

@@ -127,23 +127,19 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
     demand(bodyBytes, { longCache, ...asked }) {
       const text = estimateTokens(size);
       const most = Math.max(text.ceiling, Math.ceil((bodyBytes - imageBytes - mediaBytes) / 2));
-      const added = (part: keyof Tokens): number =>
-        [...surroundings].reduce((sum, [tokens, times]) => sum + tokens[part] * times, 0);
-      const uses: Partial<Record<PriceBucket, boolean | undefined>> = {
-        cache_write_1h: longCache,
-        audio_input: media.audio !== undefined,
-        audio_output: asked.outputModalities?.includes("audio"),
-        image_output: asked.outputModalities?.includes("image"),
-        web_search: asked.webSearches > 0,
-      };
-      return {
-        textTokens: { expected: text.expected + added("expected"), ceiling: most + added("ceiling") },
-        media,
-        images,
-        mediaBytes,
-        buckets: (Object.keys(uses) as PriceBucket[]).filter((bucket) => uses[bucket] === true),
-        ...asked,
-      };
+      let { expected } = text;
+      let ceiling = most;
+      for (const [tokens, times] of surroundings) {
+        expected += tokens.expected * times;
+        ceiling += tokens.ceiling * times;
+      }
+      const buckets: PriceBucket[] = [];
+      if (longCache) buckets.push("cache_write_1h");
+      if (media.audio !== undefined) buckets.push("audio_input");
+      if (asked.outputModalities?.includes("audio") === true) buckets.push("audio_output");
+      if (asked.outputModalities?.includes("image") === true) buckets.push("image_output");
+      if (asked.webSearches > 0) buckets.push("web_search");
+      return { textTokens: { expected, ceiling }, media, images, mediaBytes, buckets, ...asked };
     },
   };
   return found;

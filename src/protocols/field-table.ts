@@ -1,5 +1,5 @@
 import { eachField, fieldOf, type Fields } from "../catalog/parameter-tables/field.ts";
-import type { Changes } from "./changes.ts";
+import type { Changes, Path } from "./changes.ts";
 import { createMeantField, type MeantField } from "./meant-field.ts";
 import type { RelayTarget } from "./protocol.ts";
 import { invalid } from "./request-json.ts";
@@ -44,20 +44,23 @@ export function checkFields(
   changes: Changes,
   judge: (name: string) => void = () => {},
 ): void {
+  const { ignoredParameters } = target.model;
+  const placeOf = (name: string): Path => (within === undefined ? [name] : [within, name]);
   for (const [name, value] of given) {
     const known = canonical(name);
-    const at = within === undefined ? [name] : [within, name];
-    const path = at.join(".");
     const field = fieldOf(fields, known);
-    if (target.model.ignoredParameters.some((ignored) => canonical(ignored) === known)) {
+    if (ignoredParameters.some((ignored) => canonical(ignored) === known)) {
+      const at = placeOf(name);
       changes.remove(at);
       const place = field?.place === "wire" ? undefined : field?.place;
-      changes.warn({ field: path, place, why: "not_taken" });
+      changes.warn({ field: at.join("."), place, why: "not_taken" });
     } else if (field === undefined) {
       if (target.unknownFields === "pass") continue;
+      const at = placeOf(name);
       changes.remove(at);
-      changes.warn({ field: path, why: "unknown", format, meant: meant(name) });
+      changes.warn({ field: at.join("."), why: "unknown", format, meant: meant(name) });
     } else if (field.rule === "priced" && !field.freeValues.includes(value)) {
+      const path = placeOf(name).join(".");
       throw invalid(
         `${path} changes the price, and ${target.model.id} has no price for it: leave it out.`,
         path,

@@ -74,11 +74,11 @@ export interface WireRequest {
   readonly body: Uint8Array;
   readonly headers: Headers;
   /** What the path said, in the format whose path names the model and the verb. */
-  readonly address?: { readonly model: string; readonly stream: boolean };
+  readonly address?: { readonly model: string; readonly stream: boolean } | undefined;
   /** Told what the body says in `model`, before anything is checked: a refusal is logged with it. */
-  readonly asked?: (model: unknown) => void;
+  readonly asked?: ((model: unknown) => void) | undefined;
   /** What was read of its caller's earlier requests; absent where it is not worth a look. */
-  readonly known?: KnownValues;
+  readonly known?: KnownValues | undefined;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */

@@ -63,7 +63,7 @@ export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCal
     if (signal.aborted) throw signal.reason;
     throw cause instanceof GatewayError ? cause : unreachable(cause);
   }
-  return openAnswer(response, signal, provider.transport !== undefined);
+  return new OpenAnswer(response, signal, provider.transport !== undefined);
 }
 
 /** The headers of each provider's calls with a body that have none of their own: nearly all, so they are made once. */
@@ -160,36 +160,54 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 /** Errors of a certificate or of the handshake: OpenSSL's names and those of Node. */
 const UNTRUSTED = /CERT|^EPROTO$|^ERR_TLS_|^ERR_SSL_|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
 
-const FRAMING = ["transfer-encoding", "content-length"];
+/** A class, since one is made for each call: its functions are not. */
+class OpenAnswer implements UpstreamAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly failureOf: UpstreamAnswer["failureOf"];
+  readonly #response: Response;
+  readonly #inProcess: boolean;
 
-function openAnswer(response: Response, signal: AbortSignal, inProcess: boolean): UpstreamAnswer {
-  const failureOf = explainedBy(signal);
-  return {
-    status: response.status,
-    contentType: response.headers.get("content-type") ?? "",
-    get retryAfter() {
-      return response.headers.get("retry-after");
-    },
-    header: (name) => response.headers.get(name),
-    get tellsItsEnd() {
-      return inProcess || FRAMING.some((name) => response.headers.has(name));
-    },
-    open: () => response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined,
-    failureOf,
-    async readAll(maxBytes, makeRoom = () => {}) {
-      try {
-        const length = declaredLength(response.headers);
-        // A length that was declared is kept to by the client; without one, we count.
-        const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
-        if (length === undefined || !plain) return await readCounted(response, maxBytes, makeRoom);
-        if (length > maxBytes) throw tooLarge();
-        await makeRoom(length);
-        return new Uint8Array(await response.arrayBuffer());
-      } catch (error) {
-        throw error instanceof GatewayError ? error : failureOf(error);
-      }
-    },
-  };
+  constructor(response: Response, signal: AbortSignal, inProcess: boolean) {
+    this.status = response.status;
+    this.contentType = response.headers.get("content-type") ?? "";
+    this.failureOf = explainedBy(signal);
+    this.#response = response;
+    this.#inProcess = inProcess;
+  }
+
+  get retryAfter(): string | null {
+    return this.header("retry-after");
+  }
+
+  header(name: string): string | null {
+    return this.#response.headers.get(name);
+  }
+
+  get tellsItsEnd(): boolean {
+    const { headers } = this.#response;
+    return this.#inProcess || headers.has("transfer-encoding") || headers.has("content-length");
+  }
+
+  open(): ReadableStreamDefaultReader<Uint8Array> | undefined {
+    return this.#response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+  }
+
+  async readAll(maxBytes: number, makeRoom?: MakeRoom): Promise<Uint8Array> {
+    const response = this.#response;
+    try {
+      const length = declaredLength(response.headers);
+      // A length that was declared is kept to by the client; without one, we count.
+      const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
+      if (length === undefined || !plain) return await readCounted(response, maxBytes, makeRoom);
+      if (length > maxBytes) throw tooLarge();
+      const room = makeRoom?.(length);
+      if (room instanceof Promise) await room;
+      return await response.bytes();
+    } catch (error) {
+      throw error instanceof GatewayError ? error : this.failureOf(error);
+    }
+  }
 }
 
 /** Apart from the answer, which a stream that is being read does without. */
@@ -197,7 +215,11 @@ function explainedBy(signal: AbortSignal): UpstreamAnswer["failureOf"] {
   return (cause) => (signal.aborted ? (signal.reason as Error) : broken(cause));
 }
 
-async function readCounted(response: Response, maxBytes: number, makeRoom: MakeRoom): Promise<Uint8Array> {
+async function readCounted(
+  response: Response,
+  maxBytes: number,
+  makeRoom: MakeRoom = () => {},
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (response.body === null) return new Uint8Array(0);

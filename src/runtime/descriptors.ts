@@ -96,12 +96,10 @@ function areFree(count: number): boolean {
 const NOT_CONNECTED = new Set(["EMFILE", "ENFILE", "ECONNREFUSED", "ENOTFOUND", "DNS_ECONNREFUSED"]);
 
 /** Opens a connection, and once more out of the reserve where there was no descriptor: then nothing was sent. */
-export async function withDescriptor<T>(open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
+export function withDescriptor<T>(open: () => Promise<T>): Promise<T> {
+  return open().catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (!NOT_CONNECTED.has(code) || areFree(1) || !relieve()) throw error;
     return open();
-  }
+  });
 }

@@ -114,17 +114,46 @@ function listen(
     reusePort: false,
     fetch: (request, bun) => {
       bun.timeout(request, IDLE_SEC);
-      return handle(withHost(request), {
-        keepOpen: () => bun.timeout(request, 0),
-        limitIdle: () => bun.timeout(request, IDLE_SEC),
-        limitStall: () => bun.timeout(request, stallSec),
-        hasRoom,
-        address: () => bun.requestIP(request)?.address,
-      });
+      return handle(withHost(request), new OpenConnection(bun, request, { stallSec, hasRoom }));
     },
     // A handler answers its own errors. A file that was removed before its first byte was sent ends here.
     error: ({ code }) => new Response(null, { status: code === "ENOENT" ? 404 : 500 }),
   });
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class OpenConnection implements Connection {
+  readonly #server: Bun.Server<undefined>;
+  readonly #request: Request;
+  readonly #stallSec: number;
+  readonly hasRoom: () => boolean;
+
+  constructor(
+    server: Bun.Server<undefined>,
+    request: Request,
+    { stallSec, hasRoom }: Required<Pick<ServeOptions, "stallSec" | "hasRoom">>,
+  ) {
+    this.#server = server;
+    this.#request = request;
+    this.#stallSec = stallSec;
+    this.hasRoom = hasRoom;
+  }
+
+  keepOpen(): void {
+    this.#server.timeout(this.#request, 0);
+  }
+
+  limitIdle(): void {
+    this.#server.timeout(this.#request, IDLE_SEC);
+  }
+
+  limitStall(): void {
+    this.#server.timeout(this.#request, this.#stallSec);
+  }
+
+  address(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address;
+  }
 }
 
 /**

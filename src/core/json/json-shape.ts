@@ -159,6 +159,16 @@ function beyond(walk: Walk): number {
   return walk.bytes.length;
 }
 
+/**
+ * The names of an object's members as they stand in its text, of which there are `count`; `undefined` where the value
+ * does not tell: a name that stands twice is there once, and one that is a number comes before all others.
+ */
+export function namesInOrder(value: JsonObject, count: number): readonly string[] | undefined {
+  const names = Object.keys(value);
+  // Numbers come first: where the first is none, none is.
+  return names.length === count && !/^\d/.test(names[0] ?? "") ? names : undefined;
+}
+
 /** How many members the objects of a parsed value have. Fewer than in its text: a key stands twice there. */
 export function countMembers(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;

@@ -8,11 +8,11 @@ import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { lengthOf } from "../../core/bytes/bytes.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/money/usage.ts";
-import type { Attempt } from "../../ledger/commands.ts";
+import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pass, UsedTokens } from "../../limits/limiter.ts";
 import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
-import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../../providers/upstream.ts";
+import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
 import type { RequestRecord } from "../request-record.ts";
 import type { Timeouts } from "../timeouts.ts";
@@ -81,159 +81,149 @@ interface Ending {
   readonly delivered: boolean;
 }
 
-/** What becomes known of a call while it runs. */
-interface Progress {
-  readonly attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[];
-  firstByteAtMs: number | null;
-}
-
 /** Takes charge of a hold. */
 export function openPaidCall(parts: CallParts): PaidCall {
-  const { services, admission, hold, record } = parts;
-  const { clock } = services;
-  const controller = new AbortController();
-  const context: AnswerContext = {
-    model: admission.model.id,
-    native: admission.spoken.dialect.kind === "native",
-    padding: admission.spoken.dialect.padding,
-    secrets: admission.provider.secrets,
-    requestId: record.requestId,
-    nowSec: Math.floor(clock.nowMs() / 1000),
-    choices: admission.choices,
-    expectedInput: admission.expectedInput,
-  };
-  const progress: Progress = { attempts: [], firstByteAtMs: null };
-  let ending: Promise<MicroCredits> | undefined;
-
-  const conclude = async (how: Ending): Promise<MicroCredits> => {
-    try {
-      return await settleOrVoid(parts, progress, how);
-    } finally {
-      services.live.delete(call);
-      parts.memory.hold(0);
-      parts.pass?.end(tokensOf(how.metered));
-    }
-  };
-  const end = (how: Ending): Promise<MicroCredits> => (ending ??= conclude(how));
-
-  const call: PaidCall = {
-    protocol: admission.protocol,
-    context,
-    send: (request, stream) =>
-      sendCall(parts, progress, context, { request, stream, signal: controller.signal }),
-    sawByte() {
-      progress.firstByteAtMs ??= clock.nowMs();
-    },
-    abort(reason) {
-      controller.abort(reason);
-    },
-    settle: (metered, delivered) =>
-      isPlausible(metered, admission, hold)
-        ? end({ outcome: "completed", metered, delivered })
-        : // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
-          end({
-            outcome: "completed",
-            metered: withFlag(metered, "clamped"),
-            most: hold.amount,
-            delivered,
-          }),
-    settleBroken(metered, error) {
-      noteUpstreamError(record, error);
-      const partial = metered === undefined ? undefined : withFlag(metered, "partial");
-      const outcome = toGatewayError(error).kind;
-      return end({ outcome, metered: partial, most: hold.amount, delivered: true });
-    },
-    settleLeft(metered) {
-      // Nothing went out yet, so nothing was used.
-      if (progress.attempts.length === 0)
-        return end({ outcome: "client_gone", metered: undefined, delivered: true });
-      const seen = metered ?? {
-        usage: { ...NO_USAGE, input: admission.expectedInput },
-        flags: ["estimated"] as const,
-      };
-      const partial = withFlag(seen, "partial");
-      return end({ outcome: "client_gone", metered: partial, most: hold.amount, delivered: true });
-    },
-  };
-  services.live.add(call);
-  return call;
+  return new OpenCall(parts);
 }
 
-/** Sends the request and notes the attempt. Rejects with the refusal as the client is to see it. */
-async function sendCall(
-  { services, admission, hold, record, memory }: CallParts,
-  progress: Progress,
-  context: AnswerContext,
-  call: Pick<UpstreamCall, "stream" | "signal"> & { readonly request: Handover<UpstreamBody> },
-): Promise<UpstreamAnswer> {
-  const { provider, spoken, protocol, upstreamId } = admission;
-  const { stream, signal } = call;
-  signal.throwIfAborted();
-  const attempt: Progress["attempts"][number] = {
-    provider: provider.id,
-    upstream_id: upstreamId,
-    sent_at_ms: services.clock.nowMs(),
-    status: null,
-  };
-  progress.attempts.push(attempt);
-  const { body, headers = NO_HEADERS } = call.request.take();
-  memory.hold(lengthOf(body));
-  const answer = await callUpstream(hold, {
-    provider: spoken,
-    path: protocol.upstreamPath(upstreamId, stream),
-    headers,
-    body: handOver(body),
-    onSent: () => memory.hold(0),
-    stream,
-    signal,
-  });
-  services.failpoint("upstream.after_headers");
-  attempt.status = answer.status;
-  record.note({ upstream_status: answer.status });
-  if (isAnswer(answer, stream)) return answer;
-  throw await refusalOf(answer, stream, protocol, context);
+/** A class, since one is made for each request: its functions are not. */
+class OpenCall implements PaidCall {
+  readonly protocol: RelayProtocol;
+  readonly context: AnswerContext;
+  readonly #parts: CallParts;
+  readonly #controller = new AbortController();
+  readonly #attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[] = [];
+  #firstByteAtMs: number | null = null;
+  #ending: Promise<MicroCredits> | undefined;
+
+  constructor(parts: CallParts) {
+    const { services, admission, record } = parts;
+    this.#parts = parts;
+    this.protocol = admission.protocol;
+    this.context = {
+      model: admission.model.id,
+      native: admission.spoken.dialect.kind === "native",
+      padding: admission.spoken.dialect.padding,
+      secrets: admission.provider.secrets,
+      requestId: record.requestId,
+      nowSec: Math.floor(services.clock.nowMs() / 1000),
+      choices: admission.choices,
+      expectedInput: admission.expectedInput,
+    };
+    services.live.add(this);
+  }
+
+  async send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer> {
+    const { services, admission, hold, record, memory } = this.#parts;
+    const { provider, spoken, upstreamId } = admission;
+    const { signal } = this.#controller;
+    signal.throwIfAborted();
+    const sent_at_ms = services.clock.nowMs();
+    const attempt = { provider: provider.id, upstream_id: upstreamId, sent_at_ms, status: null };
+    const at = this.#attempts.push(attempt) - 1;
+    const { body, headers = NO_HEADERS } = request.take();
+    memory.hold(lengthOf(body));
+    const answer = await callUpstream(hold, {
+      provider: spoken,
+      path: this.protocol.upstreamPath(upstreamId, stream),
+      headers,
+      body: handOver(body),
+      onSent: () => memory.hold(0),
+      stream,
+      signal,
+    });
+    services.failpoint("upstream.after_headers");
+    this.#attempts[at] = { ...attempt, status: answer.status };
+    record.note({ upstream_status: answer.status });
+    if (isAnswer(answer, stream)) return answer;
+    throw await refusalOf(answer, stream, this.protocol, this.context);
+  }
+
+  sawByte(): void {
+    this.#firstByteAtMs ??= this.#parts.services.clock.nowMs();
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  settle(metered: Metered, delivered: boolean): Promise<MicroCredits> {
+    const { admission, hold } = this.#parts;
+    if (isPlausible(metered, admission, hold)) return this.#end({ outcome: "completed", metered, delivered });
+    // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
+    const clamped = withFlag(metered, "clamped");
+    return this.#end({ outcome: "completed", metered: clamped, most: hold.amount, delivered });
+  }
+
+  settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits> {
+    const { hold, record } = this.#parts;
+    noteUpstreamError(record, error);
+    const partial = metered === undefined ? undefined : withFlag(metered, "partial");
+    const outcome = toGatewayError(error).kind;
+    return this.#end({ outcome, metered: partial, most: hold.amount, delivered: true });
+  }
+
+  settleLeft(metered: Metered | undefined): Promise<MicroCredits> {
+    const { admission, hold } = this.#parts;
+    // Nothing went out yet, so nothing was used.
+    if (this.#attempts.length === 0)
+      return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
+    const seen = metered ?? {
+      usage: { ...NO_USAGE, input: admission.expectedInput },
+      flags: ["estimated"] as const,
+    };
+    const partial = withFlag(seen, "partial");
+    return this.#end({ outcome: "client_gone", metered: partial, most: hold.amount, delivered: true });
+  }
+
+  #end(how: Ending): Promise<MicroCredits> {
+    return (this.#ending ??= this.#conclude(how));
+  }
+
+  /** Writes the end of the hold to the ledger and to the record. */
+  async #conclude({ outcome, metered, most, delivered }: Ending): Promise<MicroCredits> {
+    const { services, admission, hold, record, memory, pass } = this.#parts;
+    try {
+      const timeline = this.#timeline();
+      if (metered === undefined) {
+        record.note({ outcome, credit: "0" });
+        await services.ledger.void(hold, { outcome, timeline });
+        return 0n;
+      }
+      const { usage, cost } = admission.plan.charge(metered.usage);
+      const used = most !== undefined && cost > most ? most : cost;
+      const { flags } = metered;
+      const settlement = { delivered, used, usage, flags, outcome, timeline };
+      const charged = await services.ledger.settle(hold, settlement);
+      record.note({
+        outcome,
+        credit: creditsText(charged),
+        input_tokens: inputTokens(usage),
+        output_tokens: outputTokens(usage),
+      });
+      if (flags.length > 0) record.note({ usage_flags: flags });
+      return charged;
+    } finally {
+      services.live.delete(this);
+      memory.hold(0);
+      pass?.end(tokensOf(metered));
+    }
+  }
+
+  #timeline(): RequestTimeline {
+    const { services, admission, heldAtMs } = this.#parts;
+    return {
+      provider: admission.provider.id,
+      admittedAtMs: admission.admittedAtMs,
+      heldAtMs,
+      firstByteAtMs: this.#firstByteAtMs,
+      endedAtMs: services.clock.nowMs(),
+      attempts: this.#attempts,
+    };
+  }
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
-
-/** Writes the end of a hold to the ledger and to the record. */
-async function settleOrVoid(
-  { services, admission, hold, heldAtMs, record }: CallParts,
-  { attempts, firstByteAtMs }: Progress,
-  { outcome, metered, most, delivered }: Ending,
-): Promise<MicroCredits> {
-  const timeline = {
-    provider: admission.provider.id,
-    admittedAtMs: admission.admittedAtMs,
-    heldAtMs,
-    firstByteAtMs,
-    endedAtMs: services.clock.nowMs(),
-    attempts,
-  };
-  if (metered === undefined) {
-    record.note({ outcome, credit: "0" });
-    await services.ledger.void(hold, { outcome, timeline });
-    return 0n;
-  }
-  const { usage, cost } = admission.plan.charge(metered.usage);
-  const used = most !== undefined && cost > most ? most : cost;
-  const charged = await services.ledger.settle(hold, {
-    delivered,
-    used,
-    usage,
-    flags: metered.flags,
-    outcome,
-    timeline,
-  });
-  record.note({
-    outcome,
-    credit: creditsText(charged),
-    input_tokens: inputTokens(usage),
-    output_tokens: outputTokens(usage),
-    ...(metered.flags.length === 0 ? {} : { usage_flags: metered.flags }),
-  });
-  return charged;
-}
 
 /** What counts against a limit on tokens. Counts that cannot be true could lock a key out: the guess stands then. */
 function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {

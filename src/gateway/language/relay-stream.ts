@@ -171,9 +171,10 @@ class RelayedStream implements StreamAnswer, Watched {
   }
 
   /** Keeps of the answer what is needed to read it: the rest would stay in memory for as long as the stream lasts. */
-  #open({ open, tellsItsEnd, failureOf }: UpstreamAnswer): void {
+  #open(upstream: UpstreamAnswer): void {
+    const { tellsItsEnd, failureOf } = upstream;
     this.hasHeaders = true;
-    this.#reader = open();
+    this.#reader = upstream.open();
     this.#tellsItsEnd = tellsItsEnd;
     this.#explain = failureOf;
   }

@@ -105,14 +105,18 @@ async function admitRequest(
   try {
     const asked = (model: unknown): void => void (name ??= model);
     const terms = { owner: caller.keyId, asked, signal };
-    request = await services.reader.readRequest(READINGS[format], wire, body, terms);
+    // A small body is read at once: nothing is awaited then.
+    const reading = services.reader.readRequest(READINGS[format], wire, body, terms);
+    request = reading instanceof Promise ? await reading : reading;
     const destination = findDestination(offer, caller, format, request.model);
     const { spoken, target } = destination;
-    const demand = await request.aimAt({ spoken: spoken.id, target });
+    const aimed = request.aimAt({ spoken: spoken.id, target });
+    const demand = aimed instanceof Promise ? await aimed : aimed;
     admission = admit(destination, format, demand, services.clock.nowMs());
     record.note({ model: admission.model.id, provider: admission.provider.id });
     // What the target cannot take is a 400, and that comes before the 429 and the 402.
-    await request.write();
+    const written = request.write();
+    if (written instanceof Promise) await written;
     const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
     return { admission, request, limited };
   } catch (error) {
@@ -160,9 +164,11 @@ async function openCall(
     const hold = await holdFor(services, caller, admission, record);
     const heldAtMs = services.clock.nowMs();
     call = openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory });
-    const body = await request.take(outputBound(hold, admission));
+    const taken = request.take(outputBound(hold, admission));
+    const body = taken instanceof Promise ? await taken : taken;
     endWith(signal, call);
-    const warnings = [...admission.warnings, ...body.warnings];
+    const warnings =
+      admission.warnings.length === 0 ? body.warnings : [...admission.warnings, ...body.warnings];
     return { call, body: handOver(withClientHeaders(body, admission.provider, wire)), warnings };
   } catch (error) {
     request.release();

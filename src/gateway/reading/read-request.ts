@@ -1,4 +1,4 @@
-import type { ProtocolId } from "../../core/model.ts";
+import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
 import { COUNTERS, servedBy } from "../../protocols/index.ts";
 import type {
   Demand,
@@ -48,42 +48,67 @@ interface Ways {
 /** Reads a request on this thread. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(reading: Reading, wire: WireRequest): ReadRequest {
   const ways = waysOf(reading);
-  const request = ways.read(wire);
-  const { model, stream, demand } = request;
-  let kept: { readonly request: RelayRequest; aim?: Aim; written?: UpstreamBody } | undefined = { request };
-  const current = () => {
-    if (kept?.aim === undefined) throw new Error("The request has no aim, or has ended.");
-    return { ...kept, aim: kept.aim };
-  };
-  return {
-    model,
-    stream,
-    demand,
-    aimAt(aim) {
-      if (kept === undefined) throw new Error("The request has ended.");
-      kept = { request: kept.request, aim };
-      return ways.demandAt(kept.request, aim);
-    },
-    write() {
-      const { request: asked, aim } = current();
-      kept = { request: asked, aim, written: ways.write(asked, aim) };
-    },
-    take(outputBound) {
-      const { request: asked, aim, written } = current();
-      kept = undefined;
-      if (outputBound === undefined && written !== undefined) return written;
-      const target = outputBound === undefined ? aim.target : { ...aim.target, outputBound };
-      return ways.write(asked, { ...aim, target });
-    },
-    release() {
-      kept = undefined;
-    },
-  };
+  return new ReadHere(ways, ways.read(wire));
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class ReadHere implements ReadRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly demand: Demand;
+  readonly #ways: Ways;
+  #kept: RelayRequest | undefined;
+  #aim: Aim | undefined;
+  #written: UpstreamBody | undefined;
+
+  constructor(ways: Ways, request: RelayRequest) {
+    this.model = request.model;
+    this.stream = request.stream;
+    this.demand = request.demand;
+    this.#ways = ways;
+    this.#kept = request;
+  }
+
+  aimAt(aim: Aim): Demand {
+    if (this.#kept === undefined) throw new Error("The request has ended.");
+    this.#aim = aim;
+    this.#written = undefined;
+    return this.#ways.demandAt(this.#kept, aim);
+  }
+
+  write(): void {
+    const { request, aim } = this.#current();
+    this.#written = this.#ways.write(request, aim);
+  }
+
+  take(outputBound: number | undefined): UpstreamBody {
+    const { request, aim } = this.#current();
+    const written = this.#written;
+    this.release();
+    if (outputBound === undefined && written !== undefined) return written;
+    const target = outputBound === undefined ? aim.target : { ...aim.target, outputBound };
+    return this.#ways.write(request, { ...aim, target });
+  }
+
+  release(): void {
+    this.#kept = undefined;
+    this.#written = undefined;
+  }
+
+  #current(): { readonly request: RelayRequest; readonly aim: Aim } {
+    if (this.#kept === undefined || this.#aim === undefined)
+      throw new Error("The request has no aim, or has ended.");
+    return { request: this.#kept, aim: this.#aim };
+  }
 }
 
 function waysOf({ format, purpose }: Reading): Ways {
-  return purpose === "answer" ? answeringWays(format) : countingWays(format);
+  return purpose === "answer" ? ANSWERING[format] : countingWays(format);
 }
+
+const ANSWERING = Object.fromEntries(PROTOCOLS.map((format) => [format, answeringWays(format)])) as Readonly<
+  Record<ProtocolId, Ways>
+>;
 
 function answeringWays(format: ProtocolId): Ways {
   const to = (spoken: ProtocolId) => {

@@ -71,10 +71,11 @@ export function createReader(): Reader {
       const lane = laneOf(body);
       if (lane === undefined)
         return readRequest(reading, {
-          ...wire,
-          ...terms,
+          headers: wire.headers,
+          address: wire.address,
+          asked: terms.asked,
           body,
-          ...present({ known: earlier.of(terms.owner, body) }),
+          known: earlier.of(terms.owner, body),
         });
       return readOnThread(lane.current(), reading, { ...wire, body }, terms);
     },

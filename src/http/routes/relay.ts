@@ -30,13 +30,16 @@ export async function handleRelay(
     const output = await relay(services.relay, {
       caller,
       protocol,
-      wire: { headers: request.headers, ...(address === undefined ? {} : { address }) },
+      wire: { headers: request.headers, address },
       body,
       memory: context.memory,
       signal: request.signal,
       record,
     });
-    const headers = { ...warningHeader(output.warnings), ...output.headers };
+    const headers =
+      output.warnings.length === 0
+        ? output.headers
+        : { ...warningHeader(output.warnings), ...output.headers };
     if (output.kind === "stream") {
       context.finishesItself();
       return respondStream(untilSent(output.answer, context), headers);
@@ -51,12 +54,11 @@ export async function handleRelay(
 
 /** The answer; the request stays under way, and without the idle limit, until it is sent or its client has gone. */
 function untilSent(answer: StreamAnswer, context: RouteContext): StreamAnswer {
-  const { limitIdle } = context;
   const sent = context.untilSent();
   return {
     pipe: (sink) =>
       answer.pipe(sink).finally(() => {
-        limitIdle();
+        context.limitIdle();
         sent();
       }),
     cancel() {

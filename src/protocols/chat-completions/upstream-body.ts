@@ -53,6 +53,10 @@ function askToThink({ request, target, chat, changes }: Way, rest: Map<string, u
   if (target.unknownFields === "pass") return readWish(request.body)?.mode !== "off";
   const { thinking: facts, id } = target.model;
   const { toggle } = chat.thinking;
+  const isSilenced = facts?.streamedOnly === true && !request.stream && toggle === "enable_thinking";
+  // Most callers say nothing of it: then nothing has to be said to a model that may do as it likes.
+  if (!isSilenced && !THINKING_FIELDS.some((name) => rest.has(name)))
+    return facts?.streamedOnly !== true || request.stream;
   const { effort: _effort, ...withoutEffort } = chat.thinking;
   const wish = readWish(request.body, changes.warn);
   const words = ignores(target, "reasoning_effort") ? withoutEffort : chat.thinking;

@@ -41,7 +41,7 @@ export function changeMessages(way: Way, thinks: boolean): void {
     chat.reasoningBack.includes("reasoning_content") &&
     chat.thinking.effort !== "reasoning" &&
     usesTools(request);
-  const rules: MessageRules = { ...way, ids, reasoningAlways, left: new Set() };
+  const rules: MessageRules = { request, target, chat, changes, ids, reasoningAlways, left: new Set() };
   // A model that puts out images signs them itself, behind whatever server, and wants that back.
   const keepsSignatures = chat.imageSignatures || model.outputModalities.includes("image");
   const { messages } = request.body;

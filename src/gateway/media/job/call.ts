@@ -109,7 +109,7 @@ async function readAnswer(
     });
     const { value, hasLongTexts } = texts.readJson(bytes);
     if (hasLongTexts) kept = bytes.length;
-    return { status: answer.status, header: answer.header, bytes, json: value };
+    return { status: answer.status, header: (name) => answer.header(name), bytes, json: value };
   } finally {
     memory.give(room - kept);
   }

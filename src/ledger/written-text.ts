@@ -4,9 +4,12 @@ import type { Usage } from "../core/money/usage.ts";
 
 /** Counts by bucket as JSON, without those that are zero. */
 export function usageText(usage: Usage): string {
-  const counted: Record<string, number> = {};
-  for (const [bucket, count] of Object.entries(usage)) if (count !== 0) counted[bucket] = count;
-  return JSON.stringify(counted);
+  let text = "";
+  for (const bucket in usage) {
+    const count = usage[bucket as keyof Usage];
+    if (count !== undefined && count !== 0) text += `${text === "" ? "" : ","}"${bucket}":${count}`;
+  }
+  return `{${text}}`;
 }
 
 /**

@@ -179,3 +179,14 @@ describe("of very many items", () => {
     expect(told({ few: items(10), words: ["x", "z"] })).toBe("words[1] must be one of x, y.");
   });
 });
+
+test("items that matched before are not looked at again, but are counted, and the last is looked at", () => {
+  const schema = compileSchema(
+    Type.Object({ list: Type.Array(Type.Number(), { minItems: 1, maxItems: 3 }), name: Type.String() }),
+  );
+  const accepts = (list: unknown, known: number, name: unknown = "a"): boolean =>
+    schema.accepts({ list, name }, { list: known, other: 2 });
+  expect([accepts(["?", 2], 1), accepts(["?", 2], 0), accepts(["?", "?"], 1)]).toEqual([true, false, false]);
+  expect([accepts([1, 2], 2), accepts([1, "?"], 2), accepts([1, 2, 3, 4], 3)]).toEqual([true, false, false]);
+  expect([accepts("no list", 0), accepts([], 0), accepts([1], 1, 7)]).toEqual([false, false, false]);
+});

@@ -102,7 +102,7 @@ export function readWholeAnswer(
         return { text: model };
       };
       const append = (): string[] => [...missing, ...added];
-      return applyEdits(bytes, objectEdits(bytes, shape.members, changeOf, append));
+      return applyEdits(bytes, objectEdits({ bytes }, shape.members, changeOf, append));
     },
     said: () => {
       const isExact = format.callMark !== undefined && answer.text.includes(format.callMark);

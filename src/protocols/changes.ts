@@ -1,5 +1,5 @@
 import type { Pieces } from "../core/bytes/bytes.ts";
-import { type Member, memberName } from "../core/json/json-scan.ts";
+import { type JsonText, type Member, memberName } from "../core/json/json-scan.ts";
 import { eachPart, namesInOrder } from "../core/json/json-shape.ts";
 import { type Edit, editedPieces, type MemberChange, objectEdits } from "../core/json/json-splice.ts";
 import type { TargetLoss } from "./losses.ts";
@@ -77,12 +77,11 @@ export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
       return count;
     },
     splice(json) {
-      const { bytes, members } = json;
       const edits =
         plainEdits(json, root.within ?? new Map()) ??
-        memberEdits(bytes, 0, members, root.within ?? new Map());
+        memberEdits(json, 0, json.members, root.within ?? new Map());
       return editedPieces(
-        bytes,
+        json.pieces,
         edits.toSorted((a, b) => a.start - b.start),
       );
     },
@@ -110,41 +109,42 @@ function plainEdits({ value, members }: RequestJson, within: Within): Edit[] | u
 }
 
 /** Edits of the object that begins at `start`. */
-function memberEdits(bytes: Uint8Array, start: number, members: readonly Member[], within: Within): Edit[] {
+function memberEdits(text: JsonText, start: number, members: readonly Member[], within: Within): Edit[] {
   const missing = new Map(within);
   const nested: Edit[] = [];
   const changeOf = (name: string, member: Member): Change | undefined => {
     const change = within.get(name);
     missing.delete(name);
     if (change !== undefined && change.text === undefined && change.isRemoved !== true)
-      for (const edit of valueEdits(bytes, member, change)) nested.push(edit);
+      for (const edit of valueEdits(text, member, change)) nested.push(edit);
     return change;
   };
   const append = (): string[] =>
     [...missing].flatMap(([name, { text, isRemoved }]) =>
       text === undefined || isRemoved === true ? [] : [`${JSON.stringify(name)}:${text}`],
     );
-  for (const edit of objectEdits(bytes, members, changeOf, append, start)) nested.push(edit);
+  for (const edit of objectEdits(text, members, changeOf, append, start)) nested.push(edit);
   return nested;
 }
 
 /** Edits of a value that stays: of what stands in it, or of how it begins. */
-function valueEdits(bytes: Uint8Array, at: Member, { start, within }: Change): Edit[] {
+function valueEdits(text: JsonText, at: Member, { start, within }: Change): Edit[] {
+  if (start === undefined && within === undefined) return [];
+  const { bytes } = text;
   if (start !== undefined) return [startEdit(bytes, at, start)];
-  if (within === undefined) return [];
   const parts: Member[] = [];
   eachPart(bytes, at.valueStart, (keyStart, keyEnd, valueStart, valueEnd) => {
     parts.push({ keyStart, keyEnd, valueStart, valueEnd });
   });
   return bytes[at.valueStart] === OPEN_LIST
-    ? parts.flatMap((item, i) => itemEdits(bytes, item, within.get(i)))
-    : memberEdits(bytes, at.valueStart, parts, within);
+    ? parts.flatMap((item, i) => itemEdits(text, item, within?.get(i)))
+    : memberEdits(text, at.valueStart, parts, within ?? new Map());
 }
 
-function itemEdits(bytes: Uint8Array, item: Member, change: Change | undefined): Edit[] {
+function itemEdits(json: JsonText, item: Member, change: Change | undefined): Edit[] {
   if (change === undefined) return [];
   const { valueStart: start, valueEnd: end } = item;
-  return change.text === undefined ? valueEdits(bytes, item, change) : [{ start, end, text: change.text }];
+  return change.text === undefined ? valueEdits(json, item, change) : [{ start, end, text: change.text }];
 }
 
 function startEdit(

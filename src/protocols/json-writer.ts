@@ -1,4 +1,4 @@
-import { joinBytes } from "../core/bytes/bytes.ts";
+import type { Pieces } from "../core/bytes/bytes.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 import { createListFacts, isKept } from "../core/json/kept.ts";
 
@@ -8,7 +8,8 @@ interface JsonWriter {
   add(text: string): number;
   /** Adds what `JSON.stringify` makes of a value that is not undefined; gives the offset after it. */
   value(value: unknown): number;
-  bytes(): Uint8Array;
+  /** All that was added. */
+  readonly pieces: Pieces;
 }
 
 const keptTexts = new WeakMap<object, Uint8Array>();
@@ -72,7 +73,7 @@ export function openJsonWriter(): JsonWriter {
       addValue(value);
       return encodeWaiting();
     },
-    bytes: () => joinBytes(pieces),
+    pieces,
   };
 }
 

@@ -1,5 +1,13 @@
+import { joinBytes, type Pieces } from "../core/bytes/bytes.ts";
 import { GatewayError, quoted } from "../core/errors.ts";
-import { findDuplicateKey, type Member, memberName, openScan, readMembers } from "../core/json/json-scan.ts";
+import {
+  findDuplicateKey,
+  type Member,
+  memberName,
+  nameOf,
+  openScan,
+  readMembers,
+} from "../core/json/json-scan.ts";
 import { countMembers, readShape, type ShapeBounds } from "../core/json/json-shape.ts";
 import { readKnown } from "../core/json/read-known.ts";
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
@@ -9,7 +17,11 @@ import type { WireRequest } from "./protocol.ts";
 /** A body that is a JSON object: its value, its bytes, and where its own members stand in them. */
 export interface RequestJson {
   readonly value: JsonObject;
+  /** Those of a body that was written here are put together when they are looked at. */
   readonly bytes: Uint8Array;
+  /** The same in pieces, and how many there are. */
+  readonly pieces: Pieces;
+  readonly length: number;
   readonly members: readonly Member[];
   /** A key stands twice in one of its objects, whichever that is. */
   readonly repeatsKey: boolean;
@@ -38,7 +50,7 @@ export function readRequestJson({
   if (read !== undefined) {
     asked?.(read.value.model);
     const { members, isCompact } = read.shape;
-    return { value: read.value, bytes, members, repeatsKey: false, isCompact };
+    return { value: read.value, ...wholeText(bytes), members, repeatsKey: false, isCompact };
   }
   const shape = readShape(bytes, BOUNDS);
   const value = shape === undefined ? undefined : parse(bytes);
@@ -47,7 +59,11 @@ export function readRequestJson({
   const repeatsKey = countMembers(value) < shape.memberCount;
   if (repeatsKey) refuseTwice(bytes, members);
   asked?.(value.model);
-  return { value, bytes, members, repeatsKey, isCompact };
+  return { value, ...wholeText(bytes), members, repeatsKey, isCompact };
+}
+
+function wholeText(bytes: Uint8Array): Pick<RequestJson, "bytes" | "pieces" | "length"> {
+  return { bytes, pieces: [bytes], length: bytes.length };
 }
 
 /** A body that was written here, and no client sent: its text is made of the value, once. */
@@ -59,10 +75,22 @@ export function writeRequestJson(value: JsonObject): RequestJson {
     const keyStart = out.add(members.length === 0 ? "{" : ",");
     const keyEnd = out.add(JSON.stringify(name));
     const valueStart = out.add(":");
-    members.push({ keyStart, keyEnd, valueStart, valueEnd: out.value(held) });
+    members.push({ name, keyStart, keyEnd, valueStart, valueEnd: out.value(held) });
   }
-  out.add(members.length === 0 ? "{}" : "}");
-  return { value, bytes: out.bytes(), members, repeatsKey: false, isCompact: true };
+  const length = out.add(members.length === 0 ? "{}" : "}");
+  const { pieces } = out;
+  let joined: Uint8Array | undefined;
+  return {
+    value,
+    get bytes() {
+      return (joined ??= joinBytes(pieces));
+    },
+    pieces,
+    length,
+    members,
+    repeatsKey: false,
+    isCompact: true,
+  };
 }
 
 /** The object that is the value of the member `name`, as a body of its own. */
@@ -73,7 +101,7 @@ export function bodyWithin(json: RequestJson, name: string): RequestJson {
   const bytes = json.bytes.subarray(at.valueStart, at.valueEnd);
   const { members = [] } = readShape(bytes, BOUNDS) ?? {};
   if (json.repeatsKey) refuseTwice(bytes, members);
-  return { ...json, value, bytes, members };
+  return { ...json, value, ...wholeText(bytes), members };
 }
 
 /** A 400 that names a field. */
@@ -101,9 +129,9 @@ function refuseTwice(bytes: Uint8Array, members: readonly Member[]): void {
 }
 
 /** The body's member of this name. */
-export function memberNamed({ value, bytes, members }: RequestJson, name: string): Member | undefined {
-  if (!Object.hasOwn(value, name)) return undefined;
-  return members.find(({ keyStart, keyEnd }) => memberName(bytes, keyStart, keyEnd) === name);
+export function memberNamed(json: RequestJson, name: string): Member | undefined {
+  if (!Object.hasOwn(json.value, name)) return undefined;
+  return json.members.find((member) => nameOf(json, member) === name);
 }
 
 /** Refuses a key that stands twice in an object of the member `name`, looking `levels` deep: the input is charged by what is read there. */

@@ -19,6 +19,8 @@ export interface JsonScan {
 
 /** A member of an object: offsets of its key (with quotes) and of its value. */
 export interface Member {
+  /** What its key stands for, where that is known. */
+  readonly name?: string;
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly valueStart: number;
@@ -163,6 +165,16 @@ export function afterColon(scan: JsonScan, keyEnd: number): number {
   if (keyEnd === BROKEN) return BROKEN;
   const at = skipSpace(scan, keyEnd);
   return at < scan.end && scan.bytes[at] === COLON ? skipSpace(scan, at + 1) : malformed(scan);
+}
+
+/** A text of JSON, which may be put together only when it is looked at. */
+export interface JsonText {
+  readonly bytes: Uint8Array;
+}
+
+/** What the key of a member stands for. */
+export function nameOf(text: JsonText, { name, keyStart, keyEnd }: Member): string {
+  return name ?? memberName(text.bytes, keyStart, keyEnd);
 }
 
 /** The name that the key at `[keyStart, keyEnd)` stands for, escapes resolved: `"mod\u0065l"` is `model`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { type Member, openScan, readMembers } from "./json-scan.ts";
-import { applyEdits, type MemberChange, objectEdits, setMembers } from "./json-splice.ts";
+import { applyEdits, editedPieces, type MemberChange, objectEdits, setMembers } from "./json-splice.ts";
 
 const RUNS = {
   seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
@@ -47,7 +47,7 @@ function splice(pieces: readonly Piece[], tail: string, added: number): { before
   const append = Array.from({ length: added }, (_, i) => `"added${i}":${i}`);
   const after = applyEdits(
     bytes,
-    objectEdits(bytes, found, change, () => append),
+    objectEdits({ bytes }, found, change, () => append),
   );
   return { before, after: decoder.decode(after) };
 }
@@ -127,7 +127,7 @@ describe("at the edges", () => {
       const bytes = encoder.encode(text);
       const members = readMembers(openScan(bytes)) as Member[];
       const change = (name: string): MemberChange => ({ isRemoved: remove.includes(name) });
-      const edits = objectEdits(bytes, members, change, () => append);
+      const edits = objectEdits({ bytes }, members, change, () => append);
       expect(decoder.decode(applyEdits(bytes, edits))).toBe(want);
     });
   }
@@ -151,4 +151,21 @@ describe("members are set wherever they stand, else at the end", () => {
   for (const [object, want] of cases) {
     test(object, () => expect(decoder.decode(setMembers(encoder.encode(object), values))).toBe(want));
   }
+});
+
+test("edits of a text in pieces are those of the whole text, wherever it was cut", () => {
+  const bytes = new TextEncoder().encode("0123456789");
+  const edits = [
+    { start: 0, end: 0, text: "<" },
+    { start: 2, end: 4, text: "é" },
+    { start: 4, end: 7, text: "" },
+    { start: 10, end: 10, text: ">" },
+  ];
+  const whole = new TextDecoder().decode(applyEdits(bytes, edits));
+  expect(whole).toBe("<01é789>");
+  for (let first = 0; first <= 10; first += 1)
+    for (let second = first; second <= 10; second += 1) {
+      const pieces = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+      expect(Buffer.concat(editedPieces(pieces, edits)).toString()).toBe(whole);
+    }
 });

@@ -1,5 +1,5 @@
 import { joinBytes, type Pieces } from "../bytes/bytes.ts";
-import { type Member, memberName, openScan, readMembers } from "./json-scan.ts";
+import { type JsonText, type Member, nameOf, openScan, readMembers } from "./json-scan.ts";
 
 /** What a caller wants done with a member. A part that it does not name keeps its bytes. */
 export interface MemberChange {
@@ -30,27 +30,27 @@ export function setMembers(bytes: Uint8Array, values: Readonly<Record<string, st
     return changes.get(name);
   };
   const append = (): string[] => [...missing].map((name) => `"${name}":${values[name]}`);
-  return applyEdits(bytes, objectEdits(bytes, readMembers(openScan(bytes)) ?? [], change, append));
+  return applyEdits(bytes, objectEdits({ bytes }, readMembers(openScan(bytes)) ?? [], change, append));
 }
 
 /**
  * The edits that make `changeOf` each member of one object, and put members (as `"key":value`) at its end: white space,
  * number spelling, key order and everything else stay as they were. `members` are all members of the object, at offsets
- * of `bytes`, and `from` is the offset of its brace. `append` is asked last.
+ * of the text, and `from` is the offset of its brace. `append` is asked last.
  */
 export function objectEdits(
-  bytes: Uint8Array,
+  text: JsonText,
   members: readonly Member[],
   changeOf: (name: string, member: Member) => MemberChange | undefined,
   append: () => readonly string[],
   from = 0,
 ): Edit[] {
   let edits: Edit[] = [];
-  const replace = (start: number, end: number, text = ""): void => void edits.push({ start, end, text });
+  const replace = (start: number, end: number, by = ""): void => void edits.push({ start, end, text: by });
   let keptEnd: number | undefined;
   members.forEach((member, i) => {
     const { keyStart, keyEnd, valueStart, valueEnd } = member;
-    const change = changeOf(memberName(bytes, keyStart, keyEnd), member);
+    const change = changeOf(nameOf(text, member), member);
     const next = members[i + 1];
     if (change?.isRemoved !== true) {
       keptEnd = valueEnd;
@@ -65,7 +65,7 @@ export function objectEdits(
     }
   });
   const added = append().join(",");
-  const end = members.at(-1)?.valueEnd ?? bytes.indexOf(OPEN, from) + 1;
+  const end = members.at(-1)?.valueEnd ?? text.bytes.indexOf(OPEN, from) + 1;
   if (added !== "") replace(end, end, keptEnd === undefined ? added : `,${added}`);
   return edits;
 }
@@ -74,19 +74,32 @@ const OPEN = 0x7b;
 
 /** Replaces spans of `bytes`; `edits` are in order and do not overlap. The bytes themselves when there are none. */
 export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
-  return joinBytes(editedPieces(bytes, edits));
+  return joinBytes(editedPieces([bytes], edits));
 }
 
-/** The same in pieces: what stays is part of `bytes`. */
-export function editedPieces(bytes: Uint8Array, edits: readonly Edit[]): Pieces {
-  if (edits.length === 0) return [bytes];
-  const pieces: Uint8Array[] = [];
+/** The same for bytes in pieces, and in pieces: what stays is a part of what was given. */
+export function editedPieces(pieces: Pieces, edits: readonly Edit[]): Pieces {
+  if (edits.length === 0) return pieces;
+  const edited: Uint8Array[] = [];
+  let place = 0;
+  /** Where the piece at the place begins. */
+  let begin = 0;
+  const keep = (from: number, to: number): void => {
+    for (; place < pieces.length; place += 1) {
+      const piece = pieces[place] as Uint8Array;
+      const end = begin + piece.length;
+      const [first, last] = [Math.max(from, begin), Math.min(to, end)];
+      if (first < last) edited.push(piece.subarray(first - begin, last - begin));
+      if (to < end) return;
+      begin = end;
+    }
+  };
   let from = 0;
   for (const { start, end, text } of edits) {
-    if (start > from) pieces.push(bytes.subarray(from, start));
-    if (text !== "") pieces.push(encoder.encode(text));
+    keep(from, start);
+    if (text !== "") edited.push(encoder.encode(text));
     from = end;
   }
-  if (from < bytes.length) pieces.push(bytes.subarray(from));
-  return pieces;
+  keep(from, Infinity);
+  return edited;
 }

@@ -27,7 +27,7 @@ const keptMarks = createKeptAnswers();
 /** What `body` asks for. `schemaBytes` is the length of its tools and response format as they were sent. */
 export function readDemand(
   body: ChatRequestBody,
-  { bytes }: Pick<RequestJson, "bytes">,
+  { length }: Pick<RequestJson, "length">,
   schemaBytes: number,
 ): Demand {
   const tools = body.tools?.length ?? 0;
@@ -38,7 +38,7 @@ export function readDemand(
     [ANY_TOOL, tools > 0 ? 1 : 0],
   ]);
   found.parts(body.messages, measureMessage, keptSizes);
-  return found.demand(bytes.length, {
+  return found.demand(length, {
     choices: body.n ?? 1,
     webSearches: 0,
     longCache: [body.messages, body.tools].some((marked) => asksForLongCache(marked, MARKED, keptMarks)),

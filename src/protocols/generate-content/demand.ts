@@ -20,7 +20,7 @@ const keptSizes = createKeptListSizes();
 /** What `body` asks for. `schemaBytes` is the length of its tools and response schema as they were sent. */
 export function readDemand(
   body: GenerateContentBody,
-  { bytes }: Pick<RequestJson, "bytes">,
+  { length }: Pick<RequestJson, "length">,
   schemaBytes: number,
 ): Demand {
   const { tools = [], systemInstruction: system, generationConfig: config } = body;
@@ -39,7 +39,7 @@ export function readDemand(
   if (system !== undefined) found.part(system, measureTurn, keptSizes.parts);
   found.parts(body.contents, measureTurn, keptSizes);
   const outputs = config?.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
-  return found.demand(bytes.length, {
+  return found.demand(length, {
     choices: config?.candidateCount ?? 1,
     webSearches: kinds.some((name) => TOOLS[name]?.searches === true) ? MOST_SEARCHES : 0,
     longCache: false,

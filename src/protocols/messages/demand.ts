@@ -70,7 +70,7 @@ export function readDemand(
   measureContent(body.system, found);
   measureMessages(body, found);
   const webSearches = usesOf(tools, "search");
-  return found.demand(json.bytes.length, {
+  return found.demand(json.length, {
     choices: 1,
     webSearches,
     rereads: webSearches + usesOf(tools, "fetch"),

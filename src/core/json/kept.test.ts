@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test";
+import { createListFacts, createSeenLists, keepList } from "./kept.ts";
+
+const listOf = (count: number): object[] => Array.from({ length: count }, () => ({}));
+
+describe("what is known of a list's first items", () => {
+  test("is known of a list that begins with them, as far as that does", () => {
+    const facts = createListFacts<string>();
+    const first = listOf(6);
+    keepList(first, undefined);
+    for (let count = 1; count <= 6; count += 1) facts.add(first, count, () => `up to ${count}`);
+    expect(facts.of(first)).toEqual({ count: 6, fact: "up to 6" });
+    const known = [6, 5, 3, 2].map((count) => {
+      const next = [...first.slice(0, count), {}];
+      keepList(next, { list: first, count });
+      return facts.of(next)?.count;
+    });
+    // Up to the last four items only.
+    expect(known).toEqual([6, 5, 3, undefined]);
+  });
+
+  test("is not kept of a list that does not come again, nor found by one that only looks like it", () => {
+    const facts = createListFacts<string>();
+    const [once, again] = [listOf(2), listOf(2)];
+    keepList(again, undefined);
+    for (const list of [once, again]) facts.add(list, 2, () => "both");
+    expect([facts.of(once), facts.of(again)?.fact, facts.of([...again])]).toEqual([
+      undefined,
+      "both",
+      undefined,
+    ]);
+  });
+});
+
+test("of a list that goes on where one ends that was seen, only the rest is to be looked at", () => {
+  const seen = createSeenLists();
+  const [first, once] = [listOf(3), listOf(3)];
+  keepList(first, undefined);
+  for (const list of [first, once]) seen.add(list);
+  const next = [...first.slice(0, 2), {}, {}];
+  keepList(next, { list: first, count: 2 });
+  expect([first, once, next, [...first], "text", undefined].map((list) => seen.count(list))).toEqual([
+    3, 0, 2, 0, 0, 0,
+  ]);
+  const last = [...next, {}];
+  keepList(last, { list: next, count: 4 });
+  // Nobody has looked at the one between.
+  expect(seen.count(last)).toBe(0);
+});

@@ -18,6 +18,9 @@ import { createShutdown } from "./shutdown.ts";
 /** After a lost disk the process has this long to refuse requests under way. */
 const LAST_WORDS_MS = 1_000;
 
+/** The runtime collects what the warming has left within a second or two of silence, and needs much code for that. */
+const COLLECTED_MS = 3_000;
+
 /** How often the settings file is checked. */
 const WATCH_MS = 1_000;
 
@@ -96,7 +99,7 @@ async function warmUp(services: Services, log: Log): Promise<void> {
   } catch (error) {
     log.warn("the warming failed: the first requests take longer", { error: describeError(error) });
   }
-  unmapIdleCode();
+  systemClock.setTimer(COLLECTED_MS, unmapIdleCode);
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */

@@ -212,7 +212,10 @@ interface StreamEnds {
 
 /** A push-style stage for one streamed answer. It does no I/O and holds at most one unfinished event. */
 export interface RelayStream extends StreamEnds {
-  /** Upstream's bytes in, the client's bytes out; `undefined` when there is nothing to send yet. */
+  /**
+   * Upstream's bytes in, the client's bytes out; `undefined` when there is nothing to send yet. What comes out may be a
+   * view of what went in, good as long as that is.
+   */
   push(bytes: Uint8Array): Uint8Array | undefined;
   /** Upstream has ended; the last event may lack its blank line. `told`: by its own word, so that nothing was cut. */
   end(told: boolean): Uint8Array | undefined;

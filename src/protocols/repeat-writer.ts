@@ -43,7 +43,7 @@ class WholeWriter implements RepeatWriter {
   }
 
   flush(bytes: Uint8Array): void {
-    if (this.#from !== -1) this.#out.add(bytes, this.#from, this.#to);
+    if (this.#from !== -1) this.#out.lend(bytes, this.#from, this.#to);
     this.#from = -1;
   }
 }
@@ -108,6 +108,7 @@ function recordCopy(
       }
       piece.add(bytes, from, end);
     },
+    lend() {},
     take: () => undefined,
     length: 0,
   });

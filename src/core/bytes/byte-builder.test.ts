@@ -50,3 +50,36 @@ test("builders that are used in turns do not write into one another's bytes", ()
     expect(one.take()).toEqual(counting(3));
   }
 });
+
+describe("bytes that are lent", () => {
+  const lender = counting(9);
+
+  test("come out as they lie there, where they are all there is", () => {
+    const builder = createByteBuilder();
+    builder.lend(lender, 2, 5);
+    expect(builder.length).toBe(3);
+    const taken = builder.take();
+    expect(taken).toEqual(counting(3, 2));
+    expect(taken?.buffer).toBe(lender.buffer);
+    expect([builder.length, builder.take()]).toEqual([0, undefined]);
+  });
+
+  test("are copied where others stand before or behind them", () => {
+    const builder = createByteBuilder();
+    builder.lend(lender, 0, 2);
+    builder.lend(lender, 2, 4);
+    builder.add(lender, 4, 5);
+    const first = builder.take();
+    expect(first).toEqual(counting(5));
+    expect(first?.buffer).not.toBe(lender.buffer);
+    builder.add(lender, 0, 1);
+    builder.lend(lender, 1, 3);
+    expect(builder.take()).toEqual(counting(3));
+  });
+
+  test("are none where the span is empty", () => {
+    const builder = createByteBuilder();
+    builder.lend(lender, 3, 3);
+    expect(builder.take()).toBeUndefined();
+  });
+});

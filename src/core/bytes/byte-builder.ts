@@ -2,7 +2,9 @@
 export interface ByteBuilder {
   /** Adds `bytes[start..end)`. */
   add(bytes: Uint8Array, start?: number, end?: number): void;
-  /** Bytes added since the last call, as an array of its own; `undefined` when there are none. */
+  /** Adds them without a copy where nothing else is added: what is taken then is a view of `bytes`. */
+  lend(bytes: Uint8Array, start: number, end: number): void;
+  /** Bytes added since the last call, as an array of its own where none were lent; `undefined` when there are none. */
   take(): Uint8Array | undefined;
   readonly length: number;
 }
@@ -22,6 +24,8 @@ const NONE = new Uint8Array(0);
 export function createByteBuilder(capacity = 1024): ByteBuilder {
   let buffer: Uint8Array<ArrayBuffer> = NONE;
   let length = 0;
+  /** All there is, so far. */
+  let lent: Uint8Array | undefined;
 
   const makeRoom = (extra: number): void => {
     if (length + extra <= buffer.length) return;
@@ -32,16 +36,31 @@ export function createByteBuilder(capacity = 1024): ByteBuilder {
     buffer = larger;
   };
 
+  const add = (bytes: Uint8Array, start = 0, end = bytes.length): void => {
+    if (lent !== undefined) {
+      const first = lent;
+      lent = undefined;
+      add(first);
+    }
+    const size = end - start;
+    makeRoom(size);
+    if (size <= FEW_BYTES) for (let i = 0; i < size; i += 1) buffer[length + i] = bytes[start + i] as number;
+    else buffer.set(size === bytes.length ? bytes : bytes.subarray(start, end), length);
+    length += size;
+  };
+
   return {
-    add(bytes, start = 0, end = bytes.length) {
-      const size = end - start;
-      makeRoom(size);
-      if (size <= FEW_BYTES)
-        for (let i = 0; i < size; i += 1) buffer[length + i] = bytes[start + i] as number;
-      else buffer.set(size === bytes.length ? bytes : bytes.subarray(start, end), length);
-      length += size;
+    add,
+    lend(bytes, start, end) {
+      if (length === 0 && lent === undefined && end > start) lent = bytes.subarray(start, end);
+      else add(bytes, start, end);
     },
     take() {
+      if (lent !== undefined) {
+        const all = lent;
+        lent = undefined;
+        return all;
+      }
       if (length === 0) return undefined;
       const taken = buffer.slice(0, length);
       length = 0;
@@ -50,7 +69,7 @@ export function createByteBuilder(capacity = 1024): ByteBuilder {
       return taken;
     },
     get length() {
-      return length;
+      return lent?.length ?? length;
     },
   };
 }

@@ -164,7 +164,8 @@ class RelayedStream implements StreamAnswer, Watched {
     const { stream } = this;
     while (this.#hasMore && !stream.hasContent) {
       const out = this.#take(await this.#read());
-      if (out !== undefined) this.#held.push(out);
+      // A copy: the runtime may reuse the bytes it gave.
+      if (out !== undefined) this.#held.push(out.slice());
       if (stream.failure !== undefined) throw stream.failure;
     }
     if (!this.#hasMore && !stream.isComplete) throw cutOff();

@@ -51,7 +51,7 @@ function play(
   const whole = typeof bytes === "string" ? encoder.encode(bytes) : bytes;
   const stream = openStream(more.context ?? CONTEXT);
   const parts: Uint8Array[] = [];
-  const give = (part: Uint8Array | undefined): void => void (part === undefined || parts.push(part));
+  const give = (part: Uint8Array | undefined): void => void (part === undefined || parts.push(part.slice()));
   const edges = [0, ...(more.cuts ?? []).toSorted((a, b) => a - b), whole.length];
   for (let i = 1; i < edges.length; i += 1) {
     if (stream.isDone || stream.failure !== undefined) break;

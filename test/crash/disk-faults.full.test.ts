@@ -3,7 +3,7 @@ import { SQLITE } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { LONG, SEED } from "./runs.ts";
 import { ADMIN_TOKEN, kill, openStation, type Station } from "./station.ts";
-import { describeWithStrace, inject } from "./strace.ts";
+import { describeWithStrace, inject, traceCalls } from "./strace.ts";
 import { admin, chat, goodChat, runWorkload, type Workload } from "./workload.ts";
 
 // A disk that fails under a SQLite store. PostgreSQL has a disk of its own and ends by itself when that fails.
@@ -77,4 +77,58 @@ describeWithStrace("a disk", () => {
     await kill(gateway);
     await station.remove();
   }, 120_000);
+
+  const JOURNAL = ["journal-a", "journal-b"];
+
+  for (const { name, files, what, ends } of [
+    { name: "a full disk at the journal", files: JOURNAL, what: "pwrite64:error=ENOSPC", ends: false },
+    { name: "half a record", files: JOURNAL, what: "pwrite64:retval=9", ends: false },
+    { name: "an error at the journal", files: JOURNAL, what: "pwrite64:error=EIO", ends: true },
+    { name: "a full disk at the notes", files: ["intents"], what: "pwrite64:error=ENOSPC", ends: false },
+    { name: "half a note", files: ["intents"], what: "pwrite64:retval=9", ends: false },
+    { name: "an error at the notes", files: ["intents"], what: "pwrite64:error=EIO", ends: false },
+  ])
+    test(`with ${name} charges nobody what was not told, and ${ends ? "ends the process" : "is used again"}`, async () => {
+      const station = await openStation(SQLITE);
+      const { place, tenants, double, told } = station;
+      if (!("file" in place.place)) throw new Error("There is no file.");
+      const { file } = place.place;
+      const [tenant] = tenants;
+      if (tenant === undefined) throw new Error("There is no account.");
+      for (let run = 1; run <= (LONG ? 10 : 2); run += 1) {
+        const gateway = station.start();
+        const url = await gateway.ready();
+        const workload = workloadOf(station, url, SEED * 1000 + run);
+        await runWorkload(workload);
+        const paths = files.map((suffix) => `${file}.${suffix}`);
+        const injection = await traceCalls(gateway.child.pid ?? 0, [
+          ...["-e", "trace=pwrite64", "-e", `inject=${what}:when=1+`, "-o", "/dev/null"],
+          ...paths.flatMap((path) => ["-P", path]),
+        ]);
+        const asked = double.requests.length;
+        for (const stream of [false, true]) await chat(workload, tenant, goodChat(stream));
+        const pair = told.slice(-2).filter((entry) => entry.kind === "chat");
+        expect(pair.some(({ whole }) => whole)).toBe(false);
+        // Without a note nobody is called; without a record the provider was, and the client is told nothing.
+        if (files !== JOURNAL) {
+          expect(pair.map(({ status }) => status)).toEqual([503, 503]);
+          expect(double.requests.length).toBe(asked);
+        }
+        await injection.end();
+        if (ends) {
+          expect(await gateway.exited()).toBe(1);
+          expect(gateway.output()).toContain("the disk has failed to keep what was written");
+          continue;
+        }
+        for (const stream of [false, true]) await chat(workload, tenant, goodChat(stream));
+        expect(told.slice(-2).map((entry) => entry.kind === "chat" && entry.whole)).toEqual([true, true]);
+        expect(gateway.child.exitCode).toBe(null);
+        if (run % 2 === 0) expect(await station.verify(gateway)).toEqual([]);
+        await kill(gateway);
+      }
+      const next = station.start();
+      expect(await station.verify(next)).toEqual([]);
+      await kill(next);
+      await station.remove();
+    }, 120_000);
 });

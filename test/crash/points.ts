@@ -12,6 +12,12 @@ export interface KillPoint {
   environment(nth: number): Readonly<Record<string, string>>;
   /** Whether passings are counted from the start of the process on, and not from its first request. */
   readonly countsStart: boolean;
+  /** The one engine that has it; absent where both do. */
+  readonly engine?: "sqlite";
+  /** Workloads of a run at most; absent for one. A step that follows the charge later needs more than one. */
+  readonly workloads?: number;
+  /** Passings that are come to at most, where a run does not pass it over and over. */
+  readonly most?: number;
   /** Watches from outside and kills at the n-th passing; undefined where the gateway does so by itself. */
   readonly watch?: (watched: Watched) => Watch;
 }
@@ -35,11 +41,12 @@ export interface Watch {
   stop?(): void;
 }
 
-function failpoint(rows: string, name: FailpointName): KillPoint {
+function failpoint(rows: string, name: FailpointName, more: Partial<KillPoint> = {}): KillPoint {
   return {
     rows,
     name,
     countsStart: false,
+    ...more,
     environment: (nth) => ({ SWITCHYARD_FAILPOINT: `${name}:kill:${nth}` }),
   };
 }
@@ -67,6 +74,23 @@ const ANY_MOMENT: KillPoint = {
     return { stop: () => clearTimeout(timer) };
   }),
 };
+
+const KEEPER = { engine: "sqlite", workloads: 6 } as const;
+
+/** Every step of a note, of a record, of its way into the tables and of the replay, where a process keeps the books. */
+const STEPS_OF_THE_JOURNAL: readonly KillPoint[] = [
+  failpoint("journal", "note.before_write", KEEPER),
+  failpoint("journal", "note.after_write", KEEPER),
+  // A start passes these where it ends what the run before has left open.
+  failpoint("journal", "journal.before_write", { ...KEEPER, countsStart: true }),
+  failpoint("journal", "journal.after_write", { ...KEEPER, countsStart: true }),
+  // The start passes these once or twice: with what the run before has left, and with what it finds abandoned.
+  failpoint("journal", "replay.before_move", { ...KEEPER, countsStart: true, most: 1 }),
+  failpoint("journal", "replay.after_move", { ...KEEPER, countsStart: true, most: 1 }),
+  failpoint("journal", "tables.before_move", { ...KEEPER, countsStart: true }),
+  failpoint("journal", "tables.after_move", { ...KEEPER, countsStart: true }),
+  { ...writerFailpoint("journal", "tables.before_mark"), ...KEEPER },
+];
 
 /** Every moment of a request's life, in its order, and any other. */
 export const KILL_POINTS: readonly KillPoint[] = [
@@ -109,5 +133,6 @@ export const KILL_POINTS: readonly KillPoint[] = [
       },
     };
   }),
+  ...STEPS_OF_THE_JOURNAL,
   ANY_MOMENT,
 ];

@@ -105,14 +105,15 @@ async function runOnce(
   });
   let code: number | undefined;
   void gateway.exited().then((exitCode) => (code = exitCode));
-  await runWorkload({
-    url,
-    adminToken: ADMIN_TOKEN,
-    tenants: station.tenants,
-    random,
-    told: station.told,
-    onAnswered: () => watch.answered?.(),
-  });
+  for (let i = 0; i < (point.workloads ?? 1) && code === undefined; i += 1)
+    await runWorkload({
+      url,
+      adminToken: ADMIN_TOKEN,
+      tenants: station.tenants,
+      random,
+      told: station.told,
+      onAnswered: () => watch.answered?.(),
+    });
   watch.stop?.();
   await buryIfDead(gateway, url);
   const fired = code === KILLED || gateway.child.killed;

@@ -3,7 +3,7 @@ import { SQLITE } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { LONG, SEED } from "./runs.ts";
 import { ADMIN_TOKEN, kill, openStation, type Station } from "./station.ts";
-import { describeWithStrace, inject, traceCalls } from "./strace.ts";
+import { describeWithStrace, inject } from "./strace.ts";
 import { admin, chat, goodChat, runWorkload, type Workload } from "./workload.ts";
 
 // A disk that fails under a SQLite store. PostgreSQL has a disk of its own and ends by itself when that fails.
@@ -101,10 +101,7 @@ describeWithStrace("a disk", () => {
         const workload = workloadOf(station, url, SEED * 1000 + run);
         await runWorkload(workload);
         const paths = files.map((suffix) => `${file}.${suffix}`);
-        const injection = await traceCalls(gateway.child.pid ?? 0, [
-          ...["-e", "trace=pwrite64", "-e", `inject=${what}:when=1+`, "-o", "/dev/null"],
-          ...paths.flatMap((path) => ["-P", path]),
-        ]);
+        const injection = await inject(gateway.child.pid ?? 0, `${what}:when=1+`, paths);
         const asked = double.requests.length;
         for (const stream of [false, true]) await chat(workload, tenant, goodChat(stream));
         const pair = told.slice(-2).filter((entry) => entry.kind === "chat");

@@ -23,10 +23,14 @@ export interface Tracing {
   end(): Promise<void>;
 }
 
-/** Makes calls of all threads of a process fail, e.g. with `fsync,fdatasync:error=EIO`; resolves once they do. */
-export function inject(processId: number, what: string): Promise<Tracing> {
+/**
+ * Makes calls of all threads of a process fail, e.g. with `fsync,fdatasync:error=EIO`; only those on `files`, where any
+ * are named. Resolves once they do.
+ */
+export function inject(processId: number, what: string, files: readonly string[] = []): Promise<Tracing> {
   const calls = what.slice(0, what.indexOf(":"));
-  return traceCalls(processId, ["-e", `trace=${calls}`, "-e", `inject=${what}`, "-o", "/dev/null"]);
+  const only = files.flatMap((file) => ["-P", file]);
+  return traceCalls(processId, ["-e", `trace=${calls}`, "-e", `inject=${what}`, ...only, "-o", "/dev/null"]);
 }
 
 /** Traces all threads of a process by strace's own `options`; resolves once it does. */

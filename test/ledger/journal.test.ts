@@ -183,6 +183,28 @@ function lastByte(bytes: Buffer): number {
   return end;
 }
 
+test("notes cut at any byte tell of every hold before the cut, and of none after it", async () => {
+  const notes = `${file}.intents`;
+  const one = await start();
+  await one.keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);
+  const ends: number[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    await one.keeper.hold(hold(`h${i}`, 100n, { priceVersion: `v${i % 2}` }));
+    ends.push(readFileSync(notes).length);
+  }
+  one.kill();
+  const whole = readFileSync(notes);
+  for (let cut = 0; cut <= whole.length; cut += LONG ? 1 : 7) {
+    writeFileSync(notes, whole.subarray(0, cut));
+    const two = await start();
+    // A line is whole without its end.
+    const known = ends.filter((end) => end - 1 <= cut).length;
+    expect([cut, two.left.length]).toEqual([cut, known]);
+    expect([cut, two.keeper.held().accounts.get("a") ?? 0n]).toEqual([cut, 100n * BigInt(known)]);
+    two.kill();
+  }
+}, 600_000);
+
 test("goes on in the other file once its records are durable, over and over", async () => {
   const one = await start();
   await one.keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000_000n)]);

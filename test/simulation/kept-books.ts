@@ -12,7 +12,9 @@ export type Fate = "done" | "refused" | "lost before" | "lost after";
 export interface KeptBooks {
   /** The keeper of this moment. */
   keeper(): Keeper;
-  /** The process dies and another takes over from its notes and the tables. */
+  /** Whether the process has died: another is to take over. */
+  isDead(): boolean;
+  /** The process dies, unless it is dead, and another takes over from its notes and the tables. */
   restart(): Promise<void>;
   /** Checks every rule of the books and gives them as text, with the open holds as if they stood in the tables. */
   read(): Promise<BooksText>;
@@ -51,23 +53,27 @@ export async function openKeptBooks(
       lost: () => undefined,
     });
   let keeper = await open();
-  const ask: Ask = (sql) => database.prepare(sql).all();
   return {
     keeper: () => keeper,
+    isDead: () => false,
     async restart() {
       keeper = await open();
     },
-    async read() {
-      database.execute("begin");
-      try {
-        for (const intent of openNow()) standInTables(database, intent);
-        await assertBooks(ask);
-        return await readBooks(ask);
-      } finally {
-        database.execute("rollback");
-      }
-    },
+    read: () => readWithHolds(database, openNow()),
   };
+}
+
+/** Checks every rule of the tables and gives them as text, with `open` holds as if they stood there. */
+export async function readWithHolds(database: SqliteDatabase, open: Iterable<Intent>): Promise<BooksText> {
+  const ask: Ask = (sql) => database.prepare(sql).all();
+  database.execute("begin");
+  try {
+    for (const intent of open) standInTables(database, intent);
+    await assertBooks(ask);
+    return await readBooks(ask);
+  } finally {
+    database.execute("rollback");
+  }
 }
 
 function standInTables(database: SqliteDatabase, { hold, prices }: Intent): void {

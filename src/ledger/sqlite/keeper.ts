@@ -56,6 +56,8 @@ export interface KeeperParts {
   readonly openIntents: (open: () => Iterable<Intent>) => Intents;
   /** Why nothing is written any more; `undefined` while all is well. */
   readonly lost: () => string | undefined;
+  /** Accounts and keys that are kept in memory at least; absent for many. */
+  readonly mostRows?: number;
 }
 
 /** What a keeper writes to: with a journal in front of it, or without. */
@@ -72,8 +74,9 @@ interface Decided {
 type Rows = Extract<Written, { readonly rows: unknown }>["rows"];
 
 /** Takes the books over from the run before. Rejects when the store cannot be read. */
-export async function openKeeper({ store, left, openIntents, lost }: KeeperParts): Promise<Keeper> {
-  const live = noLiveBooks();
+export async function openKeeper(parts: KeeperParts): Promise<Keeper> {
+  const { store, left, openIntents, lost, mostRows } = parts;
+  const live = noLiveBooks(mostRows);
   await restore(store, live, left);
   const intents = openIntents(() => intentsOf(live));
   const kept: Kept = { store, live, intents, lost };

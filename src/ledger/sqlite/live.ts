@@ -13,6 +13,8 @@ import type { Intent } from "./intents.ts";
 export interface LiveBooks {
   /** How often rows were dropped: rows that were asked for before that may be older than those that were dropped. */
   drops: number;
+  /** Accounts and keys that are kept at least. */
+  readonly kept: number;
   /** Rows are dropped when there are more accounts and keys. */
   mostRows: number;
   /** Each is told the accounts and keys that change. */
@@ -34,8 +36,8 @@ export interface Taking {
 const KEPT = 20_000;
 
 /** Live books without any row. */
-export function noLiveBooks(): LiveBooks {
-  return { drops: 0, mostRows: KEPT, watching: new Set(), state: noState(), prices: new Map() };
+export function noLiveBooks(kept = KEPT): LiveBooks {
+  return { drops: 0, kept, mostRows: kept, watching: new Set(), state: noState(), prices: new Map() };
 }
 
 /** Puts rows in that were read from the tables, unless they are there. */
@@ -175,7 +177,7 @@ export function dropIdle(live: LiveBooks): void {
   for (const id of accounts.keys()) if (!busy.has(id)) accounts.delete(id);
   for (const id of keys.keys()) if (!busy.has(id)) keys.delete(id);
   // Where most are busy, nothing is gained by looking again at once.
-  live.mostRows = Math.max(KEPT, 2 * (accounts.size + keys.size));
+  live.mostRows = Math.max(live.kept, 2 * (accounts.size + keys.size));
 }
 
 /** What holds come to, for each account and each key. */

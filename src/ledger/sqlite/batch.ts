@@ -57,54 +57,63 @@ const AMOUNTS = WRITES.map(({ write, members }) => {
 /** The batch of records and of changes as the tables see them. */
 export function batchOf(records: readonly RecordStatement[], changes: Changes): Batch {
   const { payloads, endedTasks } = changes;
-  const isOfTasks = endedTasks.size > 0 || !isEmpty(TASK_WRITES, changes);
-  if (!isOfTasks && isEmpty(MONEY_WRITES, changes)) return { records };
+  const money = rowsOf(WRITES_OF_MONEY, changes);
+  const tasks = rowsOf(WRITES_OF_TASKS, changes);
+  const isOfTasks = endedTasks.size > 0 || tasks.count > 0;
+  if (!isOfTasks && money.count === 0) return { records };
   return {
     records,
-    money: [{ changes: changesText(changes), payloads }],
+    // As one text: to copy a text to a thread costs far less than to copy objects. Amounts are decimal text.
+    money: [{ changes: JSON.stringify([[...money.rows, ...tasks.rows], [...endedTasks]]), payloads }],
     isJournaled:
       records.length === 0 &&
       !isOfTasks &&
       changes.requests.length > 0 &&
       !hasGrant(changes) &&
-      MONEY_WRITES.every((write) => isStorable(write, changes)),
+      money.areStorable,
   };
+}
+
+const WRITES_OF_MONEY = WRITES.slice(0, MONEY_WRITES.length);
+const WRITES_OF_TASKS = WRITES.slice(MONEY_WRITES.length);
+
+/** Rows as they are written, by the writes that they are for. */
+interface WrittenRows {
+  readonly rows: readonly (readonly unknown[][])[];
+  readonly count: number;
+  /** Whether every number is one that a table takes: what it refuses must fail before anything is answered. */
+  readonly areStorable: boolean;
+}
+
+function rowsOf(writes: readonly ColumnsOfWrite[], changes: Changes): WrittenRows {
+  let count = 0;
+  let areStorable = true;
+  const rows = writes.map(({ write, members }) => {
+    const written: unknown[][] = [];
+    for (const row of write.of(changes)) {
+      const values: unknown[] = [];
+      for (const member of members) {
+        const value = row[member];
+        areStorable &&= isStorable(value);
+        values.push(typeof value === "bigint" ? String(value) : value);
+      }
+      written.push(values);
+    }
+    count += written.length;
+    return written;
+  });
+  return { rows, count, areStorable };
 }
 
 const MOST = 2n ** 63n;
 
-/** Whether every number is one that a table takes: what it refuses must fail before anything is answered. */
-function isStorable(write: Write, changes: Changes): boolean {
-  for (const row of write.of(changes))
-    for (const value of Object.values(row)) {
-      if (typeof value === "number" && !Number.isSafeInteger(value)) return false;
-      if (typeof value === "bigint" && (value >= MOST || value < -MOST)) return false;
-    }
-  return true;
+function isStorable(value: unknown): boolean {
+  if (typeof value === "number") return Number.isSafeInteger(value);
+  return typeof value !== "bigint" || (value < MOST && value >= -MOST);
 }
 
 function hasGrant({ entries }: Changes): boolean {
   return entries.some(({ kind }) => kind === "grant");
-}
-
-function isEmpty(writes: readonly Write[], changes: Changes): boolean {
-  return writes.every((write) => write.of(changes)[Symbol.iterator]().next().done === true);
-}
-
-/** Changes as one text: to copy a text to a thread costs far less than to copy objects. Amounts are decimal text. */
-function changesText(changes: Changes): string {
-  const rows = WRITES.map(({ write, members }) => {
-    const written: unknown[][] = [];
-    for (const row of write.of(changes))
-      written.push(
-        members.map((member) => {
-          const value = row[member];
-          return typeof value === "bigint" ? String(value) : value;
-        }),
-      );
-    return written;
-  });
-  return JSON.stringify([rows, [...changes.endedTasks]]);
 }
 
 /** The rows of each write of `WRITES`, and the tasks that ended. */

@@ -164,14 +164,15 @@ describe("the writer", () => {
     expect(turns).toHaveLength(2);
   });
 
-  test("gathers for a millisecond where requests come in parallel, and writes one alone at once", async () => {
+  test("gathers for a millisecond where many requests come in parallel, and writes others at once", async () => {
     const { executor, turns } = createManualExecutor();
     const gathered: number[] = [];
+    let nowMs = 0;
     const setTimer: Clock["setTimer"] = (ms, run) => {
       gathered.push(ms);
       return pace.setTimer(ms, run);
     };
-    const writer = createWriter(executor, quiet, { ...pace, setTimer });
+    const writer = createWriter(executor, quiet, { ...pace, setTimer, steadyMs: () => nowMs });
     const write = async (...numbers: readonly number[]): Promise<void> => {
       const answers = numbers.map((n) => writer.submit(create(n)));
       await settled();
@@ -191,6 +192,14 @@ describe("the writer", () => {
     expect(gathered).toEqual([1, 1]);
     await write(6);
     expect(gathered).toEqual([1, 1]);
+    // A few in as many milliseconds: waiting would bring them no company.
+    nowMs += 10;
+    await write(7, 8);
+    nowMs += 10;
+    await write(9);
+    expect(gathered).toEqual([1, 1]);
+    await write(10, 11, 12);
+    expect(gathered).toEqual([1, 1, 1]);
   });
 
   test("closes when what waits is written, and refuses what comes later", async () => {

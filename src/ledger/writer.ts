@@ -32,8 +32,11 @@ const MAX_ATTEMPTS = 3;
 /** Time after which a batch is not retried: its callers get an error. */
 const GIVE_UP_MS = 4_000;
 
-/** How long a batch gathers once requests come in parallel: less than a sync of an ordinary disk takes. */
+/** How long a batch gathers while that brings it company: less than a sync of an ordinary disk takes. */
 const GATHER_MS = 1;
+
+/** Beyond so many commands for each millisecond, over the last batch and this one, more are to be expected in one. */
+const MANY_A_MS = 1;
 
 /** The store is well and refuses the command: it breaks an invariant, and would break it again. */
 export class CommandRefused extends Error {
@@ -59,8 +62,9 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   let writing = false;
   let closed = false;
   const idle: (() => void)[] = [];
-  /** Commands of the batch before: whether requests come in parallel. */
+  /** Commands of the batch before, and when it and the one before that were taken. */
   let together = 0;
+  let [takenMs, takenBeforeMs] = [-Infinity, -Infinity];
 
   const run = async (batch: readonly Waiting[]): Promise<void> => {
     const outcomes = await attempt(executor, log, pace, batch);
@@ -71,9 +75,12 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     if (writing) return;
     writing = true;
     while (waiting.length > 0) {
-      // A single caller does not wait; several share a transaction.
-      if (together > 1 || waiting.length > 1) await wait(pace, GATHER_MS);
+      // A caller by itself does not wait, nor do a few that come now and then; many share a transaction.
+      const isParallel = together > 1 || waiting.length > 1;
+      const inMs = Math.max(1, pace.steadyMs() - takenBeforeMs);
+      if (isParallel && (together + waiting.length) / inMs > MANY_A_MS) await wait(pace, GATHER_MS);
       together = waiting.length;
+      [takenBeforeMs, takenMs] = [takenMs, pace.steadyMs()];
       const batch = waiting.splice(0, batchLength(waiting));
       await run(batch);
     }

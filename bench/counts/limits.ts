@@ -16,10 +16,10 @@ export interface Limit {
 export const LIMITS: readonly Limit[] = [
   { scene: "chat plain", atOnce: 1, most: { syncs: 1.05, statements: 8.5, messages: 2.1 } },
   { scene: "chat plain", atOnce: 64, most: { syncs: 0.2, statements: 6.4, messages: 0.2 } },
-  { scene: "chat agent 125 KB", atOnce: 1, most: { reads: 0.5, scans: 0.3 } },
+  { scene: "chat agent 125 KB", atOnce: 1, most: { reads: 0.35, scans: 0.2 } },
   { scene: "chat agent 125 KB, each new", atOnce: 1, most: { reads: 2.3, scans: 1.3 } },
-  { scene: "messages agent 125 KB", atOnce: 1, most: { reads: 0.5, scans: 0.3 } },
+  { scene: "messages agent 125 KB", atOnce: 1, most: { reads: 0.4, scans: 0.2 } },
   { scene: "messages agent 125 KB, each new", atOnce: 1, most: { reads: 2.4, scans: 1.3 } },
-  { scene: "chat → messages agent 125 KB", atOnce: 1, most: { reads: 0.6, scans: 0.3 } },
+  { scene: "chat → messages agent 125 KB", atOnce: 1, most: { reads: 0.55, scans: 0.25 } },
   { scene: "chat → messages agent 125 KB, each new", atOnce: 1, most: { reads: 4.3, scans: 1.4 } },
 ];

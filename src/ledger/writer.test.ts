@@ -200,6 +200,9 @@ describe("the writer", () => {
     expect(gathered).toEqual([1, 1]);
     await write(10, 11, 12);
     expect(gathered).toEqual([1, 1, 1]);
+    nowMs += 100;
+    await write(13, 14, 15, 16, 17, 18, 19);
+    expect(gathered).toEqual([1, 1, 1, 1]);
   });
 
   test("closes when what waits is written, and refuses what comes later", async () => {

@@ -35,8 +35,8 @@ const GIVE_UP_MS = 4_000;
 /** How long a batch gathers while that brings it company: less than a sync of an ordinary disk takes. */
 const GATHER_MS = 1;
 
-/** Beyond so many commands for each millisecond, over the last batch and this one, more are to be expected in one. */
-const MANY_A_MS = 1;
+/** More commands than this, over the last batch and this one, are many however slowly the machine works. */
+const FEW = 5;
 
 /** The store is well and refuses the command: it breaks an invariant, and would break it again. */
 export class CommandRefused extends Error {
@@ -75,10 +75,10 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     if (writing) return;
     writing = true;
     while (waiting.length > 0) {
-      // A caller by itself does not wait, nor do a few that come now and then; many share a transaction.
+      // A caller by itself does not wait, nor do a few of which less than one comes in the time; many share a write.
       const isParallel = together > 1 || waiting.length > 1;
       const inMs = Math.max(1, pace.steadyMs() - takenBeforeMs);
-      if (isParallel && (together + waiting.length) / inMs > MANY_A_MS) await wait(pace, GATHER_MS);
+      if (isParallel && together + waiting.length > Math.min(inMs, FEW)) await wait(pace, GATHER_MS);
       together = waiting.length;
       [takenBeforeMs, takenMs] = [takenMs, pace.steadyMs()];
       const batch = waiting.splice(0, batchLength(waiting));

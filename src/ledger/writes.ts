@@ -32,6 +32,8 @@ export interface Update {
   readonly given: Readonly<Record<string, Column>>;
   /** SQL of the assignments and of the condition; `value` gives the SQL of a given value. */
   set(value: TextOf): string;
+  /** Whether it only adds to values: changes of a row can then be added up and written at once. */
+  readonly isSum: boolean;
   where(value: TextOf): string;
   of(changes: Changes): Iterable<Readonly<Record<string, unknown>>>;
 }
@@ -65,6 +67,7 @@ function update<Described extends Rows, Member extends keyof RowOf<Described> & 
   return {
     kind: "update",
     rows,
+    isSum: set.length === 0,
     given: { ...Object.fromEntries(some([key, ...set, ...add])), ...given },
     set: (value) =>
       [

@@ -24,10 +24,29 @@ test("of a task that is not as it was read nothing is written, and whoever write
     { was: "running", atEpoch: 2 },
   ] as const) {
     const changedTasks = new Map([["x", { ...row, attempts: 5, ...before }]]);
-    expect(() => rows.save(batchOf([], { ...noChanges(), changedTasks }).money![0]!)).toThrow(
+    expect(() => rows.save(batchOf([], { ...noChanges(), changedTasks }).money!)).toThrow(
       "The row x was not as it had been read.",
     );
   }
   expect(rows.load(referencesOf([claim("x")])).tasks.get("x")).toEqual(row);
+  database.close();
+});
+
+test("records that go into the tables together write an account and a key once, with the sum of what they change", async () => {
+  const database = await openMemoryStore();
+  const { createAccount, issueKey, grant } = commandsFor((name) => name);
+  openTableBooks(database).apply([createAccount("a"), createAccount("b"), issueKey("k"), grant("g", 100n)]);
+  const change = (id: string, balance: bigint, spent: bigint) => ({
+    ...noChanges(),
+    accounts: new Map([[id, { id, balance, held: 0n }]]),
+    keys: new Map([["k", { id: "k", spent, held: 0n }]]),
+  });
+  const all = [change("a", -30n, 30n), change("b", 7n, 0n), change("a", -50n, 50n)];
+  openSqliteRows(database).save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  expect(database.prepare("select id, balance from accounts order by id").all()).toEqual([
+    { id: "a", balance: 20n },
+    { id: "b", balance: 7n },
+  ]);
+  expect(database.prepare("select spent from keys").all()).toEqual([{ spent: 80n }]);
   database.close();
 });

@@ -13,14 +13,14 @@ import {
   TASKS,
 } from "../rows.ts";
 import type { Insert, Update } from "../writes.ts";
-import { readChanges, WRITES, type WrittenChanges } from "./batch.ts";
+import { readChanges, WRITES, type WrittenChanges, type WrittenRow } from "./batch.ts";
 
 /** Rows of the books in a SQLite database, within the open transaction. */
 export interface SqliteRows {
   /** The rows that a batch refers to. */
   load(references: References): BooksState;
-  /** Writes the changes of a batch. Throws when a row is not as it was when they were decided. */
-  save(changes: WrittenChanges): void;
+  /** Writes the changes of batches, in their order. Throws when a row is not as it was when they were decided. */
+  save(changes: readonly WrittenChanges[]): void;
 }
 
 /** The rows of `database`, which must have the current schema. */
@@ -81,19 +81,36 @@ function openSaving(database: SqliteDatabase): SqliteRows["save"] {
     "insert into task_payloads (task_id, sealed) values (?, cast(? as text))",
   );
   const deletePayload = database.prepare("delete from task_payloads where task_id = ?");
-  return ({ changes, payloads }) => {
-    const { rows, endedTasks } = readChanges(changes);
-    for (const [i, { write, members }] of WRITES.entries())
-      for (const row of rows[i] ?? []) {
+  return (all) => {
+    const read = all.map(({ changes }) => readChanges(changes));
+    for (const [i, { write, members }] of WRITES.entries()) {
+      const each = read.length === 1 ? (read[0]?.rows[i] ?? []) : read.flatMap(({ rows }) => rows[i] ?? []);
+      const key = members.indexOf(write.rows.key);
+      const rows = write.kind === "update" && write.isSum ? addedUp(each, key) : each;
+      for (const row of rows) {
         const written = statements[i]?.run(...row);
         if (write.kind === "update" && written !== 1)
-          throw new Error(
-            `The row ${String(row[members.indexOf(write.rows.key)])} was not as it had been read.`,
-          );
+          throw new Error(`The row ${String(row[key])} was not as it had been read.`);
       }
-    for (const [task, payload] of payloads) insertPayload.run(task, payload);
-    for (const task of endedTasks) deletePayload.run(task);
+    }
+    for (const { payloads } of all) for (const [task, payload] of payloads) insertPayload.run(task, payload);
+    for (const { endedTasks } of read) for (const task of endedTasks) deletePayload.run(task);
   };
+}
+
+/** One row for each key, with the sums of its amounts: an account that many requests charged is written once. */
+function addedUp(rows: readonly WrittenRow[], key: number): readonly WrittenRow[] {
+  if (rows.length < 2) return rows;
+  const sums = new Map<unknown, (bigint | string)[]>();
+  for (const row of rows) {
+    const values = row as readonly (bigint | string)[];
+    const sum = sums.get(row[key]);
+    if (sum === undefined) sums.set(row[key], [...values]);
+    else
+      for (const [i, value] of values.entries())
+        if (i !== key) sum[i] = (sum[i] as bigint) + (value as bigint);
+  }
+  return [...sums.values()];
 }
 
 function insertText({ rows, end }: Insert): string {

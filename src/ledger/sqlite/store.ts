@@ -44,8 +44,10 @@ export function openSqliteStore(
         wasLazy = isLazy;
         database.execute("begin immediate");
         returned = records.map(record);
-        for (const changes of money) rows.save(changes);
-        if (money.length > 0) failpoint("tables.before_mark");
+        if (money.length > 0) {
+          rows.save(money);
+          failpoint("tables.before_mark");
+        }
         if (number !== undefined) setMark(database, number);
         failpoint("writer.before_commit");
         isCommitting = true;

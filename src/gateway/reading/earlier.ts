@@ -9,7 +9,7 @@ export interface Earlier {
   of(owner: string | undefined, body: Uint8Array): KnownValues | undefined;
 }
 
-/** Bytes of text kept in a process or thread, some eighty sessions of agents; with its values it is three times as much. */
+/** Bytes of text kept in a process or thread, some sixty sessions of agents; with its values it is three times as much. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** A smaller body is read in less time than its parts are found. */

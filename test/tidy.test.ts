@@ -160,7 +160,7 @@ const BANS: readonly Ban[] = [
       "src/keys/key-store.ts": "a column that we wrote",
       "src/ledger/reads/task-hold.ts": "columns that we wrote",
       "src/ledger/sqlite/batch.ts": "a batch that the keeper wrote",
-      "src/ledger/sqlite/intents.ts": "notes that we wrote; one that was cut off is left out",
+      "src/ledger/intents.ts": "notes that we wrote; one that was cut off is left out",
       "src/gateway/admin/tasks.ts": "columns that we wrote",
       "src/tasks/stored-task.ts": "columns that we wrote",
       "src/tasks/run/claimed-task.ts": "what a task was asked, sealed by us; its job checks it",

@@ -1,6 +1,6 @@
 import type { FailpointName } from "../../src/core/failpoint.ts";
 import type { Clock } from "../../src/core/time/clock.ts";
-import type { Intent } from "../../src/ledger/sqlite/intents.ts";
+import type { Intent } from "../../src/ledger/intents.ts";
 import { openJournalStore } from "../../src/ledger/sqlite/journal-store.ts";
 import { openKeeper, type Keeper } from "../../src/ledger/sqlite/keeper.ts";
 import { openSqliteStore, readMark } from "../../src/ledger/sqlite/store.ts";

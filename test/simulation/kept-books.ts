@@ -1,5 +1,5 @@
 import { openKeeper, type Keeper } from "../../src/ledger/sqlite/keeper.ts";
-import type { Intent } from "../../src/ledger/sqlite/intents.ts";
+import type { Intent } from "../../src/ledger/intents.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
 import type { BooksStore } from "../../src/ledger/sqlite/thread-store.ts";
 import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";

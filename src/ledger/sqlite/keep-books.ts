@@ -5,7 +5,7 @@ import { systemClock } from "../../core/time/clock.ts";
 import { openForWriting } from "../../db/sqlite-file.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { Gap } from "./gaps.ts";
-import { openIntents, readIntents } from "./intents.ts";
+import { openIntents, readIntents } from "../intents.ts";
 import { journalAt } from "./journal-file.ts";
 import { openJournalStore } from "./journal-store.ts";
 import { type Keeper, openKeeper } from "./keeper.ts";

@@ -19,7 +19,7 @@ import { recordAnswer, recordStatement } from "../records.ts";
 import type { AccountRow, HoldRow, KeyRow, PriceVersionRow } from "../rows.ts";
 import { type Executor, storeAway } from "../writer.ts";
 import { type Batch, batchOf, type RecordStatement, type Written } from "./batch.ts";
-import type { Intent, Intents } from "./intents.ts";
+import type { Intent, Intents } from "../intents.ts";
 import type { JournaledStore } from "./journal-store.ts";
 import {
   admitRows,

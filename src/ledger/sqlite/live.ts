@@ -4,7 +4,7 @@ import type { AccountChange, Changes, Effect, KeyChange } from "../decide/change
 import { type BooksState, noState, type References } from "../decide/state.ts";
 import type { AccountRow, HoldRow, KeyRow, PriceVersionRow } from "../rows.ts";
 import type { Held } from "../open-holds.ts";
-import type { Intent } from "./intents.ts";
+import type { Intent } from "../intents.ts";
 
 /**
  * Balances, budgets and open holds of requests, in memory: `held` of an account and a key counts these holds too, which

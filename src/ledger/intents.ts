@@ -1,6 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
-import { type Failpoint, noFailpoint } from "../../core/failpoint.ts";
-import { HOLDS, type HoldRow, PRICE_VERSIONS, type PriceVersionRow, type Rows } from "../rows.ts";
+import { type Failpoint, noFailpoint } from "../core/failpoint.ts";
+import { HOLDS, type HoldRow, PRICE_VERSIONS, type PriceVersionRow, type Rows } from "./rows.ts";
 
 /** A hold that was made, with the prices that it goes by. */
 export interface Intent {

@@ -18,6 +18,8 @@ import { percentile } from "./percentile.ts";
 
 const ACCOUNTS_AT_ONCE = 512;
 const GRANT = 10n ** 15n;
+/** Longer than a measurement. */
+const LEASE_MS = 24 * 60 * 60 * 1000;
 const MODEL = "openai/gpt-5.6-luna";
 const USAGE = { ...NO_USAGE, input: 312, cacheRead: 128, output: 187, reasoning: 64 };
 
@@ -36,13 +38,21 @@ async function open(store: Store) {
     },
   };
   const writer = createWriter(counted, { info: fail, warn: fail, error: fail }, systemClock);
+  const bootId = newId("boot", systemRandom);
+  // Where processes share a store, they hold from memory while their lease lasts.
+  await writer.submit({
+    kind: "heartbeat",
+    boot: bootId,
+    leaseMs: LEASE_MS,
+    steadyMs: systemClock.steadyMs(),
+  });
   const ledger = createLedger({
     writer,
     openHolds: store.openHolds,
     clock: systemClock,
     random: systemRandom,
     failpoint: noFailpoint,
-    bootId: newId("boot", systemRandom),
+    bootId,
     holdLifetimeMs: () => 60_000,
   });
   const payers: Payer[] = [];

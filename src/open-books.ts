@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Config } from "./environment.ts";
 import { type Clock, systemClock } from "./core/time/clock.ts";
 import { createInterval, type Interval } from "./core/time/interval.ts";
@@ -18,6 +19,7 @@ import { findKey } from "./keys/key-store.ts";
 import { createAudit, type Audit } from "./ledger/audit/audit.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { type Held, NOTHING_HELD } from "./ledger/open-holds.ts";
+import { readHeld } from "./ledger/reads/held.ts";
 import { readSpendable, type Spendable } from "./ledger/reads/spendable.ts";
 import { endsIn, type Gap } from "./ledger/sqlite/gaps.ts";
 import { openStore } from "./ledger/store.ts";
@@ -78,18 +80,25 @@ const AUDIT_MS = 60 * 60 * 1000;
 export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, timeouts, isModel, failpoint, kill, onLost, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
-  const { engine, database, executor, openHolds, current, auditor, startThreads } = await openStore({
+  const store = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
     failpoint,
     writerFailpoint: config.writerFailpoint,
     kill,
+    clock,
+    notesFolder: join(config.home, "open-holds"),
     onLost,
     onGap: (gap) => logGap(gap, log),
   });
-  const writer = createWriter(executor, log, systemClock);
-  const held = (): Held => openHolds?.held() ?? NOTHING_HELD;
+  const { engine, database, openHolds, current, auditor, startThreads } = store;
+  const writer = store.recalling(createWriter(store.executor, log, systemClock));
   const pepper = home?.pepper ?? (await sharedPepper(writer, random));
   const bootId = newId("boot", random);
+  const read = createStoreReader(current);
+  const held = async (): Promise<Held> => {
+    const own = openHolds?.held() ?? NOTHING_HELD;
+    return engine === "postgres" ? read(() => readHeld(database, bootId, own)) : own;
+  };
   const sweeper = createSweeper({
     database,
     engine,
@@ -119,12 +128,12 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     engine,
     database,
     writer,
-    spendable: (keyId) => current().then(() => readSpendable(database, keyId, held())),
+    spendable: (keyId) => current().then(async () => readSpendable(database, keyId, await held())),
     ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
     admin: createAdmin({
       database,
-      read: createStoreReader(current),
+      read,
       writer,
       held,
       keys,

@@ -17,6 +17,8 @@ export interface SchemaWords {
   readonly unprotectLedger: readonly string[];
   /** Statements that let a task change its state only as `TRANSITIONS` has it. */
   readonly protectTasks: readonly string[];
+  /** Statements for books that several processes share. */
+  readonly sharedBooks: readonly string[];
 }
 
 /**
@@ -49,6 +51,7 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
         when old.state <> new.state and ${NO_WAY}
         begin select raise(abort, 'a task does not go this way'); end`,
     ],
+    sharedBooks: [],
   },
   postgres: {
     sequence: "bigint generated always as identity primary key",
@@ -67,6 +70,16 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
         $$ begin raise exception 'a task does not go this way'; end $$`,
       `create trigger tasks_go_their_ways before update on tasks for each row
         when (old.state <> new.state and ${NO_WAY}) execute function refuse_task_change()`,
+    ],
+    sharedBooks: [
+      `create function recall_allotments() returns trigger language plpgsql as
+        $$ begin perform pg_notify('switchyard_recall', to_jsonb(new) ->> tg_argv[0]); return null; end $$`,
+      `create trigger account_changes_status after update of status on accounts for each row
+        when (old.status <> new.status) execute function recall_allotments('id')`,
+      `create trigger key_is_changed after update of budget, revoked_at_ms, expires_at_ms on keys for each row
+        execute function recall_allotments('account_id')`,
+      // The statement that makes a hold changes its account, and fails where there is none.
+      `alter table holds drop constraint holds_account_id_fkey`,
     ],
   },
 };

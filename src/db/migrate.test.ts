@@ -107,7 +107,7 @@ function testMigrations(engine: TestEngine): void {
     await migrate(store.database, engine.name);
     const limits = { requests_per_minute: null, tokens_per_minute: null, concurrency: null };
     expect(await store.database.selectFrom("keys").selectAll().execute()).toEqual(
-      before.map((row) => Object.assign(row, limits)),
+      before.map((row) => Object.assign(row, limits, { allotted: 0n })),
     );
     for (const column of Object.keys(limits)) {
       await sql.raw(`update keys set ${column} = 1`).execute(store.database);

@@ -8,6 +8,7 @@ import { keyLimits } from "./migrations/0003-key-limits.ts";
 import { tasks } from "./migrations/0004-tasks.ts";
 import { journal } from "./migrations/0005-journal.ts";
 import { journalGaps } from "./migrations/0007-journal-gaps.ts";
+import { allotments } from "./migrations/0008-allotments.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -18,6 +19,7 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
   "0004-tasks": tasks,
   "0005-journal": journal,
   "0007-journal-gaps": journalGaps,
+  "0008-allotments": allotments,
 };
 
 /**

@@ -105,6 +105,8 @@ export async function connectWriter(url: string, onLost = (): void => undefined)
     await client.query("select set_config(name, 'off', false) from unnest($1::text[]) as t (name)", [
       NOT_FOR_THE_WRITER,
     ]);
+    // A plan for the values of one batch costs as much as the batch, and is the same.
+    await client.query("select set_config('plan_cache_mode', 'force_generic_plan', false)");
     return client;
   } catch (error) {
     client.end().catch(() => undefined);

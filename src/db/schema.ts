@@ -15,6 +15,7 @@ export interface Tables {
   tasks: TasksTable;
   task_payloads: TaskPayloadsTable;
   processes: ProcessesTable;
+  allotments: AllotmentsTable;
   installation: InstallationTable;
   audit_marks: AuditMarksTable;
   journal_gaps: JournalGapsTable;
@@ -29,6 +30,10 @@ export interface AccountsTable {
   status: Generated<"active" | "disabled">;
   balance: Generated<bigint>;
   held: Generated<bigint>;
+  /** Credit that processes may hold from in memory. */
+  allotted: Generated<bigint>;
+  /** When a process last needed what others had of it, by the store's clock. */
+  recalled_at_ms: Generated<bigint>;
   created_at_ms: bigint;
 }
 
@@ -51,6 +56,8 @@ export interface KeysTable {
   spent: Generated<bigint>;
   /** Amounts of its open holds. */
   held: Generated<bigint>;
+  /** What processes may hold by it in memory. */
+  allotted: Generated<bigint>;
   /** Limits of the key per minute and at once; null for none. */
   requests_per_minute: bigint | null;
   tokens_per_minute: bigint | null;
@@ -184,6 +191,19 @@ export interface TaskPayloadsTable {
 export interface ProcessesTable {
   boot_id: string;
   lease_until_ms: bigint;
+  /** 1 where the process knows of allotments. */
+  allots: Generated<bigint>;
+}
+
+/** Credit of an account that a process may hold from in memory, for one key. */
+export interface AllotmentsTable {
+  id: string;
+  boot_id: string;
+  account_id: string;
+  key_id: string;
+  amount: bigint;
+  /** What the process held of it when it last wrote the row. */
+  held: bigint;
 }
 
 /** Facts of an installation, by name. */

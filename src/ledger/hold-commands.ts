@@ -13,6 +13,8 @@ export interface HoldCredit {
   readonly amount: MicroCredits;
   /** Room for output that the caller did not bound: as much as the balance allows, within these limits. */
   readonly elastic?: ElasticOutput;
+  /** The bound on the output is taken as it is, although other processes have credit of the account set aside. */
+  readonly isBoundFinal?: true;
   /** The operator's expected loss when this process dies before the hold has ended. */
   readonly expectedCost: MicroCredits;
   readonly priceVersion: string;

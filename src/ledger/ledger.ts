@@ -108,7 +108,7 @@ export function createLedger({
       const command = holdCommand(request, nextHoldId());
       const { hold: id, account, key } = command;
       failpoint("hold.before_submit");
-      const answer = await (openHolds === undefined ? setAside(command) : openHolds.hold(command));
+      const answer = await (openHolds === undefined ? setAside(command) : openHolds.hold(command, setAside));
       failpoint("hold.after_commit");
       if (!answer.ok) return answer.reason;
       return {

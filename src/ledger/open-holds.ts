@@ -3,8 +3,14 @@ import type { AnswerTo, HoldCredit, Void } from "./commands.ts";
 
 /** Open holds of requests that stand in this process's memory and in no table. */
 export interface OpenHolds {
-  /** Sets credit aside, or tells the reason why not. Throws or rejects with `overloaded_error` when it cannot. */
-  hold(command: HoldCredit): AnswerTo<HoldCredit> | Promise<AnswerTo<HoldCredit>>;
+  /**
+   * Sets credit aside, or tells the reason why not. Throws or rejects with `overloaded_error` when it cannot. `direct`
+   * makes the hold in the tables, where memory has only a part of the account.
+   */
+  hold(
+    command: HoldCredit,
+    direct: (command: HoldCredit) => Promise<AnswerTo<HoldCredit>>,
+  ): AnswerTo<HoldCredit> | Promise<AnswerTo<HoldCredit>>;
   /** What they hold of accounts and of keys, by id, beyond what the tables say is held. */
   held(): Held;
   /** Voids for those whose process is not `bootId`, and for those whose time was over at `steadyMs`. */
@@ -13,13 +19,15 @@ export interface OpenHolds {
     readonly nowMs: number;
     readonly steadyMs: number;
   }): readonly Void[];
+  /** Frees what dead processes had set aside in their memory; gives the number of holds that ended by it. */
+  release?(): Promise<number>;
   /** Compares memory with the tables; returns the ids of accounts and keys that differ. */
   compare(): Promise<readonly string[]>;
   /**
    * Compares the journal with memory and with the tables, where charges go to a journal first: what is wrong, as
    * sentences and ids of accounts and keys.
    */
-  compareJournal(): Promise<readonly string[]>;
+  compareJournal?(): Promise<readonly string[]>;
 }
 
 /** This process, and its time by both clocks. */

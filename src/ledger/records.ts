@@ -62,7 +62,7 @@ export function recordStatement(build: Database, engine: Engine, command: Record
     case "heartbeat":
       return build
         .insertInto("processes")
-        .values({ boot_id: command.boot, lease_until_ms: leaseEnd(engine, command) })
+        .values({ boot_id: command.boot, lease_until_ms: leaseEnd(engine, command), allots: 1n })
         .onConflict((conflict) =>
           conflict.column("boot_id").doUpdateSet({ lease_until_ms: leaseEnd(engine, command) }),
         )

@@ -34,7 +34,7 @@ export interface SweeperParts {
   readonly engine: Engine;
   readonly writer: Writer;
   /** Where holds are kept in this process's memory. */
-  readonly openHolds?: Pick<OpenHolds, "abandoned"> | undefined;
+  readonly openHolds?: Pick<OpenHolds, "abandoned" | "release"> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly bootId: string;
@@ -67,7 +67,9 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   const sweep = async (): Promise<number> => {
     const ended =
       // Their clients are gone with the process that had their requests.
-      (await sweepAll(() => findAbandoned(parts))) + (await sweepAll(() => findUnawaited(parts)));
+      (await sweepAll(() => findAbandoned(parts))) +
+      (await sweepAll(() => findUnawaited(parts))) +
+      ((await parts.openHolds?.release?.()) ?? 0);
     await forgetDead(parts);
     if (ended > 0) log.warn("abandoned holds were released", { holds: ended });
     return ended;

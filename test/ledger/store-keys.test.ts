@@ -39,6 +39,7 @@ describeOnEngines("a key", (engine) => {
       budget: 9n,
       spent: 0n,
       held: 0n,
+      allotted: 0n,
       requests_per_minute: 60n,
       tokens_per_minute: null,
       concurrency: 3n,

@@ -57,10 +57,21 @@ export interface ModelGrant {
 /** The most that an account can have: beyond it a double is not exact. */
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
+const NOWHERE: Elsewhere = { idle: () => 0n, mayBeAsBefore: () => false };
+
 type Answer = Answers[Command["kind"]];
 
+/** What processes that hold from memory know and the tables do not, or the other way round. */
+export interface Elsewhere {
+  /** What they have set aside of an account or a key beyond what they hold: whoever asks the tables has it not. */
+  idle(of: "account_id" | "key_id", id: string): bigint;
+  /** Whether the key was narrowed, and who decides now need not know it yet. */
+  mayBeAsBefore(key: string): boolean;
+}
+
 /** A model of empty books; `storeMs` tells the time of the store, where that is not the time of whoever asks. */
-export function createLedgerModel(storeMs?: () => number): LedgerModel {
+export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere = NOWHERE): LedgerModel {
+  const { idle, mayBeAsBefore } = elsewhere;
   const accounts = new Map<string, ModelAccount>();
   const keys = new Map<string, ModelKey>();
   const holds = new Map<string, ModelHold>();
@@ -97,7 +108,8 @@ export function createLedgerModel(storeMs?: () => number): LedgerModel {
     const account = accounts.get(command.account);
     if (account === undefined) return { ok: false, reason: "unknown_account" };
     const balanceAfter = account.balance + command.amount;
-    if (balanceAfter < account.held) return { ok: false, reason: "below_held" };
+    if (balanceAfter < account.held + idle("account_id", command.account))
+      return { ok: false, reason: "below_held" };
     if (balanceAfter > MOST) return { ok: false, reason: "too_large" };
     account.balance = balanceAfter;
     grants.set(command.cause, { account: command.account, amount: command.amount, balanceAfter });
@@ -105,14 +117,19 @@ export function createLedgerModel(storeMs?: () => number): LedgerModel {
   };
 
   /** What the account has free and the key may still spend. */
-  const roomOf = (account: ModelAccount, key: ModelKey): { free: bigint; allowed: bigint } => {
-    const free = account.balance - account.held;
-    return { free, allowed: key.budget === null ? free : key.budget - key.spent - key.held };
+  const roomOf = (ids: { account: string; key: string }): { free: bigint; allowed: bigint } => {
+    const account = accounts.get(ids.account)!;
+    const key = keys.get(ids.key)!;
+    const free = account.balance - account.held - idle("account_id", ids.account);
+    const left = key.budget === null ? free : key.budget - key.spent - key.held - idle("key_id", ids.key);
+    return { free, allowed: mayBeAsBefore(ids.key) ? free : left };
   };
 
   const mayUse = ({ account, key: id, nowMs }: HoldCredit | SubmitTask): boolean => {
     const key = keys.get(id);
-    if (!accounts.has(account) || key === undefined || key.account !== account || key.revoked) return false;
+    if (!accounts.has(account) || key === undefined || key.account !== account) return false;
+    if (mayBeAsBefore(id)) return true;
+    if (key.revoked) return false;
     return key.expiresAtMs === null || nowMs < key.expiresAtMs;
   };
 
@@ -120,7 +137,7 @@ export function createLedgerModel(storeMs?: () => number): LedgerModel {
   const reserve = (command: HoldCredit | SubmitTask, task: string | null): ModelHold | HoldRefusal => {
     const account = accounts.get(command.account)!;
     const key = keys.get(command.key)!;
-    const { free, allowed } = roomOf(account, key);
+    const { free, allowed } = roomOf(command);
     const extra = command.kind === "hold" ? outputRoom(command, smaller(free, allowed)) : 0n;
     const amount = command.amount + extra;
     if (amount > free) return "insufficient_credits";
@@ -162,7 +179,7 @@ export function createLedgerModel(storeMs?: () => number): LedgerModel {
 
   const charge = (held: ModelHold, used: bigint): void => {
     const { account, key } = release(held);
-    const { free, allowed } = roomOf(account, key);
+    const { free, allowed } = roomOf(held);
     // The hold was promised to this request; what is above it needs credit that is free and a budget that allows it.
     const most = larger(held.amount, smaller(free, allowed));
     held.state = "settled";

@@ -4,8 +4,14 @@ import type { Hold } from "../../src/core/money/hold.ts";
 import type { Log } from "../../src/core/log/log.ts";
 import type { Model } from "../../src/core/model.ts";
 import { NO_USAGE } from "../../src/core/money/usage.ts";
-import type { Command, ElasticOutput, Outcome } from "../../src/ledger/commands.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
+import type { AnswerTo, Command, ElasticOutput, HoldCredit } from "../../src/ledger/commands.ts";
 import { createLedger, type HoldRequest, type Ledger } from "../../src/ledger/ledger.ts";
+import type { OpenHolds } from "../../src/ledger/open-holds.ts";
+import type { SharedEvents, SharedTables } from "../../src/ledger/postgres/allotment-tables.ts";
+import { isForCredit } from "../../src/ledger/postgres/contested.ts";
+import { openSharedKeeper } from "../../src/ledger/postgres/keeper.ts";
+import { withRecalls } from "../../src/ledger/postgres/recalls.ts";
 import { createSweeper, type Sweeper } from "../../src/ledger/sweeper.ts";
 import { createWriter, type Executor, type Writer } from "../../src/ledger/writer.ts";
 import { LEASE_MS, type SimulatedStore } from "./simulated-store.ts";
@@ -59,8 +65,7 @@ export function startGateway(
   const owner: Owner = { name: `gateway ${number}`, alive: true, frozenUntilMs: 0 };
   const sent = new Set<SentBatch>();
   const clock = world.clockOf(owner, world.choices.choose(5) * 700);
-  const executor = unreliable(world, store, faults, owner, sent);
-  const writer = createWriter(executor, silent, clock);
+  const { writer, openHolds } = openBooks(world, store, faults, { owner, sent, clock });
   const bootId = `boot_${number}`;
   const random = { bytes: (count: number) => new Uint8Array(count).fill(number) };
   const gateway: SimulatedGateway = Object.assign(owner, {
@@ -68,6 +73,7 @@ export function startGateway(
     writer,
     ledger: createLedger({
       writer,
+      openHolds,
       clock,
       random,
       failpoint: noFailpoint,
@@ -78,6 +84,7 @@ export function startGateway(
       database: store.database,
       engine: store.engine,
       writer,
+      openHolds,
       clock,
       log: silent,
       bootId,
@@ -111,52 +118,149 @@ export function kill(world: World, store: SimulatedStore, gateway: SimulatedGate
   }
 }
 
-/** Hands batches to the store over something that fails in every way in which a connection can. */
-function unreliable(
+/** One process's place on the network. */
+interface Place {
+  readonly owner: Owner;
+  readonly sent: Set<SentBatch>;
+  readonly clock: Clock;
+}
+
+function openBooks(world: World, store: SimulatedStore, faults: Faults, place: Place) {
+  const { clock, owner } = place;
+  const run = unreliable(world, store, faults, place);
+  if (store.engine === "sqlite")
+    return { writer: createWriter(tablesAlone(run), silent, clock), openHolds: undefined };
+  const { allotments } = store;
+  const keeper = openSharedKeeper({
+    openTables(events) {
+      store.listeners.set(
+        owner.name,
+        (account) => void world.later(owner, "", () => events.onRecall(account)),
+      );
+      return sharedTables(world, store, faults, { ...place, run, events });
+    },
+    clock,
+    notes: allotments.notesOf(),
+  });
+  const writer = withRecalls(createWriter(keeper, silent, clock), keeper);
+  const submit = async (command: Command): Promise<AnswerTo<Command>> => {
+    const answer = await writer.submit(command);
+    if (isForCredit(answer) && store.idleAtRefusal(command) > 0n)
+      store.complaints.push(`${wordOf(command)} was refused while processes had credit set aside.`);
+    return answer;
+  };
+  const openHolds: OpenHolds = {
+    ...keeper,
+    async hold(command, direct) {
+      let isDirect = false;
+      const answer = await keeper.hold(command, (given) => {
+        isDirect = true;
+        return direct(given);
+      });
+      if (!isDirect) tellOfHold(world, store, command, answer);
+      return answer;
+    },
+  };
+  return { writer: { submit: submit as Writer["submit"], close: () => writer.close() }, openHolds };
+}
+
+function tellOfHold(
+  world: World,
+  store: SimulatedStore,
+  command: HoldCredit,
+  answer: AnswerTo<HoldCredit>,
+): void {
+  world.note(`  ${wordOf(command)} is made in memory of ${command.boot}`);
+  try {
+    store.allotments.made(command, answer);
+  } catch (error) {
+    store.complaints.push(String(error));
+  }
+}
+
+/** The tables as one process uses them over the network. */
+function sharedTables(
   world: World,
   store: SimulatedStore,
   faults: Faults,
-  owner: Owner,
-  sent: Set<SentBatch>,
-): Executor {
-  const commit = (commands: readonly Command[], how: string, throws = 0): readonly Outcome[] => {
-    world.note(`  ${owner.name}'s batch ${how}: ${commands.map(wordOf).join(", ")}`);
-    return store.commit(commands, throws);
+  parts: Place & { readonly run: ReturnType<typeof unreliable>; readonly events: SharedEvents },
+): SharedTables {
+  const { allotments } = store;
+  const { run, events } = parts;
+  const call = network(world, store, faults, parts);
+  return {
+    async run(commands) {
+      const { outcomes, accounts } = await run(commands);
+      events.onDecided(accounts);
+      return outcomes;
+    },
+    take: (wanted, nowMs) => call(`take of ${wanted.key}`, () => allotments.take(wanted, nowMs)),
+    save: (changes, removed = []) =>
+      call(
+        `save of ${[...changes.changes.newHolds.values()].map(({ id, state }) => `${state} ${shortOf(id)}`).join(", ")}`,
+        () => allotments.save(changes, removed),
+      ),
+    own: (boot, holds) => call("look at its own", () => allotments.own(boot, holds)),
+    free: (accounts, which) => call(`free of ${accounts.join(", ")}`, () => allotments.free(accounts, which)),
+    accounts: async (ids) => new Set(ids),
+    isLive: (boot) => call(`look at ${boot}`, () => allotments.isLive(boot)),
+    dead: () => call("look for the dead", () => allotments.dead()),
+    recall: (of) =>
+      call("recall", () => {
+        const account = allotments.recall(of);
+        if (account !== undefined) for (const tell of store.listeners.values()) tell(account);
+        return account;
+      }),
+    left: (account) => call("look at what is left", () => allotments.left(account)),
+    close: async () => {},
   };
-  const execute = (commands: readonly Command[]): Promise<readonly Outcome[]> =>
+}
+
+/** Hands what is to be done to the store over something that fails in every way in which a connection can. */
+function network(world: World, store: SimulatedStore, faults: Faults, { owner, sent }: Place) {
+  return <Result>(
+    what: string,
+    commit: (how: string, throws?: number) => Result,
+    onLate: () => void = () => {},
+  ): Promise<Result> =>
     new Promise((resolve, reject) => {
-      const answer = (outcomes: readonly Outcome[]): void =>
-        void world.later(owner, `${owner.name} hears of its batch`, () => resolve(outcomes));
+      const note = (how: string): void => world.note(`  ${owner.name}'s ${what} ${how}`);
+      const answer = (result: Result): void =>
+        void world.later(owner, `${owner.name} hears of its ${what}`, () => resolve(result));
       const refuse = (): void =>
-        void world.later(owner, `${owner.name} hears nothing of its batch`, () =>
+        void world.later(owner, `${owner.name} hears nothing of its ${what}`, () =>
           reject(new Error("the connection was lost")),
         );
+      const done = (how: string, throws = 0): Result => {
+        note(how);
+        return commit(how, throws);
+      };
       const arrive = (): void => {
         sent.delete(batch);
         const fault = faults.enabled ? world.choices.choose(24) : 0;
         if (fault === 20) {
           faults.commitsFailed += 1;
-          answer(commit(commands, "fails to commit, then", 1 + world.choices.choose(3)));
+          answer(done("fails to commit, then", 1 + world.choices.choose(3)));
         } else if (fault === 21) {
           faults.refused += 1;
-          world.note(`  ${owner.name}'s batch is lost: ${commands.map(wordOf).join(", ")}`);
+          note("is lost");
           refuse();
         } else if (fault === 22) {
           faults.answersLost += 1;
-          commit(commands, "is committed, its answer lost");
+          done("is committed, its answer lost");
           refuse();
         } else if (fault === 23 && store.engine === "postgres") {
           faults.lateArrivals += 1;
           refuse();
-          for (const command of commands) if (command.kind === "hold") faults.late.add(command.hold);
-          world.later(undefined, "", () => void commit(commands, "comes late"), world.choices.choose(50));
-        } else answer(commit(commands, "is committed"));
+          onLate();
+          world.later(undefined, "", () => void done("comes late"), world.choices.choose(50));
+        } else answer(done("is committed"));
       };
       const cancel = world.later(undefined, "", arrive);
       const batch: SentBatch = {
         arrive() {
           batch.lose();
-          commit(commands, "is committed, its sender dead");
+          done("is committed, its sender dead");
         },
         lose() {
           cancel();
@@ -165,8 +269,34 @@ function unreliable(
       };
       sent.add(batch);
     });
-  return { execute, close: async () => {} };
 }
+
+/** Batches of commands over such a network; and of each account whether allotments of it were out then. */
+function unreliable(world: World, store: SimulatedStore, faults: Faults, place: Place) {
+  const call = network(world, store, faults, place);
+  const commit = (commands: readonly Command[], throws: number) => {
+    const named = commands.flatMap((command) => ("account" in command ? [command.account] : []));
+    const accounts = new Map(named.map((account) => [account, store.allotments.left(account).length > 0]));
+    return { outcomes: store.commit(commands, throws), accounts };
+  };
+  return (commands: readonly Command[]) =>
+    call(
+      `batch (${commands.map(wordOf).join(", ")})`,
+      (_, throws = 0) => commit(commands, throws),
+      () => {
+        for (const command of commands) {
+          if (command.kind === "hold") faults.late.add(command.hold);
+          if (command.kind === "change_key" || command.kind === "revoke_key")
+            store.narrowedLate.add(command.key);
+        }
+      },
+    );
+}
+
+const tablesAlone = (run: ReturnType<typeof unreliable>): Executor => ({
+  execute: async (commands) => (await run(commands)).outcomes,
+  close: async () => {},
+});
 
 function wordOf(command: Command): string {
   switch (command.kind) {

@@ -7,6 +7,8 @@ import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
 import { type Ask, assertBooks, modelBooks, readBooks } from "./check-books.ts";
 import { createLedgerModel, type LedgerModel } from "./ledger-model.ts";
 import { openMemoryStore } from "./sqlite-memory.ts";
+import { isForCredit } from "../../src/ledger/postgres/contested.ts";
+import { createSimulatedAllotments, type SimulatedAllotments } from "./simulated-allotments.ts";
 import { openTableBooks } from "./table-books.ts";
 import type { World } from "./world.ts";
 
@@ -19,6 +21,16 @@ export interface SimulatedStore {
   readonly ask: Ask;
   /** Commits the batch, with `throws` failures of a commit on the way. Throws when the books or an answer are wrong. */
   commit(commands: readonly Command[], throws: number): readonly Outcome[];
+  readonly allotments: SimulatedAllotments;
+  /** What was idle in allotments when the command was last refused for want of credit. */
+  idleAtRefusal(command: Command): bigint;
+  /** What was found wrong where nobody waits for it. */
+  readonly complaints: string[];
+  /** Keys that an operator narrows, until it is answered, and those that a command may narrow after its answer. */
+  readonly narrowed: Set<string>;
+  readonly narrowedLate: Set<string>;
+  /** Who is told of recalls, by the process's name. */
+  readonly listeners: Map<string, (account: string) => void>;
   /** The process of this name has died. */
   died(boot: string): void;
   /** Checks everything at the end. */
@@ -27,7 +39,8 @@ export interface SimulatedStore {
   readonly counts: Record<
     "batches" | "commands" | "abandoned" | "lateSettles" | "claims" | "lostRuns" | "ended",
     number
-  >;
+  > &
+    SimulatedAllotments["counts"];
 }
 
 /** How long a process counts as alive after it was heard of. */
@@ -55,14 +68,52 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
     throwing -= 1;
     throw new Error("the commit failed");
   });
-  const model = createLedgerModel();
+  let isDirect = true;
+  const model: LedgerModel = createLedgerModel(undefined, {
+    idle: (of, id) => (isDirect ? allotments.idle(of, id) : 0n),
+    mayBeAsBefore: (key) => !isDirect && (narrowed.has(key) || narrowedLate.has(key)),
+  });
+  const narrowed = new Set<string>();
+  const narrowedLate = new Set<string>();
+  const listeners = new Map<string, (account: string) => void>();
   const dead = new Set<string>();
   const watch = watchLeases(
     world,
     model,
     (boot, isLeased) => !dead.has(boot) && (isLeased || engine === "sqlite"),
   );
-  const counts = { batches: 0, commands: 0, abandoned: 0, lateSettles: 0, claims: 0, lostRuns: 0, ended: 0 };
+  const allotments = createSimulatedAllotments({
+    world,
+    database,
+    model: () => model,
+    tell(command) {
+      counts.abandoned += Number(watch.before(command));
+      isDirect = false;
+      try {
+        return model.apply([command]);
+      } finally {
+        isDirect = true;
+        watch.after(command);
+      }
+    },
+  });
+  const refused = new Map<string, bigint>();
+  const noteRefusals = (commands: readonly Command[], outcomes: readonly Outcome[]): void => {
+    for (const [i, command] of commands.entries()) {
+      const outcome = outcomes[i]!;
+      if ("account" in command && "answer" in outcome && isForCredit(outcome.answer))
+        refused.set(refusalKey(command), allotments.idle("account_id", command.account));
+    }
+  };
+  const counts = Object.assign(allotments.counts, {
+    batches: 0,
+    commands: 0,
+    abandoned: 0,
+    lateSettles: 0,
+    claims: 0,
+    lostRuns: 0,
+    ended: 0,
+  });
   const ask: Ask = (sql) => database.prepare(sql).all();
 
   const count = (commands: readonly Command[]): void => {
@@ -88,6 +139,12 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
     model,
     counts,
     ask,
+    allotments,
+    complaints: [],
+    narrowed,
+    narrowedLate,
+    listeners,
+    idleAtRefusal: (command) => refused.get(refusalKey(command)) ?? 0n,
     database: kyselyOver(engine === "postgres" ? withServerTime(database, world) : database),
     commit(sent, throws) {
       const commands = sent.map((command) => byStoreTime(command, world.nowMs()));
@@ -105,13 +162,20 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
       const answers = outcomes.filter((outcome) => "answer" in outcome);
       if (!Bun.deepEquals(answers, expected))
         throw new Error(`Answered ${textOf(answers)} where the model says ${textOf(expected)}.`);
-      for (const command of done) watch.after(command);
+      for (const command of done) {
+        watch.after(command);
+        if (command.kind !== "change_key" && command.kind !== "revoke_key") continue;
+        const account = model.keys.get(command.key)?.account ?? "";
+        for (const tell of listeners.values()) tell(account);
+      }
       checkProviders(model);
       countTasks(commands, outcomes);
+      noteRefusals(commands, outcomes);
       return outcomes;
     },
     died: (boot) => void dead.add(boot),
     async check() {
+      allotments.end();
       await assertBooks(ask);
       const [books, wanted] = [await readBooks(ask), modelBooks(model)];
       const wrong = books.filter((line) => !wanted.includes(line));
@@ -129,6 +193,9 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
     close: () => database.close(),
   };
 }
+
+const refusalKey = (command: Command): string =>
+  "hold" in command ? command.hold : "cause" in command ? command.cause : "";
 
 /** No provider ever runs more than it may, whoever claims for it. */
 function checkProviders({ tasks }: LedgerModel): void {

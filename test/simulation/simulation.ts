@@ -50,6 +50,9 @@ const CALM_STEPS = 6_000;
 const ACCOUNTS = 2;
 const KEYS = 3;
 
+/** One account that holds meet the end of, and one that processes have allotments of. */
+const FIRST = [120n, 1_500n];
+
 /** Runs gateways, clients and operators on one store, for better and for worse, and checks what remains. */
 export async function simulate(choices: Choices): Promise<Run> {
   const world = createWorld(choices);
@@ -80,12 +83,15 @@ export async function simulate(choices: Choices): Promise<Run> {
     for (let i = 0; i < TROUBLED_STEPS && !choices.isOver(); i += 1) await happen(stage);
     stage.faults.enabled = false;
     await comeToRest(stage);
+    const [complaint] = store.complaints;
+    if (complaint !== undefined) throw new Error(complaint);
     await store.check();
     for (const request of stage.requests) checkRequest(store, request);
     for (const task of stage.tasks) checkTask(store, task);
     checkOrders(stage);
   } catch (error) {
-    failure = error instanceof Error ? error.message : String(error);
+    // What went wrong where nobody waits comes before what came of it.
+    failure = store.complaints[0] ?? (error instanceof Error ? error.message : String(error));
   } finally {
     store.close();
   }
@@ -109,7 +115,7 @@ function open(stage: Stage): void {
     const account = `account_${a}`;
     commands.push(
       { kind: "create_account", account, name: "any", nowMs },
-      { kind: "grant", cause: `first_${a}`, account, amount: 120n, reason: "", requestId: "", nowMs },
+      { kind: "grant", cause: `first_${a}`, account, amount: FIRST[a]!, reason: "", requestId: "", nowMs },
     );
   }
   for (let k = 0; k < KEYS; k += 1)
@@ -157,8 +163,10 @@ async function happen(stage: Stage): Promise<void> {
     counts.starts += 1;
     start(stage);
   } else if (roll >= 89 && ready.length > 0) order(stage, pick(ready));
-  else if (roll >= 79 && ready.length > 0) ask(stage, pick(ready));
-  else if (roll >= 74 && ready.length > 0) askTask(stage, pick(ready));
+  else if (roll >= 79 && ready.length > 0) {
+    const gateway = pick(ready);
+    for (let more = world.choices.choose(3); more >= 0; more -= 1) ask(stage, gateway);
+  } else if (roll >= 74 && ready.length > 0) askTask(stage, pick(ready));
   else if (roll >= 71 || !(await world.runOne())) world.passTime();
 }
 
@@ -225,7 +233,7 @@ function askTask({ world, tasks }: Stage, gateway: SimulatedGateway): void {
 }
 
 /** The operator gives credit, takes some back, changes a budget or revokes a key; tells again what was not heard. */
-function order({ world, granted, counts }: Stage, gateway: SimulatedGateway): void {
+function order({ world, store, granted, counts }: Stage, gateway: SimulatedGateway): void {
   const { choose } = world.choices;
   counts.orders += 1;
   const what = choose(8);
@@ -235,7 +243,8 @@ function order({ world, granted, counts }: Stage, gateway: SimulatedGateway): vo
     kind: "grant",
     cause,
     account: `account_${choose(ACCOUNTS)}`,
-    amount: BigInt(choose(90)) - 30n,
+    // Now and then nearly all, so that what is allotted has to come back.
+    amount: BigInt(choose(90)) - 30n - (choose(4) === 3 ? 500n : 0n),
     reason: "",
     requestId: cause,
     nowMs: world.nowMs(),
@@ -246,10 +255,12 @@ function order({ world, granted, counts }: Stage, gateway: SimulatedGateway): vo
       : what >= 4
         ? { kind: "change_key", key, budget: what === 6 ? null : BigInt(choose(90)) }
         : give;
+  if ("key" in command) store.narrowed.add(command.key);
   const tell = async (): Promise<void> => {
     for (;;) {
       const answer = await gateway.writer.submit(command).catch(() => undefined);
       if (answer?.ok === true && "balance" in answer) granted.set(cause, give.amount);
+      if (answer !== undefined && "key" in command) store.narrowed.delete(command.key);
       if (answer !== undefined) return;
       await world.turn(gateway, `${cause} is told again`, 500);
     }

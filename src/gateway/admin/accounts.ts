@@ -51,7 +51,7 @@ export interface AccountParts {
   readonly writer: Writer;
   readonly read: StoreReader;
   /** What is held beyond what the tables say. */
-  held(): Held;
+  held(): Promise<Held>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -74,7 +74,7 @@ export function createAccountAdmin({
         .executeTakeFirst(),
     );
     if (row === undefined) throw notFound("account", id);
-    return accountView(row, held());
+    return accountView(row, await held());
   };
 
   return {
@@ -96,7 +96,7 @@ export function createAccountAdmin({
           .limit(limit + 1)
           .execute(),
       );
-      const now = held();
+      const now = await held();
       return toPage(rows, limit, (row) => accountView(row, now));
     },
 

@@ -67,7 +67,7 @@ export interface KeyAdminParts {
   readonly writer: Writer;
   readonly read: StoreReader;
   /** What is held beyond what the tables say. */
-  held(): Held;
+  held(): Promise<Held>;
   readonly keys: Keys;
   /** Whether there is a model of that id, served now or not. */
   isModel(id: string): boolean;
@@ -89,7 +89,7 @@ export function createKeyAdmin({
       database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
     );
     if (row === undefined) throw notFound("key", id);
-    return keyView(row, held());
+    return keyView(row, await held());
   };
 
   return {
@@ -123,13 +123,13 @@ export function createKeyAdmin({
           .limit(limit + 1)
           .execute(),
       );
-      const now = held();
+      const now = await held();
       return toPage(rows, limit, (row) => keyView(row, now));
     },
 
     async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
       checkModels(models ?? [], isModel);
-      const answer = await writer.submit({
+      const changed = writer.submit({
         kind: "change_key",
         key: id,
         ...(name === undefined ? {} : { name }),
@@ -140,15 +140,16 @@ export function createKeyAdmin({
           ? {}
           : { expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000 }),
       });
+      // It may be changed although another process did not answer.
+      const answer = await changed.finally(() => keys.forget());
       if (!answer.ok) throw notFound("key", id);
-      keys.forget();
       return key(id);
     },
 
     async revokeKey(id) {
-      const answer = await writer.submit({ kind: "revoke_key", key: id, nowMs: clock.nowMs() });
+      const revoked = writer.submit({ kind: "revoke_key", key: id, nowMs: clock.nowMs() });
+      const answer = await revoked.finally(() => keys.forget());
       if (!answer.ok) throw notFound("key", id);
-      keys.forget();
     },
   };
 }

@@ -39,6 +39,7 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
   const requests = await requestFaults(tx, marks);
   const overdue = await overdueHolds(tx, nowMs);
   const strays = full ? await strayRows(tx) : [];
+  const misallotted = await allotmentFaults(tx);
   const tasks = await taskFaults(tx, { requests: newRequests(marks), engine, request });
   const checks = [
     check(
@@ -57,6 +58,12 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
       ].map((row) => row.id),
       "what is held is the sum of the open holds, of every account and every key, and never above the balance",
       "what is held is not the sum of the open holds",
+    ),
+    check(
+      "allotted",
+      misallotted,
+      "what is allotted of every account and key is the sum of what processes have, and free beside what is held",
+      "what is allotted is not the sum of the allotments, or there is not so much beside what is held",
     ),
     check(
       "I3",
@@ -267,6 +274,20 @@ async function strayRows(tx: Database): Promise<readonly string[]> {
     union all
     select l.cause from ledger l left join accounts a on a.id = l.account_id
     where a.id is null and l.account_id <> 'operator'
+    limit 1000`.execute(tx);
+  return rows.map((row) => row.id);
+}
+
+/** Accounts and keys of which not so much is allotted as processes have. */
+async function allotmentFaults(tx: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select a.id from accounts a left join
+      (select account_id, cast(sum(amount) as bigint) as amount from allotments group by account_id) t on t.account_id = a.id
+    where a.allotted <> coalesce(t.amount, 0) or a.held + a.allotted > a.balance
+    union all
+    select k.id from keys k left join
+      (select key_id, cast(sum(amount) as bigint) as amount from allotments group by key_id) t on t.key_id = k.id
+    where k.allotted <> coalesce(t.amount, 0)
     limit 1000`.execute(tx);
   return rows.map((row) => row.id);
 }

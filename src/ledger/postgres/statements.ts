@@ -15,6 +15,7 @@ import {
   typedList,
   typeOf,
 } from "../rows.ts";
+import type { Allotted } from "./contested.ts";
 import { type Insert, MONEY_WRITES, TASK_WRITES, type Update, type Write } from "../writes.ts";
 
 /** A statement of the PostgreSQL client: text, name under which the server keeps it, values. */
@@ -72,12 +73,22 @@ interface Load {
   readonly names: (references: References) => ReadonlySet<string>;
 }
 
-const rowsOf = (rows: Rows, name: string, names: Load["names"]): Load => ({
+const rowsOf = (
+  rows: Rows,
+  name: string,
+  names: Load["names"],
+  columns: string = selectList(rows),
+): Load => ({
   name,
-  query: (given) =>
-    `select ${selectList(rows)} from ${rows.table} where ${rows.keyColumn} = any(${given}::text[])`,
+  query: (given) => `select ${columns} from ${rows.table} where ${rows.keyColumn} = any(${given}::text[])`,
   names,
 });
+
+/** What processes may hold from in memory is held, for whoever decides over the rows. */
+const withAllotted = (rows: Rows): string =>
+  Object.entries(rows.columns)
+    .map(([member, { name }]) => `${member === "held" ? "held + allotted" : name} as "${member}"`)
+    .join(", ");
 
 const countOf = (column: string, state: string, names: Load["names"]): Load => ({
   name: state,
@@ -88,8 +99,8 @@ const countOf = (column: string, state: string, names: Load["names"]): Load => (
 });
 
 const MONEY_LOADS: readonly Load[] = [
-  rowsOf(ACCOUNTS, "accounts", ({ accounts }) => accounts),
-  rowsOf(KEYS, "keys", ({ keys }) => keys),
+  rowsOf(ACCOUNTS, "accounts", ({ accounts }) => accounts, `${withAllotted(ACCOUNTS)}, allotted`),
+  rowsOf(KEYS, "keys", ({ keys }) => keys, `${withAllotted(KEYS)}, allotted`),
   rowsOf(HOLDS, "holds", ({ holds }) => holds),
   rowsOf(ENTRIES, "entries", ({ causes }) => causes),
 ];
@@ -134,6 +145,16 @@ export interface LoadedRow {
   readonly pending?: Counts;
   readonly running?: Counts;
   readonly store_ms: bigint;
+}
+
+/** What processes have set aside of the accounts and keys. */
+export function allottedOf({ accounts, keys }: LoadedRow): Allotted {
+  return { accounts: amountsOf(accounts), keys: amountsOf(keys) };
+}
+
+function amountsOf(found: Loaded): ReadonlyMap<string, bigint> {
+  const rows = found as readonly { readonly id: string; readonly allotted: number }[];
+  return new Map(rows.map(({ id, allotted }) => [id, BigInt(allotted)]));
 }
 
 const accountsOf = byKey(ACCOUNTS);

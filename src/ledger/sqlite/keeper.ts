@@ -45,7 +45,11 @@ import type { BooksStore } from "./thread-store.ts";
  * memory. A hold is a subtraction there and a note of it. Everything else is decided there, batch by batch, and is true
  * once its rows are durable.
  */
-export interface Keeper extends Executor, OpenHolds, Pick<BooksStore, "current"> {}
+export interface Keeper extends Executor, OpenHolds, Pick<BooksStore, "current"> {
+  /** Memory has all of the account. */
+  hold(command: HoldCredit): AnswerTo<HoldCredit> | Promise<AnswerTo<HoldCredit>>;
+  compareJournal(): Promise<readonly string[]>;
+}
 
 /** What a keeper is made of. */
 export interface KeeperParts {

@@ -13,7 +13,7 @@ export interface KillPoint {
   /** Whether passings are counted from the start of the process on, and not from its first request. */
   readonly countsStart: boolean;
   /** The one engine that has it; absent where both do. */
-  readonly engine?: "sqlite";
+  readonly engine?: "sqlite" | "postgres";
   /** Workloads of a run at most; absent for one. A step that follows the charge later needs more than one. */
   readonly workloads?: number;
   /** Passings that are come to at most, where a run does not pass it over and over. */
@@ -51,11 +51,12 @@ function failpoint(rows: string, name: FailpointName, more: Partial<KillPoint> =
   };
 }
 
-function writerFailpoint(rows: string, name: FailpointName): KillPoint {
+function writerFailpoint(rows: string, name: FailpointName, more: Partial<KillPoint> = {}): KillPoint {
   return {
     rows,
     name,
     countsStart: true,
+    ...more,
     environment: (nth) => ({ SWITCHYARD_WRITER_FAILPOINT: `${name}:kill:${nth}` }),
   };
 }
@@ -89,7 +90,17 @@ const STEPS_OF_THE_JOURNAL: readonly KillPoint[] = [
   failpoint("journal", "replay.after_move", { ...KEEPER, countsStart: true, most: 1 }),
   failpoint("journal", "tables.before_move", { ...KEEPER, countsStart: true }),
   failpoint("journal", "tables.after_move", { ...KEEPER, countsStart: true }),
-  { ...writerFailpoint("journal", "tables.before_mark"), ...KEEPER },
+  writerFailpoint("journal", "tables.before_mark", KEEPER),
+];
+
+const SHARED = { engine: "postgres", workloads: 6 } as const;
+
+/** Every step of taking an allotment and of writing what became of holds in memory, where processes share the books. */
+const STEPS_OF_ALLOTMENTS: readonly KillPoint[] = [
+  writerFailpoint("allotments", "allotment.before_take", SHARED),
+  writerFailpoint("allotments", "allotment.after_take", SHARED),
+  writerFailpoint("allotments", "allotment.before_save", SHARED),
+  writerFailpoint("allotments", "allotment.after_save", SHARED),
 ];
 
 /** Every moment of a request's life, in its order, and any other. */
@@ -134,5 +145,6 @@ export const KILL_POINTS: readonly KillPoint[] = [
     };
   }),
   ...STEPS_OF_THE_JOURNAL,
+  ...STEPS_OF_ALLOTMENTS,
   ANY_MOMENT,
 ];

@@ -87,3 +87,31 @@ test("a timer may add one, and cancel one that is due with it", () => {
   moveTo(200);
   expect(ran).toEqual(["first", "third"]);
 });
+
+test("a timer that adds one does not make those behind it late", () => {
+  const { list, moveTo } = openList();
+  const ran: string[] = [];
+  list.add(() => {
+    ran.push("first");
+    list.add(() => ran.push("added"));
+  });
+  moveTo(30);
+  list.add(() => ran.push("second"));
+  moveTo(100);
+  moveTo(130);
+  expect(ran).toEqual(["first", "second"]);
+  moveTo(200);
+  expect(ran).toEqual(["first", "second", "added"]);
+});
+
+test("a timer that throws does not end the others", () => {
+  const { list, moveTo } = openList();
+  const ran: string[] = [];
+  list.add(() => {
+    throw new Error("first");
+  });
+  list.add(() => ran.push("second"));
+  expect(() => moveTo(100)).toThrow("first");
+  moveTo(101);
+  expect(ran).toEqual(["second"]);
+});

@@ -39,6 +39,8 @@ class SharedTimer implements TimerList {
   readonly #ends: Entry;
   #count = 0;
   #running: RunningTimer | undefined;
+  /** Whether those that are due run now: the next start is for the first that is left then. */
+  #isDue = false;
 
   constructor(delayMs: number, parts: TimerListParts) {
     this.#delayMs = delayMs;
@@ -54,6 +56,7 @@ class SharedTimer implements TimerList {
     last.next = entry;
     this.#ends.previous = entry;
     this.#count += 1;
+    if (this.#isDue) return entry;
     if (this.#running === undefined) this.#start(this.#delayMs);
     else if (this.#count === 1) this.#running.ref();
     return entry;
@@ -73,14 +76,19 @@ class SharedTimer implements TimerList {
 
   #runDue(): void {
     this.#running = undefined;
+    this.#isDue = true;
     const now = this.#parts.now();
-    for (let first = this.#ends.next; first.dueMs <= now; first = this.#ends.next) {
-      this.remove(first);
-      first.run();
+    try {
+      for (let first = this.#ends.next; first.dueMs <= now; first = this.#ends.next) {
+        this.remove(first);
+        first.run();
+      }
+    } finally {
+      // Also after one that has thrown: the others wait on.
+      this.#isDue = false;
+      if (this.#count === 0) this.#parts.onIdle();
+      else this.#start(Math.max(1, Math.ceil(this.#ends.next.dueMs - this.#parts.now())));
     }
-    if (this.#running !== undefined) return;
-    if (this.#count === 0) this.#parts.onIdle();
-    else this.#start(Math.max(1, Math.ceil(this.#ends.next.dueMs - now)));
   }
 }
 

@@ -11,6 +11,7 @@ import {
   turn,
 } from "../../../test/protocols/messages-client.ts";
 import type { CacheMark, Part, Turn } from "../../core/chat.ts";
+import { keepList } from "../../core/json/kept.ts";
 
 const mark: CacheMark = { type: "ephemeral" };
 const thought = (signature: string, more: Partial<Extract<Part, { type: "thinking" }>> = {}): Part => ({
@@ -483,4 +484,18 @@ test("a property that has the name of a mark is none", () => {
 test("text that is said is the text that is sent", () => {
   const odd = "\u0000\ud83d\ude00 \u2028</system>";
   expect(encoded(chatOf([turn("user", said(odd))])).up.messages[0].content).toEqual([block(odd)]);
+});
+
+test("a conversation that goes on from one that was written is told of nothing that does not hold for all of it", () => {
+  const target = messagesTarget("haiku", { systemTurns: true });
+  const begun = [turn("system", "s"), turn("user", "a")];
+  const more = [turn("assistant", " "), turn("system", "t"), turn("assistant", "b"), turn("user", "c")];
+  const alone = encoded(chatOf([...begun, ...more]), target);
+  keepList(begun, undefined);
+  encoded(chatOf(begun), target);
+  const grown = [...begun, ...more];
+  keepList(grown, { list: begun, count: begun.length });
+  const goneOn = encoded(chatOf(grown), target);
+  expect(goneOn.warnings).toEqual(alone.warnings);
+  expect(goneOn.up).toEqual(alone.up);
 });

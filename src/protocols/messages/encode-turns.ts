@@ -146,8 +146,11 @@ function goneOn(turns: readonly Turn[], systemTurns: boolean, losses: Losses): W
   const follows = turns[count]?.role === "assistant" && (before === "user" || before === "tool");
   // Another conversation has gone on from there.
   if (fact === undefined || !follows || fact.ids.ids.size !== fact.ids.count) return undefined;
-  const { messages, begun } = written(turns.slice(count), systemTurns, openWriting(turns, losses, fact.ids));
-  if (begun === undefined || messages[0]?.role !== "assistant") return undefined;
+  // What is told of the new turns alone may not hold for all: it is told by who writes all.
+  let isTold = false;
+  const own: Losses = { ...losses, note: () => void (isTold = true) };
+  const { messages, begun } = written(turns.slice(count), systemTurns, openWriting(turns, own, fact.ids));
+  if (isTold || begun === undefined || messages[0]?.role !== "assistant") return undefined;
   const beginning = { list: fact.messages, count: fact.messages.length };
   return { messages: [...fact.messages, ...messages], begun: { ...begun, beginning } };
 }

@@ -136,3 +136,16 @@ test("time in which the client took nothing is not the provider's silence", asyn
   await clock.advance(10 * SECOND);
   expect(said).toEqual([]);
 });
+
+test("a client that takes nothing is left behind also when the stream's whole time has passed meanwhile", async () => {
+  const { watch, clock, said, begin, feed } = open();
+  begin();
+  await feed(590 * SECOND, true);
+  watch.clientWants(false);
+  await clock.advance(60 * SECOND - 1);
+  expect(said).toEqual(["timeout_error: The answer took longer than a stream may."]);
+  await clock.advance(STEP);
+  expect(said.slice(1)).toEqual(["stalled"]);
+  await clock.advance(2_000 * SECOND);
+  expect(said).toHaveLength(2);
+});

@@ -44,6 +44,7 @@ class Watch implements StreamWatch {
   #takenMs = 0;
   #quietMs = 0;
   #isWanted = true;
+  #isLate = false;
   #timer: Timer | undefined;
   #sink: BodySink | undefined;
 
@@ -88,8 +89,13 @@ class Watch implements StreamWatch {
     const { streamMs, stalledClientMs, firstByteMs, idleMs, contentIdleMs, keepAliveMs } = this.#timeouts;
     const nowMs = this.#clock.steadyMs();
     const isWanted = this.#isWanted;
-    if (nowMs - this.#startedMs >= streamMs) return this.#late("The answer took longer than a stream may.");
     if (!isWanted && nowMs - this.#takenMs >= stalledClientMs) return this.#watched.onStalled();
+    if (nowMs - this.#startedMs >= streamMs) {
+      if (!this.#isLate) this.#late("The answer took longer than a stream may.");
+      // Who waits for the client hears nothing of it.
+      if (!isWanted) this.#arm();
+      return;
+    }
     if (isWanted && !hasHeaders && nowMs - this.#startedMs >= firstByteMs)
       return this.#late("The provider did not begin to answer in time.");
     if (isWanted && hasHeaders && nowMs - this.#byteMs >= idleMs)
@@ -106,6 +112,7 @@ class Watch implements StreamWatch {
   }
 
   #late(message: string): void {
+    this.#isLate = true;
     this.#watched.onLate(new GatewayError("timeout_error", message));
   }
 

@@ -5,7 +5,10 @@ import { readFileSync } from "node:fs";
 const MADV_DONTNEED = 4;
 
 /** What is mapped from a file and not written to: code, and what stands beside it. */
-const FROM_A_FILE = /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+ +\//;
+const FROM_A_FILE = /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+ +\//m;
+
+/** What the last line of a mapping in `smaps` begins with. */
+const LAST_LINE = "\nVmFlags:";
 
 /** Pages that are not those of the file any more, as of a table that was filled at the start. */
 const OWN_PAGES = /^Anonymous: +[1-9]/m;
@@ -21,7 +24,7 @@ export function unmapIdleCode(): void {
     const { symbols, close } = dlopen("libc.so.6", {
       madvise: { args: ["u64", "u64", "i32"], returns: "i32" },
     });
-    for (const mapping of readFileSync("/proc/self/smaps", "utf8").split(/\n(?=[0-9a-f]+-)/)) {
+    for (const mapping of readFileSync("/proc/self/smaps", "utf8").split(LAST_LINE)) {
       const [, from, to] = FROM_A_FILE.exec(mapping) ?? [];
       if (from === undefined || to === undefined || OWN_PAGES.test(mapping)) continue;
       const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];

@@ -62,10 +62,12 @@ export function createByteBuilder(capacity = 1024): ByteBuilder {
         return all;
       }
       if (length === 0) return undefined;
-      const taken = buffer.slice(0, length);
-      length = 0;
-      if (buffer.length <= MOST_SPARE_BYTES && spare.length < MOST_SPARE) spare.push(buffer);
+      const [full, size] = [buffer, length];
+      // First, so that nothing stays for the next turn where there is no memory for the array.
       buffer = NONE;
+      length = 0;
+      const taken = full.slice(0, size);
+      if (full.length <= MOST_SPARE_BYTES && spare.length < MOST_SPARE) spare.push(full);
       return taken;
     },
     get length() {

@@ -34,8 +34,6 @@ export const openStream = streamOpener<ChunkReader>({
 
 /** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
 const out = createByteBuilder(4096);
-/** What is written aside and taken at once. */
-const apart = createByteBuilder();
 
 class ChunkRelay implements StreamSink {
   readonly keepAlive = KEEP_ALIVE;
@@ -101,6 +99,7 @@ class ChunkRelay implements StreamSink {
   #hold(span: Readonly<EventSpan>): void {
     const { cuts, usage } = CHUNK;
     const at = cuts.findIndex((to, i) => i % 2 === 1 && usage.start < to) - 1;
+    const apart = createByteBuilder();
     this.#emit(apart, span, cuts.toSpliced(at, 2));
     this.#held = { told: this.#reader.told, chunk: apart.take() };
   }

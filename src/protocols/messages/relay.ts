@@ -40,9 +40,6 @@ export const openStream = streamOpener<EventKindReader>({
 /** What the stage at work writes; a stage takes all of it before another one begins, so that all share its memory. */
 const out = createByteBuilder(4096);
 
-/** What is written aside and taken at once. */
-const apart = createByteBuilder();
-
 class EventRelay implements StreamSink {
   readonly keepAlive = PING;
   readonly #reader: EventKindReader;
@@ -120,6 +117,7 @@ class EventRelay implements StreamSink {
   }
 
   #hold(span: Readonly<EventSpan>): void {
+    const apart = createByteBuilder();
     addSpliced(apart, span, EVENT.cuts);
     const data = apart.take();
     if (this.#reader.kind === "message_stop") this.#stop = data;

@@ -154,6 +154,7 @@ const store = await openStore({
   failpoint: noFailpoint,
   writerFailpoint: undefined,
   kill: () => process.kill(process.pid, "SIGKILL"),
+  notesFolder: join(process.env.SWITCHYARD_HOME ?? "", "open-holds"),
 });
 const books = await open(store);
 const server = Bun.serve({

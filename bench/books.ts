@@ -126,12 +126,12 @@ async function startSubjects(form: BooksForm, report: (line: string) => void): P
     const folder = join(form.folder, `books-${checkout?.name ?? "ours"}`);
     mkdirSync(folder);
     const file = join(folder, "switchyard.db");
-    subjects.push(await startSubject(checkout, "SQLite", ["--file", file], () => undefined));
+    subjects.push(await startSubject({ checkout, folder }, "SQLite", ["--file", file], () => undefined));
     if (postgres === undefined) continue;
     const { url } = await postgres.database();
     // Autovacuum and writers of other databases count, too: all of them work for what is measured.
     const cpu = () => postgres.processes().reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
-    subjects.push(await startSubject(checkout, "PostgreSQL", ["--url", url], cpu));
+    subjects.push(await startSubject({ checkout, folder }, "PostgreSQL", ["--url", url], cpu));
   }
   return subjects;
 }
@@ -144,14 +144,14 @@ async function startPostgres() {
 }
 
 async function startSubject(
-  checkout: Checkout | undefined,
+  { checkout, folder }: { readonly checkout: Checkout | undefined; readonly folder: string },
   store: StoreName,
   place: readonly string[],
   serverCpuSeconds: () => number | undefined,
 ): Promise<Subject> {
   // The one of that checkout, so that it loads that checkout's books.
   const entry = join(checkout?.root ?? join(import.meta.dir, ".."), "bench/books-server.ts");
-  const server = await startServer({ on: [], args: [entry, ...place] });
+  const server = await startServer({ on: [], args: [entry, ...place], env: { SWITCHYARD_HOME: folder } });
   return {
     store,
     theirs: checkout?.name,

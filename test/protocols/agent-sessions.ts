@@ -169,14 +169,17 @@ const WRITERS: Readonly<Record<ProtocolId, (said: Said, modelId: string) => Reco
   }),
 };
 
+/** What somebody says, as chat completions and messages both have it. */
+function textMessage({ who, text, mark }: Extract<Step, { readonly kind: "text" }>): object {
+  return mark === undefined
+    ? { role: who, content: text }
+    : { role: who, content: [{ type: "text", text, cache_control: mark }] };
+}
+
 function chatMessages(step: Step): object[] {
   switch (step.kind) {
     case "text":
-      return [
-        step.mark === undefined
-          ? { role: step.who, content: step.text }
-          : { role: step.who, content: [{ type: "text", text: step.text, cache_control: step.mark }] },
-      ];
+      return [textMessage(step)];
     case "image":
       return [
         {
@@ -203,11 +206,7 @@ function chatMessages(step: Step): object[] {
 function messagesOf(step: Step): object[] {
   switch (step.kind) {
     case "text":
-      return [
-        step.mark === undefined
-          ? { role: step.who, content: step.text }
-          : { role: step.who, content: [{ type: "text", text: step.text, cache_control: step.mark }] },
-      ];
+      return [textMessage(step)];
     case "image":
       return [
         {

@@ -21,6 +21,7 @@ import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { type Held, NOTHING_HELD } from "./ledger/open-holds.ts";
 import { readHeld } from "./ledger/reads/held.ts";
 import { readSpendable, type Spendable } from "./ledger/reads/spendable.ts";
+import type { HoldRow } from "./ledger/rows.ts";
 import { endsIn, type Gap } from "./ledger/sqlite/gaps.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
@@ -89,6 +90,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     notesFolder: join(config.home, "open-holds"),
     onLost,
     onGap: (gap) => logGap(gap, log),
+    onUnbooked: (hold, reason) => logUnbooked(hold, reason, log),
   });
   const { engine, database, openHolds, current, auditor, startThreads } = store;
   const writer = store.recalling(createWriter(store.executor, log, systemClock));
@@ -175,6 +177,15 @@ function logGap({ reason, refused }: Gap, log: Log): void {
       account_id: account,
       credit: creditsText(charge),
     });
+}
+
+function logUnbooked({ requestId, account, expectedCost }: HoldRow, reason: string, log: Log): void {
+  log.error("what a request of a dead process probably cost could not be booked", {
+    request_id: requestId,
+    account_id: account,
+    credit: creditsText(expectedCost),
+    error: reason,
+  });
 }
 
 /** Audits hourly; logs what is wrong with the books. */

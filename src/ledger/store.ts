@@ -12,6 +12,7 @@ import type { OpenHolds } from "./open-holds.ts";
 import type { Gap } from "./sqlite/gaps.ts";
 import { contentHash } from "../runtime/hash.ts";
 import { keepBooks } from "./sqlite/keep-books.ts";
+import type { HoldRow } from "./rows.ts";
 import type { Executor, Writer } from "./writer.ts";
 
 /** An open store: typed reads, and the one way to change it. */
@@ -43,11 +44,13 @@ export interface StoreSettings {
   /** By which leases and holds go. */
   readonly clock?: Clock;
   /** Where a process on a shared store notes its open holds, for the next one on this machine. */
-  readonly notesFolder?: string;
+  readonly notesFolder?: string | undefined;
   /** Called when the disk has failed to keep what was written: nothing is written any more. */
   readonly onLost?: (reason: string) => void;
   /** Called when the tables lack what a journal had, and clients were told of it. */
   readonly onGap?: (gap: Gap) => void;
+  /** Called when a shared store refuses for good to book what a hold of a dead process probably cost. */
+  readonly onUnbooked?: ((hold: HoldRow, reason: string) => void) | undefined;
 }
 
 /** Brings the schema up to date and opens the store. Throws one sentence when it cannot be used. */
@@ -60,6 +63,7 @@ export async function openStore({
   notesFolder,
   onLost,
   onGap,
+  onUnbooked,
 }: StoreSettings): Promise<Store> {
   if ("file" in place) {
     await migrating(kyselyOver(openForWriting(place.file)), "sqlite", failpoint);
@@ -81,6 +85,7 @@ export async function openStore({
   return openShared(place.url, {
     clock,
     notesFolder,
+    onUnbooked,
     failpoint: writerFailpoint === undefined ? noFailpoint : parseFailpoint(writerFailpoint, kill),
   });
 }
@@ -91,8 +96,9 @@ async function openShared(
   {
     clock,
     notesFolder,
+    onUnbooked,
     failpoint,
-  }: { readonly clock: Clock; readonly notesFolder: string | undefined; readonly failpoint: Failpoint },
+  }: Pick<StoreSettings, "notesFolder" | "onUnbooked" | "failpoint"> & { readonly clock: Clock },
 ): Promise<Store> {
   const { openPostgres } = await import("../db/postgres.ts");
   const { openSharedTables } = await import("./postgres/allotment-tables.ts");
@@ -103,6 +109,7 @@ async function openShared(
     openTables: (events) => openSharedTables(url, failpoint, events),
     clock,
     notes: notesFolder === undefined ? undefined : openHoldNotes(join(notesFolder, folderOf(url))),
+    onUnbooked,
   });
   return {
     engine: "postgres",

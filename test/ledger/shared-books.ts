@@ -39,6 +39,8 @@ export interface TestProcess {
   hold(name: string, amount: bigint, more?: Partial<HoldCredit>): Promise<AnswerTo<HoldCredit>>;
   /** Names of holds that were made in memory. */
   readonly inMemory: Set<string>;
+  /** Holds whose loss the store has refused to book. */
+  readonly unbooked: readonly string[];
 }
 
 /** Processes on one PostgreSQL; each test begins with the account `a`, its key `k` and a process that holds nothing. */
@@ -73,11 +75,13 @@ export function useSharedBooks() {
     }: { failpoint?: Failpoint; notes?: HoldNotes; over?: (own: SharedTables) => SharedTables } = {},
   ): Promise<TestProcess> {
     const clock = createFakeClock(Date.now());
+    const unbooked: string[] = [];
     let tables: SharedTables | undefined;
     const keeper = openSharedKeeper({
       openTables: (events) => (tables = over(openSharedTables(place.url, failpoint, events))),
       clock,
       notes,
+      onUnbooked: ({ id }, reason) => unbooked.push(`${id}: ${reason}`),
     });
     const writer = withRecalls(createWriter(keeper, quiet, systemClock), keeper);
     const inMemory = new Set<string>();
@@ -88,6 +92,7 @@ export function useSharedBooks() {
       writer,
       clock,
       inMemory,
+      unbooked,
       beat: () => writer.submit({ kind: "heartbeat", boot, leaseMs: LEASE_MS, steadyMs: clock.steadyMs() }),
       async hold(name, amount, more = {}) {
         let isDirect = false;

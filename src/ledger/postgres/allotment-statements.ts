@@ -59,15 +59,6 @@ const REST_MS = 10_000;
 /** The most of what is free that one process takes at a time: one part of so many. */
 const PARTS = 4;
 
-/** Locks accounts in the order of their ids: whatever changes what is allotted of them comes after this. */
-export function lockAccounts(ids: readonly string[]): Statement {
-  return {
-    name: "allotments-lock",
-    text: "select id from accounts where id = any($1::text[]) order by id for update",
-    values: [ids],
-  };
-}
-
 /**
  * Takes a part of what is free of the account, and of the key's budget, under the account's lock. Takes nothing unless
  * the key is live, the process's lease lasts, nobody else has needed what was allotted of the account lately, and no

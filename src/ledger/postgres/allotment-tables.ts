@@ -7,7 +7,6 @@ import {
   freeStatement,
   leftStatement,
   liveStatement,
-  lockAccounts,
   type MemoryChanges,
   ownStatement,
   type Recalled,
@@ -27,7 +26,7 @@ import {
   send,
 } from "./connection.ts";
 import { runDirectly } from "./executor.ts";
-import type { Statement } from "./statements.ts";
+import { lockAccounts, type Statement } from "./statements.ts";
 
 /** The store that processes share, as one of them uses it. Every call rejects where the store does not answer. */
 export interface SharedTables {

@@ -21,7 +21,7 @@ import {
   type LoadedRow,
   loadStatement,
   lockProvidersStatement,
-  lockStatement,
+  lockAccounts,
   payloadStatements,
   saveStatement,
   type Statement,
@@ -96,7 +96,7 @@ async function transaction(
     const begun = client.query("begin isolation level read committed");
     const providers = lockProvidersStatement(references);
     const bounded = providers === undefined ? undefined : send(client, providers);
-    const locked = isMoney ? send(client, lockStatement(references)) : undefined;
+    const locked = isMoney ? send(client, lockAccounts(references.accounts)) : undefined;
     const recorded = records.map((command) => record(client, command));
     const loaded = isMoney ? send<LoadedRow>(client, loadStatement(references)) : undefined;
     await all([begun, bounded, locked, ...recorded, loaded]);

@@ -59,6 +59,7 @@ describeOnPostgres("a process that shares the books", () => {
     const { rows: losses } = await sql<{ cause: string; amount: bigint }>`select cause, amount from ledger
       where cause like 'g%:l%' order by seq`.execute(admin());
     expect(losses).toContainEqual({ cause: "g4:loss", amount: -30n });
+    expect(one.unbooked).toEqual(["g3: the tables have a part of it already"]);
     await one.beat();
     await audit();
   });

@@ -5,7 +5,8 @@ import { commandsFor } from "../../../test/ledger/books.ts";
 import { CREDIT, LEASE_MS, useSharedBooks } from "../../../test/ledger/shared-books.ts";
 import { describeOnPostgres } from "../../../test/postgres/on-postgres.ts";
 import type { Command } from "../commands.ts";
-import { lockAccounts, takeStatement } from "./allotment-statements.ts";
+import { takeStatement } from "./allotment-statements.ts";
+import { lockAccounts } from "./statements.ts";
 
 const { createAccount, issueKey, grant, settle, voided } = commandsFor((name) => name);
 

@@ -1,7 +1,7 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
 import type { Command, Heartbeat, Outcome, Void } from "../commands.ts";
 import type { Held, Now, OpenHolds } from "../open-holds.ts";
-import type { PriceVersionRow } from "../rows.ts";
+import type { HoldRow, PriceVersionRow } from "../rows.ts";
 import type { Executor } from "../writer.ts";
 import type { Recalled } from "./allotment-statements.ts";
 import type { SharedEvents, SharedTables } from "./allotment-tables.ts";
@@ -29,6 +29,8 @@ export interface SharedKeeperParts {
   readonly clock: Clock;
   /** Notes of holds that outlive this process; absent where there is no folder for them. */
   readonly notes?: HoldNotes | undefined;
+  /** Called when the store refuses for good to book what a hold probably cost: that loss stands nowhere. */
+  readonly onUnbooked?: ((hold: HoldRow, reason: string) => void) | undefined;
 }
 
 /** How long other processes are waited for. */
@@ -37,26 +39,15 @@ const RECALL_MS = 1_500;
 const LOOK_MS = 5;
 
 /** Opens nothing before it is used. */
-export function openSharedKeeper({ openTables, clock, notes }: SharedKeeperParts): SharedKeeper {
+export function openSharedKeeper(parts: SharedKeeperParts): SharedKeeper {
+  const { openTables, notes } = parts;
   const contests = createContests();
   const tables = openTables({
     onRecall: (account) => void closeAccount(account).catch(() => undefined),
     onMissed: () => void closeThose(() => true).catch(() => undefined),
     onDecided: (accounts) => contests.note(accounts),
   });
-  const kept: Kept = {
-    tables,
-    clock,
-    notes,
-    reserves: new Map(),
-    byKey: new Map(),
-    byHold: new Map(),
-    prices: new Map(),
-    stored: new Set(),
-    isInDoubt: false,
-    lease: undefined,
-    nextNumber: 0,
-  };
+  const kept = nothingKept(tables, parts);
   const taker = createTaker(kept);
   let last: Promise<unknown> = Promise.resolve();
   /** What changes allotments, or writes of them, is done one at a time. */
@@ -166,6 +157,23 @@ async function recall(
     if (clock.steadyMs() - sinceMs >= RECALL_MS) return false;
     await wait(clock, pauseMs);
   }
+}
+
+function nothingKept(tables: SharedTables, { clock, notes, onUnbooked = () => {} }: SharedKeeperParts): Kept {
+  return {
+    tables,
+    clock,
+    notes,
+    onUnbooked,
+    reserves: new Map(),
+    byKey: new Map(),
+    byHold: new Map(),
+    prices: new Map(),
+    stored: new Set(),
+    isInDoubt: false,
+    lease: undefined,
+    nextNumber: 0,
+  };
 }
 
 const isDone = (command: Command, outcome: Outcome | undefined): boolean =>

@@ -19,6 +19,7 @@ export interface Kept {
   readonly tables: SharedTables;
   readonly clock: Clock;
   readonly notes: HoldNotes | undefined;
+  readonly onUnbooked: (hold: HoldRow, reason: string) => void;
   /** Allotments by id, by their key, and by each of their open holds. */
   readonly reserves: Map<string, Reserve>;
   readonly byKey: Map<string, Reserve>;
@@ -134,7 +135,8 @@ function intentOf({ prices }: Kept, hold: HoldRow): Intent {
 
 /** Books what holds probably cost that nothing is held for any more. Gives the number of those that were booked now. */
 async function giveUp(kept: Kept, holds: readonly Intent[]): Promise<number> {
-  const { tables, clock } = kept;
+  const { tables, clock, onUnbooked } = kept;
+  let refusal = "the tables have a part of it already";
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const { holds: there } = await tables.own(
       "",
@@ -146,11 +148,16 @@ async function giveUp(kept: Kept, holds: readonly Intent[]): Promise<number> {
       if (await tables.save(abandoned(lost, clock.nowMs()))) return lost.length;
     } catch (error) {
       if (isConnectionFault(error) || isStoreFault(error)) throw error;
+      refusal = String(error);
       break;
     }
   }
+  const [first, second] = holds;
   // One of them is refused, and always will be: the others do not wait for it.
-  if (holds.length === 1) return 0;
+  if (first !== undefined && second === undefined) {
+    onUnbooked(first.hold, refusal);
+    return 0;
+  }
   let booked = 0;
   for (const hold of holds) booked += await giveUp(kept, [hold]);
   return booked;

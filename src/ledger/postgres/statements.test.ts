@@ -8,7 +8,7 @@ import { referencesOf } from "../decide/state.ts";
 import {
   loadStatement,
   lockProvidersStatement,
-  lockStatement,
+  lockAccounts,
   saveStatement,
   type Statement,
 } from "./statements.ts";
@@ -42,7 +42,7 @@ describeOnPostgres("the statements of the books", () => {
   const changed = { id: "t", was: "running", atEpoch: 1, state: "failed", epoch: 1 } as ChangedTask;
   const changedTasks = new Map([["t", changed]]);
   const cases = [
-    { statement: lockStatement(references), lookedUp: ["accounts_id_key"] },
+    { statement: lockAccounts(references.accounts), lookedUp: ["accounts_id_key"] },
     {
       statement: loadStatement(references),
       lookedUp: ["accounts_id_key", "keys_id_key", "holds_pkey", "ledger_cause_key"],

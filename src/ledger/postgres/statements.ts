@@ -37,14 +37,14 @@ function places(): NextPlace {
 }
 
 /**
- * Locks the accounts of a batch, in the order of their ids, so that two writers never deadlock. Every change to the
- * money of a key or a hold holds its account's lock.
+ * Locks accounts in the order of their ids, so that two writers never deadlock. Every change to the money of a key or a
+ * hold, and to what is allotted, holds its account's lock.
  */
-export function lockStatement({ accounts }: References): Statement {
+export function lockAccounts(ids: Iterable<string>): Statement {
   return {
     name: "books-lock",
     text: "select id from accounts where id = any($1::text[]) order by id for update",
-    values: [[...accounts]],
+    values: [[...ids]],
   };
 }
 

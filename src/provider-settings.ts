@@ -295,8 +295,12 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
       throw new Error(`${path}.models[${i}].protocols has ${unspoken}, which the provider does not speak.`);
     try {
       return buildModel(id, "language", facts, {
-        // Every format in which its provider can be reached, its own or by translation.
-        supportedProtocols: PROTOCOLS.filter((asked) => wayTo(asked, provider.protocols, only) !== undefined),
+        // Those that its provider speaks; chat completions every model has.
+        supportedProtocols: PROTOCOLS.filter(
+          (asked) =>
+            asked === "compat_chat_completions" ||
+            wayTo(asked, provider.protocols, only)?.spoken.id === asked,
+        ),
         routes: [
           {
             provider: provider.id,

@@ -107,7 +107,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
-  const shared = { clock, live, limiter: createLimiter(clock), offer, reader: createReader() };
+  const carrierSecret = books.secretFor("carriers 1");
+  const shared = { clock, live, limiter: createLimiter(clock), offer, reader: createReader(), carrierSecret };
   const edge: EdgeServices = {
     admin,
     memory: createRequestMemory(() => settings().memory.bodiesBytes),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { PLACE_NAMES } from "../src/protocols/chat-completions/place-names.ts";
+import { PLACE_NAMES } from "../src/protocols/chat-completions/server/place-names.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -151,6 +151,7 @@ const BANS: readonly Ban[] = [
       "src/protocols/exact-json.ts": "text that is to be written again with the same digits",
       "src/protocols/refusal.ts": "a provider's refusal, read tolerantly",
       "src/protocols/chat-completions/repairs.ts": "a compatible provider's chunk",
+      "src/protocols/carrier.ts": "what we wrote, under our seal",
       "src/protocols/scan.ts": "a place of an event that the scan has checked",
       "src/providers/sandbox/formats/form-in-words.ts":
         "objects in a prompt, so many and so long at the most",
@@ -276,7 +277,7 @@ describe("folders", () => {
   });
 
   test("of a client end write no sentence, and neither they nor changes know a name of chat completions", () => {
-    const end = /^src\/protocols\/(messages|generate-content)\/(encode-.*|.*-ids|client)\.ts$/;
+    const end = /^src\/protocols\/[a-z-]+\/client\/(encode-.*|.*-ids|index)\.ts$/;
     const change = /^src\/protocols\/(messages|generate-content)\/(upstream-body|thinking)\.ts$/;
     const ends = SOURCES.filter(({ path }) => end.test(path));
     expect(ends.length).toBeGreaterThan(12);
@@ -284,7 +285,9 @@ describe("folders", () => {
     expect(changes).toHaveLength(3);
     const names = Object.values(PLACE_NAMES).flatMap((name) => name.match(/\w*_\w*/g) ?? []);
     // Words of the internal form, and members that these formats have too.
-    const known = new Set("json_schema json_object tool_choice top_p cache_control max_tokens".split(" "));
+    const known = new Set(
+      "json_schema json_object tool_choice top_p top_k cache_control max_tokens".split(" "),
+    );
     const foreign = new RegExp(`\\b(${[...new Set(names)].filter((name) => !known.has(name)).join("|")})\\b`);
     const told = /\binvalid\(|\bGatewayError\b|\bcreateWarnings\b/;
     const found = [

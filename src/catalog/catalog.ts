@@ -4,6 +4,7 @@ import {
   CATEGORIES,
   type Category,
   type ChatLimits,
+  type Formats,
   type ImageTokens,
   type Model,
   type ProtocolId,
@@ -108,6 +109,8 @@ export function buildModel(
     summary: facts.summary ?? "",
     notes: facts.notes ?? [],
     supportedProtocols: reach.supportedProtocols,
+    // As its file says it; which way each is served depends on the providers that are live.
+    formats: Object.fromEntries(reach.supportedProtocols.map((protocol) => [protocol, "relay"])),
     inputModalities: facts.input_modalities ?? ["text"],
     outputModalities: facts.output_modalities ?? ["text"],
     totalContext: facts.total_context ?? null,
@@ -129,11 +132,12 @@ export function buildModel(
   return { ...model, parameterSchema: parameterSchema(model) };
 }
 
-/** The model as it is while only `protocols` can be served, by such a server: what it shows of itself is of these alone. */
-export function servedIn(model: Model, protocols: readonly ProtocolId[], chatLimits?: ChatLimits): Model {
+/** The model as it is while only `formats` can be served, by such a server: what it shows of itself is of these alone. */
+export function servedIn(model: Model, formats: Formats, chatLimits?: ChatLimits): Model {
   const served = {
     ...model,
-    supportedProtocols: protocols,
+    formats,
+    supportedProtocols: model.supportedProtocols.filter((protocol) => formats[protocol] !== undefined),
     ...(chatLimits === undefined ? {} : { chatLimits }),
   };
   return { ...served, parameterSchema: parameterSchema(served) };
@@ -197,6 +201,7 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     display_name: model.displayName,
     vendor: model.vendor,
     supported_protocols: [...model.supportedProtocols],
+    formats: { ...model.formats },
     input_modalities: [...model.inputModalities],
     output_modalities: [...model.outputModalities],
     total_context: model.totalContext,
@@ -218,8 +223,7 @@ export function googleModel(model: Model): GoogleModel {
     displayName: model.displayName,
     ...(model.totalContext === null ? {} : { inputTokenLimit: model.totalContext }),
     ...(model.maxOutput === null ? {} : { outputTokenLimit: model.maxOutput }),
-    supportedGenerationMethods: model.supportedProtocols.includes("compat_generate_content")
-      ? ["generateContent", "countTokens"]
-      : [],
+    supportedGenerationMethods:
+      model.formats.compat_generate_content !== undefined ? ["generateContent", "countTokens"] : [],
   };
 }

@@ -92,7 +92,7 @@ describe("every language model's page is whole", () => {
 
 test("a page tells only of the formats that are served now", () => {
   const model = models.find(({ id }) => id === "google/gemini-3-pro-image")!;
-  const page = modelPage(servedIn(model, ["compat_generate_content"]), ORIGIN);
+  const page = modelPage(servedIn(model, { compat_generate_content: "relay" }), ORIGIN);
   expect(page).not.toMatch(/chat|openai/i);
   expect(page).toContain(`${ORIGIN}/api/v1/models/google%2Fgemini-3-pro-image:generateContent`);
 });

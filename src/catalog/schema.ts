@@ -181,6 +181,15 @@ export const PublicModelSchema = Type.Object(
     display_name: Type.String(),
     vendor: Type.String(),
     supported_protocols: Type.Array(Type.Enum([...PROTOCOLS])),
+    formats: Type.Object(
+      Object.fromEntries(
+        PROTOCOLS.map((id) => [id, Type.Optional(Type.Enum(["relay", "translation"]))] as const),
+      ),
+      {
+        description:
+          "Every format that answers for it: `relay` where its provider speaks the format, `translation` where requests and answers are put into another one",
+      },
+    ),
     input_modalities: Type.Array(Type.Enum([...MODALITIES])),
     output_modalities: Type.Array(Type.Enum([...MODALITIES])),
     total_context: Type.Union([Type.Integer(), Type.Null()]),

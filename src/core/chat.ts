@@ -7,12 +7,17 @@ export interface ChatRequest {
   readonly tools: readonly ToolDefinition[];
   /** One that `tools` has, or a word about them; absent without tools, and where the model decides. */
   readonly toolChoice?: ToolChoice;
+  /** Names of the tools that may be called now, where that is not all of `tools`. */
+  readonly allowedTools?: readonly string[];
   /** Absent: as the model does by itself. */
   readonly parallelToolCalls?: boolean;
+  /** The provider may search the web; absent: it may not. */
+  readonly webSearch?: WebSearch;
   /** The most output, thinking included; absent: no bound was set. */
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
   readonly topP?: number;
+  readonly topK?: number;
   readonly presencePenalty?: number;
   readonly frequencyPenalty?: number;
   readonly seed?: number;
@@ -26,6 +31,10 @@ export interface ChatRequest {
   readonly image?: { readonly aspectRatio?: string; readonly size?: string };
   /** Absent: text without a form. */
   readonly responseFormat?: ResponseFormat;
+  /** How wordy the answer shall be, in the caller's word. */
+  readonly verbosity?: string;
+  /** What requests that begin alike have in common, as the caller names it. */
+  readonly cacheKey?: string;
   /** Who the caller says its user is. */
   readonly user?: string;
 }
@@ -36,7 +45,10 @@ export interface Turn {
   readonly parts: readonly Part[];
 }
 
-/** A piece of a turn. Data is base64 as it was sent; a signature is its issuer's, and never changed. */
+/**
+ * A piece of a turn. Data is base64 as it was sent; a signature is its issuer's, and never changed. Of other parts than
+ * thinking only Google's models sign any.
+ */
 export type Part =
   | { readonly type: "text"; readonly text: string; readonly cache?: CacheMark; readonly signature?: string }
   | ImagePart
@@ -53,8 +65,8 @@ export type Part =
   | ToolCallPart
   | ToolResultPart;
 
-/** Families of models that sign their thinking. */
-export type Issuer = "anthropic" | "google";
+/** The vendor that signed or sealed its models' thinking, as ids of models begin with it: `anthropic`, `openai`. */
+export type Issuer = string;
 
 /** What a medium has of whatever kind. */
 interface Medium {
@@ -78,12 +90,13 @@ export interface DocumentPart extends Medium {
   readonly cache?: CacheMark;
 }
 
-/** A call of a tool that the model made. `input` is JSON text as it was written; "" is no input. */
+/** A call of a tool that the model made. `input` is JSON text as it was written, "" is none; of a custom tool any text. */
 export interface ToolCallPart {
   readonly type: "tool_call";
   readonly id: string;
   readonly name: string;
   readonly input: string;
+  readonly custom?: true;
   readonly signature?: string;
 }
 
@@ -108,7 +121,7 @@ export interface CacheMark {
   readonly ttl?: string;
 }
 
-/** A function that the model may call. */
+/** A tool of the caller's that the model may call. */
 export interface ToolDefinition {
   readonly name: string;
   /** Where the caller's request has the name, in the words of its format. */
@@ -117,7 +130,30 @@ export interface ToolDefinition {
   /** JSON Schema of the input; absent: it takes none. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly strict?: boolean;
+  /** Set on a custom tool, which is called with a free text in place of `parameters`. */
+  readonly custom?: CustomInput;
   readonly cache?: CacheMark;
+}
+
+/** The text that a custom tool is called with. */
+export interface CustomInput {
+  /** Absent: any text. */
+  readonly grammar?: { readonly syntax: string; readonly definition: string };
+}
+
+/** Searches that the provider makes itself, and charges for. */
+export interface WebSearch {
+  readonly mostUses?: number;
+  readonly allowedDomains?: readonly string[];
+  readonly blockedDomains?: readonly string[];
+  /** How much of the pages goes into the context, in the caller's word. */
+  readonly contextSize?: string;
+  readonly location?: {
+    readonly city?: string;
+    readonly region?: string;
+    readonly country?: string;
+    readonly timezone?: string;
+  };
 }
 
 export type ToolChoice =
@@ -181,9 +217,12 @@ export type ChatEvent =
 /** A part at its beginning: what follows as deltas is not in it yet. */
 export type BegunPart =
   | { readonly type: "text" }
-  | { readonly type: "thinking"; readonly issuer: Issuer }
+  /** The model declines, in these words. */
+  | { readonly type: "refusal" }
+  /** Without an issuer it has no signature. */
+  | { readonly type: "thinking"; readonly issuer?: Issuer }
   | { readonly type: "redacted_thinking"; readonly data: string; readonly issuer: Issuer }
-  | { readonly type: "tool_call"; readonly id: string; readonly name: string }
+  | { readonly type: "tool_call"; readonly id: string; readonly name: string; readonly custom?: true }
   | { readonly type: "image"; readonly mediaType: string; readonly data: string };
 
 /**

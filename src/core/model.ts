@@ -9,6 +9,9 @@ export type Category = (typeof CATEGORIES)[number];
 export const PROTOCOLS = ["compat_chat_completions", "compat_messages", "compat_generate_content"] as const;
 export type ProtocolId = (typeof PROTOCOLS)[number];
 
+/** How a model is served in each format that answers for it. */
+export type Formats = Readonly<Partial<Record<ProtocolId, "relay" | "translation">>>;
+
 /** Kinds of input and output. */
 export const MODALITIES = ["text", "image", "audio", "video", "pdf"] as const;
 export type Modality = (typeof MODALITIES)[number];
@@ -109,6 +112,8 @@ export interface Model {
   /** What its users must know beside its parameters and prices, a sentence each. */
   readonly notes: readonly string[];
   readonly supportedProtocols: readonly ProtocolId[];
+  /** Every format that answers for it, and how: in the provider's own, or put into another one. */
+  readonly formats: Formats;
   readonly inputModalities: readonly Modality[];
   readonly outputModalities: readonly Modality[];
   readonly totalContext: number | null;

@@ -115,7 +115,8 @@ export function noLiveProvider(
 
 function isServedAt(model: Model, endpoint: Endpoint): boolean {
   if (isMediaModel(model)) return model.category === endpoint;
-  return model.category === "language" && model.supportedProtocols.some((protocol) => protocol === endpoint);
+  if (endpoint === "image" || endpoint === "video") return false;
+  return model.category === "language" && model.formats[endpoint] !== undefined;
 }
 
 function endpointsOf(models: readonly Model[]): readonly Endpoint[] {

@@ -1,5 +1,5 @@
 import { servedIn } from "../catalog/catalog.ts";
-import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
+import { type ChatLimits, type Formats, type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import { OPEN_CHAT } from "../protocols/chat-dialect.ts";
 import { relayedLimits } from "../protocols/chat-completions/server-limits.ts";
@@ -15,7 +15,7 @@ export interface LiveProviders {
 
 /** Whether anything can be asked of a model of `servedNow`. */
 export function isServed(model: Model): boolean {
-  return model.supportedProtocols.length > 0 || (isMediaModel(model) && model.routes.length > 0);
+  return Object.keys(model.formats).length > 0 || (isMediaModel(model) && model.routes.length > 0);
 }
 
 /** Whether it makes images or videos, as tasks. */
@@ -39,10 +39,14 @@ export function servedNow(model: Model, { providers, mediaProviders }: LiveProvi
     model.routes
       .map((route) => wayTo(asked, providers.get(route.provider)?.protocols ?? [], route.protocols))
       .find((way) => way !== undefined)?.spoken;
+  const ways = PROTOCOLS.map((asked) => [asked, spokenIn(asked)] as const);
+  const formats = ways.flatMap(([asked, spoken]) =>
+    spoken === undefined ? [] : [[asked, spoken.id === asked ? "relay" : "translation"]],
+  );
   const chat = spokenIn("compat_chat_completions");
   return servedIn(
     model,
-    model.supportedProtocols.filter((protocol) => spokenIn(protocol) !== undefined),
+    Object.fromEntries(formats) as Formats,
     chat === undefined ? undefined : chatLimits(model, chat),
   );
 }

@@ -1,10 +1,10 @@
 import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
-import { chatCompletionsServer } from "./chat-completions/server.ts";
+import { chatCompletionsServer } from "./chat-completions/server/index.ts";
 import { translatedLimits } from "./chat-completions/server-limits.ts";
-import { generateContentClient } from "./generate-content/client.ts";
+import { generateContentClient } from "./generate-content/client/index.ts";
 import { generateContent } from "./generate-content/index.ts";
-import { messagesClient } from "./messages/client.ts";
+import { messagesClient } from "./messages/client/index.ts";
 import { messages } from "./messages/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";

@@ -10,6 +10,7 @@ import type { Modality, Model, ProtocolId } from "../core/model.ts";
 import type { LimitState } from "../core/rate-limits.ts";
 import type { PriceBucket } from "../core/money/price.ts";
 import type { Usage, UsageFlag } from "../core/money/usage.ts";
+import type { CarrierKey } from "./carrier.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 import type { EventForm } from "./event-form.ts";
@@ -79,6 +80,8 @@ export interface WireRequest {
   readonly asked?: ((model: unknown) => void) | undefined;
   /** What was read of its caller's earlier requests; absent where it is not worth a look. */
   readonly known?: KnownValues | undefined;
+  /** Opens the carriers that our answers have given this caller. */
+  readonly carrier?: CarrierKey | undefined;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
@@ -165,6 +168,8 @@ export interface UpstreamBody {
   readonly headers?: Readonly<Record<string, string>>;
   /** What was left out or changed, one sentence each, for the `warning` header. */
   readonly warnings: readonly string[];
+  /** What the answer's writer must know of the request: it comes back to its format as `AnswerContext.echo`. */
+  readonly echo?: JsonObject;
 }
 
 /** What an answer is read against. */
@@ -182,6 +187,10 @@ export interface AnswerContext {
   readonly choices: number;
   /** Input tokens to state when upstream counts nothing. */
   readonly expectedInput: number;
+  /** What the request's format keeps of the request for its answer; see `UpstreamBody`. */
+  readonly echo?: JsonObject;
+  /** Seals what is the caller's to keep for us, and nobody else's to use. */
+  readonly carrier?: CarrierKey;
 }
 
 /** Usage as the answer told it, or as we counted it. */

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatRequest } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../core/json/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
 import { exactNumber, parseExact } from "./exact-json.ts";
 import { type EventForm, matchedText } from "./event-form.ts";
@@ -55,9 +55,9 @@ export interface ClientEnd {
   /** Puts model and mode where the format has them, and checks such a body as one that a client sent. */
   readWritten(body: JsonObject, address: NonNullable<WireRequest["address"]>): RelayRequest;
   /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
-  decodeAnswer(answer: JsonObject): readonly ChatEvent[];
+  decodeAnswer(answer: JsonObject, context: AnswerContext): readonly ChatEvent[];
   /** A decoder that hands what it reads to `say`. */
-  openDecoder(say: (event: ChatEvent) => void): EventDecoder;
+  openDecoder(say: (event: ChatEvent) => void, context: AnswerContext): EventDecoder;
 }
 
 /** A request in no format, as it came from its server. */
@@ -68,6 +68,8 @@ export interface DecodedRequest {
   readonly stream: boolean;
   /** What has no place in a `ChatRequest` and was left out, one sentence each. */
   readonly warnings: readonly string[];
+  /** What `encodeAnswer` and `openEncoder` must know of it; they find it in their context. */
+  readonly echo?: JsonObject;
 }
 
 /** Events in, a stream's text out. */
@@ -102,7 +104,10 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
     const known = written.get(request);
     if (known?.target === target) return known;
-    const { chat, names, stream, warnings } = decoded.getOrInsertComputed(request, server.decodeRequest);
+    const { chat, names, stream, warnings, echo } = decoded.getOrInsertComputed(
+      request,
+      server.decodeRequest,
+    );
     const losses = openLosses(names, target.model.id);
     const body = client.encodeRequest(chat, target, losses);
     const made = {
@@ -110,6 +115,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       names,
       request: client.readWritten(body, { model: target.model.id, stream }),
       warnings: [...warnings, ...losses.warnings],
+      ...present({ echo }),
     };
     written.set(request, made);
     return made;
@@ -120,20 +126,20 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     upstreamPath: client.protocol.upstreamPath,
     demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
     upstreamBody(request, target) {
-      const { request: written, names, warnings } = write(request, target);
+      const { request: written, names, warnings, echo } = write(request, target);
       // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.
       const sent = client.protocol.upstreamBody(written, target, names);
-      return { ...sent, warnings: [...warnings, ...sent.warnings] };
+      return { ...sent, warnings: [...warnings, ...sent.warnings], ...present({ echo }) };
     },
     readAnswer(body, context) {
       const { metered, repairs, said } = client.protocol.readAnswer(body, context);
-      const answer = server.encodeAnswer(client.decodeAnswer(said()), metered, context);
+      const answer = server.encodeAnswer(client.decodeAnswer(said(), context), metered, context);
       const charged = (credit: MicroCredits): string =>
         JSON.stringify({ ...answer, credit: exactNumber(creditsText(credit)) });
       return { metered, repairs, said: () => answer, encode: (credit) => encoder.encode(charged(credit)) };
     },
     openStream: (context) =>
-      client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client)),
+      client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client, context)),
     readRefusal: client.protocol.readRefusal,
   };
 }
@@ -144,6 +150,7 @@ interface WrittenRequest {
   readonly request: RelayRequest;
   readonly names: PlaceNames;
   readonly warnings: readonly string[];
+  readonly echo?: JsonObject;
 }
 
 /** The input as its provider will count it; the bounds on output as the caller set them, if at all. */
@@ -165,11 +172,11 @@ class TranslatingSink implements StreamSink {
   readonly #from: EventDecoder;
   #text = "";
 
-  constructor(to: EventEncoder, client: ClientEnd) {
+  constructor(to: EventEncoder, client: ClientEnd, context: AnswerContext) {
     this.#to = to;
     this.#from = client.openDecoder((event) => {
       this.#text += to.push(event);
-    });
+    }, context);
   }
 
   event({ bytes, start, end }: Readonly<EventSpan>): void {

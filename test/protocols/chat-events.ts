@@ -3,7 +3,7 @@ import { createParser } from "eventsource-parser";
 import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../src/core/chat.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { NO_USAGE } from "../../src/core/money/usage.ts";
-import { chatCompletionsServer } from "../../src/protocols/chat-completions/server.ts";
+import { chatCompletionsServer } from "../../src/protocols/chat-completions/server/index.ts";
 import type { AnswerContext, Metered } from "../../src/protocols/protocol.ts";
 
 // Answers in no format, written by hand, and what chat completions make of them.

@@ -1,9 +1,9 @@
 import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import type { ChatRequest, Turn } from "../../src/core/chat.ts";
 import type { Model } from "../../src/core/model.ts";
-import { PLACE_NAMES } from "../../src/protocols/chat-completions/place-names.ts";
+import { PLACE_NAMES } from "../../src/protocols/chat-completions/server/place-names.ts";
 import { openLosses } from "../../src/protocols/losses.ts";
-import { generateContentClient } from "../../src/protocols/generate-content/client.ts";
+import { generateContentClient } from "../../src/protocols/generate-content/client/index.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
 import { createRecord } from "../upstream/seen-request.ts";

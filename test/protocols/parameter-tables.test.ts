@@ -103,7 +103,7 @@ function listedIn(schema: unknown): readonly unknown[] {
 
 for (const { protocol, schema, fields, good } of CHECKED) {
   describe(protocol, () => {
-    const served = servedIn(model, [protocol]);
+    const served = servedIn({ ...model, supportedProtocols: [protocol] }, { [protocol]: "relay" });
     const documented = compileSchema(served.parameterSchema as TSchema);
     const checked = compileSchema(schema);
     const tried = [...VALUES, ...listedIn(served.parameterSchema), ...listedIn(schema)];
@@ -320,7 +320,7 @@ describe("what a model does not take is no property, and is listed", () => {
   for (const each of models) {
     for (const protocol of each.supportedProtocols) {
       test(`${each.id}, ${protocol}`, () => {
-        const { properties, ...schema } = servedIn(each, [protocol]).parameterSchema as {
+        const { properties, ...schema } = servedIn(each, { [protocol]: "relay" }).parameterSchema as {
           readonly properties: object;
           readonly "x-ignored": readonly string[];
         };

@@ -23,7 +23,7 @@ import { type CallServices, ClientGone } from "./paid-call.ts";
 import { withClientHeaders } from "./relay.ts";
 
 /** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */
-export interface CountServices extends Pick<CallServices, "live"> {
+export interface CountServices extends Pick<CallServices, "live" | "carrierSecret"> {
   readonly clock: Clock;
   /** The models and providers of this moment. */
   offer(): Offer;
@@ -76,7 +76,8 @@ export async function countTokens(services: CountServices, input: CountInput): P
     const { request, model, warnings } = await admitting(record, offer, async (asked) => {
       asked(wire.address?.model);
       const reading = { format, purpose: "count" } as const;
-      const terms = { owner: caller.keyId, asked, signal };
+      const carrier = { secret: services.carrierSecret, account: caller.accountId };
+      const terms = { owner: caller.keyId, carrier, asked, signal };
       const request = await services.reader.readRequest(reading, wire, body, terms);
       read = request;
       const found = findCounted(offer.catalog, caller, request.model, format);
@@ -110,7 +111,7 @@ async function countFor(
 ): Promise<CountOutput> {
   const { counter, record } = input;
   const { id: format } = counter.protocol;
-  if (!model.supportedProtocols.includes(format)) return estimate(input, model, request, NOT_ITS_FORMAT);
+  if (model.formats[format] === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
   const route = findRoute(offer, model, format);
   const { provider, spoken } = route;
   record.note({ provider: provider.id });

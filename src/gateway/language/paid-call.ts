@@ -11,6 +11,7 @@ import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pass, UsedTokens } from "../../limits/limiter.ts";
+import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
 import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
@@ -23,6 +24,8 @@ export interface CallServices {
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   readonly timeouts: Timeouts;
+  /** Seals what answers give clients to keep. */
+  readonly carrierSecret: string;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
   readonly live: Set<Pick<PaidCall, "abort">>;
 }
@@ -43,6 +46,8 @@ export interface PaidCall {
   /** The way to the provider that is called. */
   readonly protocol: RelayProtocol;
   readonly context: AnswerContext;
+  /** Keeps for the answer what its writer must know of the request: before either is begun. */
+  keepEcho(echo: AnswerContext["echo"]): void;
   /** Sends the request. Rejects with the refusal as the client is to see it. */
   send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer>;
   /** The first byte of the provider's answer has come. */
@@ -64,6 +69,7 @@ export interface CallParts {
   readonly hold: Hold;
   readonly heldAtMs: number;
   readonly record: RequestRecord;
+  readonly carrier: CarrierKey;
   /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
   readonly pass: Pass | undefined;
   /** What the request holds: all that was needed to write what is sent, then just that, then nothing. */
@@ -89,7 +95,7 @@ export function openPaidCall(parts: CallParts): PaidCall {
 /** A class, since one is made for each request: its functions are not. */
 class OpenCall implements PaidCall {
   readonly protocol: RelayProtocol;
-  readonly context: AnswerContext;
+  context: AnswerContext;
   readonly #parts: CallParts;
   readonly #controller = new AbortController();
   readonly #attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[] = [];
@@ -109,8 +115,13 @@ class OpenCall implements PaidCall {
       nowSec: Math.floor(services.clock.nowMs() / 1000),
       choices: admission.choices,
       expectedInput: admission.expectedInput,
+      carrier: parts.carrier,
     };
     services.live.add(this);
+  }
+
+  keepEcho(echo: AnswerContext["echo"]): void {
+    if (echo !== undefined) this.context = { ...this.context, echo };
   }
 
   async send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer> {

@@ -104,7 +104,8 @@ async function admitRequest(
   let admission: Admission | undefined;
   try {
     const asked = (model: unknown): void => void (name ??= model);
-    const terms = { owner: caller.keyId, asked, signal };
+    const carrier = { secret: services.carrierSecret, account: caller.accountId };
+    const terms = { owner: caller.keyId, carrier, asked, signal };
     // A small body is read at once: nothing is awaited then.
     const reading = services.reader.readRequest(READINGS[format], wire, body, terms);
     request = reading instanceof Promise ? await reading : reading;
@@ -163,9 +164,12 @@ async function openCall(
     await endOfTurn();
     const hold = await holdFor(services, caller, admission, record);
     const heldAtMs = services.clock.nowMs();
-    call = openPaidCall({ services, admission, hold, heldAtMs, record, pass: limited?.pass, memory });
+    const carrier = { secret: services.carrierSecret, account: caller.accountId };
+    const pass = limited?.pass;
+    call = openPaidCall({ services, admission, hold, heldAtMs, record, carrier, pass, memory });
     const taken = request.take(outputBound(hold, admission));
     const body = taken instanceof Promise ? await taken : taken;
+    call.keepEcho(body.echo);
     endWith(signal, call);
     const warnings =
       admission.warnings.length === 0 ? body.warnings : [...admission.warnings, ...body.warnings];

@@ -3,6 +3,7 @@ import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from ".
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { present } from "../../core/json/json-value.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
+import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
 import type { Demand, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
@@ -19,6 +20,7 @@ export interface Orders {
     readonly wire: PlainWire;
     /** See `ReadTerms`. */
     readonly owner?: string;
+    readonly carrier?: CarrierKey;
   };
   readonly aim: { readonly id: number; readonly aim: Aim };
   readonly write: { readonly id: number };
@@ -74,10 +76,10 @@ export function createOrders(): (order: Order) => Outcome {
   const carryOut = (order: Order, asked: (model: unknown) => void): unknown => {
     switch (order.do) {
       case "read": {
-        const { id, reading, wire, owner } = order;
+        const { id, reading, wire, owner, carrier } = order;
         const headers = new Headers(wire.headers.map(([name, value]) => [name, value]));
         const known = earlier.of(owner, wire.body);
-        const request = readRequest(reading, { ...wire, headers, asked, ...present({ known }) });
+        const request = readRequest(reading, { ...wire, headers, asked, carrier, ...present({ known }) });
         requests.set(id, request);
         const { model, stream, demand } = request;
         return { model, stream, demand } satisfies RequestHead;

@@ -3,6 +3,7 @@ import { ownMemory } from "../../core/bytes/bytes.ts";
 import type { Handover } from "../../core/handover.ts";
 import { present } from "../../core/json/json-value.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
+import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
 import type { WireRequest } from "../../protocols/protocol.ts";
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
@@ -15,6 +16,8 @@ import { type ReadRequest, readRequest, type Reading } from "./read-request.ts";
 export interface ReadTerms extends Pick<WireRequest, "asked"> {
   /** The key by which it was sent: what was read of one key's bodies helps to read the next of the same key alone. */
   readonly owner?: string;
+  /** Opens what earlier answers gave its caller to keep. */
+  readonly carrier?: CarrierKey | undefined;
   /** Aborts when the client leaves: a body that still waits for its turn then is not read. */
   readonly signal?: AbortSignal;
 }
@@ -74,6 +77,7 @@ export function createReader(): Reader {
           headers: wire.headers,
           address: wire.address,
           asked: terms.asked,
+          carrier: terms.carrier,
           body,
           known: earlier.of(terms.owner, body),
         });
@@ -112,7 +116,7 @@ async function readOnThread(
   thread: ReadingThread,
   reading: Reading,
   { body, headers, address }: WireRequest,
-  { owner, asked, signal }: ReadTerms,
+  { owner, carrier, asked, signal }: ReadTerms,
 ): Promise<ReadRequest> {
   lastId += 1;
   const id = lastId;
@@ -120,7 +124,7 @@ async function readOnThread(
   const wire = { body: own, headers: [...headers], ...(address === undefined ? {} : { address }) };
   const head = await thread.order(
     "read",
-    { id, reading, wire, ...present({ owner }) },
+    { id, reading, wire, ...present({ owner, carrier }) },
     { moved: [own.buffer], asked, signal },
   );
   let hasEnded = false;

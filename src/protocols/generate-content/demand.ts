@@ -4,7 +4,7 @@ import type { Modality } from "../../core/model.ts";
 import { ANY_TOOL, createKeptListSizes, type Found, openFound, PER_TOOL } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import type { RequestJson } from "../request-json.ts";
-import { VIDEO_SITE } from "./encode-media.ts";
+import { VIDEO_SITE } from "./client/encode-media.ts";
 import { type GenerateContentBody, type Part, PART_DATA } from "./schema.ts";
 import { TOOLS, WHOLE_CONTEXT } from "./tools.ts";
 

@@ -1,6 +1,6 @@
-import { chatCompletionsServer } from "../../../src/protocols/chat-completions/server.ts";
-import { generateContentClient } from "../../../src/protocols/generate-content/client.ts";
-import { messagesClient } from "../../../src/protocols/messages/client.ts";
+import { chatCompletionsServer } from "../../../src/protocols/chat-completions/server/index.ts";
+import { generateContentClient } from "../../../src/protocols/generate-content/client/index.ts";
+import { messagesClient } from "../../../src/protocols/messages/client/index.ts";
 import { type ClientEnd, translate } from "../../../src/protocols/translate.ts";
 import { chatCutFormat } from "../chat/cut-format.ts";
 import type { CutFormat, SourceStream } from "../cut-format.ts";

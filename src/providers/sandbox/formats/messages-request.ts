@@ -1,5 +1,5 @@
 import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
-import { ONE_JSON_OBJECT } from "../../../protocols/messages/encode-request.ts";
+import { ONE_JSON_OBJECT } from "../../../protocols/messages/client/encode-request.ts";
 import { type AskContext, type Ask, completeAsk, joined } from "./ask.ts";
 import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 import { checkMessages } from "./messages-rules.ts";

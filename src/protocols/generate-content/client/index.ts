@@ -1,0 +1,23 @@
+import { MOST_CONTENT_STOPS } from "../../../catalog/parameter-tables/generate-content.ts";
+import { givesImages } from "../../../catalog/parameter-tables/parameter.ts";
+import type { ClientEnd } from "../../translate.ts";
+import { decodeAnswer, openDecoder } from "./decode-answer.ts";
+import { encodeRequest, mostCandidates } from "./encode-request.ts";
+import { effortsOf } from "./encode-thinking.ts";
+import { generateContent } from "../index.ts";
+import { readWritten } from "../request.ts";
+
+/** The format as one that providers are called in for clients of another. */
+export const generateContentClient: ClientEnd = {
+  protocol: generateContent,
+  limits: (model) => ({
+    untaken: ["parallelToolCalls", "user", ...(givesImages(model) ? [] : (["image"] as const))],
+    mostChoices: mostCandidates(model),
+    mostStops: MOST_CONTENT_STOPS,
+    efforts: effortsOf(model),
+  }),
+  encodeRequest,
+  readWritten,
+  decodeAnswer,
+  openDecoder,
+};

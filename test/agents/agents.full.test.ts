@@ -21,50 +21,61 @@ const MODELS = [
 const TEXT = "one \"two\" 'three' \\n\ttab\r\nnaïve 日本語 🌙 $HOME `x` %s \u2028 </tag> & end\n";
 
 const isLong = process.env.SWITCHYARD_TEST_LONG === "1";
-if (!isLong)
-  console.log("Agents skipped: they are installed from the registry by `npm run test:long` alone.");
 
-describe.skipIf(!isLong)("agents from the registry", () => {
-  let bin: string;
-  let gateway: TestGateway;
-  let vendors: ScriptedVendors;
-  let write: Parameters<typeof startScriptedVendors>[0] = () => undefined;
-  const rows: string[] = [];
-
-  beforeAll(async () => {
-    bin = installAgents();
-    vendors = await startScriptedVendors((tools) => write(tools));
-    gateway = await startGateway({ environment: vendors.environment });
-  }, 400_000);
-  afterAll(async () => {
-    console.log(["", "Agents, each with a model of each vendor:", ...rows].join("\n"));
-    await gateway.close();
-    await vendors.close();
-  });
-
-  for (const agent of AGENTS) {
-    for (const model of MODELS) {
-      test(`${agent.name}, ${model}: a file gets the bytes of the model's call`, async () => {
-        const folder = mkdtempSync(join(tmpdir(), "switchyard-agent-"));
-        const file = join(folder, "notes.txt");
-        write = (tools) => agent.write(tools, file, TEXT);
-        const before = vendors.refusals.length;
-        const asked = vendors.requests();
-        const { key, url } = gateway;
-        const prompt = "Write notes.txt as we agreed.";
-        const { code, output } = await runAgent(bin, agent, { gateway: url, key, model, folder, prompt });
-        rows.push(
-          `  ${agent.name}, ${model}: ended with ${code} after ${vendors.requests() - asked} requests`,
-        );
-        expect(vendors.refusals.slice(before)).toEqual([]);
-        expect({ code, said: output.includes("It is done."), output }).toEqual({
-          code: 0,
-          said: true,
-          output,
-        });
-        expect(readFileSync(file, "utf8")).toBe(TEXT);
-        rmSync(folder, { recursive: true });
-      }, 150_000);
-    }
-  }
+test("an agent is asked to write by a tool that it has sent, and by no other", () => {
+  const tools = ["Read", "Write", "exec_command", "write_file"];
+  const called = AGENTS.map(({ write }) => write(tools, "/tmp/a", "text")?.tool);
+  expect(called).toEqual(["Write", "exec_command", "write_file"]);
+  expect(AGENTS.map(({ write }) => write(["Read"], "/tmp/a", "text"))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
+
+// The agents come from the registry, which `npm run test:long` alone asks.
+if (isLong)
+  describe("agents from the registry", () => {
+    let bin: string;
+    let gateway: TestGateway;
+    let vendors: ScriptedVendors;
+    let write: Parameters<typeof startScriptedVendors>[0] = () => undefined;
+    const rows: string[] = [];
+
+    beforeAll(async () => {
+      bin = installAgents();
+      vendors = await startScriptedVendors((tools) => write(tools));
+      gateway = await startGateway({ environment: vendors.environment });
+    }, 400_000);
+    afterAll(async () => {
+      console.log(["", "Agents, each with a model of each vendor:", ...rows].join("\n"));
+      await gateway.close();
+      await vendors.close();
+    });
+
+    for (const agent of AGENTS) {
+      for (const model of MODELS) {
+        test(`${agent.name}, ${model}: a file gets the bytes of the model's call`, async () => {
+          const folder = mkdtempSync(join(tmpdir(), "switchyard-agent-"));
+          const file = join(folder, "notes.txt");
+          write = (tools) => agent.write(tools, file, TEXT);
+          const before = vendors.refusals.length;
+          const asked = vendors.requests();
+          const { key, url } = gateway;
+          const prompt = "Write notes.txt as we agreed.";
+          const { code, output } = await runAgent(bin, agent, { gateway: url, key, model, folder, prompt });
+          rows.push(
+            `  ${agent.name}, ${model}: ended with ${code} after ${vendors.requests() - asked} requests`,
+          );
+          expect(vendors.refusals.slice(before)).toEqual([]);
+          expect({ code, said: output.includes("It is done."), output }).toEqual({
+            code: 0,
+            said: true,
+            output,
+          });
+          expect(readFileSync(file, "utf8")).toBe(TEXT);
+          rmSync(folder, { recursive: true });
+        }, 150_000);
+      }
+    }
+  });

@@ -33,13 +33,13 @@ export function servicePage(models: readonly Model[], origin: string): string {
   });
   return `${[
     "# Switchyard",
-    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Language models answer in up to three formats, so that the official SDKs work with another base address and no other change; images and videos are made as tasks.",
+    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Every language model answers in every format below, so that the official SDKs work with another base address and no other change; images and videos are made as tasks.",
     "Choose a model below, read its page (it is complete: parameters, limits, prices, examples, errors), and call it.",
     "## How to call it",
     ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media].join("\n"),
     [
       "- The API key (`sk-…`) goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`; never into the URL. Whoever runs this service issues keys.",
-      "- Each language model says by `supported_protocols` which formats it is served in; a model's name is its id, `<vendor>/<model-name>`; what its vendor calls it works too.",
+      "- Each language model says by `formats` how it is served in each: `relay`, in its provider's own format, or `translation`. `supported_protocols` are those that its page tells whole. A model's name is its id, `<vendor>/<model-name>`; what its vendor calls it works too.",
       "- Every answer has its cost in `credit`; 1 USD is 10,000 credits. The most that a request can cost is held while it runs, and refused with 402 when the balance does not cover it.",
       `- \`POST ${origin}/api/v1/messages/count_tokens\` and \`POST ${origin}/api/v1/models/{model}:countTokens\` count the input tokens of a request, free, for every language model.`,
       "- What is left out or changed on the way to a model is named in the answer's `warning` header. Every answer has an `x-request-id`.",

@@ -90,6 +90,14 @@ describe("every language model's page is whole", () => {
   }
 });
 
+test("a page names the further formats that the model answers in", () => {
+  const model = models.find(({ id }) => id === "openai/gpt-5.6-luna")!;
+  const formats = { compat_chat_completions: "relay", compat_messages: "translation" } as const;
+  const page = modelPage(servedIn(model, formats), ORIGIN);
+  expect(page).toContain(`\nMessages at \`POST ${ORIGIN}/api/v1/messages\`: it answers there, too.`);
+  expect(page).not.toContain("generateContent");
+});
+
 test("a page tells only of the formats that are served now", () => {
   const model = models.find(({ id }) => id === "google/gemini-3-pro-image")!;
   const page = modelPage(servedIn(model, { compat_generate_content: "relay" }), ORIGIN);

@@ -1,5 +1,5 @@
 import { creditsText } from "../core/money/credits.ts";
-import type { Model, ProtocolId } from "../core/model.ts";
+import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { costOf, type PriceSnapshot } from "../core/money/price.ts";
 import { NO_USAGE } from "../core/money/usage.ts";
 import { errorTable } from "./error-words.ts";
@@ -50,8 +50,19 @@ function where(model: Model, formats: readonly Served[], origin: string): readon
       `  - official SDK \`${sdkPackage}\`: \`${sdkOptions(origin)}\``,
     ].join("\n"),
   );
-  return ["## Where", ...(places.length === 0 ? [] : [places.join("\n")]), `${KEY_WORDS} ${origin}/llms.txt`];
+  const further = PROTOCOLS.filter((id) => model.formats[id] !== undefined)
+    .filter((id) => !formats.some((served) => served.id === id))
+    .map((id) => `${FORMATS[id].name} at \`POST ${origin}${FORMATS[id].paths(model.id)[0]}\``);
+  return [
+    "## Where",
+    ...(places.length === 0 ? [] : [places.join("\n")]),
+    ...(further.length === 0 ? [] : [`${further.join("; ")}: ${FURTHER}`]),
+    `${KEY_WORDS} ${origin}/llms.txt`,
+  ];
 }
+
+const FURTHER =
+  "it answers there, too. What such a request says and this model cannot be told is left out with a `warning` header, or is a 400 that names the field.";
 
 /** Media of which nobody knows beforehand what they come to. */
 const HELD_WHOLE = [

@@ -11,7 +11,7 @@ import {
 } from "../demand.ts";
 import type { Demand } from "../protocol.ts";
 import type { RequestJson } from "../request-json.ts";
-import { fileModality } from "./files.ts";
+import { fileModality } from "../file-type.ts";
 import type { ChatMessage, ChatRequestBody, MessagePart } from "./schema.ts";
 
 /** Tokens around a message (role, separators), and around the whole. */

@@ -2,8 +2,8 @@ import type { CacheMark, ImagePart, Part, Source } from "../../../core/chat.ts";
 import { isJsonObject, present } from "../../../core/json/json-value.ts";
 import { checkMediaUrl } from "../../links.ts";
 import { invalid, wrong } from "../../request-json.ts";
-import { readDataUrl } from "../data-url.ts";
-import { fileType, isLink } from "../files.ts";
+import { readDataUrl } from "../../data-url.ts";
+import { fileType, isLink } from "../../file-type.ts";
 import type { ChatMessage, MessagePart, Open } from "../schema.ts";
 
 /** The parts of a message's content, empty texts left out. Throws a 400 that names the part for what it cannot be. */

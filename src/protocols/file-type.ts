@@ -1,8 +1,11 @@
-import type { Modality } from "../../core/model.ts";
-import { typeByEnding } from "../media-type.ts";
-import type { MessagePart } from "./schema.ts";
+import type { Modality } from "../core/model.ts";
+import { typeByEnding } from "./media-type.ts";
 
-type File = NonNullable<MessagePart["file"]>;
+/** A file as requests have it: a data URL, base64 or a link, and a name. */
+interface File {
+  readonly file_data?: string | null | undefined;
+  readonly filename?: string | null | undefined;
+}
 
 /** The media type of a `file` part, from its data URL, else from its name or link; `undefined` where neither tells. */
 export function fileType({ file_data: data, filename }: File): string | undefined {

@@ -1,7 +1,7 @@
-import { standardBase64, withoutPadding } from "../../core/bytes/base64.ts";
-import { present } from "../../core/json/json-value.ts";
-import { plainMediaType } from "../media-type.ts";
-import { wrong } from "../request-json.ts";
+import { standardBase64, withoutPadding } from "../core/bytes/base64.ts";
+import { present } from "../core/json/json-value.ts";
+import { plainMediaType } from "./media-type.ts";
+import { wrong } from "./request-json.ts";
 
 /** A data URL taken apart. `data` is base64 as it was sent. */
 export interface DataUrl {

@@ -5,6 +5,7 @@ import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
 import { RELAYS } from "./protocols/index.ts";
+import { COMPATIBLE_EMBEDDINGS, type EmbeddingDialect } from "./protocols/embeddings/dialect.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
@@ -61,6 +62,9 @@ export const ProviderSection = Type.Object(
           {
             id: Type.String({ minLength: 1, description: "How clients call it: vendor/name" }),
             upstream_id: Type.Optional(Type.String({ minLength: 1 })),
+            category: Type.Optional(
+              Type.Enum(["language", "embedding"], { description: "What it is; absent: language" }),
+            ),
             protocols: Type.Optional(
               Type.Array(Type.Enum([...SPOKEN]), {
                 minItems: 1,
@@ -156,6 +160,7 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
               headers: RELAYS[protocol.id].credentialHeaders(apiKey),
               dialect: protocol.dialect,
             })),
+            ...embeddingsOf(definition, baseUrl, apiKey),
             secrets,
           },
     media:
@@ -170,6 +175,17 @@ function builtIn(definition: ProviderDefinition, environment: Environment): Buil
             ...(media.ownHosts === undefined ? {} : { ownHosts: media.ownHosts }),
           },
   };
+}
+
+/** How a built-in provider is asked for embeddings: where, and with what, its first format is spoken. */
+function embeddingsOf(
+  { protocols: [first], embeddings: dialect }: ProviderDefinition,
+  address: string,
+  apiKey: string,
+): Pick<Provider, "embeddings"> {
+  if (first === undefined || dialect === undefined) return {};
+  const headers = RELAYS[first.id].credentialHeaders(apiKey);
+  return { embeddings: { baseUrl: first.baseUrl?.(address) ?? address, headers, dialect } };
 }
 
 /** A built-in provider with the file's additions: models, and quirks that have changed at the vendor. */
@@ -238,8 +254,14 @@ function configured(
     streamUsageOption: settings.stream_usage_option ?? base.streamUsageOption,
     padding: settings.padding ?? base.padding,
   };
+  const spoken = addresses.find(isChat);
+  const headers = RELAYS.compat_chat_completions.credentialHeaders(apiKey);
+  const embeddings: EmbeddingDialect = { ...COMPATIBLE_EMBEDDINGS, unknownFields: dialect.unknownFields };
   return {
     id,
+    ...(spoken === undefined
+      ? {}
+      : { embeddings: { baseUrl: spoken.baseUrl, headers, dialect: embeddings } }),
     protocols: addresses.map((address) => ({
       id: address.id,
       baseUrl: address.baseUrl,
@@ -281,7 +303,7 @@ function addressesOf(
 }
 
 function modelsOf(path: string, provider: Provider, { models = [] }: ProviderData): Model[] {
-  return models.map(({ id, upstream_id, protocols: named, ...facts }, i) => {
+  return models.map(({ id, upstream_id, category = "language", protocols: named, ...facts }, i) => {
     if (!MODEL_ID.test(id)) {
       throw new Error(
         `${path}.models[${i}].id is ${JSON.stringify(id)}: clients call a model by vendor/name, such as local/llama; the vendor is in lower case. The provider's own name goes into upstream_id.`,
@@ -294,9 +316,11 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
     if (unspoken !== undefined)
       throw new Error(`${path}.models[${i}].protocols has ${unspoken}, which the provider does not speak.`);
     try {
-      return buildModel(id, "language", facts, {
-        // Those that its provider speaks; chat completions every model has.
-        supportedProtocols: PROTOCOLS.filter(
+      if (category === "embedding" && (named !== undefined || provider.embeddings === undefined))
+        throw new Error("an embedding model has no protocols, and its provider speaks chat_completions");
+      return buildModel(id, category, facts, {
+        // Those that its provider speaks; chat completions every language model has.
+        supportedProtocols: (category === "language" ? PROTOCOLS : []).filter(
           (asked) =>
             asked === "compat_chat_completions" ||
             wayTo(asked, provider.protocols, only)?.spoken.id === asked,

@@ -13,6 +13,7 @@ import {
   type ThinkingFacts,
 } from "../core/model.ts";
 import { compileSchema, faultSentence } from "../core/schema.ts";
+import { readEmbedding } from "./embedding-facts.ts";
 import { readMedia } from "./media-facts.ts";
 import type { MediaData } from "./media-schema.ts";
 import { createModelNames, type ModelNames, type NameParts } from "./model-names.ts";
@@ -100,6 +101,8 @@ export function buildModel(
 ): Model {
   const { prices, version } = readPrices(facts.prices, category);
   const media = facts.media === undefined ? undefined : readMedia(id, category, facts.media);
+  if ((facts.embedding === undefined) === (category === "embedding"))
+    throw new Error("embedding is what embedding models have, all of them and no others");
   const model: Omit<Model, "parameterSchema"> = {
     id,
     uniqueId: `${category}/${id}`,
@@ -112,7 +115,8 @@ export function buildModel(
     // As its file says it; which way each is served depends on the providers that are live.
     formats: Object.fromEntries(reach.supportedProtocols.map((protocol) => [protocol, "relay"])),
     inputModalities: facts.input_modalities ?? ["text"],
-    outputModalities: facts.output_modalities ?? ["text"],
+    // A vector is none of the interface's kinds.
+    outputModalities: facts.output_modalities ?? (category === "embedding" ? [] : ["text"]),
     totalContext: facts.total_context ?? null,
     maxOutput: facts.max_output ?? null,
     ignoredParameters: facts.ignored_parameters ?? [],
@@ -128,6 +132,7 @@ export function buildModel(
     priceVersion: version,
     routes: reach.routes,
     ...(media === undefined ? {} : { media }),
+    ...(facts.embedding === undefined ? {} : { embedding: readEmbedding(facts.embedding) }),
   };
   return { ...model, parameterSchema: parameterSchema(model) };
 }

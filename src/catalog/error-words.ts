@@ -33,6 +33,13 @@ const MEDIA_ERROR_WORDS: ErrorWords = {
 };
 
 const CATEGORY_WORDS: Readonly<Partial<Record<Category, ErrorWords>>> = {
+  embedding: {
+    ...ERROR_WORDS,
+    input_too_large:
+      "A text, or all of them, has more tokens than the model takes, or a body of more than 32 MiB",
+    insufficient_credits:
+      "The balance, or the key's budget, does not cover the most that the request can cost. Send less text, or buy credit",
+  },
   image: MEDIA_ERROR_WORDS,
   video: {
     ...MEDIA_ERROR_WORDS,

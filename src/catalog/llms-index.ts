@@ -1,6 +1,7 @@
 import { CATEGORIES, type Category, type Model } from "../core/model.ts";
 import { pageUrl } from "./catalog.ts";
 import { errorTable } from "./error-words.ts";
+import { EMBEDDINGS_PATH } from "./examples/embeddings.ts";
 import { FORMATS } from "./formats.ts";
 import { MEDIA_WORDS } from "./media-words.ts";
 
@@ -26,6 +27,9 @@ export function servicePage(models: readonly Model[], origin: string): string {
       ({ name, path, sdk }) =>
         `| ${name} | \`POST ${origin}${path}\` | ${sdk === undefined ? "" : `\`openai\`: \`baseURL: "${origin}/api/v1"\``} |`,
     );
+  const embeddings = models.some(({ category }) => category === "embedding")
+    ? [`| Embeddings | \`POST ${origin}${EMBEDDINGS_PATH}\` | \`openai\`: \`baseURL: "${origin}/api/v1"\` |`]
+    : [];
   const lists = CATEGORIES.flatMap((category) => {
     const found = models.filter((model) => model.category === category);
     if (found.length === 0) return [];
@@ -33,10 +37,10 @@ export function servicePage(models: readonly Model[], origin: string): string {
   });
   return `${[
     "# Switchyard",
-    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Every language model answers in every format below, so that the official SDKs work with another base address and no other change; images and videos are made as tasks.",
+    "> A model gateway: one HTTP API in front of many providers' models, with API keys, prepaid credits and an exact bill. Every language model answers in every format below, so that the official SDKs work with another base address and no other change; images and videos are made as tasks, and texts get embeddings.",
     "Choose a model below, read its page (it is complete: parameters, limits, prices, examples, errors), and call it.",
     "## How to call it",
-    ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media].join("\n"),
+    ["| Format | Endpoint | Official SDK |", "|---|---|---|", ...formats, ...media, ...embeddings].join("\n"),
     [
       "- The API key (`sk-…`) goes into `Authorization: Bearer <key>`, `x-api-key` or `x-goog-api-key`; never into the URL. Whoever runs this service issues keys.",
       "- Each language model says by `formats` how it is served in each: `relay`, in its provider's own format, or `translation`. `supported_protocols` are those that its page tells whole. A model's name is its id, `<vendor>/<model-name>`; what its vendor calls it works too.",

@@ -3,6 +3,7 @@ import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { costOf, type PriceSnapshot } from "../core/money/price.ts";
 import { NO_USAGE } from "../core/money/usage.ts";
 import { errorTable } from "./error-words.ts";
+import { type EmbeddingPageModel, embeddingSections } from "./embedding-page.ts";
 import { type Example, languageExamples } from "./examples/example.ts";
 import { type Format, FORMATS } from "./formats.ts";
 import { mediaSections } from "./media-page.ts";
@@ -16,8 +17,18 @@ export function modelPage(model: Model, origin: string): string {
   return `${[
     `# ${model.displayName}`,
     `> \`${model.id}\`${model.summary === "" ? "" : `: ${model.summary}`}`,
-    ...(isMediaPageModel(model) ? mediaSections(model, origin) : languageSections(model, origin)),
+    ...sections(model, origin),
   ].join("\n\n")}\n`;
+}
+
+function sections(model: Model, origin: string): readonly string[] {
+  if (isMediaPageModel(model)) return mediaSections(model, origin);
+  if (isEmbeddingPageModel(model)) return embeddingSections(model, origin);
+  return languageSections(model, origin);
+}
+
+function isEmbeddingPageModel(model: Model): model is EmbeddingPageModel {
+  return model.embedding !== undefined;
 }
 
 function isMediaPageModel(model: Model): model is MediaPageModel {

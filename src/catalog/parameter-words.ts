@@ -1,11 +1,10 @@
-import type { ProtocolId } from "../core/model.ts";
 import { table } from "./page-parts.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter-tables/parameter.ts";
-import { isIgnored, type MediaEndpoint, parametersOf } from "./parameters.ts";
+import { type Endpoint, isIgnored, type MediaEndpoint, parametersOf } from "./parameters.ts";
 import { grouped } from "./price-words.ts";
 
 /** The parameters of a model at one endpoint, as a table. */
-export function parameterTable(model: ParameterFacts, endpoint: ProtocolId): string {
+export function parameterTable(model: ParameterFacts, endpoint: Endpoint): string {
   return tableOf(parametersOf(model, endpoint), ({ name, does }) =>
     isIgnored(model, endpoint, name) ? "Ignored by this model: left out, with a `warning` header" : does,
   );

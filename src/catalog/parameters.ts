@@ -1,5 +1,6 @@
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import { FORMATS } from "./formats.ts";
+import { EMBEDDINGS } from "./parameter-tables/embeddings.ts";
 import { fieldParameters } from "./parameter-tables/field.ts";
 import { IMAGE_TABLE } from "./parameter-tables/images.ts";
 import { type MediaTable, mediaParameters, takesField } from "./parameter-tables/media-table.ts";
@@ -15,7 +16,7 @@ import { VIDEO_TABLE } from "./parameter-tables/videos.ts";
 export const MEDIA_ENDPOINTS = { image: "images", video: "videos" } as const;
 
 /** Where a model can be asked: in a format of language models, or at the one endpoint of its kind. */
-export type Endpoint = ProtocolId | MediaEndpoint;
+export type Endpoint = ProtocolId | MediaEndpoint | "embeddings";
 
 /** The endpoint of a kind of work. */
 export type MediaEndpoint = (typeof MEDIA_ENDPOINTS)[keyof typeof MEDIA_ENDPOINTS];
@@ -30,11 +31,13 @@ export function endpointsOf({
   category,
   supportedProtocols,
 }: Pick<Model, "category" | "supportedProtocols">): readonly Endpoint[] {
+  if (category === "embedding") return ["embeddings"];
   return category === "image" || category === "video" ? [MEDIA_ENDPOINTS[category]] : supportedProtocols;
 }
 
 /** The parameters of a model at an endpoint, in the order in which they are told, those it does not take among them. */
 export function parametersOf(model: ParameterFacts, endpoint: Endpoint): readonly Parameter[] {
+  if (endpoint === "embeddings") return fieldParameters(EMBEDDINGS, model);
   return isProtocol(endpoint)
     ? fieldParameters(FORMATS[endpoint].fields, model)
     : mediaParameters(MEDIA_TABLES[endpoint], model);
@@ -50,6 +53,7 @@ function isProtocol(endpoint: Endpoint): endpoint is ProtocolId {
  * interface's default.
  */
 export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: string): boolean {
+  if (endpoint === "embeddings") return model.ignoredParameters.includes(name);
   if (!isProtocol(endpoint)) return !takesField(MEDIA_TABLES[endpoint], model, name);
   const [own = ""] = name.replace("generationConfig.", "").split(".");
   const untaken = endpoint === "compat_chat_completions" ? model.chatLimits?.untaken : undefined;

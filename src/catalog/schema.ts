@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
 import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/money/price.ts";
+import { EmbeddingSchema } from "./embedding-facts.ts";
 import { MediaSchema } from "./media-schema.ts";
 
 const closed = { additionalProperties: false };
@@ -131,6 +132,7 @@ export const ModelFactsSchema = Type.Object(
     ),
     thinking: Type.Optional(ThinkingSchema),
     sampling: Type.Optional(SamplingSchema),
+    embedding: Type.Optional(EmbeddingSchema),
     prices: PricesSchema,
   },
   closed,

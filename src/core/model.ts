@@ -99,6 +99,22 @@ export interface TranslatedChat {
 export const MOST_CHAT_CHOICES = 128;
 export const MOST_CHAT_STOPS = 16;
 
+/** What an embedding model takes and gives. The most tokens of one text are its `totalContext`. */
+export interface EmbeddingFacts {
+  /** How long its vectors are where no other length is asked for. */
+  readonly dimensions: number;
+  /** Other lengths that can be asked for: a range, or these; absent: none. */
+  readonly otherDimensions?: { readonly from: number; readonly to: number } | readonly number[];
+  /** The most texts of one request. */
+  readonly mostTexts: number;
+  /** The most tokens of all texts of one request together; absent where nothing bounds them. */
+  readonly mostTokens?: number;
+  /** Whether it reads OpenAI's tokens, so that texts can come as lists of them. */
+  readonly readsTokens: boolean;
+  /** Whether its shorter vectors come without length one, so that the gateway gives it to them. */
+  readonly normalizeShorter: boolean;
+}
+
 /** A model of the catalogue: what the interface shows of it, its prices, and its routes. */
 export interface Model {
   readonly id: string;
@@ -141,4 +157,6 @@ export interface Model {
   readonly parameterSchema: Readonly<Record<string, unknown>>;
   /** Set on image and video models, and on no other. */
   readonly media?: MediaFacts;
+  /** Set on embedding models, and on no other. */
+  readonly embedding?: EmbeddingFacts;
 }

@@ -1,4 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import { EMBEDDINGS_PATH } from "../catalog/examples/embeddings.ts";
 import { FORMATS } from "../catalog/formats.ts";
 import { MEDIA_WORDS } from "../catalog/media-words.ts";
 import type { Caller } from "../core/caller.ts";
@@ -11,10 +12,10 @@ import { wayTo } from "../providers/spoken.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import { isMediaModel } from "./served.ts";
 
-/** The use of a model: an answer in a format, or images or a video. */
-export type Endpoint = ProtocolId | TaskKind;
+/** The use of a model: an answer in a format, images or a video, or embeddings. */
+export type Endpoint = ProtocolId | TaskKind | "embedding";
 
-const ENDPOINTS: readonly Endpoint[] = [...PROTOCOLS, "image", "video"];
+const ENDPOINTS: readonly Endpoint[] = [...PROTOCOLS, "image", "video", "embedding"];
 
 /** The id that a name stands for. */
 export interface ResolvedName {
@@ -115,6 +116,7 @@ export function noLiveProvider(
 
 function isServedAt(model: Model, endpoint: Endpoint): boolean {
   if (isMediaModel(model)) return model.category === endpoint;
+  if (endpoint === "embedding" || model.category === "embedding") return model.category === endpoint;
   if (endpoint === "image" || endpoint === "video") return false;
   return model.category === "language" && model.formats[endpoint] !== undefined;
 }
@@ -124,6 +126,7 @@ function endpointsOf(models: readonly Model[]): readonly Endpoint[] {
 }
 
 function addressOf(endpoint: Endpoint, id: string): string {
+  if (endpoint === "embedding") return EMBEDDINGS_PATH;
   if (endpoint === "image" || endpoint === "video") return MEDIA_WORDS[endpoint].path;
   return FORMATS[endpoint].paths(id)[0] ?? "";
 }
@@ -136,7 +139,8 @@ function variablesFor(models: readonly Model[], endpoint?: Endpoint): readonly s
   return (here.length > 0 ? here : providers).map(({ keyVariable }) => keyVariable);
 }
 
-function canServe({ protocols, media }: ProviderDefinition, endpoint: Endpoint): boolean {
+function canServe({ protocols, media, embeddings }: ProviderDefinition, endpoint: Endpoint): boolean {
+  if (endpoint === "embedding") return embeddings !== undefined;
   if (endpoint === "image" || endpoint === "video") return media?.adapters[endpoint] !== undefined;
   return wayTo(endpoint, protocols) !== undefined;
 }

@@ -15,7 +15,8 @@ export interface LiveProviders {
 
 /** Whether anything can be asked of a model of `servedNow`. */
 export function isServed(model: Model): boolean {
-  return Object.keys(model.formats).length > 0 || (isMediaModel(model) && model.routes.length > 0);
+  if (isMediaModel(model) || model.category === "embedding") return model.routes.length > 0;
+  return Object.keys(model.formats).length > 0;
 }
 
 /** Whether it makes images or videos, as tasks. */
@@ -25,7 +26,7 @@ export function isMediaModel(model: Model): model is Model & { readonly category
 
 /**
  * The model with the formats that it can be asked in now, and as the server that it is reached at takes them; one of
- * images or videos with the routes that can be taken now.
+ * images, videos or embeddings with the routes that can be taken now.
  */
 export function servedNow(model: Model, { providers, mediaProviders }: LiveProviders): Model {
   if (isMediaModel(model)) {
@@ -34,6 +35,10 @@ export function servedNow(model: Model, { providers, mediaProviders }: LiveProvi
       ...model,
       routes: routes.filter((route) => mediaProviders.get(route.provider)?.adapters[category] !== undefined),
     };
+  }
+  if (model.category === "embedding") {
+    const { routes } = model;
+    return { ...model, routes: routes.filter(({ provider }) => providers.get(provider)?.embeddings) };
   }
   const spokenIn = (asked: ProtocolId): SpokenProtocol | undefined =>
     model.routes

@@ -13,7 +13,6 @@ const NOT_SERVED = [
   "videos/*/content",
   "videos/*/remix",
   "responses",
-  "embeddings",
   "completions",
   "complete",
   "batches",

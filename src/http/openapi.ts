@@ -33,7 +33,9 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
       description: "A self-hosted model gateway: one HTTP API in front of many providers.",
     },
     servers: [{ url: publicUrl }],
-    tags: ["language", "images", "videos", "models", "admin", "service"].map((name) => ({ name })),
+    tags: ["language", "embeddings", "images", "videos", "models", "admin", "service"].map((name) => ({
+      name,
+    })),
     paths,
     components: {
       schemas: Object.fromEntries(

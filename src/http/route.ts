@@ -94,7 +94,7 @@ export interface Route {
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
   readonly access: "public" | "key" | "admin";
   readonly summary: string;
-  readonly tag: "language" | "images" | "videos" | "models" | "admin" | "service";
+  readonly tag: "language" | "embeddings" | "images" | "videos" | "models" | "admin" | "service";
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly answers: Readonly<Record<number, RouteAnswer>>;

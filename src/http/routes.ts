@@ -7,6 +7,7 @@ import { requestsRoute } from "./routes/admin/requests.ts";
 import { tasksRoute } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
+import { embeddingsRoute } from "./routes/embeddings.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
 import { imageRoutes } from "./routes/images.ts";
 import { messagesCountRoute, messagesRoute } from "./routes/messages.ts";
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   ...generateContentRoutes,
   messagesRoute,
   messagesCountRoute,
+  embeddingsRoute,
   ...imageRoutes,
   ...videoRoutes,
   ...modelRoutes,

@@ -41,20 +41,19 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Reads the body's structure once, within limits, and parses it once; tells `asked` of its `model`. Throws a
  * `GatewayError` for what is no JSON object, or has a member twice.
  */
-export function readRequestJson({
-  body: bytes,
-  asked,
-  known,
-}: Pick<WireRequest, "body" | "asked" | "known">): RequestJson {
-  const read = known && readKnown(bytes, BOUNDS, known, parse);
+export function readRequestJson(
+  { body: bytes, asked, known }: Pick<WireRequest, "body" | "asked" | "known">,
+  bounds = BOUNDS,
+): RequestJson {
+  const read = known && readKnown(bytes, bounds, known, parse);
   if (read !== undefined) {
     asked?.(read.value.model);
     const { members, isCompact } = read.shape;
     return { value: read.value, ...wholeText(bytes), members, repeatsKey: false, isCompact };
   }
-  const shape = readShape(bytes, BOUNDS);
+  const shape = readShape(bytes, bounds);
   const value = shape === undefined ? undefined : parse(bytes);
-  if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes);
+  if (shape === undefined || !isJsonObject(value)) throw unreadable(bytes, bounds);
   const { members, isCompact } = shape;
   const repeatsKey = countMembers(value) < shape.memberCount;
   if (repeatsKey) refuseTwice(bytes, members);
@@ -174,8 +173,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /** Why a body cannot be read, by the scanner that validates. */
-function unreadable(bytes: Uint8Array): GatewayError {
-  const scan = openScan(bytes, bytes.length, BOUNDS.depth, BOUNDS.values);
+function unreadable(bytes: Uint8Array, { depth, values }: ShapeBounds): GatewayError {
+  const scan = openScan(bytes, bytes.length, depth, values);
   const members = readMembers(scan);
   if (members !== undefined) {
     refuseTwice(bytes, members);
@@ -183,9 +182,9 @@ function unreadable(bytes: Uint8Array): GatewayError {
   }
   switch (scan.failure) {
     case "depth":
-      return invalid(`The body nests deeper than ${BOUNDS.depth} levels.`);
+      return invalid(`The body nests deeper than ${depth} levels.`);
     case "values":
-      return new GatewayError("input_too_large", `The body has more than ${BOUNDS.values} JSON values.`);
+      return new GatewayError("input_too_large", `The body has more than ${values} JSON values.`);
     case "syntax":
       return invalid("The body is not valid JSON.");
     case "":

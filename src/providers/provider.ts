@@ -1,6 +1,7 @@
 import type { ProtocolId } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
 import type { ChatDialect } from "../protocols/chat-dialect.ts";
+import type { EmbeddingDialect } from "../protocols/embeddings/dialect.ts";
 import type { OutboundRequest } from "../runtime/fetch.ts";
 import type { MediaAdapters } from "./media.ts";
 
@@ -9,6 +10,8 @@ export interface Provider {
   readonly id: string;
   /** The wire formats that it speaks, in the order in which they are preferred. */
   readonly protocols: readonly SpokenProtocol[];
+  /** How it is asked for embeddings; absent where it has none. */
+  readonly embeddings?: SpokenEmbeddings;
   /** Texts that must never be shown to anybody: the credential itself. */
   readonly secrets: readonly string[];
   /** Headers of the client that go along to it; to all others none do. In lower case. */
@@ -27,6 +30,11 @@ export interface SpokenProtocol {
   readonly dialect: Dialect;
   /** Its own way to be called, in place of the network; it answers `baseUrl` as a server there would. */
   readonly transport?: Transport;
+}
+
+/** How a provider is asked for embeddings. */
+export interface SpokenEmbeddings extends Pick<SpokenProtocol, "baseUrl" | "headers" | "transport"> {
+  readonly dialect: EmbeddingDialect;
 }
 
 /** A server that can be asked for images or videos now. */
@@ -84,6 +92,8 @@ export interface ProviderDefinition {
   readonly defaultBaseUrl?: string;
   /** The wire formats of its language models, the preferred one first; empty where it has none. */
   readonly protocols: readonly ProtocolDefinition[];
+  /** How it is asked for embeddings, at the address and with the credential of its first format; absent: it has none. */
+  readonly embeddings?: EmbeddingDialect;
   /** Absent where it has no image or video models. */
   readonly media?: MediaDefinition;
 }

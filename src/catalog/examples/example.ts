@@ -13,7 +13,7 @@ export interface Example {
 /** What of a model its examples depend on. */
 export type ExampleFacts = Pick<
   Model,
-  "id" | "inputModalities" | "outputModalities" | "maxOutput" | "thinking" | "media"
+  "id" | "inputModalities" | "outputModalities" | "maxOutput" | "thinking" | "media" | "embedding"
 >;
 
 /** A red square, 32 pixels wide, as a PNG in base64. */

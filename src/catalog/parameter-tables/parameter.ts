@@ -16,6 +16,7 @@ export type ParameterFacts = Pick<
   | "sampling"
   | "chatLimits"
   | "media"
+  | "embedding"
 >;
 
 /** A field of a request, or one inside another when its name has a dot. */

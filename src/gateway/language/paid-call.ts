@@ -13,7 +13,8 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pass, UsedTokens } from "../../limits/limiter.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
-import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
+import type { Dialect } from "../../providers/provider.ts";
+import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
 import type { RequestRecord } from "../request-record.ts";
 import type { Timeouts } from "../timeouts.ts";
@@ -38,13 +39,27 @@ export class ClientGone extends Error {
   }
 }
 
+/** What a call needs of the form in which its provider is asked. */
+export type CalledFormat = Pick<RelayProtocol, "upstreamPath" | "readRefusal">;
+
+/** What a call needs of its admission. */
+export interface CallAdmission<Format extends CalledFormat> extends Omit<
+  Admission,
+  "warnings" | "target" | "snapshot" | "amount" | "elastic" | "spoken" | "protocol"
+> {
+  readonly protocol: Format;
+  readonly spoken: UpstreamCall["provider"] & {
+    readonly dialect: Pick<Dialect, "kind"> & Partial<Pick<Dialect, "padding">>;
+  };
+}
+
 /**
  * One call to a provider and the hold that pays for it, from the moment the hold is durable until it has ended.
  * It ends exactly once, whichever way out is taken first; the charge follows the charging table.
  */
-export interface PaidCall {
+export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
   /** The way to the provider that is called. */
-  readonly protocol: RelayProtocol;
+  readonly protocol: Format;
   readonly context: AnswerContext;
   /** Keeps for the answer what its writer must know of the request: before either is begun. */
   keepEcho(echo: AnswerContext["echo"]): void;
@@ -63,9 +78,9 @@ export interface PaidCall {
 }
 
 /** What belongs to one call. */
-export interface CallParts {
+export interface CallParts<Format extends CalledFormat> {
   readonly services: CallServices;
-  readonly admission: Admission;
+  readonly admission: CallAdmission<Format>;
   readonly hold: Hold;
   readonly heldAtMs: number;
   readonly record: RequestRecord;
@@ -88,28 +103,28 @@ interface Ending {
 }
 
 /** Takes charge of a hold. */
-export function openPaidCall(parts: CallParts): PaidCall {
+export function openPaidCall<Format extends CalledFormat>(parts: CallParts<Format>): PaidCall<Format> {
   return new OpenCall(parts);
 }
 
 /** A class, since one is made for each request: its functions are not. */
-class OpenCall implements PaidCall {
-  readonly protocol: RelayProtocol;
+class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
+  readonly protocol: Format;
   context: AnswerContext;
-  readonly #parts: CallParts;
+  readonly #parts: CallParts<Format>;
   readonly #controller = new AbortController();
   readonly #attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[] = [];
   #firstByteAtMs: number | null = null;
   #ending: Promise<MicroCredits> | undefined;
 
-  constructor(parts: CallParts) {
+  constructor(parts: CallParts<Format>) {
     const { services, admission, record } = parts;
     this.#parts = parts;
     this.protocol = admission.protocol;
     this.context = {
       model: admission.model.id,
       native: admission.spoken.dialect.kind === "native",
-      padding: admission.spoken.dialect.padding,
+      padding: admission.spoken.dialect.padding ?? NO_PADDING,
       secrets: admission.provider.secrets,
       requestId: record.requestId,
       nowSec: Math.floor(services.clock.nowMs() / 1000),
@@ -235,6 +250,7 @@ class OpenCall implements PaidCall {
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
+const NO_PADDING: readonly string[] = [];
 
 /** What counts against a limit on tokens. Counts that cannot be true could lock a key out: the guess stands then. */
 function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {
@@ -247,7 +263,7 @@ function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {
 const SLACK = 1.25;
 
 /** Whether a count can be true: no number was bent, no more output than was asked for, no more input than fits. */
-function isPlausible(metered: Metered, admission: Admission, hold: Hold): boolean {
+function isPlausible(metered: Metered, admission: CallAdmission<CalledFormat>, hold: Hold): boolean {
   if (metered.flags.includes("clamped")) return false;
   const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
   const { tokens, asCounted } = admission.mostReasoning;
@@ -271,7 +287,7 @@ function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boo
 async function refusalOf(
   answer: UpstreamAnswer,
   stream: boolean,
-  protocol: RelayProtocol,
+  protocol: CalledFormat,
   context: AnswerContext,
 ): Promise<GatewayError> {
   const { status, contentType, retryAfter } = answer;

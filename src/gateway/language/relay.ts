@@ -5,7 +5,13 @@ import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
-import type { RelayProtocol, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import type {
+  AnswerContext,
+  RelayAnswer,
+  RelayProtocol,
+  UpstreamBody,
+  WireRequest,
+} from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
@@ -15,7 +21,13 @@ import type { Offer } from "../offer.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import { endOfTurn } from "../../runtime/end-of-turn.ts";
-import { type CallServices, ClientGone, openPaidCall, type PaidCall } from "./paid-call.ts";
+import {
+  type CalledFormat,
+  type CallServices,
+  ClientGone,
+  openPaidCall,
+  type PaidCall,
+} from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
 import { noteAsked, type RequestRecord } from "../request-record.ts";
 
@@ -183,7 +195,8 @@ async function openCall(
   }
 }
 
-function endWith(signal: AbortSignal, call: PaidCall): void {
+/** Ends the call when the client leaves. */
+export function endWith(signal: AbortSignal, call: Pick<PaidCall, "abort">): void {
   const leave = (): void => call.abort(new ClientGone());
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });
@@ -226,16 +239,21 @@ async function holdFor(
 }
 
 /** What a plain answer is made of. */
-interface PlainParts {
+export interface PlainParts {
   readonly body: Handover<UpstreamBody>;
   readonly record: RequestRecord;
   readonly memory: MemoryShare;
 }
 
+/** A format whose answers are read whole. */
+interface PlainFormat extends CalledFormat {
+  readAnswer(body: Uint8Array, context: AnswerContext): Pick<RelayAnswer, "metered" | "repairs" | "encode">;
+}
+
 /** Sends the call, reads its answer to the end, and charges it. Gives the answer with the charge in it. */
-async function plainAnswer(
-  services: RelayServices,
-  call: PaidCall,
+export async function plainAnswer(
+  services: CallServices,
+  call: PaidCall<PlainFormat>,
   { body, record, memory }: PlainParts,
 ): Promise<Uint8Array> {
   const deadline = services.clock.setTimer(services.timeouts.plainMs, () =>

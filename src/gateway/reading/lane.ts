@@ -43,7 +43,7 @@ interface Pending extends OrderTerms {
 }
 
 /** Orders that bring a new body; all others are about a request that was read. */
-const BODY_ORDERS: ReadonlySet<keyof Orders> = new Set(["read", "image", "video"]);
+const BODY_ORDERS: ReadonlySet<keyof Orders> = new Set(["read", "image", "video", "embeddings"]);
 
 /** A lane whose thread starts with the first order, or by `start`. */
 export function createLane(): Lane {

@@ -2,6 +2,7 @@ import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from "../../core/errors.ts";
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { present } from "../../core/json/json-value.ts";
+import { type EmbeddingRequest, readEmbeddingRequest } from "../../protocols/embeddings/request.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
@@ -28,6 +29,7 @@ export interface Orders {
   readonly release: { readonly id: number };
   readonly image: { readonly body: Uint8Array };
   readonly video: { readonly body: Uint8Array };
+  readonly embeddings: { readonly body: Uint8Array };
 }
 
 export type Order = { [Kind in keyof Orders]: { readonly do: Kind } & Orders[Kind] }[keyof Orders];
@@ -46,6 +48,7 @@ export interface Results {
   readonly take: UpstreamBody;
   readonly image: MediaBody<ImageFields>;
   readonly video: MediaBody<VideoBody>;
+  readonly embeddings: EmbeddingRequest;
 }
 
 /** The outcome of an order, and the body's `model`, where it was read. */
@@ -99,6 +102,8 @@ export function createOrders(): (order: Order) => Outcome {
         return readImageBody({ body: order.body, asked });
       case "video":
         return readVideoBody({ body: order.body, asked });
+      case "embeddings":
+        return readEmbeddingRequest({ body: order.body, asked });
     }
   };
 

@@ -2,6 +2,7 @@ import type { ImageFields } from "../../catalog/parameter-tables/images.ts";
 import { ownMemory } from "../../core/bytes/bytes.ts";
 import type { Handover } from "../../core/handover.ts";
 import { present } from "../../core/json/json-value.ts";
+import { type EmbeddingRequest, readEmbeddingRequest } from "../../protocols/embeddings/request.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
@@ -35,6 +36,8 @@ export interface Reader {
   readImage(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<ImageFields>>;
   /** The same for a request for a video. */
   readVideo(body: Handover<Uint8Array>, terms: ReadTerms): Promised<MediaBody<VideoBody>>;
+  /** The same for a request for embeddings. */
+  readEmbeddings(body: Handover<Uint8Array>, terms: ReadTerms): Promised<EmbeddingRequest>;
   /** Starts the threads now, and not with the first body that needs one. */
   startThreads(): void;
   /** Ends the threads. */
@@ -85,6 +88,7 @@ export function createReader(): Reader {
     },
     readImage: (body, terms) => readMedia(body.take(), terms, IMAGES),
     readVideo: (body, terms) => readMedia(body.take(), terms, VIDEOS),
+    readEmbeddings: (body, terms) => readMedia(body.take(), terms, EMBEDDINGS),
     startThreads() {
       for (const lane of [middle, large]) lane.start();
     },
@@ -107,6 +111,10 @@ const IMAGES: MediaWays<MediaBody<ImageFields>> = {
 const VIDEOS: MediaWays<MediaBody<VideoBody>> = {
   here: readVideoBody,
   there: (thread, order, more) => thread.order("video", order, more),
+};
+const EMBEDDINGS: MediaWays<EmbeddingRequest> = {
+  here: readEmbeddingRequest,
+  there: (thread, order, more) => thread.order("embeddings", order, more),
 };
 
 let lastId = 0;

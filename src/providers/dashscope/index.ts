@@ -1,5 +1,6 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
+import { COMPATIBLE_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
 import { dashscopeImages } from "./images.ts";
 import { dashscopeVideos } from "./videos.ts";
@@ -34,6 +35,8 @@ export const dashscope: ProviderDefinition = {
       boundsReasoning: false,
     }),
   ],
+  // https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api
+  embeddings: COMPATIBLE_EMBEDDINGS,
   media: {
     baseUrl: (address) => address.replace(/\/compatible-mode\/v1$/, "/api/v1"),
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),

@@ -1,3 +1,4 @@
+import { GEMINI_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
 import { googleImages } from "./images.ts";
 
@@ -13,6 +14,7 @@ export const google: ProviderDefinition = {
       dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
     },
   ],
+  embeddings: GEMINI_EMBEDDINGS,
   media: {
     headers: (apiKey) => ({ "x-goog-api-key": apiKey }),
     adapters: { image: googleImages },

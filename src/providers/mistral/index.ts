@@ -1,5 +1,6 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
+import { COMPATIBLE_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
 
 /**
@@ -36,4 +37,6 @@ export const mistral: ProviderDefinition = {
       },
     ),
   ],
+  // https://docs.mistral.ai/api/endpoint/embeddings
+  embeddings: { ...COMPATIBLE_EMBEDDINGS, dimensionsField: "output_dimension" },
 };

@@ -1,4 +1,5 @@
 import { REFERENCE_CHAT } from "../../protocols/chat-dialect.ts";
+import { OPENAI_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
 import { openaiImages } from "./images.ts";
 
@@ -21,6 +22,7 @@ export const openai: ProviderDefinition = {
       },
     },
   ],
+  embeddings: OPENAI_EMBEDDINGS,
   media: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     adapters: { image: openaiImages },

@@ -1,10 +1,10 @@
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { type Clock, wait } from "../../core/time/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { ChatDialect } from "../../protocols/chat-dialect.ts";
+import type { EmbeddingDialect } from "../../protocols/embeddings/dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import type {
@@ -12,9 +12,11 @@ import type {
   ProtocolDefinition,
   Provider,
   ProviderDefinition,
+  SpokenEmbeddings,
   SpokenProtocol,
 } from "../provider.ts";
 import { composeAnswer, drawImages } from "./answer.ts";
+import { answerEmbeddings } from "./embeddings.ts";
 import { Refusal } from "./formats/ask.ts";
 import { chatFormat } from "./formats/chat-answer.ts";
 import { eventStream } from "./event-stream.ts";
@@ -23,7 +25,7 @@ import { generateFormat } from "./formats/generate-answer.ts";
 import { createSandboxMedia } from "./media/media.ts";
 import { textOf } from "./members.ts";
 import { messagesFormat } from "./formats/messages-answer.ts";
-import { type Orders, ORDERS_HEADER, readOrders } from "./orders.ts";
+import { failAsOrdered, ORDERS_HEADER, readOrders } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
 import { openStudio, type Studio } from "./media/studio.ts";
@@ -91,7 +93,7 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
   const studio = openStudio(clock);
   const spoken = ({ id, dialect }: ProtocolDefinition): SpokenProtocol => ({
     id,
-    baseUrl: "http://sandbox.invalid",
+    baseUrl: ADDRESS,
     headers: {},
     dialect: {
       kind: "native",
@@ -102,11 +104,18 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
     },
     transport: (url, request) => respond({ clock, seal, studio, modelOf, format: FORMATS[id] }, url, request),
   });
-  const entry = ({ id, protocols }: ProviderDefinition): readonly [string, Provider] => [
+  const spokenEmbeddings = (dialect: EmbeddingDialect): SpokenEmbeddings => ({
+    baseUrl: ADDRESS,
+    headers: {},
+    dialect,
+    transport: (url, request) => answerEmbeddings({ clock, dialect, modelOf }, url, request),
+  });
+  const entry = ({ id, protocols, embeddings }: ProviderDefinition): readonly [string, Provider] => [
     entryOf(id),
     {
       id: SANDBOX,
       protocols: protocols.map(spoken),
+      ...(embeddings === undefined ? {} : { embeddings: spokenEmbeddings(embeddings) }),
       secrets: [],
       clientHeaders: [ORDERS_HEADER],
       answerHeaders: { "x-switchyard-provider": SANDBOX },
@@ -118,6 +127,9 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
     startThread: studio.startThread,
   };
 }
+
+/** Nobody's: its calls stay in this process. */
+const ADDRESS = "http://sandbox.invalid";
 
 interface SandboxServer {
   readonly clock: Clock;
@@ -176,22 +188,6 @@ function countOf(
   const body = isJsonObject(whole) ? whole : received;
   const ask = format.readAsk(body, { model: { ...model, totalContext: null }, digest: "", seal });
   return format.writeCount?.(ask.inputTokens);
-}
-
-const FAILURES: Partial<Record<NonNullable<Orders["fail"]>, ConstructorParameters<typeof Refusal>>> = {
-  overloaded: [503, "overloaded", "The sandbox was told to be overloaded."],
-  timeout: [504, "timeout", "The sandbox was told not to answer in time."],
-  moderation: [400, "moderation", "Output blocked by content filtering policy: the sandbox was told to."],
-};
-
-function failAsOrdered({ fail }: Orders): void {
-  // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
-  if (fail === "rate_limit")
-    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
-      retryAfterSec: 1,
-    });
-  const refusal = fail === undefined ? undefined : FAILURES[fail];
-  if (refusal !== undefined) throw new Refusal(...refusal);
 }
 
 function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {

@@ -1,3 +1,4 @@
+import { GatewayError } from "../../core/errors.ts";
 import { printable } from "../../protocols/printable.ts";
 import { Refusal } from "./formats/ask.ts";
 
@@ -93,4 +94,21 @@ function numberIn(text: string, key: string, { least, most, whole }: NumberOrder
 
 function wrong(problem: string): Refusal {
   return new Refusal(400, "invalid", `The header ${ORDERS_HEADER} is not valid: ${problem}.`, ORDERS_HEADER);
+}
+
+const REFUSALS: Partial<Record<NonNullable<Orders["fail"]>, ConstructorParameters<typeof Refusal>>> = {
+  overloaded: [503, "overloaded", "The sandbox was told to be overloaded."],
+  timeout: [504, "timeout", "The sandbox was told not to answer in time."],
+  moderation: [400, "moderation", "Output blocked by content filtering policy: the sandbox was told to."],
+};
+
+/** Throws the failure that was ordered in place of an answer, if any was. */
+export function failAsOrdered({ fail }: Orders): void {
+  // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
+  if (fail === "rate_limit")
+    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
+      retryAfterSec: 1,
+    });
+  const refusal = fail === undefined ? undefined : REFUSALS[fail];
+  if (refusal !== undefined) throw new Refusal(...refusal);
 }

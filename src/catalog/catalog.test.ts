@@ -17,6 +17,7 @@ const GOOD = {
 
 /** What must have a price of its own or its parent's, by category. */
 const BUCKETS: Readonly<Partial<Record<Category, (model: Model) => readonly PriceBucket[]>>> = {
+  embedding: () => ["input"],
   language: ({ inputModalities, outputModalities }) => [
     "input",
     "cache_read",
@@ -55,7 +56,8 @@ describe("every model file of the house", () => {
       const snapshot = { version: model.priceVersion, prices: model.prices, pricedAtMs: 0 };
       for (const bucket of BUCKETS[model.category]?.(model) ?? [])
         expect(dearestPrice(snapshot, bucket, model.totalContext ?? 1_000_000)).toBeGreaterThan(0n);
-      expect(model.media === undefined).toBe(model.category === "language");
+      expect(model.media !== undefined).toBe(["image", "video"].includes(model.category));
+      expect(model.embedding !== undefined).toBe(model.category === "embedding");
       expect(model.id).toMatch(/^[a-z0-9-]+\/[a-z0-9.-]+(\/edit)?$/);
       const shown = publicModel(model, "http://x");
       expect(shown.unique_id).toBe(`${model.category}/${model.id}`);

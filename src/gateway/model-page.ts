@@ -1,8 +1,10 @@
 import { GatewayError } from "../core/errors.ts";
-import type { Model } from "../core/model.ts";
+import type { Category, Model } from "../core/model.ts";
 
 /** The part of the list of models that is asked for; all of it where nothing is said. */
 export interface PageRequest {
+  /** Only models of this category are in the list. */
+  readonly category?: Category;
   readonly limit?: number;
   /** The row next to the page, as the page before called it, and the query field that named it. */
   readonly cursor?: { readonly row: string; readonly side: "after" | "before"; readonly param: string };

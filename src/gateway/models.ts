@@ -16,7 +16,9 @@ export function listModels(
   publicUrl: string,
 ): ModelList {
   const { rows, more, first, last } = pageOf(
-    catalog.models.filter(({ id }) => mayUse(caller, id)),
+    catalog.models.filter(
+      ({ id, category }) => mayUse(caller, id) && category === (page.category ?? category),
+    ),
     page,
   );
   return {

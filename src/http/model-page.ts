@@ -1,9 +1,12 @@
 import { GatewayError } from "../core/errors.ts";
+import { present } from "../core/json/json-value.ts";
+import { CATEGORIES, type Category } from "../core/model.ts";
 import type { PageRequest } from "../gateway/model-page.ts";
 
 /**
  * Reads which page of the list of models is asked for, by the names of Anthropic's SDK (`limit`, `after_id`,
- * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's has none. Throws a 400 that names the field at fault.
+ * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's has none. Throws a 400 that names the field at fault, and
+ * a 404 for an unknown category.
  */
 export function readModelPage(query: URLSearchParams): PageRequest {
   const limit = readCount(query, "limit") ?? readCount(query, "pageSize");
@@ -17,7 +20,20 @@ export function readModelPage(query: URLSearchParams): PageRequest {
       param: other.param,
     });
   }
-  return { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
+  return present({ limit, cursor, category: readCategory(query.get("category")) });
+}
+
+function readCategory(said: string | null): Category | undefined {
+  if (said === null) return undefined;
+  const category = CATEGORIES.find((known) => known === said);
+  if (category !== undefined) return category;
+  throw new GatewayError(
+    "not_found_error",
+    `There is no such category: there are ${CATEGORIES.join(", ")}.`,
+    {
+      param: "category",
+    },
+  );
 }
 
 function readCount(query: URLSearchParams, name: string): number | undefined {

@@ -11,7 +11,7 @@ async function rows(): Promise<Json[]> {
   const { status, json } = await api.get("/api/v1/models");
   expect([status, json.object]).toEqual([200, "list"]);
   // The catalogue, and the model of the local server.
-  expect(json.data.length).toBe(21 + 1);
+  expect(json.data.length).toBe(26 + 1);
   return json.data;
 }
 
@@ -36,10 +36,13 @@ describeTable(
     unique_id: () => eachModel(({ id, category, unique_id }) => expect(unique_id).toBe(`${category}/${id}`)),
     object: () => eachModel(({ object }) => expect(object).toBe("model")),
     async category() {
-      await eachModel(({ category }) => expect(["language", "image", "video"]).toContain(category));
+      await eachModel(({ category }) =>
+        expect(["language", "image", "video", "embedding"]).toContain(category),
+      );
       const count = async (wanted: string): Promise<number> =>
         (await rows()).filter(({ category }) => category === wanted).length;
       expect([await count("language"), await count("image"), await count("video")]).toEqual([13 + 1, 5, 3]);
+      expect(await count("embedding")).toBe(5);
     },
     display_name: () => eachModel(({ display_name }) => expect(display_name).toMatch(/\S/)),
     vendor: () => eachModel(({ id, vendor }) => expect(id).toStartWith(`${vendor}/`)),
@@ -56,6 +59,8 @@ describeTable(
     output_modalities: () =>
       eachModel(({ category, output_modalities }) => {
         const made = { language: ["text", "image"], image: ["image"], video: ["video"] }[category as string];
+        // A vector is none of the kinds that there are.
+        expect(output_modalities.length > 0).toBe(category !== "embedding");
         for (const modality of output_modalities) expect(made).toContain(modality);
       }),
     total_context: () => eachModel(({ total_context }) => expect(isTextOrNumber(total_context)).toBe(true)),

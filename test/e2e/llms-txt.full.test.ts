@@ -6,7 +6,7 @@ import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogu
 
 // The pages of the models as a reader meets them: fetched from a running gateway, and every program on them run as it
 // stands, by curl and by the official SDKs. The upstream is the double, which refuses a turn that came back changed; of
-// images and videos it is the sandbox.
+// images, videos and embeddings it is the sandbox.
 
 let catalogue: WholeCatalogue;
 let sandbox: TestGateway;
@@ -66,7 +66,7 @@ async function checkAll(gateway: TestGateway, examples: readonly PageExample[]):
 
 describe("every example of every page runs and prints what the page says", () => {
   for (const { uniqueId, category } of loadModelFiles("models")) {
-    const isMedia = category === "image" || category === "video";
-    test.concurrent(uniqueId, () => checkPage(isMedia ? sandbox : catalogue.gateway, uniqueId), 600_000);
+    const gateway = () => (category === "language" ? catalogue.gateway : sandbox);
+    test.concurrent(uniqueId, () => checkPage(gateway(), uniqueId), 600_000);
   }
 });

@@ -58,17 +58,17 @@ function served(services: Services): { readonly sandbox: number; readonly live: 
 describe("auto", () => {
   test("serves every model while no provider was ever set, also after a restart", async () => {
     for (const environment of [{}, { SWITCHYARD_SANDBOX: "auto" }, { OPENAI_API_KEY: " " }]) {
-      expect(served(await start(environment))).toEqual({ sandbox: 21, live: 0 });
+      expect(served(await start(environment))).toEqual({ sandbox: 26, live: 0 });
       await stop();
     }
   });
 
   test("is off once a key was set, also when the key is gone", async () => {
-    expect(served(await start({ OPENAI_API_KEY: "sk-x" }))).toEqual({ sandbox: 0, live: 5 });
+    expect(served(await start({ OPENAI_API_KEY: "sk-x" }))).toEqual({ sandbox: 0, live: 7 });
     await stop();
     expect(served(await start())).toEqual({ sandbox: 0, live: 0 });
     await stop();
-    expect(served(await start({ SWITCHYARD_SANDBOX: "on" }))).toEqual({ sandbox: 21, live: 0 });
+    expect(served(await start({ SWITCHYARD_SANDBOX: "on" }))).toEqual({ sandbox: 26, live: 0 });
   });
 
   test("is off from the moment that the settings name a provider, for good", async () => {
@@ -98,7 +98,7 @@ test("auto is off where processes share a store; on is on", async () => {
 
 test("on serves the models that have no live provider", async () => {
   const services = await start({ SWITCHYARD_SANDBOX: "on", OPENAI_API_KEY: "sk-x" });
-  expect(served(services)).toEqual({ sandbox: 16, live: 5 });
+  expect(served(services)).toEqual({ sandbox: 19, live: 7 });
 });
 
 test("off serves nothing", async () => {

@@ -72,7 +72,7 @@ describe("of three starts on one folder", () => {
   );
 
   test("the first, without a provider, says that the sandbox serves the catalogue, which then answers", async () => {
-    expect(first.output()).toContain("The sandbox serves 21 models with invented answers");
+    expect(first.output()).toContain("The sandbox serves 26 models with invented answers");
     const answer = await fetch(`${url}/api/v1/chat/completions`, request(keyOf(first)));
     expect([answer.status, answer.headers.get("x-switchyard-provider")]).toEqual([200, "sandbox"]);
     expect(streamEvents(await answer.text()).at(-1)).toBe("[DONE]");

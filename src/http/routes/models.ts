@@ -16,6 +16,7 @@ export const modelRoutes: readonly Route[] = [
     summary: "The enabled models that the key may use",
     tag: "models",
     query: {
+      category: Type.Enum([...CATEGORIES], { description: "Those of this category; all when absent" }),
       limit: Type.Integer({
         minimum: 1,
         description: "So many at a time (Anthropic's SDK); all when absent",

@@ -14,11 +14,12 @@ export const geminiEmbeddings: EmbeddingFormat = {
   upstreamBody(request, target) {
     const { upstreamId, dialect, facts } = target;
     const { texts, dimensions } = request;
-    const asksLength = dimensions !== undefined && facts.otherDimensions !== undefined;
+    const length = facts.otherDimensions === undefined ? undefined : dimensions;
     const requests = texts.map((text) => ({
       model: `models/${upstreamId}`,
       content: { parts: [{ text }] },
-      ...(asksLength ? { [dialect.dimensionsField]: dimensions } : {}),
+      // Left out where it is undefined.
+      [dialect.dimensionsField]: length,
     }));
     return {
       body: [new TextEncoder().encode(JSON.stringify({ requests }))],

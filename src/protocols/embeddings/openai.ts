@@ -97,6 +97,6 @@ function mendVectors(value: JsonObject, asked: AskedVectors): readonly string[] 
 }
 
 function rowsOf({ data }: JsonObject, { texts }: AskedVectors): JsonObject[] {
-  if (Array.isArray(data) && data.length === texts && data.every(isJsonObject)) return data as JsonObject[];
+  if (Array.isArray(data) && data.length === texts && data.every(isJsonObject)) return data;
   throw new GatewayError("upstream_error", "The provider's answer has not one embedding for each text.");
 }

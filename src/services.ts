@@ -1,3 +1,5 @@
+import type { RelayServices } from "./gateway/language/relay.ts";
+import { createThinkingMemory } from "./gateway/language/thinking-memory.ts";
 import { join } from "node:path";
 import type { Assets, AssetUrls } from "./assets/assets.ts";
 import { openDiskAssets } from "./assets/disk.ts";
@@ -121,14 +123,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
     counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
     largeBodies: { ...shared, spendable: books.spendable },
-    relay: {
-      ...shared,
-      ledger: books.ledger,
-      failpoint,
-      get timeouts() {
-        return settings().timeouts;
-      },
-    },
+    relay: relayOf({ ...shared, ledger: books.ledger, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
   const app = createApp({ ...parts, routes: ROUTES, services: edge });
@@ -169,6 +164,20 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       await scheduler.close();
       shared.reader.close();
       await books.close();
+    },
+  };
+}
+
+/** What language requests are relayed with; the time limits are those of the moment. */
+function relayOf(
+  parts: Omit<RelayServices, "timeouts" | "thinking">,
+  settings: () => Settings,
+): RelayServices {
+  return {
+    ...parts,
+    thinking: createThinkingMemory(parts.clock),
+    get timeouts() {
+      return settings().timeouts;
     },
   };
 }

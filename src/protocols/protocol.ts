@@ -12,6 +12,7 @@ import type { PriceBucket } from "../core/money/price.ts";
 import type { Usage, UsageFlag } from "../core/money/usage.ts";
 import type { CarrierKey } from "./carrier.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
+import type { CallThinking, ThoughtCall } from "./recalled-thinking.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 import type { EventForm } from "./event-form.ts";
 
@@ -32,6 +33,8 @@ export interface RelayProtocol {
    * caller's own. Throws as `upstreamBody` does.
    */
   demandAt?(request: RelayRequest, target: RelayTarget): Demand;
+  /** Of a translation: the keys of earlier calls that came back without a thought. */
+  callsWithoutThinking?(request: RelayRequest): readonly string[];
   /**
    * The body for upstream. Throws a `GatewayError` for a field that the target cannot express. `names` are those of the
    * caller's format, where that is another one.
@@ -138,6 +141,8 @@ export interface RelayTarget {
   readonly chat?: ChatDialect;
   /** Output bound to set when the caller set none; absent when the model's own is fine. */
   readonly outputBound?: number;
+  /** What its models thought before calls that a translated request has without a thought, by the call's key. */
+  readonly recalled?: Readonly<Record<string, CallThinking>>;
 }
 
 /** A place in a request of no format: one of its members, or what stands within its turns, parts and tools. */
@@ -189,6 +194,8 @@ export interface AnswerContext {
   readonly expectedInput: number;
   /** What the request's format keeps of the request for its answer; see `UpstreamBody`. */
   readonly echo?: JsonObject;
+  /** Told what was thought before calls, at the end of a translated answer; absent where nobody remembers it. */
+  readonly remember?: (calls: readonly ThoughtCall[]) => void;
   /** Seals what is the caller's to keep for us, and nobody else's to use. */
   readonly carrier?: CarrierKey;
 }

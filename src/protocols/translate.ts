@@ -18,6 +18,12 @@ import type {
   StreamSink,
   WireRequest,
 } from "./protocol.ts";
+import {
+  callsWithoutThinking,
+  openThinkingListener,
+  type ThinkingListener,
+  withThinking,
+} from "./recalled-thinking.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 
 /** The end of a format that answers clients. */
@@ -100,16 +106,17 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   const decoded = new WeakMap<RelayRequest, DecodedRequest>();
   const written = new WeakMap<RelayRequest, WrittenRequest>();
 
+  const decode = (request: RelayRequest): DecodedRequest =>
+    decoded.getOrInsertComputed(request, server.decodeRequest);
+
   /** Decoded once, and written once for what it costs and what is sent, unless a bound of ours comes between. */
   const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
     const known = written.get(request);
     if (known?.target === target) return known;
-    const { chat, names, stream, warnings, echo } = decoded.getOrInsertComputed(
-      request,
-      server.decodeRequest,
-    );
+    const { chat, names, stream, warnings, echo } = decode(request);
     const losses = openLosses(names, target.model.id);
-    const body = client.encodeRequest(chat, target, losses);
+    const thought = target.recalled === undefined ? chat : withThinking(chat, target.recalled);
+    const body = client.encodeRequest(thought, target, losses);
     const made = {
       target,
       names,
@@ -124,6 +131,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   return {
     ...server.protocol,
     upstreamPath: client.protocol.upstreamPath,
+    callsWithoutThinking: (request) => callsWithoutThinking(decode(request).chat),
     demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
     upstreamBody(request, target) {
       const { request: written, names, warnings, echo } = write(request, target);
@@ -133,7 +141,13 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     },
     readAnswer(body, context) {
       const { metered, repairs, said } = client.protocol.readAnswer(body, context);
-      const answer = server.encodeAnswer(client.decodeAnswer(said(), context), metered, context);
+      const events = client.decodeAnswer(said(), context);
+      if (context.remember !== undefined) {
+        const listener = openThinkingListener();
+        for (const event of events) listener.hear(event);
+        context.remember(listener.calls);
+      }
+      const answer = server.encodeAnswer(events, metered, context);
       const charged = (credit: MicroCredits): string =>
         JSON.stringify({ ...answer, credit: exactNumber(creditsText(credit)) });
       return { metered, repairs, said: () => answer, encode: (credit) => encoder.encode(charged(credit)) };
@@ -170,11 +184,17 @@ function demandAt(asked: Demand, sent: Demand): Demand {
 class TranslatingSink implements StreamSink {
   readonly #to: EventEncoder;
   readonly #from: EventDecoder;
+  readonly #context: AnswerContext;
+  readonly #listener: ThinkingListener | undefined;
   #text = "";
 
   constructor(to: EventEncoder, client: ClientEnd, context: AnswerContext) {
     this.#to = to;
+    this.#context = context;
+    const listener = context.remember === undefined ? undefined : openThinkingListener();
+    this.#listener = listener;
     this.#from = client.openDecoder((event) => {
+      listener?.hear(event);
       this.#text += to.push(event);
     }, context);
   }
@@ -199,6 +219,7 @@ class TranslatingSink implements StreamSink {
 
   tail(metered: Metered, credit: MicroCredits): Uint8Array {
     this.#from.end();
+    if (this.#listener !== undefined) this.#context.remember?.(this.#listener.calls);
     this.#text += this.#to.tail(metered, credit);
     return this.take() ?? new Uint8Array(0);
   }

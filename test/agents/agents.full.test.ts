@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { AGENTS, installAgents, runAgent } from "./agents.ts";
-import { type ScriptedVendors, startScriptedVendors } from "./scripted-vendors.ts";
+import {
+  type ScriptedCall,
+  type ScriptedVendors,
+  startScriptedVendors,
+} from "../upstream/scripted-vendors.ts";
 
 // Coding agents from the registry, each in its own format, with a model of each vendor: a file is written by a call of
 // the agent's own tool, through the gateway, and has the bytes that the model gave. The models are doubles that follow
@@ -39,12 +43,15 @@ if (isLong)
     let bin: string;
     let gateway: TestGateway;
     let vendors: ScriptedVendors;
-    let write: Parameters<typeof startScriptedVendors>[0] = () => undefined;
+    let write: (tools: readonly string[]) => ScriptedCall | undefined = () => undefined;
     const rows: string[] = [];
 
     beforeAll(async () => {
       bin = installAgents();
-      vendors = await startScriptedVendors((tools) => write(tools));
+      vendors = await startScriptedVendors((tools, results) => {
+        const call = results === 0 ? write(tools) : undefined;
+        return call === undefined ? { text: "It is done." } : { thinking: "Hm. So.", calls: [call] };
+      });
       gateway = await startGateway({ environment: vendors.environment });
     }, 400_000);
     afterAll(async () => {
@@ -60,12 +67,12 @@ if (isLong)
           const file = join(folder, "notes.txt");
           write = (tools) => agent.write(tools, file, TEXT);
           const before = vendors.refusals.length;
-          const asked = vendors.requests();
+          const asked = vendors.received.length;
           const { key, url } = gateway;
           const prompt = "Write notes.txt as we agreed.";
           const { code, output } = await runAgent(bin, agent, { gateway: url, key, model, folder, prompt });
           rows.push(
-            `  ${agent.name}, ${model}: ended with ${code} after ${vendors.requests() - asked} requests`,
+            `  ${agent.name}, ${model}: ended with ${code} after ${vendors.received.length - asked} requests`,
           );
           expect(vendors.refusals.slice(before)).toEqual([]);
           expect({ code, said: output.includes("It is done."), output }).toEqual({

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScriptedCall } from "./scripted-vendors.ts";
+import type { ScriptedCall } from "../upstream/scripted-vendors.ts";
 
 /** A coding agent as people run it: from the registry, with a key and the gateway's address. */
 export interface Agent {

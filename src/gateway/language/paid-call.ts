@@ -3,6 +3,7 @@ import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
+import { present } from "../../core/json/json-value.ts";
 import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { lengthOf } from "../../core/bytes/bytes.ts";
@@ -85,6 +86,7 @@ export interface CallParts<Format extends CalledFormat> {
   readonly heldAtMs: number;
   readonly record: RequestRecord;
   readonly carrier: CarrierKey;
+  readonly remember?: AnswerContext["remember"] | undefined;
   /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
   readonly pass: Pass | undefined;
   /** What the request holds: all that was needed to write what is sent, then just that, then nothing. */
@@ -131,6 +133,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       choices: admission.choices,
       expectedInput: admission.expectedInput,
       carrier: parts.carrier,
+      ...present({ remember: parts.remember }),
     };
     services.live.add(this);
   }

@@ -9,12 +9,14 @@ import type {
   AnswerContext,
   RelayAnswer,
   RelayProtocol,
+  RelayTarget,
   UpstreamBody,
   WireRequest,
 } from "../../protocols/protocol.ts";
+import { familyOf } from "../../protocols/recalled-thinking.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
-import { admit, type Admission, findDestination, mostOutput } from "./admit.ts";
+import { admit, type Admission, type Destination, findDestination, mostOutput } from "./admit.ts";
 import type { Reading, ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import type { Offer } from "../offer.ts";
@@ -29,6 +31,7 @@ import {
   type PaidCall,
 } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
+import type { ThinkingMemory } from "./thinking-memory.ts";
 import { noteAsked, type RequestRecord } from "../request-record.ts";
 
 /** What relaying needs. */
@@ -37,6 +40,8 @@ export interface RelayServices extends CallServices {
   offer(): Offer;
   readonly limiter: Limiter;
   readonly reader: Reader;
+  /** What was thought before calls, for clients that drop it. */
+  readonly thinking: ThinkingMemory;
 }
 
 /** One request of a caller. */
@@ -122,7 +127,9 @@ async function admitRequest(
     const reading = services.reader.readRequest(READINGS[format], wire, body, terms);
     request = reading instanceof Promise ? await reading : reading;
     const destination = findDestination(offer, caller, format, request.model);
-    const { spoken, target } = destination;
+    const { spoken } = destination;
+    const recalling = recalledFor(services.thinking, caller, request, destination);
+    const target = recalling instanceof Promise ? await recalling : recalling;
     const aimed = request.aimAt({ spoken: spoken.id, target });
     const demand = aimed instanceof Promise ? await aimed : aimed;
     admission = admit(destination, format, demand, services.clock.nowMs());
@@ -139,9 +146,39 @@ async function admitRequest(
   }
 }
 
+/** The target, with what its models thought before calls of the request that came back without a thought. */
+function recalledFor(
+  thinking: ThinkingMemory,
+  { accountId }: Caller,
+  request: ReadRequest,
+  { protocol, spoken, target }: Destination,
+): RelayTarget | Promise<RelayTarget> {
+  const family = familyOf(target.model.id);
+  const isTranslated = protocol.callsWithoutThinking !== undefined;
+  if (!isTranslated || !thinking.has(accountId, family)) return target;
+  const recall = (keys: readonly string[]): RelayTarget => {
+    const recalled = keys.length === 0 ? {} : thinking.recall(accountId, family, keys);
+    return Object.keys(recalled).length === 0 ? target : { ...target, recalled };
+  };
+  const keys = request.callsWithoutThinking(spoken.id);
+  return keys instanceof Promise ? keys.then(recall) : recall(keys);
+}
+
 const READINGS = Object.fromEntries(
   PROTOCOLS.map((format) => [format, { format, purpose: "answer" }]),
 ) as Readonly<Record<ProtocolId, Reading>>;
+
+/** Keeps what a translated answer's model thinks before it calls tools. */
+function rememberingFor(
+  thinking: ThinkingMemory,
+  { accountId }: Caller,
+  { protocol, model }: Admission,
+): AnswerContext["remember"] {
+  if (protocol.callsWithoutThinking === undefined) return undefined;
+  return (calls) => {
+    if (calls.length > 0) thinking.remember(accountId, familyOf(model.id), calls);
+  };
+}
 
 /** Output to reckon with for each choice while a request runs; most answers are shorter. */
 const GUESSED_OUTPUT = 1_024;
@@ -178,7 +215,8 @@ async function openCall(
     const heldAtMs = services.clock.nowMs();
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const pass = limited?.pass;
-    call = openPaidCall({ services, admission, hold, heldAtMs, record, carrier, pass, memory });
+    const remember = rememberingFor(services.thinking, caller, admission);
+    call = openPaidCall({ services, admission, hold, heldAtMs, record, carrier, remember, pass, memory });
     const taken = request.take(outputBound(hold, admission));
     const body = taken instanceof Promise ? await taken : taken;
     call.keepEcho(body.echo);

@@ -3,6 +3,7 @@ import { type ErrorDetails, type ErrorKind, errorDetails, GatewayError } from ".
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { present } from "../../core/json/json-value.ts";
 import { type EmbeddingRequest, readEmbeddingRequest } from "../../protocols/embeddings/request.ts";
+import type { ProtocolId } from "../../core/model.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
@@ -24,6 +25,7 @@ export interface Orders {
     readonly carrier?: CarrierKey;
   };
   readonly aim: { readonly id: number; readonly aim: Aim };
+  readonly callsWithoutThinking: { readonly id: number; readonly spoken: ProtocolId };
   readonly write: { readonly id: number };
   readonly take: { readonly id: number; readonly outputBound: number | undefined };
   readonly release: { readonly id: number };
@@ -43,6 +45,7 @@ export interface PlainWire extends Pick<WireRequest, "body" | "address"> {
 export interface Results {
   readonly read: RequestHead;
   readonly aim: Demand;
+  readonly callsWithoutThinking: readonly string[];
   readonly write: undefined;
   readonly release: undefined;
   readonly take: UpstreamBody;
@@ -89,6 +92,8 @@ export function createOrders(): (order: Order) => Outcome {
       }
       case "aim":
         return requestOf(order.id).aimAt(order.aim);
+      case "callsWithoutThinking":
+        return requestOf(order.id).callsWithoutThinking(order.spoken);
       case "write":
         return requestOf(order.id).write();
       case "take": {

@@ -27,6 +27,8 @@ export type RequestHead = Pick<RelayRequest, "model" | "stream" | "demand">;
 export interface ReadRequest extends RequestHead {
   /** Sets the destination; resolves with the request's demand in the words of that format. Throws as `write` does. */
   aimAt(aim: Aim): Demand | Promise<Demand>;
+  /** The keys of earlier calls that came back without a thought, where the format that is spoken is another one. */
+  callsWithoutThinking(spoken: ProtocolId): readonly string[] | Promise<readonly string[]>;
   /**
    * Writes the body for the destination, and keeps it. Throws a `GatewayError` for a field that the target cannot
    * express.
@@ -43,6 +45,7 @@ interface Ways {
   read(wire: WireRequest): RelayRequest;
   demandAt(request: RelayRequest, aim: Aim): Demand;
   write(request: RelayRequest, aim: Aim): UpstreamBody;
+  callsWithoutThinking(request: RelayRequest, spoken: ProtocolId): readonly string[];
 }
 
 /** Reads a request on this thread. Throws a `GatewayError` that names the field at fault. */
@@ -74,6 +77,11 @@ class ReadHere implements ReadRequest {
     this.#aim = aim;
     this.#written = undefined;
     return this.#ways.demandAt(this.#kept, aim);
+  }
+
+  callsWithoutThinking(spoken: ProtocolId): readonly string[] {
+    if (this.#kept === undefined) throw new Error("The request has ended.");
+    return this.#ways.callsWithoutThinking(this.#kept, spoken);
   }
 
   write(): void {
@@ -120,8 +128,11 @@ function answeringWays(format: ProtocolId): Ways {
     read: (wire) => to(format).readRequest(wire),
     demandAt: (request, { spoken, target }) => to(spoken).demandAt?.(request, target) ?? request.demand,
     write: (request, { spoken, target }) => to(spoken).upstreamBody(request, target),
+    callsWithoutThinking: (request, spoken) => to(spoken).callsWithoutThinking?.(request) ?? NO_CALLS,
   };
 }
+
+const NO_CALLS: readonly string[] = [];
 
 /** A count is never translated: it is asked for in the caller's own format. */
 function countingWays(format: ProtocolId): Ways {
@@ -131,5 +142,6 @@ function countingWays(format: ProtocolId): Ways {
     read: (wire) => counter.readRequest(wire),
     demandAt: ({ demand }) => demand,
     write: (request, { target }) => counter.upstreamBody(request, target),
+    callsWithoutThinking: () => NO_CALLS,
   };
 }

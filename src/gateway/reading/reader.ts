@@ -139,6 +139,7 @@ async function readOnThread(
   return {
     ...head,
     aimAt: (aim) => thread.order("aim", { id, aim }, { signal }),
+    callsWithoutThinking: (spoken) => thread.order("callsWithoutThinking", { id, spoken }, { signal }),
     write: () => thread.order("write", { id }, { signal }),
     take(outputBound) {
       hasEnded = true;

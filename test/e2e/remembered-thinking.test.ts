@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { type ScriptedVendors, signatureOf, startScriptedVendors } from "../upstream/scripted-vendors.ts";
+
+// Clients that keep calls and drop what was thought before them: the model gets its thought back all the same.
+
+let gateway: TestGateway;
+let vendors: ScriptedVendors;
+let word = "";
+
+beforeAll(async () => {
+  vendors = await startScriptedVendors((_, results) =>
+    results === 0
+      ? { thinking: `What is ${word}?`, calls: [{ tool: "look_up", input: { word } }] }
+      : { text: "It is done." },
+  );
+  gateway = await startGateway({ environment: vendors.environment });
+});
+afterAll(async () => {
+  await gateway.close();
+  await vendors.close();
+});
+
+const CLAUDE = "anthropic/claude-haiku-4.5";
+const GEMINI = "google/gemini-3.8-flash";
+
+const bodyOf = (model: string, messages: readonly Json[]): Json => ({
+  model,
+  messages,
+  reasoning_effort: "medium",
+  max_tokens: 8_000,
+  tools: [
+    {
+      type: "function",
+      function: { name: "look_up", parameters: { type: "object", properties: { word: {} } } },
+    },
+  ],
+});
+
+/** Asks for a call and sends it back without its thought; what the vendor is sent then, and the warnings. */
+async function askTwice(
+  model: string,
+  {
+    key,
+    prompt = "Look it up.",
+    change = (call: Json) => call,
+  }: {
+    readonly key?: string;
+    readonly prompt?: string;
+    readonly change?: (call: Json) => Json;
+  } = {},
+): Promise<{ readonly body: Json; readonly warning: string | null }> {
+  const init = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
+  const messages = [{ role: "user", content: prompt }];
+  const first: Json = await (await gateway.chat(bodyOf(model, messages))).json();
+  const [{ tool_calls: calls }] = first.choices.map(({ message }: Json) => message);
+  const [{ extra_content: _signed, ...call }] = calls;
+  const history = [
+    ...messages,
+    { role: "assistant", content: null, tool_calls: [change(call)] },
+    { role: "tool", tool_call_id: call.id, content: "found" },
+  ];
+  const second = await gateway.chat(bodyOf(model, history), init);
+  expect([second.status, ((await second.json()) as Json).choices[0].message.content]).toEqual([
+    200,
+    "It is done.",
+  ]);
+  return { body: vendors.received.at(-1)?.body, warning: second.headers.get("warning") };
+}
+
+const blocksOf = ({ messages }: Json): Json[] =>
+  messages.find(({ role }: Json) => role === "assistant").content;
+
+describe("a thought that the client drops", () => {
+  test("goes back to Claude with its signature, first in its turn, and nothing is switched off", async () => {
+    word = "one";
+    const { body, warning } = await askTwice(CLAUDE);
+    expect(blocksOf(body).map(({ type }) => type)).toEqual(["thinking", "tool_use"]);
+    expect(blocksOf(body)[0]).toMatchObject({ thinking: "What is one?", signature: signatureOf(0) });
+    expect(body.thinking.type).toBe("enabled");
+    expect(warning).toBeNull();
+  });
+
+  test("goes back to Gemini on its call", async () => {
+    word = "two";
+    const { body, warning } = await askTwice(GEMINI);
+    const [part] = body.contents.find(({ role }: Json) => role === "model").parts;
+    expect(part.thoughtSignature).toBe(signatureOf(0));
+    expect(warning).toBeNull();
+  });
+
+  test("goes back in a request that is read on a thread", async () => {
+    word = "three";
+    const { body } = await askTwice(CLAUDE, { prompt: "word ".repeat(40_000) });
+    expect(blocksOf(body)[0]).toMatchObject({ type: "thinking", signature: signatureOf(0) });
+  });
+
+  test("is found whatever white space the client writes the arguments with", async () => {
+    word = "four";
+    const change = (call: Json): Json => ({
+      ...call,
+      function: { ...call.function, arguments: JSON.stringify({ word }, null, 2) },
+    });
+    const { body } = await askTwice(CLAUDE, { change });
+    expect(blocksOf(body)[0].type).toBe("thinking");
+  });
+
+  test("is not given to a call with another input", async () => {
+    word = "five";
+    const change = (call: Json): Json => ({
+      ...call,
+      function: { ...call.function, arguments: '{"word":"x"}' },
+    });
+    const { body, warning } = await askTwice(CLAUDE, { change });
+    expect(blocksOf(body).map(({ type }) => type)).toEqual(["tool_use"]);
+    expect(warning).toContain("was switched off for this request");
+  });
+
+  test("is not given to another account", async () => {
+    word = "six";
+    const { json: account } = await gateway.admin("POST", "/accounts", { name: "other" });
+    await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 1_000, reason: "test" });
+    const { json: key } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "other" });
+    const { body } = await askTwice(CLAUDE, { key: key.key });
+    expect(blocksOf(body).map(({ type }) => type)).toEqual(["tool_use"]);
+  });
+});

@@ -1,0 +1,205 @@
+import type { Environment } from "../../src/environment.ts";
+import { type Json, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { type Answer, jsonAnswer } from "./answer.ts";
+import { toBytes, toText } from "./bytes.ts";
+import { chatAnswer, type ChatForm, chatStreamAnswer } from "./chat-bytes.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "./double.ts";
+import { geminiPlain, geminiStream } from "./gemini-bytes.ts";
+import { messageAnswer, type MessageForm, messageStreamAnswer } from "./messages-bytes.ts";
+import type { SeenRequest } from "./seen-request.ts";
+import { strictGenerateContent } from "./strict-gemini.ts";
+import { strictMessages } from "./strict-messages-format.ts";
+import { STRICT } from "./strict-profiles.ts";
+import { strictChatCompletions, type StrictCheck } from "./strict.ts";
+
+/** A call of a tool by a model. */
+export interface ScriptedCall {
+  readonly tool: string;
+  readonly input: Json;
+}
+
+/** What a model says once. */
+export interface Scripted {
+  /** Signed by vendors that sign; left out by those that show none. */
+  readonly thinking?: string;
+  readonly text?: string;
+  readonly calls?: readonly ScriptedCall[];
+}
+
+/** What a model says next, by the names of the tools that it is offered and how many results of calls it was given. */
+export type Script = (tools: readonly string[], results: number) => Scripted;
+
+/** Doubles of four vendors, as strict as they are, whose models do what a script says. */
+export interface ScriptedVendors {
+  readonly environment: Environment;
+  /** What vendors refused so far, each with the vendor's name. */
+  readonly refusals: readonly string[];
+  /** What vendors were sent so far, in order. */
+  readonly received: readonly Received[];
+  close(): Promise<void>;
+}
+
+/** A request that a vendor got. */
+export interface Received {
+  readonly vendor: VendorName;
+  readonly body: Json;
+}
+
+/** How a vendor's format says what the script needs. */
+interface Format {
+  tools(body: Json): readonly string[];
+  results(body: Json): number;
+  isStreamed(request: SeenRequest): boolean;
+  /** `round` names calls and signatures. */
+  say(said: Scripted, round: number, streamed: boolean): Answer;
+}
+
+const CHAT: Format = {
+  tools: ({ tools = [] }) => tools.map((tool: Json) => tool.function?.name ?? tool.custom?.name),
+  results: ({ messages }) => messages.filter(({ role }: Json) => role === "tool").length,
+  isStreamed: (request) => (request.json() as Json).stream === true,
+  say({ thinking, text, calls }, round, streamed) {
+    const form: ChatForm = {
+      ...(thinking === undefined ? {} : { reasoning: pieces(thinking) }),
+      ...(text === undefined ? {} : { words: pieces(text) }),
+      ...(calls === undefined
+        ? {}
+        : {
+            toolCalls: calls.map(({ tool, input }, i) => ({
+              id: callId(round, i),
+              name: tool,
+              arguments: pieces(JSON.stringify(input)),
+            })),
+          }),
+    };
+    return streamed ? chatStreamAnswer(form) : chatAnswer(form);
+  },
+};
+
+const MESSAGES: Format = {
+  tools: ({ tools = [] }) => tools.map(({ name }: Json) => name),
+  results: ({ messages }) =>
+    messages
+      .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
+      .filter(({ type }: Json) => type === "tool_result").length,
+  isStreamed: CHAT.isStreamed,
+  say({ thinking, text, calls = [] }, round, streamed) {
+    const blocks: NonNullable<MessageForm["blocks"]> = [
+      ...(thinking === undefined ? [] : [{ type: "thinking", thinking, signature: signatureOf(round) }]),
+      ...(text === undefined ? [] : [{ type: "text", text }]),
+      ...calls.map(({ tool, input }, i) => ({ type: "tool_use", id: callId(round, i), name: tool, input })),
+    ];
+    return streamed ? messageStreamAnswer({ blocks }) : messageAnswer({ blocks });
+  },
+};
+
+const GEMINI: Format = {
+  tools: ({ tools = [] }) =>
+    tools.flatMap(({ functionDeclarations = [] }: Json) =>
+      functionDeclarations.map(({ name }: Json) => name),
+    ),
+  results: ({ contents }) =>
+    contents.flatMap(({ parts }: Json) => parts).filter((part: Json) => part.functionResponse !== undefined)
+      .length,
+  isStreamed: ({ target }) => target.includes(":stream"),
+  say({ thinking, text, calls = [] }, round, streamed) {
+    const parts: Json[] = [
+      ...(thinking === undefined ? [] : [{ text: thinking, thought: true }]),
+      ...(text === undefined ? [] : [{ text }]),
+      ...calls.map(({ tool, input }, i) => ({
+        functionCall: { id: callId(round, i), name: tool, args: input },
+        ...(i === 0 ? { thoughtSignature: signatureOf(round) } : {}),
+      })),
+    ];
+    if (!streamed) return geminiPlain({ parts });
+    // The vendor writes the line ends of Unicode as escapes, and its own SDK reads no stream that has them plain.
+    const answer = geminiStream({ parts });
+    return { ...answer, body: toBytes(toText(answer.body as Uint8Array).replaceAll("\u2028", "\\u2028")) };
+  },
+};
+
+/** The id of a call, as the vendors of these formats write them. */
+export function callId(round: number, call: number): string {
+  return `call_r${round}c${call}AbCdEf`;
+}
+
+/** What signs the thinking of a round: base64, as both vendors that sign have it. */
+export function signatureOf(round: number): string {
+  return Buffer.from(`the signature of round ${round}, whatever is in it`).toString("base64");
+}
+
+function pieces(text: string): string[] {
+  return text.match(/.{1,7}/gsu) ?? [];
+}
+
+interface Vendor {
+  readonly variable: string;
+  readonly path: string;
+  readonly format: Format;
+  readonly strict: StrictCheck;
+}
+
+const KEYS = { keys: [UPSTREAM_KEY] };
+
+const VENDORS = {
+  openai: {
+    variable: "OPENAI",
+    path: "/v1",
+    format: CHAT,
+    strict: strictChatCompletions({ ...STRICT.openai, ...KEYS }),
+  },
+  deepseek: {
+    variable: "DEEPSEEK",
+    path: "/v1",
+    format: CHAT,
+    strict: strictChatCompletions({ ...STRICT.deepseek, ...KEYS }),
+  },
+  anthropic: { variable: "ANTHROPIC", path: "", format: MESSAGES, strict: strictMessages(KEYS) },
+  google: { variable: "GEMINI", path: "", format: GEMINI, strict: strictGenerateContent(KEYS) },
+} satisfies Readonly<Record<string, Vendor>>;
+
+export type VendorName = keyof typeof VENDORS;
+
+/** Starts the four. */
+export async function startScriptedVendors(script: Script): Promise<ScriptedVendors> {
+  const doubles: UpstreamDouble[] = [];
+  const environment: Record<string, string> = {};
+  const refusals: string[] = [];
+  const received: Received[] = [];
+  for (const [name, { variable, path, format, strict }] of Object.entries<Vendor>(VENDORS)) {
+    const vendor = name as VendorName;
+    const double = await startUpstreamDouble();
+    double.handle((request) => {
+      const refusal = counted(request) ?? strict(request);
+      if (refusal === undefined) {
+        received.push({ vendor, body: request.json() });
+        return play(format, vendor, script, request);
+      }
+      if (refusal.status !== 200) refusals.push(`${vendor}: ${String(refusal.body)}`);
+      return refusal;
+    });
+    doubles.push(double);
+    environment[`${variable}_API_KEY`] = UPSTREAM_KEY;
+    environment[`${variable}_BASE_URL`] = `${double.url}${path}`;
+  }
+  return {
+    environment,
+    refusals,
+    received,
+    close: async () => void (await Promise.all(doubles.map((double) => double.close()))),
+  };
+}
+
+function play(format: Format, vendor: VendorName, script: Script, request: SeenRequest): Answer {
+  const body = request.json() as Json;
+  const results = format.results(body);
+  const { thinking, ...said } = script(format.tools(body), results);
+  // OpenAI shows no thinking in chat completions.
+  const shown = thinking === undefined || vendor === "openai" ? said : { thinking, ...said };
+  return format.say(shown, results, format.isStreamed(request));
+}
+
+function counted({ target }: SeenRequest): Answer | undefined {
+  if (target.includes("/count_tokens")) return jsonAnswer(200, { input_tokens: 9 });
+  return target.includes(":countTokens") ? jsonAnswer(200, { totalTokens: 9 }) : undefined;
+}

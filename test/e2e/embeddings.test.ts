@@ -61,3 +61,65 @@ for (const { id, length, price } of MODELS) {
     expect(floats.headers.get("x-switchyard-provider")).toBe("sandbox");
   });
 }
+
+test("a text that is a list of OpenAI's tokens has a vector, too", async () => {
+  const { status, json } = await embed({ model: "openai/text-embedding-3-small", input: [[1, 2, 3], [4]] });
+  expect([status, json.data.length, json.usage.prompt_tokens]).toEqual([200, 2, 4]);
+});
+
+test("one number is a vector of length one, and every length that a model lists is given", async () => {
+  for (const [model, lengths] of [
+    ["openai/text-embedding-3-small", [1, 2, 1_536]],
+    ["google/gemini-embedding-001", [768, 1_536, 3_072]],
+    ["alibaba/text-embedding-v4", [64, 128, 256, 512, 768, 1_024, 1_536, 2_048]],
+    ["mistral/mistral-embed", [1_024]],
+  ] as const) {
+    for (const dimensions of lengths) {
+      const { json } = await embed({ model, input: "One text.", dimensions });
+      const [{ embedding }] = json.data;
+      expect([model, embedding.length]).toEqual([model, dimensions]);
+      expect(Math.hypot(...embedding)).toBeCloseTo(1, 4);
+    }
+  }
+});
+
+test("failures to order reach the client as what they are, and cost nothing", async () => {
+  const before = (await gateway.account()).balance;
+  for (const [fail, status, type] of [
+    ["rate_limit", 429, "rate_limit_error"],
+    ["overloaded", 503, "overloaded_error"],
+    ["timeout", 504, "timeout_error"],
+    ["moderation", 400, "content_moderation"],
+  ] as const) {
+    for (const model of ["openai/text-embedding-3-small", "google/gemini-embedding-001"]) {
+      const answer = await embed({ model, input: "a" }, { headers: { "x-sandbox": `fail=${fail}` } });
+      expect([fail, answer.status, answer.json.error.type]).toEqual([fail, status, type]);
+    }
+  }
+  await gateway.settled();
+  expect((await gateway.account()).balance).toBe(before);
+});
+
+test("models of embeddings are rows of their own category, which can be asked for alone", async () => {
+  const list = async (query: string): Promise<{ status: number; json: Json }> => {
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const response = await fetch(`${gateway.url}/api/v1/models${query}`, { headers });
+    return { status: response.status, json: await response.json() };
+  };
+  const { json } = await list("?category=embedding");
+  expect(json.data.map(({ id }: Json) => id).toSorted()).toEqual(MODELS.map(({ id }) => id).toSorted());
+  for (const row of json.data) {
+    expect(row).toMatchObject({ category: "embedding", supported_protocols: [], formats: {} });
+    expect(row.parameter_schema.required).toEqual(["model", "input"]);
+    const { documentation_url: page } = row;
+    expect(await (await fetch(page)).text()).toContain("/api/v1/embeddings");
+    const alone = await list(`/${row.id}?category=embedding`);
+    expect([alone.status, alone.json.unique_id]).toEqual([200, `embedding/${row.id}`]);
+  }
+  expect((await list("?category=language")).json.data).toHaveLength(13);
+  const strange = await list("?category=song");
+  expect([strange.status, strange.json.error.param]).toEqual([404, "category"]);
+  expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain("## Embedding models");
+  const openapi: Json = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  expect(Object.keys(openapi.paths["/api/v1/embeddings"].post.responses)).toContain("402");
+});

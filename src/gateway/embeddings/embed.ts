@@ -9,7 +9,7 @@ import type { EmbeddingFormat } from "../../protocols/embeddings/format.ts";
 import type { EmbeddingRequest } from "../../protocols/embeddings/request.ts";
 import type { UpstreamBody } from "../../protocols/protocol.ts";
 import { endOfTurn } from "../../runtime/end-of-turn.ts";
-import { createKeyedHash } from "../../runtime/hash.ts";
+import { createKeyedHash, deriveSecret } from "../../runtime/hash.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import { openPaidCall, type PaidCall } from "../language/paid-call.ts";
@@ -73,10 +73,14 @@ function writeBody(
   request: EmbeddingRequest,
   { protocol, upstreamId, spoken, facts, provider }: EmbeddingAdmission,
 ): UpstreamBody {
-  // A provider learns whether two requests are of one user, and not who that is.
-  const user = request.user && createKeyedHash(carrierSecret)(`${caller.accountId}/${request.user}`);
-  const target = { upstreamId, dialect: spoken.dialect, facts, ...(user ? { user } : {}) };
+  const user = request.user === undefined ? {} : { user: hashOf(request.user, caller, carrierSecret) };
+  const target = { upstreamId, dialect: spoken.dialect, facts, ...user };
   return withClientHeaders(protocol.upstreamBody(request, target), provider, { headers });
+}
+
+/** Tells a provider whether two requests are of one user, and not who that is. */
+function hashOf(user: string, { accountId }: Caller, secret: string): string {
+  return createKeyedHash(deriveSecret(secret, "users of embeddings"))(`${accountId}/${user}`);
 }
 
 /** Sets credit aside, and gives the call that it pays for. */

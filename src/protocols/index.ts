@@ -1,4 +1,5 @@
 import type { ChatLimits, Model, ProtocolId } from "../core/model.ts";
+import { chatCompletionsClient } from "./chat-completions/client/index.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
 import { chatCompletionsServer } from "./chat-completions/server/index.ts";
 import { translatedLimits } from "./chat-completions/server-limits.ts";
@@ -13,6 +14,7 @@ import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
 const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
+  compat_chat_completions: chatCompletionsClient,
   compat_messages: messagesClient,
   compat_generate_content: generateContentClient,
 };

@@ -74,6 +74,7 @@ const SENTENCES = {
     `the effort ${effort} became ${nearest}: ${model} has no other`,
 
   unsigned_thinking: ({ it }) => `${it} without a signature were left out: the provider takes none such`,
+  thinking_untaken: ({ it }) => `${it} were left out: this model's provider does not take them back`,
   others_thinking: ({ it }) =>
     `${it} of another vendor's model were left out: only their own model can read them`,
   signed_by_others: ({ it }) =>
@@ -172,6 +173,8 @@ const TARGET_SENTENCES = {
   unknown: ({ it }, { format, meant }: { readonly format: string; readonly meant: string | undefined }) =>
     unknownField(it, format, meant),
   not_taken: ({ it, model }) => `${it} was left out: ${model} does not take it`,
+  not_at_provider: ({ it, model }) => `${it} was left out: the provider of ${model} does not take it`,
+  no_such_field: ({ it }) => `${it} was left out: this model's provider has no such field`,
   not_while_thinking: ({ it, model }) => `${it} was left out: ${model} does not take it while it thinks`,
   not_together: ({ it, nameOf, model }, { other }: { readonly other: TargetField }) =>
     `${it} was left out: ${model} does not take it together with ${nameOf(other)}`,

@@ -132,7 +132,11 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     ...server.protocol,
     upstreamPath: client.protocol.upstreamPath,
     callsWithoutThinking: (request) => callsWithoutThinking(decode(request).chat),
-    demandAt: (request, target) => demandAt(request.demand, write(request, target).request.demand),
+    demandAt(request, target) {
+      const { request: written } = write(request, target);
+      const sent = client.protocol.demandAt?.(written, target) ?? written.demand;
+      return demandAt(request.demand, sent);
+    },
     upstreamBody(request, target) {
       const { request: written, names, warnings, echo } = write(request, target);
       // What the model takes of it (thinking, sampling, bounds) is said once, for relayed requests and translated ones.

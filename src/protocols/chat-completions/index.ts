@@ -16,7 +16,7 @@ export const chatCompletions: RelayProtocol = {
   readRequest,
   // A request only ever comes back to the protocol that read it.
   demandAt: (request, target) => demandAt(request as ChatRequest, target),
-  upstreamBody: (request, target) => upstreamBody(request as ChatRequest, target),
+  upstreamBody: (request, target, names) => upstreamBody(request as ChatRequest, target, names),
   readAnswer,
   openStream,
   readRefusal,

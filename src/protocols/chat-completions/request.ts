@@ -11,6 +11,7 @@ import {
   type RequestJson,
   spanLength,
   withoutNulls,
+  writeRequestJson,
   wrong,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
@@ -41,7 +42,15 @@ const good = { messages: createSeenLists(), tools: createSeenLists() };
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
-  const json = readRequestJson(wire);
+  return checkedRequest(readRequestJson(wire));
+}
+
+/** Checks a body that was written here; see `ClientEnd`. */
+export function readWritten(value: JsonObject): ChatRequest {
+  return checkedRequest(writeRequestJson(value));
+}
+
+function checkedRequest(json: RequestJson): ChatRequest {
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   const known = { messages: good.messages.count(value.messages), tools: good.tools.count(value.tools) };

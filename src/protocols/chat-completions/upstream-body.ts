@@ -5,7 +5,7 @@ import { createSeenLists } from "../../core/json/kept.ts";
 import { openChanges } from "../changes.ts";
 import { type ChatDialect, OPEN_CHAT } from "../chat-dialect.ts";
 import { targetSentences } from "../losses.ts";
-import type { RelayTarget, UpstreamBody } from "../protocol.ts";
+import type { Place, PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { checkFields, ignores } from "../field-table.ts";
 import { isEmpty } from "./empty.ts";
@@ -21,18 +21,18 @@ import { changeMessages, type Way } from "./upstream-messages.ts";
  * its provider does not take or that nobody knows taken out with a warning, what is said of thinking in the target's own
  * words, and the quirks of `ChatDialect`. Throws a 400 that names a field which the target cannot express.
  */
-export function upstreamBody(request: ChatRequest, target: RelayTarget): UpstreamBody {
+export function upstreamBody(request: ChatRequest, target: RelayTarget, names?: PlaceNames): UpstreamBody {
   const { chat = OPEN_CHAT, unknownFields } = target;
-  const changes = openChanges(targetSentences(target.model.id));
+  const changes = openChanges(targetSentences(target.model.id, names));
   /** The fields of the body that are not dealt with yet. */
   const rest = new Map(Object.entries(request.json.value));
-  const way: Way = { request, target, chat, changes };
+  const way: Way = { request, target, chat, changes, called: (name) => calledBy(names, name) };
   changes.set(["model"], target.upstreamId);
   const thinks = askToThink(way, rest);
   if (unknownFields === "remove") leaveUntaken(way, rest);
   checkFields(rest, target, CHAT_FIELDS, changes, (name) => {
     changes.remove([name]);
-    changes.warn(`${name} was left out: this model's provider has no such field`);
+    changes.warn({ field: name, place: placeOf(name), why: "no_such_field" });
   });
   if (unknownFields === "remove") refuseUnknownParts(request.body, chat.ownParts);
   checkCacheMarks(request.body);
@@ -43,6 +43,18 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget): Upstrea
   askForUsage(way);
   askForText(way);
   return { body: changes.splice(request.json), warnings: changes.warnings };
+}
+
+/** The place that a field has in a request of no format. */
+function placeOf(name: string): Place | undefined {
+  const place = fieldOf(CHAT, name)?.place;
+  return place === "wire" ? undefined : place;
+}
+
+/** What the caller calls a field of this format. */
+function calledBy(names: PlaceNames | undefined, name: string): string {
+  const place = placeOf(name);
+  return names === undefined || place === undefined ? name : names[place];
 }
 
 /**
@@ -99,7 +111,7 @@ function says(written: unknown, wanted: unknown): boolean {
 }
 
 /** Leaves out the fields of the reference that this provider does not take, or has under another name. */
-function leaveUntaken({ request, target, chat, changes }: Way, rest: Map<string, unknown>): void {
+function leaveUntaken({ request, target, chat, changes, called }: Way, rest: Map<string, unknown>): void {
   const hasTools = !isEmpty(request.body.tools);
   for (const [name, value] of rest) {
     const field = fieldOf(CHAT, name);
@@ -116,9 +128,9 @@ function leaveUntaken({ request, target, chat, changes }: Way, rest: Map<string,
       const { asks, instead = "leave it out" } = field?.meaning ?? {};
       const provider = `the provider of ${target.model.id}`;
       if (value !== null && asks === undefined)
-        changes.warn(`${name} was left out: ${provider} does not take it`);
+        changes.warn({ field: name, place: placeOf(name), why: "not_at_provider" });
       if (value !== null && asks?.(value) === true)
-        throw wrong(name, `cannot be had from ${provider}: ${instead}`);
+        throw wrong(called(name), `cannot be had from ${provider}: ${instead}`);
     } else if (isIgnored || field?.rule === "priced" || chat.takes?.includes(name) !== true) {
       // The table of the format decides.
       continue;
@@ -136,7 +148,7 @@ function takes(chat: ChatDialect, name: string, value: unknown): boolean {
 }
 
 /** A choice of tools, and tools, that the vendor cannot do. */
-function checkTools({ request: { body }, chat, changes }: Way): void {
+function checkTools({ request: { body }, chat, changes, called }: Way): void {
   const custom = chat.customTools ? -1 : (body.tools ?? []).findIndex((tool) => tool.type === "custom");
   if (custom !== -1)
     throw wrong(`tools[${custom}].type`, "must be function: this model's provider has no custom tools");
@@ -144,20 +156,20 @@ function checkTools({ request: { body }, chat, changes }: Way): void {
   if (choice === undefined || choice === "auto" || chat.toolChoice === "full") return;
   if (typeof choice !== "string" || !toolWords(chat).includes(choice)) {
     const words = chat.toolChoice === "words" ? "auto, none or required" : "auto or none";
-    throw wrong("tool_choice", `must be ${words}: this model's provider has no other`);
+    throw wrong(called("tool_choice"), `must be ${words}: this model's provider has no other`);
   }
   if (choice !== "none" || chat.toolChoice !== "auto") return;
   // A model without tools calls none.
   for (const name of ["tools", "tool_choice", "parallel_tool_calls"]) changes.remove([name]);
 }
 
-function checkResponseFormat({ request, chat }: Way): void {
+function checkResponseFormat({ request, chat, called }: Way): void {
   const type = request.body.response_format?.type ?? "text";
   if (type === "text") return;
   const taken = responseFormats(chat);
   if (taken.includes(type)) return;
   const words = taken.toReversed().join(" or ");
-  throw wrong("response_format", `must be ${words}: this model's provider has no ${type}`);
+  throw wrong(called("response_format"), `must be ${words}: this model's provider has no ${type}`);
 }
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
@@ -190,7 +202,7 @@ function boundOutput({ request: { body }, target, changes }: Way): void {
   if (name !== field) changes.rename([name], field);
   if (most === null || (body[name] ?? 0) <= most) return;
   changes.set([name], most);
-  changes.warn({ field: name, why: "most_output", most });
+  changes.warn({ field: name, place: "maxOutputTokens", why: "most_output", most });
 }
 
 /** The first that is set counts. */

@@ -15,10 +15,12 @@ export interface Way {
   readonly target: RelayTarget;
   readonly chat: ChatDialect;
   readonly changes: Changes;
+  /** What the caller calls a field of this format. */
+  readonly called: (field: string) => string;
 }
 
 /** What messages are rewritten by. */
-interface MessageRules extends Way {
+interface MessageRules extends Omit<Way, "called"> {
   readonly ids: ReadonlyMap<string, string>;
   /** Every assistant message must carry `reasoning_content`. */
   readonly reasoningAlways: boolean;

@@ -1,19 +1,8 @@
 import type { Issuer, Part } from "../../../core/chat.ts";
 import { present } from "../../../core/json/json-value.ts";
 import { isEmpty } from "../empty.ts";
+import { ISSUERS } from "../reasoning-formats.ts";
 import type { ChatMessage, Open } from "../schema.ts";
-
-/** The word for an issuer's models that stands in `format` of a `reasoning_details` item. */
-export const FORMATS: ReadonlyMap<Issuer, string> = new Map([
-  ["anthropic", "anthropic-claude-v1"],
-  ["google", "google-gemini-v1"],
-  ["openai", "openai-responses-v1"],
-  ["xai", "xai-responses-v1"],
-]);
-
-const ISSUERS: ReadonlyMap<unknown, Issuer> = new Map(
-  [...FORMATS].map(([issuer, format]) => [format, issuer]),
-);
 
 /** What stands before the data of redacted thinking where a signature would be. */
 export const REDACTED = "redacted:";

@@ -1,7 +1,8 @@
 import type { BegunPart, ChatEvent, Citation, FinishReason, Issuer } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { writeDataUrl } from "../../data-url.ts";
-import { FORMATS, REDACTED } from "./decode-reasoning.ts";
+import { FORMATS } from "../reasoning-formats.ts";
+import { REDACTED } from "./decode-reasoning.ts";
 
 export type Delta = JsonObject & { readonly tool_calls?: readonly CallFragment[] };
 

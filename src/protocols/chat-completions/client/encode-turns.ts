@@ -1,0 +1,204 @@
+import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../../core/chat.ts";
+import { type JsonObject, present } from "../../../core/json/json-value.ts";
+import { createMadeOnce } from "../../../core/json/kept.ts";
+import { OPEN_CHAT } from "../../chat-dialect.ts";
+import type { Losses } from "../../losses.ts";
+import type { RelayTarget } from "../../protocol.ts";
+import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
+import { encodeReasoning } from "./encode-reasoning.ts";
+
+/** What the turns are written with. */
+interface Writing {
+  readonly target: RelayTarget;
+  readonly losses: Losses;
+  readonly messages: JsonObject[];
+  /** Media of answers and of results, which the format takes from the user only: parts of the user's next message. */
+  readonly moved: JsonObject[];
+}
+
+/**
+ * The turns in their order, each a message: of a turn with results one message for each, behind the answer that called,
+ * in the order of its calls. Throws a 400 for a result without a call.
+ */
+export function encodeTurns(
+  turns: readonly Turn[],
+  target: RelayTarget,
+  losses: Losses,
+): readonly JsonObject[] {
+  const writing: Writing = { target, losses, messages: [], moved: [] };
+  const { messages, moved } = writing;
+  let hasAnswered = false;
+  for (const [i, { role, parts }] of turns.entries()) {
+    if (parts.some(isMarked)) losses.note({ place: "cache", why: "caches_itself" });
+    switch (role) {
+      case "system":
+        addSystem(parts, writing);
+        break;
+      case "user":
+        addUser(parts, writing);
+        break;
+      case "assistant":
+        if (moved.length > 0) addUser([], writing);
+        hasAnswered = true;
+        addAnswer(parts, writing);
+        addResults(parts, resultsAfter(turns, i), writing);
+        break;
+      case "tool":
+        if (!hasAnswered) throw losses.refusal({ place: "callId", why: "no_call", id: firstResult(parts) });
+    }
+  }
+  if (moved.length > 0) addUser([], writing);
+  return messages;
+}
+
+function isMarked(part: Part): boolean {
+  return "cache" in part && part.cache !== undefined;
+}
+
+function firstResult(parts: readonly Part[]): string {
+  return parts.find((part) => part.type === "tool_result")?.callId ?? "";
+}
+
+/** Messages of one text, by the part that it is, apart by the role of who says it. */
+const keptTexts = {
+  system: createMadeOnce<Part, JsonObject>(),
+  user: createMadeOnce<Part, JsonObject>(),
+  assistant: createMadeOnce<Part, JsonObject>(),
+};
+
+function textMessage(role: keyof typeof keptTexts, part: Part, content: string): JsonObject {
+  return keptTexts[role].get(part) ?? keptTexts[role].add(part, { role, content });
+}
+
+function addSystem(parts: readonly Part[], { messages, losses }: Writing): void {
+  const texts = parts.map((part) => {
+    if (part.type === "text") return part.text;
+    throw losses.refusal({ place: "turns", why: "text_only" });
+  });
+  const said = texts.filter((text) => text !== "");
+  const [only] = parts;
+  if (said.length === 0) return;
+  if (parts.length === 1 && only !== undefined) messages.push(textMessage("system", only, said.join("")));
+  else messages.push({ role: "system", content: said.join("\n\n") });
+}
+
+function addUser(parts: readonly Part[], { target, losses, messages, moved }: Writing): void {
+  const [only, ...others] = parts;
+  if (only?.type === "text" && others.length === 0 && moved.length === 0) {
+    if (only.text !== "") messages.push(textMessage("user", only, only.text));
+    return;
+  }
+  const content = [...moved.splice(0), ...parts.flatMap((part) => userPart(part, target, losses))];
+  const [first, ...more] = content;
+  if (first === undefined) return;
+  const isText = more.length === 0 && first.type === "text";
+  messages.push({ role: "user", content: isText ? first.text : content });
+}
+
+const keptParts = createMadeOnce<Part, JsonObject>();
+
+function userPart(part: Part, target: RelayTarget, losses: Losses): readonly JsonObject[] {
+  if (isMedia(part)) return [encodeMedia(part, target, losses)];
+  if (part.type !== "text") throw losses.refusal({ place: "turns", why: "misplaced", type: part.type });
+  if (part.text === "") return [];
+  return [keptParts.get(part) ?? keptParts.add(part, { type: "text", text: part.text })];
+}
+
+/** What an earlier answer said. One of which nothing can be sent is left out. */
+function addAnswer(parts: readonly Part[], { target, losses, messages, moved }: Writing): void {
+  const { chat = OPEN_CHAT } = target;
+  const [only, ...others] = parts;
+  if (only?.type === "text" && others.length === 0) {
+    if (only.text !== "") messages.push(textMessage("assistant", only, only.text));
+    return;
+  }
+  // An answer of this format has one text.
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const calls = parts.filter((part) => part.type === "tool_call").map((call) => encodeCall(call, target));
+  const media = parts.filter(isMedia).map((part) => encodeMedia(part, target, losses));
+  const isOwn = (part: JsonObject): boolean => chat.messageImages && part.type === "image_url";
+  const images = media.filter(isOwn);
+  for (const part of media) if (!isOwn(part)) moved.push(part);
+  const reasoning = encodeReasoning(parts, target, losses);
+  if (text === "" && calls.length + images.length === 0 && Object.keys(reasoning).length === 0) return;
+  messages.push(
+    present({
+      role: "assistant",
+      content: text === "" && calls.length > 0 ? null : text,
+      ...reasoning,
+      images: images.length === 0 ? undefined : images,
+      tool_calls: calls.length === 0 ? undefined : calls,
+    }),
+  );
+}
+
+const keptCalls = createMadeOnce<Part, JsonObject>();
+
+function encodeCall(part: ToolCallPart, { model }: RelayTarget): JsonObject {
+  const known = keptCalls.get(part);
+  if (known !== undefined) return known;
+  const { id, name, input, custom, signature } = part;
+  if (custom === true) return keptCalls.add(part, { id, type: "custom", custom: { name, input } });
+  const called = { name, arguments: input.trim() === "" ? "{}" : input };
+  const call = { id, type: "function", function: called };
+  // Google's alone sign calls, and look for it here.
+  if (signature === undefined || !model.id.startsWith("google/")) return keptCalls.add(part, call);
+  return { ...call, extra_content: { google: { thought_signature: signature } } };
+}
+
+/** Results that stand before the next answer, whatever came between. */
+function resultsAfter(turns: readonly Turn[], answer: number): readonly ToolResultPart[] {
+  const results: ToolResultPart[] = [];
+  for (let at = answer + 1; at < turns.length && turns[at]?.role !== "assistant"; at += 1)
+    for (const part of turns[at]?.parts ?? []) if (part.type === "tool_result") results.push(part);
+  return results;
+}
+
+/**
+ * The results of an answer's calls. A call that nobody answered is given an error, a second result of one call is left
+ * out, both with a warning: servers refuse calls and results that are no pairs.
+ */
+function addResults(answer: readonly Part[], given: readonly ToolResultPart[], writing: Writing): void {
+  const { losses, messages } = writing;
+  const results = Map.groupBy(given, ({ callId }) => callId);
+  const called = new Set<string>();
+  for (const call of answer) {
+    if (call.type !== "tool_call") continue;
+    called.add(call.id);
+    const result = results.get(call.id)?.shift();
+    if (result !== undefined) messages.push(encodeResult(result, writing));
+    else {
+      losses.note({ place: "turns", why: "no_result", name: call.name });
+      messages.push({ role: "tool", tool_call_id: call.id, content: "Error: the call was given no result." });
+    }
+  }
+  for (const [id, left] of results) {
+    if (!called.has(id)) throw losses.refusal({ place: "callId", why: "no_call", id });
+    if (left.length > 0) losses.note({ place: "turns", why: "second_result" });
+  }
+}
+
+const keptResults = createMadeOnce<Part, JsonObject>();
+
+/** A result as text; its media go to the user's next message, as few servers take any here. */
+function encodeResult(result: ToolResultPart, { target, losses, moved }: Writing): JsonObject {
+  const known = keptResults.get(result);
+  if (known !== undefined) return known;
+  const { callId, parts, isError } = result;
+  const media = parts.filter(isMedia);
+  const texts = parts.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []));
+  if (media.length > 0) {
+    moved.push({ type: "text", text: `From the result of the call ${callId}:` });
+    for (const part of media) moved.push(encodeMedia(part, target, losses));
+    texts.push(`(${countOf(media)} in the user's next message)`);
+  }
+  const content = `${isError ? "Error: " : ""}${texts.join("\n\n")}`;
+  const message = { role: "tool", tool_call_id: callId, content };
+  return media.length > 0 ? message : keptResults.add(result, message);
+}
+
+function countOf(media: readonly MediaPart[]): string {
+  const kinds = new Set(media.map(({ type }) => type));
+  const [kind] = kinds.size === 1 ? kinds : ["file"];
+  return `${media.length} ${kind}${media.length === 1 ? "" : "s"}`;
+}

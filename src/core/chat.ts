@@ -143,6 +143,8 @@ export interface CustomInput {
 
 /** Searches that the provider makes itself, and charges for. */
 export interface WebSearch {
+  /** The caller chose it: where it cannot be had the request is refused. */
+  readonly forced?: true;
   readonly mostUses?: number;
   readonly allowedDomains?: readonly string[];
   readonly blockedDomains?: readonly string[];

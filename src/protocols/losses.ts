@@ -58,6 +58,9 @@ const SENTENCES = {
   not_forced: ({ it }) => `${it} became auto: while the model thinks no call can be forced`,
   not_single: ({ it }) => `${it} was left out: this model may call more than one tool at once`,
 
+  search_left: ({ it, model }) => `${it} was left out: ${model} cannot be asked to search the web here`,
+  narrowed: ({ it }) => `${it} became the list of tools: this model's provider has no such choice`,
+
   hidden_alone: ({ it, names }) => `${it} was left out: nothing else was said of ${names.thinking}`,
   thinking_lost: ({ it, names }) =>
     `${it} was switched off for this request: the answer that called tools came back without its ${names.thinkingParts}`,
@@ -95,6 +98,7 @@ const SENTENCES = {
   second_result: ({ it }) => `${it} have a second result of one call: it was left out`,
 
   // Refused.
+  no_search: ({ it, model }) => `${it} was chosen, and ${model} cannot be asked to search the web here`,
   one_answer: ({ it, model }) => `${it} must be 1: ${model} gives one answer`,
   too_many_answers: ({ it, model }, { count, most }: Counted) =>
     `${it} is ${count}, and ${model} gives at most ${most} at once`,

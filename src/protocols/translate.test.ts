@@ -2,11 +2,15 @@ import { describe, expect, test } from "bun:test";
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { wireRequest } from "../../test/protocols/wire-request.ts";
 import { present } from "../core/json/json-value.ts";
+import type { ChatRequest } from "../core/chat.ts";
 import type { Model } from "../core/model.ts";
 import { chatCompletions } from "./chat-completions/index.ts";
 import { servedBy } from "./index.ts";
+import { chatCompletionsServer } from "./chat-completions/server/index.ts";
+import { messagesClient } from "./messages/client/index.ts";
 import { messages } from "./messages/index.ts";
 import type { RelayTarget } from "./protocol.ts";
+import { translate } from "./translate.ts";
 
 const MODEL = {
   id: "v/m",
@@ -14,6 +18,7 @@ const MODEL = {
   ignoredParameters: [],
   inputModalities: ["text"],
   outputModalities: ["text"],
+  prices: {},
 } as unknown as Model;
 const TARGET: RelayTarget = {
   model: MODEL,
@@ -165,4 +170,35 @@ test("a request that is within the bounds of a body is not refused for what its 
   const { body = [] } = way?.upstreamBody(request, TARGET) ?? {};
   const { messages: sent } = JSON.parse(new TextDecoder().decode(joinBytes(body)));
   expect([sent[1].content.length, sent[2].content.length]).toEqual([30_000, 30_000]);
+});
+
+describe("tools that a provider does not have in its format", () => {
+  /** A request of a client whose format can say all of it. */
+  const asking = (more: Partial<ChatRequest>) => {
+    const server = {
+      ...chatCompletionsServer,
+      decodeRequest: (request: Parameters<typeof chatCompletionsServer.decodeRequest>[0]) => {
+        const decoded = chatCompletionsServer.decodeRequest(request);
+        return { ...decoded, chat: { ...decoded.chat, ...more } };
+      },
+    };
+    const request = chatCompletions.readRequest(wireRequest({ ...BODY, response_format: undefined }));
+    return translate(server, messagesClient).upstreamBody(request, TARGET);
+  };
+
+  test("a search of the web is left out, and refused where it was chosen", () => {
+    expect(asking({ webSearch: {} }).warnings).toEqual([
+      "web_search_options was left out: v/m cannot be asked to search the web here",
+    ]);
+    expect(() => asking({ webSearch: { forced: true } })).toThrow("v/m cannot be asked to search the web");
+  });
+
+  test("those that may not be called now are not told", () => {
+    const tools = [tool, { ...tool, name: "g" }];
+    const { body, warnings } = asking({ tools, allowedTools: ["g"] });
+    expect(JSON.parse(new TextDecoder().decode(joinBytes(body))).tools).toMatchObject([{ name: "g" }]);
+    expect(warnings).toEqual([
+      "tool_choice.allowed_tools became the list of tools: this model's provider has no such choice",
+    ]);
+  });
 });

@@ -116,7 +116,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     const { chat, names, stream, warnings, echo } = decode(request);
     const losses = openLosses(names, target.model.id);
     const thought = target.recalled === undefined ? chat : withThinking(chat, target.recalled);
-    const body = client.encodeRequest(thought, target, losses);
+    const body = client.encodeRequest(offered(thought, target, client, losses), target, losses);
     const made = {
       target,
       names,
@@ -160,6 +160,26 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client, context)),
     readRefusal: client.protocol.readRefusal,
   };
+}
+
+/**
+ * The request with the tools that its target has: a search of the web needs a field and a price, and where a format cannot
+ * tell tools that are there from those that may be called, only these are there. Throws a 400 for a search that is forced.
+ */
+function offered(chat: ChatRequest, target: RelayTarget, client: ClientEnd, losses: Losses): ChatRequest {
+  const { webSearch, allowedTools, ...rest } = chat;
+  // Hardly any request has either.
+  if (webSearch === undefined && allowedTools === undefined) return chat;
+  const { untaken } = client.limits(target.model);
+  const canSearch = target.model.prices.web_search !== undefined && !untaken.includes("webSearch");
+  if (webSearch?.forced === true && !canSearch)
+    throw losses.refusal({ place: "webSearch", why: "no_search" });
+  if (webSearch !== undefined && !canSearch) losses.note({ place: "webSearch", why: "search_left" });
+  const searched = { ...rest, ...(canSearch ? present({ webSearch }) : {}) };
+  if (allowedTools === undefined || !untaken.includes("allowedTools"))
+    return { ...searched, ...present({ allowedTools }) };
+  losses.note({ place: "allowedTools", why: "narrowed" });
+  return { ...searched, tools: rest.tools.filter(({ name }) => allowedTools.includes(name)) };
 }
 
 /** A request in the client's format, and what was left out on the way. */

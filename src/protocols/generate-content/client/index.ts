@@ -11,7 +11,13 @@ import { readWritten } from "../request.ts";
 export const generateContentClient: ClientEnd = {
   protocol: generateContent,
   limits: (model) => ({
-    untaken: ["parallelToolCalls", "user", ...(givesImages(model) ? [] : (["image"] as const))],
+    untaken: [
+      "parallelToolCalls",
+      "user",
+      "webSearch",
+      "allowedTools",
+      ...(givesImages(model) ? [] : (["image"] as const)),
+    ],
     mostChoices: mostCandidates(model),
     mostStops: MOST_CONTENT_STOPS,
     efforts: effortsOf(model),

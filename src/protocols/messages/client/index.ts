@@ -9,7 +9,7 @@ import { readWritten } from "../request.ts";
 export const messagesClient: ClientEnd = {
   protocol: messages,
   limits: (model) => ({
-    untaken: UNTAKEN,
+    untaken: [...UNTAKEN, "webSearch", "allowedTools"],
     mostChoices: ONE_ANSWER,
     efforts: [...(model.thinking?.canBeOff === false ? [] : (["none"] as const)), ...effortsOf(model)],
   }),

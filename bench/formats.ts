@@ -1,10 +1,10 @@
-import type { ProtocolId } from "../src/core/model.ts";
+import type { ListedProtocolId } from "../src/core/model.ts";
 import type { BenchmarkFormat } from "../test/upstream/benchmark-answers.ts";
 
 /** A wire format as the benchmark asks in it. */
 export interface Format {
   readonly name: BenchmarkFormat;
-  readonly protocol: ProtocolId;
+  readonly protocol: ListedProtocolId;
   /** A model whose provider speaks the format. */
   readonly modelId: string;
   /** Events that the upstream writes around those of content. */

@@ -1,7 +1,7 @@
 import { Type, type Static, type TOptional, type TString } from "typebox";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
-import { type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
+import { LISTED_PROTOCOLS, type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
 import { RELAYS } from "./protocols/index.ts";
@@ -320,7 +320,7 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
         throw new Error("an embedding model has no protocols, and its provider speaks chat_completions");
       return buildModel(id, category, facts, {
         // Those that its provider speaks; chat completions every language model has.
-        supportedProtocols: (category === "language" ? PROTOCOLS : []).filter(
+        supportedProtocols: (category === "language" ? LISTED_PROTOCOLS : []).filter(
           (asked) =>
             asked === "compat_chat_completions" ||
             wayTo(asked, provider.protocols, only)?.spoken.id === asked,

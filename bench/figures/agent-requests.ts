@@ -1,4 +1,4 @@
-import type { ProtocolId } from "../../src/core/model.ts";
+import type { ListedProtocolId } from "../../src/core/model.ts";
 import { filledBody, recordedClientRequests } from "../../test/clients/client-request.ts";
 import { SESSION_MARK } from "./session-mark.ts";
 import type { Incoming } from "./ways.ts";
@@ -58,7 +58,7 @@ interface Session extends SessionForm {
  * Requests of 1, 13 and 125 kB in the format, the same session in each format, to the byte of that size. Only
  * generateContent does not say in its body whether the answer is a stream.
  */
-export function ownRequests(format: ProtocolId, modelId: string, stream: boolean): AgentRequest[] {
+export function ownRequests(format: ListedProtocolId, modelId: string, stream: boolean): AgentRequest[] {
   return SESSIONS.map((form) => ({
     name: `tools ${form.tools}, calls ${form.steps}`,
     kilobytes: form.kilobytes,
@@ -72,7 +72,7 @@ export function ownRequests(format: ProtocolId, modelId: string, stream: boolean
  * of a session of which nothing was sent before.
  */
 export function sessionRequests(
-  format: ProtocolId,
+  format: ListedProtocolId,
   modelId: string,
   { kilobytes, isNew }: { readonly kilobytes: AgentRequest["kilobytes"]; readonly isNew: boolean },
 ): Uint8Array[] {
@@ -88,7 +88,7 @@ export function sessionRequests(
 const SESSION_REQUESTS = 10;
 
 /** The session with a question that brings it to its size. */
-function sizedSession(format: ProtocolId, modelId: string, form: Omit<Session, "question">): Session {
+function sizedSession(format: ListedProtocolId, modelId: string, form: Omit<Session, "question">): Session {
   const missing =
     form.kilobytes * 1_000 - writtenIn(format, modelId, { ...form, question: SESSION_MARK }).length;
   if (missing < 0) throw new Error(`A session of ${form.kilobytes} kB is too long by ${-missing} bytes.`);
@@ -97,12 +97,12 @@ function sizedSession(format: ProtocolId, modelId: string, form: Omit<Session, "
   return { ...form, question: SESSION_MARK + PROSE.repeat(proses) + "a".repeat(rest) };
 }
 
-function writtenIn(format: ProtocolId, modelId: string, session: Session): Uint8Array {
+function writtenIn(format: ListedProtocolId, modelId: string, session: Session): Uint8Array {
   return encoder.encode(JSON.stringify(WRITERS[format](session, modelId)));
 }
 
 /** Of the recorded requests in the format, the one nearest to each size; none where they are not here. */
-export function recordedRequests(format: ProtocolId, modelId: string): AgentRequest[] {
+export function recordedRequests(format: ListedProtocolId, modelId: string): AgentRequest[] {
   const ofFormat = recordedClientRequests().filter(({ endpoint }) => ENDPOINTS[format] === endpoint);
   const requests = ofFormat.map(({ client, headers, body }) => {
     const filled = filledBody(body, SIGNED);
@@ -127,7 +127,7 @@ const SIGNED = {
   thinking: { thinking: "The file first, then the test.", signature: "EqQBCgIYAhIM" },
   thoughtSignature: "EsQBCsEBAdHtim9z",
 };
-const ENDPOINTS: Readonly<Record<ProtocolId, string>> = {
+const ENDPOINTS: Readonly<Record<ListedProtocolId, string>> = {
   compat_chat_completions: "chat-completions",
   compat_messages: "messages",
   compat_generate_content: "streamGenerateContent",
@@ -196,7 +196,7 @@ function stepsOf({ steps, resultCharacters }: Session) {
 }
 
 /** A session as clients of each format write it. */
-const WRITERS: Readonly<Record<ProtocolId, (session: Session, modelId: string) => object>> = {
+const WRITERS: Readonly<Record<ListedProtocolId, (session: Session, modelId: string) => object>> = {
   compat_chat_completions: (session, modelId) => ({
     model: modelId,
     max_tokens: 32_000,

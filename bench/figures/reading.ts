@@ -1,4 +1,4 @@
-import type { ProtocolId } from "../../src/core/model.ts";
+import type { ListedProtocolId } from "../../src/core/model.ts";
 import { BENCHMARK_ANSWERS, type BenchmarkFormat } from "../../test/upstream/benchmark-answers.ts";
 import { type AgentRequest, ownRequests, recordedRequests } from "./agent-requests.ts";
 import { markdownTable } from "./table.ts";
@@ -21,12 +21,12 @@ const GOALS: Readonly<
   125: { relayed: 600, translated: 1_500 },
 };
 
-const WORDS: Readonly<Record<ProtocolId, string>> = {
+const WORDS: Readonly<Record<ListedProtocolId, string>> = {
   compat_chat_completions: "chat completions",
   compat_messages: "messages",
   compat_generate_content: "generateContent",
 };
-const ANSWERS: Readonly<Record<ProtocolId, BenchmarkFormat>> = {
+const ANSWERS: Readonly<Record<ListedProtocolId, BenchmarkFormat>> = {
   compat_chat_completions: "chat",
   compat_messages: "messages",
   compat_generate_content: "generate",

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
-import type { Model, ProtocolId } from "../../src/core/model.ts";
+import type { Model, ListedProtocolId } from "../../src/core/model.ts";
 import { targetOf } from "../../src/gateway/language/admit.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext, RelayProtocol, RelayTarget } from "../../src/protocols/protocol.ts";
@@ -12,8 +12,8 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 
 /** A way from a client's format to a provider's, with the model that takes it. */
 export interface Way {
-  readonly asked: ProtocolId;
-  readonly spoken: ProtocolId;
+  readonly asked: ListedProtocolId;
+  readonly spoken: ListedProtocolId;
   readonly modelId: string;
 }
 

@@ -7,7 +7,7 @@ import {
   type Formats,
   type ImageTokens,
   type Model,
-  type ProtocolId,
+  type ListedProtocolId,
   type Route,
   type SamplingFacts,
   type ThinkingFacts,
@@ -97,7 +97,7 @@ export function buildModel(
   id: string,
   category: Category,
   facts: ModelFacts & { readonly media?: MediaData },
-  reach: { readonly supportedProtocols: readonly ProtocolId[]; readonly routes: readonly Route[] },
+  reach: { readonly supportedProtocols: readonly ListedProtocolId[]; readonly routes: readonly Route[] },
 ): Model {
   const { prices, version } = readPrices(facts.prices, category);
   const media = facts.media === undefined ? undefined : readMedia(id, category, facts.media);

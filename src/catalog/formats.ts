@@ -3,10 +3,12 @@ import { CHAT_PROGRAMS } from "./examples/chat-completions.ts";
 import type { LanguagePrograms } from "./examples/example.ts";
 import { CONTENT_PROGRAMS } from "./examples/generate-content.ts";
 import { MESSAGES_PROGRAMS } from "./examples/messages.ts";
+import { RESPONSES_PROGRAMS } from "./examples/responses.ts";
 import { CHAT } from "./parameter-tables/chat-completions.ts";
 import type { Fields } from "./parameter-tables/field.ts";
 import { CONTENT } from "./parameter-tables/generate-content.ts";
 import { MESSAGES } from "./parameter-tables/messages.ts";
+import { RESPONSES } from "./parameter-tables/responses.ts";
 import { translatedNotes } from "./translated-notes.ts";
 
 /** A request format as its readers need to know it. */
@@ -114,6 +116,29 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
       pdf: '{"inlineData":{"mimeType":"application/pdf","data":"…"}}',
     },
     programs: CONTENT_PROGRAMS,
+  },
+  compat_responses: {
+    name: "Responses",
+    paths: () => ["/api/v1/responses"],
+    sdkPackage: "openai",
+    sdkOptions: (origin) => `baseURL: "${origin}/api/v1"`,
+    notes: () => [
+      "`credit` is a member of the response: in a stream of that in the last event.",
+      "Reasoning items carry `encrypted_content`, whether it was asked for or not. Send the items of an answer back unchanged and in their order.",
+      "A stream that fails ends with `event: error`, then `response.failed`.",
+    ],
+    errorBody: '{"error":{"message":"…","type":"…","param":"… or null","code":"…"}}',
+    errorName: "ResponsesError",
+    fields: RESPONSES,
+    inputField: "input",
+    outputField: "modalities",
+    mediaParts: {
+      text: '{"type":"input_text","text":"…"}',
+      image: '{"type":"input_image","image_url":"https://… or data:image/png;base64,…"}',
+      audio: '{"type":"input_audio","input_audio":{"data":"…","format":"wav"}}',
+      pdf: '{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,…"}',
+    },
+    programs: RESPONSES_PROGRAMS,
   },
 };
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "../core/model.ts";
+import { CATEGORIES, EFFORTS, MODALITIES, LISTED_PROTOCOLS, PROTOCOLS } from "../core/model.ts";
 import { TOKEN_BUCKETS, UNIT_BUCKETS } from "../core/money/price.ts";
 import { EmbeddingSchema } from "./embedding-facts.ts";
 import { MediaSchema } from "./media-schema.ts";
@@ -143,7 +143,7 @@ export const ModelFileSchema = Type.Object(
   {
     ...ModelFactsSchema.properties,
     display_name: Type.String({ minLength: 1 }),
-    supported_protocols: Type.Array(Type.Enum([...PROTOCOLS]), { uniqueItems: true }),
+    supported_protocols: Type.Array(Type.Enum([...LISTED_PROTOCOLS]), { uniqueItems: true }),
     media: Type.Optional(MediaSchema),
     routes: Type.Array(
       Type.Object(
@@ -182,7 +182,7 @@ export const PublicModelSchema = Type.Object(
     category: Type.Enum([...CATEGORIES]),
     display_name: Type.String(),
     vendor: Type.String(),
-    supported_protocols: Type.Array(Type.Enum([...PROTOCOLS])),
+    supported_protocols: Type.Array(Type.Enum([...LISTED_PROTOCOLS])),
     formats: Type.Object(
       Object.fromEntries(
         PROTOCOLS.map((id) => [id, Type.Optional(Type.Enum(["relay", "translation"]))] as const),

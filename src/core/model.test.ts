@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { IMAGE_FORMATS } from "./media/media.ts";
-import { CATEGORIES, EFFORTS, MODALITIES, PROTOCOLS } from "./model.ts";
+import { CATEGORIES, EFFORTS, LISTED_PROTOCOLS, MODALITIES } from "./model.ts";
 
 // Words of the interface, which clients send and are sent.
 
@@ -13,7 +13,7 @@ test("the efforts of thinking, the least first", () => {
 });
 
 test("the formats of requests, and what goes in and comes out", () => {
-  expect(PROTOCOLS.join()).toBe("compat_chat_completions,compat_messages,compat_generate_content");
+  expect(LISTED_PROTOCOLS.join()).toBe("compat_chat_completions,compat_messages,compat_generate_content");
   expect(MODALITIES.join()).toBe("text,image,audio,video,pdf");
   expect(IMAGE_FORMATS.join()).toBe("png,jpeg,webp");
 });

@@ -5,8 +5,17 @@ import type { Prices } from "./money/price.ts";
 export const CATEGORIES = ["language", "image", "video", "audio", "embedding"] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** Request formats of language models, by the identifiers of the interface. */
-export const PROTOCOLS = ["compat_chat_completions", "compat_messages", "compat_generate_content"] as const;
+/** Request formats that models are listed in by `supported_protocols` of the interface. */
+export const LISTED_PROTOCOLS = [
+  "compat_chat_completions",
+  "compat_messages",
+  "compat_generate_content",
+] as const;
+
+export type ListedProtocolId = (typeof LISTED_PROTOCOLS)[number];
+
+/** Every request format of language models. */
+export const PROTOCOLS = [...LISTED_PROTOCOLS, "compat_responses"] as const;
 export type ProtocolId = (typeof PROTOCOLS)[number];
 
 /** How a model is served in each format that answers for it. */
@@ -127,7 +136,7 @@ export interface Model {
   readonly summary: string;
   /** What its users must know beside its parameters and prices, a sentence each. */
   readonly notes: readonly string[];
-  readonly supportedProtocols: readonly ProtocolId[];
+  readonly supportedProtocols: readonly ListedProtocolId[];
   /** Every format that answers for it, and how: in the provider's own, or put into another one. */
   readonly formats: Formats;
   readonly inputModalities: readonly Modality[];

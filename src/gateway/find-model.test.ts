@@ -3,14 +3,14 @@ import { buildModel, createCatalog } from "../catalog/catalog.ts";
 import { nameRules } from "../catalog/name-rules.ts";
 import type { Caller } from "../core/caller.ts";
 import { GatewayError } from "../core/errors.ts";
-import { type Model, PROTOCOLS, type ProtocolId } from "../core/model.ts";
+import { type Model, LISTED_PROTOCOLS, type ListedProtocolId } from "../core/model.ts";
 import { mediaModels } from "../../test/gateway/media-offer.ts";
 import { type Endpoint, findModel } from "./find-model.ts";
 
 function model(
   id: string,
   providers: readonly string[],
-  supportedProtocols: readonly ProtocolId[] = ["compat_chat_completions"],
+  supportedProtocols: readonly ListedProtocolId[] = ["compat_chat_completions"],
 ): Model {
   const routes = providers.map((provider) => ({ provider, upstreamId: `at-${provider}` }));
   return buildModel(id, "language", { prices: { input: 1, output: 1 } }, { supportedProtocols, routes });
@@ -20,7 +20,7 @@ const CHAT = "compat_chat_completions";
 const GPT = model("openai/gpt-one", ["openai", "openrouter"]);
 const CLAUDE = model("anthropic/claude-one", ["anthropic", "openrouter"], [CHAT, "compat_messages"]);
 const GEMINI = model("google/gemini-one", ["google"], [CHAT, "compat_generate_content"]);
-const DEAD = model("xai/grok-one", ["xai", "anthropic", "openrouter", "elsewhere"], [...PROTOCOLS]);
+const DEAD = model("xai/grok-one", ["xai", "anthropic", "openrouter", "elsewhere"], [...LISTED_PROTOCOLS]);
 const OURS = model("local/gpt-one", ["elsewhere"]);
 const SONG = { ...GPT, id: "suno/song", category: "audio" as const };
 const media = (id: string, category: string): Model => {

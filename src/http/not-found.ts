@@ -2,6 +2,7 @@ import { GatewayError } from "../core/errors.ts";
 import { generateContent } from "../protocols/generate-content/index.ts";
 import { messages } from "../protocols/messages/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
+import { responses } from "../protocols/responses/index.ts";
 import { BASE } from "./addresses.ts";
 import type { Route } from "./route.ts";
 
@@ -12,7 +13,6 @@ const NOT_SERVED = [
   "images/variations",
   "videos/*/content",
   "videos/*/remix",
-  "responses",
   "completions",
   "complete",
   "batches",
@@ -60,6 +60,7 @@ export function formatOf(path: string): RelayProtocol | undefined {
   const read = path.slice(0, MAX_READ);
   if (/(?::|%3a)\w*$/i.test(read)) return generateContent;
   if (/\/messages?(?:\/|$)/.test(read)) return messages;
+  if (/\/responses?(?:\/|$)/.test(read)) return responses;
   return read.includes("/v1beta/") ? generateContent : undefined;
 }
 

@@ -12,6 +12,7 @@ import { generateContentRoutes } from "./routes/generate-content.ts";
 import { imageRoutes } from "./routes/images.ts";
 import { messagesCountRoute, messagesRoute } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { responsesRoutes } from "./routes/responses.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { videoRoutes } from "./routes/videos.ts";
 
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   ...generateContentRoutes,
   messagesRoute,
   messagesCountRoute,
+  ...responsesRoutes,
   embeddingsRoute,
   ...imageRoutes,
   ...videoRoutes,

@@ -10,6 +10,7 @@ import { messages } from "./messages/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
+import { responses } from "./responses/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
@@ -27,6 +28,7 @@ export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
   compat_chat_completions: chatCompletions,
   compat_messages: messages,
   compat_generate_content: generateContent,
+  compat_responses: responses,
 };
 
 /** By the formats of client and provider, in this order. */

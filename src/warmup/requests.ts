@@ -1,4 +1,4 @@
-import type { Model, ProtocolId } from "../core/model.ts";
+import type { Model, ListedProtocolId } from "../core/model.ts";
 
 /** A request as a client would send it. */
 export interface MadeUpRequest {
@@ -24,7 +24,7 @@ const TOOLS = ["find_order", "ask_carrier", "read_page", "write_note", "list_fil
 );
 
 /** Bodies of each format: a short conversation, and one of an agent with tools. */
-const BODIES: Readonly<Record<ProtocolId, (model: string) => readonly object[]>> = {
+const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly object[]>> = {
   compat_chat_completions: (model) => [
     {
       model,
@@ -130,7 +130,7 @@ const BODIES: Readonly<Record<ProtocolId, (model: string) => readonly object[]>>
 };
 
 /** Requests to a model in a format, plain and streamed. */
-export function requestsIn(format: ProtocolId, { id }: Pick<Model, "id">): readonly MadeUpRequest[] {
+export function requestsIn(format: ListedProtocolId, { id }: Pick<Model, "id">): readonly MadeUpRequest[] {
   return BODIES[format](id).flatMap((body) =>
     [false, true].map((stream) => {
       const asked = stream && format !== "compat_generate_content" ? { ...body, stream } : body;
@@ -139,7 +139,7 @@ export function requestsIn(format: ProtocolId, { id }: Pick<Model, "id">): reado
   );
 }
 
-function pathOf(format: ProtocolId, id: string, stream: boolean): string {
+function pathOf(format: ListedProtocolId, id: string, stream: boolean): string {
   switch (format) {
     case "compat_chat_completions":
       return "/api/v1/chat/completions";

@@ -1,4 +1,4 @@
-import type { ProtocolId } from "../../src/core/model.ts";
+import type { ListedProtocolId } from "../../src/core/model.ts";
 
 // Bodies as the sessions of coding agents send them: each turn has what was sent before and some more, and now and then
 // a part of it was written anew, left out, spelled in another way, or broken.
@@ -19,7 +19,7 @@ export function seededRandom(seed: number): Random {
 
 /** Bodies of a few sessions, their turns among one another. */
 export function sessionBodies(
-  format: ProtocolId,
+  format: ListedProtocolId,
   modelId: string,
   random: Random,
   count: number,
@@ -81,7 +81,7 @@ const MARKS = [
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-function openSession(format: ProtocolId, modelId: string, random: Random) {
+function openSession(format: ListedProtocolId, modelId: string, random: Random) {
   const system = words(random, 4_000);
   const tools = Array.from({ length: below(random, 8) }, (_, i) => toolNumber(random, i));
   const steps: Step[] = [{ kind: "text", who: "user", text: words(random, 2_000), mark: undefined }];
@@ -131,43 +131,44 @@ function toolNumber(random: Random, i: number) {
   };
 }
 
-const WRITERS: Readonly<Record<ProtocolId, (said: Said, modelId: string) => Record<string, unknown>>> = {
-  compat_chat_completions: ({ system, tools, steps }, model) => ({
-    model,
-    messages: [{ role: "system", content: system }, ...steps.flatMap(chatMessages)],
-    ...(tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ name, description, schema }) => ({
-            type: "function",
-            function: { name, description, parameters: schema },
+const WRITERS: Readonly<Record<ListedProtocolId, (said: Said, modelId: string) => Record<string, unknown>>> =
+  {
+    compat_chat_completions: ({ system, tools, steps }, model) => ({
+      model,
+      messages: [{ role: "system", content: system }, ...steps.flatMap(chatMessages)],
+      ...(tools.length === 0
+        ? {}
+        : {
+            tools: tools.map(({ name, description, schema }) => ({
+              type: "function",
+              function: { name, description, parameters: schema },
+            })),
+          }),
+      max_completion_tokens: 1_000,
+      stream: true,
+    }),
+    compat_messages: ({ system, tools, steps }, model) => ({
+      model,
+      messages: steps.flatMap(messagesOf),
+      system: [{ type: "text", text: system, cache_control: { type: "ephemeral" } }],
+      tools: tools.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
+      max_tokens: 1_000,
+    }),
+    compat_generate_content: ({ system, tools, steps }) => ({
+      system_instruction: { parts: [{ text: system }] },
+      contents: steps.flatMap(contentsOf),
+      tools: [
+        {
+          functionDeclarations: tools.map(({ name, description, schema }) => ({
+            name,
+            description,
+            parametersJsonSchema: schema,
           })),
-        }),
-    max_completion_tokens: 1_000,
-    stream: true,
-  }),
-  compat_messages: ({ system, tools, steps }, model) => ({
-    model,
-    messages: steps.flatMap(messagesOf),
-    system: [{ type: "text", text: system, cache_control: { type: "ephemeral" } }],
-    tools: tools.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
-    max_tokens: 1_000,
-  }),
-  compat_generate_content: ({ system, tools, steps }) => ({
-    system_instruction: { parts: [{ text: system }] },
-    contents: steps.flatMap(contentsOf),
-    tools: [
-      {
-        functionDeclarations: tools.map(({ name, description, schema }) => ({
-          name,
-          description,
-          parametersJsonSchema: schema,
-        })),
-      },
-    ],
-    generationConfig: { maxOutputTokens: 1_000 },
-  }),
-};
+        },
+      ],
+      generationConfig: { maxOutputTokens: 1_000 },
+    }),
+  };
 
 /** What somebody says, as chat completions and messages both have it. */
 function textMessage({ who, text, mark }: Extract<Step, { readonly kind: "text" }>): object {

@@ -4,7 +4,7 @@ import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import { errorDetails, GatewayError } from "../../src/core/errors.ts";
 import { createKnownValueStore, type KnownValues } from "../../src/core/json/known-values.ts";
-import type { ProtocolId } from "../../src/core/model.ts";
+import type { ListedProtocolId } from "../../src/core/model.ts";
 import { targetOf } from "../../src/gateway/language/admit.ts";
 import { COUNTERS, servedBy } from "../../src/protocols/index.ts";
 import type { RelayProtocol, RelayTarget, TokenCounter, WireRequest } from "../../src/protocols/protocol.ts";
@@ -21,7 +21,7 @@ const GPT = "openai/gpt-5.6-luna";
 const CLAUDE = "anthropic/claude-haiku-4.5";
 const GEMINI = "google/gemini-3.8-flash";
 
-const WAYS: readonly (readonly [asked: ProtocolId, spoken: ProtocolId, modelId: string])[] = [
+const WAYS: readonly (readonly [asked: ListedProtocolId, spoken: ListedProtocolId, modelId: string])[] = [
   ["compat_chat_completions", "compat_chat_completions", GPT],
   ["compat_messages", "compat_messages", CLAUDE],
   ["compat_generate_content", "compat_generate_content", GEMINI],
@@ -31,7 +31,7 @@ const WAYS: readonly (readonly [asked: ProtocolId, spoken: ProtocolId, modelId: 
 
 const models = loadModelFiles(join(import.meta.dir, "../../models"));
 
-function targetFor(modelId: string, spoken: ProtocolId): RelayTarget {
+function targetFor(modelId: string, spoken: ListedProtocolId): RelayTarget {
   const model = models.find(({ id }) => id === modelId);
   for (const { provider, upstreamId } of model?.routes ?? []) {
     const speaking = PROVIDERS.find(({ id }) => id === provider)?.protocols.find(({ id }) => id === spoken);

@@ -10,7 +10,7 @@ import { MESSAGES } from "../../src/catalog/parameter-tables/messages.ts";
 import { isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
 import { modelPage } from "../../src/catalog/llms-txt.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { EFFORTS, type Model, type ProtocolId } from "../../src/core/model.ts";
+import { EFFORTS, type Model, type ListedProtocolId } from "../../src/core/model.ts";
 import { compileSchema } from "../../src/core/schema.ts";
 import { servedNow } from "../../src/gateway/served.ts";
 import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
@@ -31,7 +31,7 @@ const models = loadModelFiles(join(import.meta.dirname, "../../models")).filter(
 const model = models.find(({ id }) => id === "google/gemini-3-pro-image")!;
 
 /** The rows of the interface's table of each endpoint; the model of generateContent is in the path. */
-const ROWS: Readonly<Record<ProtocolId, string>> = {
+const ROWS: Readonly<Record<ListedProtocolId, string>> = {
   compat_chat_completions: `model messages stream stream_options temperature max_completion_tokens max_tokens top_p stop
     presence_penalty frequency_penalty tools tool_choice reasoning thinking modalities image_config`,
   compat_messages:
@@ -39,7 +39,7 @@ const ROWS: Readonly<Record<ProtocolId, string>> = {
   compat_generate_content: "contents systemInstruction generationConfig tools",
 };
 
-for (const [protocol, rows] of Object.entries(ROWS) as [ProtocolId, string][]) {
+for (const [protocol, rows] of Object.entries(ROWS) as [ListedProtocolId, string][]) {
   test(`${protocol}: every row of the interface is a parameter`, () => {
     const names = parametersOf(model, protocol).map(({ name }) => name);
     expect(rows.split(/\s+/).filter((row) => !names.includes(row))).toEqual([]);
@@ -49,7 +49,7 @@ for (const [protocol, rows] of Object.entries(ROWS) as [ProtocolId, string][]) {
 
 /** What a format checks requests by. */
 const CHECKED: readonly {
-  readonly protocol: ProtocolId;
+  readonly protocol: ListedProtocolId;
   readonly schema: TSchema;
   readonly fields: Fields;
   /** A request that is good, without what a case adds. */

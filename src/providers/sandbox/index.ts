@@ -53,7 +53,8 @@ const OWN_ANSWERS: Pick<
   thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
 };
 
-const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
+/** The formats that it speaks; what is asked for in another one is put into these. */
+const FORMATS: Readonly<Partial<Record<ProtocolId, SandboxFormat>>> = {
   compat_chat_completions: chatFormat,
   compat_messages: messagesFormat,
   compat_generate_content: generateFormat,
@@ -91,7 +92,7 @@ export interface Sandbox {
 export function createSandbox({ clock, hash, modelOf, definitions }: SandboxParts): Sandbox {
   const seal = createSeal(hash);
   const studio = openStudio(clock);
-  const spoken = ({ id, dialect }: ProtocolDefinition): SpokenProtocol => ({
+  const spoken = ({ id, dialect }: ProtocolDefinition, format: SandboxFormat): SpokenProtocol => ({
     id,
     baseUrl: ADDRESS,
     headers: {},
@@ -102,7 +103,7 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
       padding: [],
       ...(dialect.chat === undefined ? {} : { chat: { ...dialect.chat, ...OWN_ANSWERS } }),
     },
-    transport: (url, request) => respond({ clock, seal, studio, modelOf, format: FORMATS[id] }, url, request),
+    transport: (url, request) => respond({ clock, seal, studio, modelOf, format }, url, request),
   });
   const spokenEmbeddings = (dialect: EmbeddingDialect): SpokenEmbeddings => ({
     baseUrl: ADDRESS,
@@ -114,7 +115,10 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
     entryOf(id),
     {
       id: SANDBOX,
-      protocols: protocols.map(spoken),
+      protocols: protocols.flatMap((definition) => {
+        const format = FORMATS[definition.id];
+        return format === undefined ? [] : [spoken(definition, format)];
+      }),
       ...(embeddings === undefined ? {} : { embeddings: spokenEmbeddings(embeddings) }),
       secrets: [],
       clientHeaders: [ORDERS_HEADER],

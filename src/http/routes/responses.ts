@@ -1,0 +1,52 @@
+import { GatewayError } from "../../core/errors.ts";
+import { responses } from "../../protocols/responses/index.ts";
+import { ResponsesAnswerSchema, ResponsesRequestSchema } from "../../protocols/responses/schema.ts";
+import type { Route } from "../route.ts";
+import { handleRelay, RELAY_ERRORS } from "./relay.ts";
+
+/** `POST /api/v1/responses`. */
+const createRoute: Route = {
+  method: "post",
+  path: "/api/v1/responses",
+  access: "key",
+  summary: "Responses, plain or streamed",
+  tag: "language",
+  protocol: responses,
+  body: ResponsesRequestSchema,
+  answers: {
+    200: {
+      description: "The response, with its cost in `credit`",
+      schema: ResponsesAnswerSchema,
+      stream: true,
+    },
+  },
+  errors: RELAY_ERRORS,
+  handle: (context) => handleRelay(context, responses),
+};
+
+const NO_WEBSOCKET = "There is no WebSocket here: POST the request, with stream true for events.";
+
+/**
+ * `GET /api/v1/responses`: some clients begin with a WebSocket. At this status they go on over HTTP at once; at a 404
+ * they would first try for several seconds.
+ */
+const upgradeRoute: Route = {
+  method: "get",
+  path: "/api/v1/responses",
+  access: "key",
+  summary: "No WebSocket: says that requests are posted",
+  tag: "language",
+  protocol: responses,
+  answers: { 426: { description: "Requests are posted", schema: responses.errorSchema } },
+  errors: [],
+  handle({ requestId, request }) {
+    if (request.headers.get("upgrade") === null)
+      throw new GatewayError("method_not_allowed", "Responses are asked for by POST.", {
+        headers: { allow: "POST" },
+      });
+    const error = new GatewayError("invalid_request_error", NO_WEBSOCKET, { code: "websocket_not_served" });
+    return Promise.resolve(Response.json(responses.encodeError(error, requestId), { status: 426 }));
+  },
+};
+
+export const responsesRoutes: readonly Route[] = [createRoute, upgradeRoute];

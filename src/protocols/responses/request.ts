@@ -1,0 +1,92 @@
+import type { JsonObject } from "../../core/json/json-value.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { createSeenLists } from "../../core/json/kept.ts";
+import { compileSchema } from "../../core/schema.ts";
+import type { CarrierKey } from "../carrier.ts";
+import { schemaRefusal } from "../meant-field.ts";
+import type { RelayRequest, WireRequest } from "../protocol.ts";
+import {
+  readRequestJson,
+  refuseTwiceWithin,
+  type RequestJson,
+  withoutNulls,
+  writeRequestJson,
+} from "../request-json.ts";
+import { readDemand } from "./demand.ts";
+import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } from "./schema.ts";
+
+/** A Responses request: its value, and its bytes with where its members stand in them. */
+export interface ResponsesRequest extends RelayRequest {
+  readonly body: ResponsesRequestBody;
+  readonly json: RequestJson;
+  /** Opens what earlier answers gave the caller to keep. */
+  readonly carrier: CarrierKey | undefined;
+}
+
+/** Levels that are read of the members that money depends on. */
+const READ_LEVELS = { input: 6, tools: 2, reasoning: 0, text: 1, tool_choice: 1 };
+
+const REQUIRED: ReadonlySet<string> = new Set(ResponsesRequestSchema.required);
+
+const checker = compileSchema(ResponsesRequestSchema);
+
+/** Items and tools that were found good. */
+const good = { input: createSeenLists(), tools: createSeenLists() };
+
+/** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
+export function readRequest({ carrier, ...wire }: WireRequest): ResponsesRequest {
+  return checkedRequest(readRequestJson(wire), carrier);
+}
+
+/** Checks a body that was written here; see `ClientEnd`. */
+export function readWritten(value: JsonObject): ResponsesRequest {
+  return checkedRequest(writeRequestJson(value), undefined);
+}
+
+/** What would be kept in somebody's account at the provider, or in another interface of it, and what to do instead. */
+const UNSERVED: Readonly<Record<string, string>> = {
+  background: "is not served: ask without it, streamed where the answer takes long",
+  conversation:
+    "is not served: send the conversation in input, or name the last answer in previous_response_id",
+  prompt: "is not served: send its text in instructions and input",
+};
+
+/** Fields of chat completions without a place here, and where what they say belongs. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  messages: "input",
+  response_format: "text.format",
+  reasoning_effort: "reasoning.effort",
+  max_tokens: "max_output_tokens",
+  max_completion_tokens: "max_output_tokens",
+};
+
+const NOWHERE = ["stop", "n", "seed", "logit_bias"];
+
+function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): ResponsesRequest {
+  for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
+  const value: JsonObject = withoutNulls(json.value, REQUIRED);
+  refuseForeign(value);
+  const known = { input: good.input.count(value.input), tools: good.tools.count(value.tools) };
+  if (!checker.accepts(value, known))
+    throw schemaRefusal(checker.faultOf(value), value, RESPONSES_FIELDS.meant);
+  if (Array.isArray(value.input)) good.input.add(value.input);
+  if (value.tools !== undefined) good.tools.add(value.tools);
+  const { model, stream = false } = value;
+  return { model, stream, demand: readDemand(value, json), body: value, json, carrier };
+}
+
+function refuseForeign(body: Readonly<JsonObject>): void {
+  for (const [name, instead] of Object.entries(UNSERVED))
+    if (body[name] !== undefined && body[name] !== false)
+      throw refusal("unsupported_parameter", `${name} ${instead}.`, name);
+  for (const [name, meant] of Object.entries(ELSEWHERE))
+    if (body[name] !== undefined)
+      throw refusal("unknown_parameter", `${name} is not a field of Responses: use ${meant}.`, name);
+  for (const name of NOWHERE)
+    if (body[name] !== undefined)
+      throw refusal("unknown_parameter", `${name} is not a field of Responses: leave it out.`, name);
+}
+
+function refusal(code: string, message: string, param: string): GatewayError {
+  return new GatewayError("invalid_request_error", message, { param, code });
+}

@@ -1,0 +1,166 @@
+import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
+import { contentHash } from "../../runtime/hash.ts";
+import { isCarrier } from "../carrier.ts";
+import { type Changes, openChanges } from "../changes.ts";
+import { checkFields } from "../field-table.ts";
+import { targetSentences } from "../losses.ts";
+import { printable } from "../printable.ts";
+import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { wrong } from "../request-json.ts";
+import { isServed } from "./hosted-tools.ts";
+import type { ResponsesRequest } from "./request.ts";
+import { RESPONSES_FIELDS, type ResponsesItem } from "./schema.ts";
+
+/** Asks for what the model wants back with its reasoning, as nothing is stored. */
+const SEALED_REASONING = "reasoning.encrypted_content";
+
+/** Ids of items by what they begin with; one of another's making is refused by the provider. */
+const ITEM_IDS = /^[a-z]{2,4}_[A-Za-z0-9_-]{1,60}$/;
+const FOREIGN_IDS = /^(call|item|fco|at)_/;
+
+/** Members of a request that its answer repeats, and that the provider is not sent as they are. */
+const ECHOED = [
+  "store",
+  "previous_response_id",
+  "metadata",
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+] as const;
+
+/**
+ * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
+ * `store: false` and sealed reasoning, names of the caller's users and caches that no other account shares, fields that the
+ * model or the format does not have and tools that run at the provider without a price left out with a warning, and in
+ * the input reasoning that this provider cannot read. Throws for what somebody else would have to keep.
+ */
+export function upstreamBody(
+  request: ResponsesRequest,
+  target: RelayTarget,
+  names?: PlaceNames,
+): UpstreamBody {
+  const { body, json, stream, carrier } = request;
+  const changes = openChanges(targetSentences(target.model.id, names));
+  const rest = new Map(Object.entries(json.value));
+  changes.set(["model"], target.upstreamId);
+  if (target.native) askForNoStore(request, changes);
+  for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
+  if (body.previous_response_id !== undefined) throw noSuchResponse(body.previous_response_id);
+  const owner = carrier?.account ?? "";
+  if (body.prompt_cache_key !== undefined)
+    changes.set(["prompt_cache_key"], contentHash(`${owner} ${body.prompt_cache_key}`).slice(0, 40));
+  for (const name of ["user", "safety_identifier"] as const)
+    if (body[name] !== undefined) changes.set([name], contentHash(`${owner} ${body[name]}`).slice(0, 40));
+  if (body.service_tier !== undefined && body.service_tier !== "auto" && body.service_tier !== "default") {
+    changes.set(["service_tier"], "default");
+    changes.warn("service_tier became default: another one has no price here");
+  }
+  checkFields(rest, target, RESPONSES_FIELDS, changes);
+  leaveUnserved(request, target, changes);
+  const { input } = body;
+  if (typeof input !== "string") changeItems(input, changes);
+  boundOutput(request, target, changes);
+  if (!stream) changes.remove(["stream_options"]);
+  const echo: JsonObject = Object.fromEntries(
+    ECHOED.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
+  );
+  return {
+    body: changes.splice(json),
+    warnings: changes.warnings,
+    echo: { store: true, ...echo },
+  };
+}
+
+/** One account at the provider serves many: what it stored could be read by whoever holds its id. */
+function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {
+  changes.set(["store"], false);
+  const { include = [] } = body;
+  if (!include.includes(SEALED_REASONING)) changes.set(["include"], [...include, SEALED_REASONING]);
+}
+
+function boundOutput(
+  { body }: ResponsesRequest,
+  { model, outputBound }: RelayTarget,
+  changes: Changes,
+): void {
+  const { max_output_tokens: asked } = body;
+  const most = model.maxOutput;
+  if (asked === undefined && outputBound !== undefined) changes.set(["max_output_tokens"], outputBound);
+  if (asked === undefined || most === null || asked <= most) return;
+  changes.set(["max_output_tokens"], most);
+  changes.warn({ field: "max_output_tokens", place: "maxOutputTokens", why: "most_output", most });
+}
+
+/** Takes out tools that run at the provider and have no price. Throws where nothing else could be called. */
+function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, changes: Changes): void {
+  const { tools = [], tool_choice: choice } = body;
+  const unserved = tools.flatMap((tool, i) => (isServed(tool, model) ? [] : [{ tool, i }]));
+  const [first] = unserved;
+  if (first === undefined) return;
+  const forced = isJsonObject(choice) && unserved.some(({ tool }) => tool.type === choice.type);
+  if (forced || unserved.length === tools.length)
+    throw wrong(
+      `tools[${first.i}].type`,
+      `is ${printable(first.tool.type)}, which runs at the provider and has no price here: leave it out`,
+    );
+  for (const { tool, i } of unserved)
+    changes.warn(
+      `tools[${i}] was left out: ${printable(tool.type)} runs at the provider and has no price here`,
+    );
+  changes.set(
+    ["tools"],
+    tools.filter((tool) => isServed(tool, model)),
+  );
+}
+
+/**
+ * Leaves out reasoning that the provider cannot read: it keeps none, so what is not sealed is unknown to it, and what a
+ * carrier of ours holds is another's. The ids of what followed it in its turn go too: each is bound to its reasoning.
+ */
+function changeItems(items: readonly ResponsesItem[], changes: Changes): void {
+  const left = new Set<number>();
+  let isBound = false;
+  items.forEach((item, i) => {
+    const { type, encrypted_content: sealed, id } = item;
+    if (type === "item_reference") throw noSuchItem(id ?? "");
+    if (type === "reasoning") {
+      isBound = typeof sealed !== "string" || isCarrier(sealed);
+      if (isBound) {
+        left.add(i);
+        if (typeof sealed === "string") changes.warn(`input[${i}] was left out: another model's reasoning`);
+      }
+      return;
+    }
+    if (!isOfAnswer(item)) isBound = false;
+    const isForeign = typeof id === "string" && (FOREIGN_IDS.test(id) || !ITEM_IDS.test(id));
+    if (id !== undefined && (isForeign || isBound)) changes.remove(["input", i, "id"]);
+  });
+  if (left.size === 0) return;
+  const kept = items.flatMap((item, i) => {
+    if (left.has(i)) return [];
+    const { id, ...rest } = item;
+    return [changes.removes(["input", i, "id"]) ? rest : { ...rest, ...present({ id }) }];
+  });
+  changes.set(["input"], kept);
+}
+
+/** Whether an item is what the model said, and not what it was told. */
+function isOfAnswer({ type, role }: ResponsesItem): boolean {
+  return role === "assistant" || type?.endsWith("_call") === true;
+}
+
+/** The refusal of an item that nobody has kept. */
+function noSuchItem(id: string): GatewayError {
+  const sentence = `Item with id '${printable(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+  return new GatewayError("not_found_error", sentence, { param: "input" });
+}
+
+/** The refusal of an answer that nobody has kept. */
+function noSuchResponse(id: string): GatewayError {
+  return new GatewayError(
+    "invalid_request_error",
+    `Previous response with id '${printable(id)}' not found. Send the conversation in input, or ask with store true.`,
+    { param: "previous_response_id", code: "previous_response_not_found" },
+  );
+}

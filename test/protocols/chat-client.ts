@@ -16,8 +16,8 @@ import type { Body } from "./messages-client.ts";
 /** Vendors by the names of their providers, each with one of its models, and the double that is as strict as it is. */
 const VENDORS = {
   openai: {
-    id: "openai/gpt-5.8",
-    upstreamId: "gpt-5.8",
+    id: "openai/gpt-4.9",
+    upstreamId: "gpt-4.9",
     strict: STRICT.openai,
     field: "max_completion_tokens",
   },

@@ -42,7 +42,10 @@ const good = { messages: createSeenLists(), tools: createSeenLists() };
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
-  return checkedRequest(readRequestJson(wire));
+  const request = checkedRequest(readRequestJson(wire));
+  if (request.stream && request.body.modalities?.includes("image") === true)
+    throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
+  return request;
 }
 
 /** Checks a body that was written here; see `ClientEnd`. */
@@ -61,8 +64,6 @@ function checkedRequest(json: RequestJson): ChatRequest {
   for (let i = known.tools; i < tools.length; i += 1) checkTool(tools[i] as Tool, `tools[${i}]`);
   good.messages.add(messages);
   good.tools.add(tools);
-  if (value.stream === true && value.modalities?.includes("image") === true)
-    throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   const schemaBytes =
     spanLength(json, "tools") + spanLength(json, "functions") + spanLength(json, "response_format");
   return {

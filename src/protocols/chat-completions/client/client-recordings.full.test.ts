@@ -98,7 +98,7 @@ const meaning = (choice: FoldedChoice | undefined) =>
   };
 
 /** The same by the tolerant reader. */
-function recordedMeaning({ texts, calls, functionCall, parts, finish }: RecordedChoice) {
+function recordedMeaning({ texts, calls, functionCall, parts, finish }: RecordedChoice): Json {
   const details: Json[] = (parts.reasoning_details ?? []).flat().filter(Boolean);
   const detailed = details.map(({ text, summary }) => text ?? summary ?? "").join("");
   const all = functionCall.name === "" ? calls : [...calls, { ...functionCall, others: {} }];
@@ -112,7 +112,10 @@ function recordedMeaning({ texts, calls, functionCall, parts, finish }: Recorded
       others.extra_content?.[0]?.google?.thought_signature,
     ]),
     images: (parts.images ?? []).flat().filter(Boolean).length,
-    citations: (parts.annotations ?? []).flat().filter(Boolean).flatMap(({ url_citation: page }: Json) => page?.url ?? []),
+    citations: (parts.annotations ?? [])
+      .flat()
+      .filter(Boolean)
+      .flatMap(({ url_citation: page }: Json) => page?.url ?? []),
     finish: finish === "function_call" ? "tool_calls" : finish,
   };
 }

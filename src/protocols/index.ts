@@ -7,6 +7,7 @@ import { generateContentClient } from "./generate-content/client/index.ts";
 import { generateContent } from "./generate-content/index.ts";
 import { messagesClient } from "./messages/client/index.ts";
 import { messages } from "./messages/index.ts";
+import { messagesServer } from "./messages/server/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
@@ -21,7 +22,7 @@ const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
 };
 
 /** The formats that clients of providers of another are answered in. */
-const SERVERS: readonly ServerEnd[] = [chatCompletionsServer];
+const SERVERS: readonly ServerEnd[] = [chatCompletionsServer, messagesServer];
 
 /** The formats, each among its own clients and providers. */
 export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {

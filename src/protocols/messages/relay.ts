@@ -9,9 +9,9 @@ import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { type Place, textAt } from "../scan.ts";
 import { streamOpener } from "../stream.ts";
-import { errorObject } from "./error-body.ts";
 import { type EventKindReader, KINDS, openReader } from "./reader.ts";
 import { EVENT } from "./shape.ts";
+import { brokenTail, creditEvent, PING, STOP_DATA } from "./tail.ts";
 import { encodeUsage } from "./usage.ts";
 
 const encoder = new TextEncoder();
@@ -19,8 +19,7 @@ const eventHead = (type: string): Uint8Array => encoder.encode(`event: ${type}\n
 const HEADS = Object.fromEntries(KINDS.map((kind) => [kind, eventHead(kind)])) as Readonly<
   Record<(typeof KINDS)[number], Uint8Array>
 >;
-const PING = encoder.encode('event: ping\ndata: {"type": "ping"}\n\n');
-const MESSAGE_STOP = encoder.encode('{"type":"message_stop"}');
+const MESSAGE_STOP = encoder.encode(STOP_DATA);
 
 /**
  * Relays a messages stream: its events keep their bytes but for `model` in `message_start`, and each has its name
@@ -83,7 +82,7 @@ class EventRelay implements StreamSink {
     return joinBytes([
       ...this.#held.slice(0, -1),
       deltaWithCredit(this.#lastDelta, metered, credit),
-      creditEvent(credit),
+      encoder.encode(creditEvent(credit)),
       HEADS.message_stop,
       this.#stop ?? MESSAGE_STOP,
       END,
@@ -91,11 +90,7 @@ class EventRelay implements StreamSink {
   }
 
   failureTail(error: GatewayError, _metered: Metered, credit: MicroCredits | undefined): Uint8Array {
-    const told = JSON.stringify({ type: "error", error: errorObject(error) });
-    return joinBytes([
-      ...(credit === undefined ? [] : [creditEvent(credit)]),
-      encoder.encode(`event: error\ndata: ${told}\n\n`),
-    ]);
+    return encoder.encode(brokenTail(error, credit));
   }
 
   #emit(into: ByteBuilder, span: Readonly<EventSpan>, value?: Place, text?: Uint8Array): void {
@@ -142,8 +137,4 @@ function deltaWithCredit(data: Uint8Array | undefined, metered: Metered, credit:
     credit: creditsText(credit),
   });
   return joinBytes([HEADS.message_delta, event, END]);
-}
-
-function creditEvent(credit: MicroCredits): Uint8Array {
-  return encoder.encode(`event: credit\ndata: {"type":"ping","credit":${creditsText(credit)}}\n\n`);
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json/json-value.ts";
 import { createSeenLists, isKept, type SeenLists } from "../../core/json/kept.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
 import { schemaRefusal } from "../meant-field.ts";
+import type { CarrierKey } from "../carrier.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
   invalid,
@@ -34,6 +35,8 @@ export interface CountRequest extends RelayRequest {
 /** A messages request: the same, and what is asked of the answer. */
 export interface MessagesRequest extends CountRequest {
   readonly body: MessagesRequestBody;
+  /** Opens what our answers gave its caller to keep. */
+  readonly carrier?: CarrierKey | undefined;
 }
 
 /** Levels that are read of the members that money depends on. */
@@ -66,7 +69,7 @@ function openCheck<Body>(checker: Checker<Body>): Check<Body> {
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest({ headers, ...wire }: WireRequest): MessagesRequest {
-  return checkedRequest(readRequestJson(wire), readBetas(headers));
+  return { ...checkedRequest(readRequestJson(wire), readBetas(headers)), carrier: wire.carrier };
 }
 
 /** Checks a body that was written here; see `ClientEnd`. */

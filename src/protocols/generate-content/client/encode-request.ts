@@ -30,6 +30,7 @@ function encodeConfig(chat: ChatRequest, model: Model, losses: Losses): JsonObje
     maxOutputTokens: chat.maxOutputTokens,
     temperature: chat.temperature,
     topP: chat.topP,
+    topK: chat.topK,
     presencePenalty: chat.presencePenalty,
     frequencyPenalty: chat.frequencyPenalty,
     seed: seedOf(chat, losses),

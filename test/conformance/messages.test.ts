@@ -41,7 +41,7 @@ describeTable(
       const { model: _, ...rest } = BODY;
       await api.refuses(PATH, rest, "model");
       await refusesEach("model", "nobody/nothing", 5);
-      await refuses({ model: "openai/gpt-6-astra" }, "It is served at /api/v1/chat/completions.");
+      await refuses({ model: "openai/gpt-image-2" }, "It is served at /api/v1/images/generations.");
     },
     async max_tokens() {
       await passes("max_tokens", 1, 500);

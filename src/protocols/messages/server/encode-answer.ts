@@ -2,7 +2,7 @@ import type { ChatEvent } from "../../../core/chat.ts";
 import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { AnswerContext, Metered } from "../../protocol.ts";
 import { encodeUsage } from "../usage.ts";
-import { type BlockSink, BlockWriter, inputIn, type Stop } from "./encode-blocks.ts";
+import { type BlockSink, inputIn, openBlockWriter, type Stop } from "./encode-blocks.ts";
 
 /** The id that an answer is known by here, from its provider's where there is one. */
 export function answerId(providerId: string | undefined, { requestId }: AnswerContext): string {
@@ -29,7 +29,7 @@ export function encodeAnswer(
   context: AnswerContext,
 ): JsonObject {
   const sink = new ContentSink();
-  const writer = new BlockWriter(sink, context);
+  const writer = openBlockWriter(sink, context);
   for (const event of events) writer.push(event);
   const stop = writer.stop();
   const start = events.find((event) => event.type === "start");

@@ -43,12 +43,23 @@ export interface Stop {
 const BROKEN_OFF = "The model broke off its answer with an error of its own.";
 const NO_INPUT = "The model called a tool with arguments that are no JSON object.";
 
+/** Writes the blocks of one answer. */
+export interface BlockWriter {
+  push(event: ChatEvent): void;
+  /** How the answer ended. Throws the error that it ended in. */
+  stop(): Stop;
+}
+
 /**
  * Turns what a running answer says into blocks. What its issuer has signed stands in a thinking block as a text that only
  * we open: the signature of a call in one without words before it, and of a text in one behind it. An image has no block,
  * and nor have the pages that a text rests on, which clients take from the format's own vendor alone.
  */
-export class BlockWriter {
+export function openBlockWriter(sink: BlockSink, context: AnswerContext): BlockWriter {
+  return new Writer(sink, context);
+}
+
+class Writer implements BlockWriter {
   readonly #sink: BlockSink;
   readonly #context: AnswerContext;
   readonly #isHidden: boolean;
@@ -87,7 +98,6 @@ export class BlockWriter {
     }
   }
 
-  /** How the answer ended. Throws the error that it ended in. */
   stop(): Stop {
     const { reason = "error", refusal = "" } = this.#finish ?? {};
     if (reason === "error") throw new GatewayError("upstream_error", BROKEN_OFF);

@@ -6,7 +6,7 @@ import type { EventEncoder } from "../../translate.ts";
 import { brokenTail, creditEvent, PING, STOP_DATA } from "../tail.ts";
 import { encodeUsage } from "../usage.ts";
 import { answerId, stopMembers } from "./encode-answer.ts";
-import { type BlockSink, BlockWriter, DELTAS } from "./encode-blocks.ts";
+import { type BlockSink, DELTAS, openBlockWriter } from "./encode-blocks.ts";
 
 /**
  * Writes an answer's events as those that the official clients join: one `message_start`, blocks of which one is open at a
@@ -15,7 +15,7 @@ import { type BlockSink, BlockWriter, DELTAS } from "./encode-blocks.ts";
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   const sink = new EventSink();
-  const writer = new BlockWriter(sink, context);
+  const writer = openBlockWriter(sink, context);
   let isBegun = false;
   const begin = (id: string | undefined): void => {
     if (isBegun) return;

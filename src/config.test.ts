@@ -445,6 +445,7 @@ test("a provider is live only with its key, at the address it is given", () => {
   const { providers } = settings("", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://a/v1/" });
   expect(providers.get("openai")?.protocols).toMatchObject([
     { baseUrl: "http://a/v1", headers: { authorization: "Bearer k" } },
+    { id: "compat_responses", baseUrl: "http://a/v1", headers: { authorization: "Bearer k" } },
   ]);
 });
 

@@ -19,6 +19,7 @@ import { servedBy } from "../../src/protocols/index.ts";
 import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
 import type { ProtocolDefinition, Provider } from "../../src/providers/provider.ts";
+import { wayTo } from "../../src/providers/spoken.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { wireRequest } from "./wire-request.ts";
 
@@ -147,9 +148,10 @@ for (const { protocol, schema, fields, good } of CHECKED) {
 /** Every server that a model can be asked at in chat completions, in the format that its provider speaks. */
 const REACHED = models.flatMap((each) =>
   each.routes.flatMap(({ provider, upstreamId }) =>
-    PROVIDERS.filter(({ id }) => id === provider).flatMap(({ id, protocols }) =>
-      protocols.map((spoken) => ({ name: `${each.id} at ${id}`, each, id, upstreamId, spoken })),
-    ),
+    PROVIDERS.filter(({ id }) => id === provider).flatMap(({ id, protocols }) => {
+      const spoken = wayTo("compat_chat_completions", protocols)?.spoken;
+      return spoken === undefined ? [] : [{ name: `${each.id} at ${id}`, each, id, upstreamId, spoken }];
+    }),
   ),
 );
 

@@ -1,9 +1,10 @@
 import { REFERENCE_CHAT } from "../../protocols/chat-dialect.ts";
 import { OPENAI_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
+import { RESPONSES } from "../responses.ts";
 import { openaiImages } from "./images.ts";
 
-/** OpenAI itself: the reference of the chat completions format. */
+/** OpenAI itself: the reference of chat completions, and of Responses. */
 export const openai: ProviderDefinition = {
   id: "openai",
   keyVariable: "OPENAI_API_KEY",
@@ -21,6 +22,7 @@ export const openai: ProviderDefinition = {
         chat: REFERENCE_CHAT,
       },
     },
+    RESPONSES,
   ],
   embeddings: OPENAI_EMBEDDINGS,
   media: {

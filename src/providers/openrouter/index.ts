@@ -2,6 +2,7 @@ import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
 import { COMPATIBLE_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
+import { RESPONSES } from "../responses.ts";
 
 /**
  * OpenRouter: https://openrouter.ai/docs/api-reference/chat-completion. Reasoning of any vendor comes and goes in
@@ -36,6 +37,8 @@ export const openrouter: ProviderDefinition = {
       // It hands the bound on to vendors that leave reasoning out of it.
       boundsReasoning: false,
     }),
+    // https://openrouter.ai/docs/api-reference/responses-api/overview
+    RESPONSES,
   ],
   // https://openrouter.ai/docs/api-reference/embeddings
   embeddings: { ...COMPATIBLE_EMBEDDINGS, user: true },

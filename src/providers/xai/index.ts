@@ -1,6 +1,7 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
+import { RESPONSES } from "../responses.ts";
 
 /**
  * xAI: https://docs.x.ai/docs/api-reference. Its reasoning models count reasoning beside the completion.
@@ -16,5 +17,7 @@ export const xai: ProviderDefinition = {
       thinking: { effort: "reasoning_effort" },
       boundsReasoning: false,
     }),
+    // https://docs.x.ai/docs/guides/responses
+    RESPONSES,
   ],
 };

@@ -1,0 +1,7 @@
+import type { ProtocolDefinition } from "./provider.ts";
+
+/** Responses, as all vendors that have it speak it; what they add are members that clients skip. */
+export const RESPONSES: ProtocolDefinition = {
+  id: "compat_responses",
+  dialect: { kind: "native", unknownFields: "remove", streamUsageOption: false, padding: [] },
+};

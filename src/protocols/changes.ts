@@ -26,7 +26,7 @@ type Within = Map<string | number, Change>;
 export interface Changes {
   /** Gives a value; a member that is not there is added to its object, which must be. */
   set(path: Path, value: unknown): void;
-  /** Removes a member, if it is there. */
+  /** Removes a member, if it is there, or an item of a list. */
   remove(path: Path): void;
   removes(path: Path): boolean;
   rename(path: Path, name: string): void;
@@ -137,8 +137,25 @@ function valueEdits(text: JsonText, at: Member, { start, within }: Change): Edit
     parts.push({ keyStart, keyEnd, valueStart, valueEnd });
   });
   return bytes[at.valueStart] === OPEN_LIST
-    ? parts.flatMap((item, i) => itemEdits(text, item, within?.get(i)))
+    ? listEdits(text, parts, within ?? new Map())
     : memberEdits(text, at.valueStart, parts, within ?? new Map());
+}
+
+/** Edits of a list's items; one that is removed takes a comma with it. */
+function listEdits(text: JsonText, items: readonly Member[], within: Within): Edit[] {
+  let hasKept = false;
+  return items.flatMap((item, i) => {
+    const change = within.get(i);
+    if (change?.isRemoved !== true) {
+      hasKept = true;
+      return itemEdits(text, item, change);
+    }
+    const { valueEnd: before = item.valueStart } = items[i - 1] ?? {};
+    const { valueStart: behind = item.valueEnd } = items[i + 1] ?? {};
+    return hasKept
+      ? { start: before, end: item.valueEnd, text: "" }
+      : { start: item.valueStart, end: behind, text: "" };
+  });
 }
 
 function itemEdits(json: JsonText, item: Member, change: Change | undefined): Edit[] {

@@ -4,6 +4,7 @@ import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { invalid } from "../request-json.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
 import { betaName, relayedBetas } from "./betas.ts";
+import { leaveForeignThinking } from "./foreign-thinking.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { COUNT_FIELDS, MESSAGES_FIELDS } from "./schema.ts";
 import { changeThinking, MAX_TOKENS } from "./thinking.ts";
@@ -12,8 +13,8 @@ import { BOUNDS, toolKind } from "./tools.ts";
 /**
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id, a
  * bound on output that the model keeps to, `thinking` in the words that the model knows, sampling that it takes, a
- * bound on searches where there is none, and fields out that nobody knows or that need a preview which was not asked
- * for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price, and for one of a
+ * bound on searches where there is none, thinking out that the target's vendor did not sign, and fields out that nobody
+ * knows or that need a preview which was not asked for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price, and for one of a
  * preview that was not asked for where the answer would be another one.
  */
 export function upstreamBody(
@@ -49,6 +50,7 @@ function rewriteBody(
   checkFields(Object.entries(request.json.value), target, fields, changes, (name) =>
     judgePreview(request, previews, name, changes),
   );
+  leaveForeignThinking(request, target, changes);
   more(changes);
   return {
     body: changes.splice(request.json),

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import { wireRequest } from "../../../test/protocols/wire-request.ts";
+import { joinBytes } from "../../core/bytes/bytes.ts";
+import type { Model } from "../../core/model.ts";
+import { sealCarrier } from "../carrier.ts";
+import { readRequest } from "./request.ts";
+import { upstreamBody } from "./upstream-body.ts";
+
+// A conversation that another vendor's model began goes on with Claude.
+
+const CARRIER = sealCarrier({ kind: "thinking", issuer: "google", text: "", signature: "U0lH" }, undefined);
+const foreign = `{"type":"thinking","thinking":"Hm.","signature":"${CARRIER}"}`;
+const own = '{"type":"thinking", "thinking":"Own.","signature":"EuQB"}';
+const text = '{"type":"text","text":"Well."}';
+const call = '{"type":"tool_use","id":"a","name":"f","input":{"n":1.0}}';
+const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}';
+const user = '{"role":"user","content":"Hi"}';
+const says = (...blocks: string[]): string => `{"role":"assistant","content":[${blocks.join(",")}]}`;
+
+function send(messages: readonly string[], more = "", model: Partial<Model> = {}, native = true) {
+  const body = `{"model":"v/m","max_tokens":5000,"messages":[${messages.join(",")}]${more}}`;
+  const up = upstreamBody(readRequest(wireRequest(body)), {
+    model: { id: "v/m", ignoredParameters: [], maxOutput: 64_000, ...model } as unknown as Model,
+    upstreamId: "up",
+    unknownFields: "remove",
+    native,
+    streamUsageOption: false,
+  });
+  const [, sent = ""] = /"messages":\[(.*)\]/.exec(new TextDecoder().decode(joinBytes(up.body))) ?? [];
+  const { thinking } = JSON.parse(new TextDecoder().decode(joinBytes(up.body)));
+  return { sent, thinking, warnings: up.warnings };
+}
+
+const LEFT = "thinking blocks of earlier answers were left out: only the model that wrote them can read them";
+
+describe("what another vendor's model thought does not go up, and every other byte stays", () => {
+  const redacted = `{"type":"redacted_thinking","data":"${CARRIER}"}`;
+  const cases: readonly (readonly [name: string, blocks: readonly string[], left: readonly string[]])[] = [
+    ["before a text", [foreign, text], [text]],
+    ["after a text", [text, foreign], [text]],
+    ["on both sides of what is Claude's own", [foreign, own, redacted, call, foreign], [own, call]],
+    ["signed with nothing", [`{"type":"thinking","thinking":"Hm.","signature":""}`, text], [text]],
+  ];
+  test.each(cases)("%s", (_name, blocks, left) => {
+    const { sent, warnings } = send([user, says(...blocks), user]);
+    expect(sent).toBe([user, says(...left), user].join(","));
+    expect(warnings).toEqual([LEFT]);
+  });
+
+  test("an answer of which nothing is left goes too, first, last or amid", () => {
+    const nothing = says(foreign, redacted);
+    expect(send([nothing, user, nothing, user, nothing]).sent).toBe([user, user].join(","));
+  });
+
+  test("a conversation that is Claude's own keeps its bytes, and nothing is said", () => {
+    const messages = [user, says(own, call), result];
+    expect(send(messages)).toMatchObject({ sent: messages.join(","), warnings: [] });
+  });
+
+  test("a compatible server may have signed with nothing itself", () => {
+    const unsigned = says('{"type":"thinking","thinking":"Hm.","signature":""}', text);
+    expect(send([user, unsigned, user], "", {}, false)).toMatchObject({
+      sent: [user, unsigned, user].join(","),
+      warnings: [],
+    });
+    expect(send([user, says(foreign, text), user], "", {}, false).warnings).toEqual([LEFT]);
+  });
+});
+
+describe("calls that go on without what was thought before them", () => {
+  const asked = ',"thinking":{"type":"enabled","budget_tokens":1024}';
+  const OFF = "thinking was left out: the answer that called tools came back without thinking";
+
+  test("switch thinking off for a model that measures it out: it refuses such an answer", () => {
+    const { thinking, warnings } = send([user, says(foreign, call), result], asked, {
+      thinking: { style: "budget", canBeOff: true },
+    });
+    expect(thinking).toBeUndefined();
+    expect(warnings.join()).toContain(OFF);
+  });
+
+  test("leave it on where the run began with Claude's own, is over, or the model needs none", () => {
+    const budget: Partial<Model> = { thinking: { style: "budget", canBeOff: true } };
+    const own2 = says(foreign, own, call);
+    expect(send([user, own2, result], asked, budget).thinking).toBeDefined();
+    expect(send([user, says(foreign, call), result, says(text), user], asked, budget).thinking).toBeDefined();
+    const adaptive: Partial<Model> = { thinking: { style: "adaptive", canBeOff: true } };
+    const more = ',"thinking":{"type":"adaptive"}';
+    expect(send([user, says(foreign, call), result], more, adaptive).thinking).toEqual({ type: "adaptive" });
+  });
+});

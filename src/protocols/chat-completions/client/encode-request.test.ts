@@ -5,7 +5,7 @@ import {
   sentToChat,
   type Vendor,
 } from "../../../../test/protocols/chat-client.ts";
-import { chatOf, turn } from "../../../../test/protocols/messages-client.ts";
+import { answered, chatOf, turn } from "../../../../test/protocols/messages-client.ts";
 import type { ChatRequest, ThinkingWish } from "../../../core/chat.ts";
 import type { Model } from "../../../core/model.ts";
 import { PLACE_NAMES } from "../server/place-names.ts";
@@ -101,12 +101,6 @@ describe("sampling and bounds", () => {
     expect(refusalAtChat("openai", chatOf(ASK, { stop }))[0]).toBe("stop");
     expect(fields("openai", { choices: 2 }).rest).toEqual({ n: 2 });
   });
-
-  test("a search that has no price is left out, with a warning", () => {
-    const { rest, warnings } = fields("openai", { webSearch: {} });
-    expect(rest).toEqual({});
-    expect(warnings).toEqual(["web_search_options was left out: the provider does not take it"]);
-  });
 });
 
 describe("thinking", () => {
@@ -161,7 +155,11 @@ describe("tools", () => {
       { type: "function", function: TOOLS[0] },
       {
         type: "function",
-        function: { name: "g", parameters: { type: "object", properties: {} }, strict: true },
+        function: {
+          name: "g",
+          parameters: { type: "object", properties: {}, additionalProperties: false },
+          strict: true,
+        },
       },
     ]);
   });
@@ -196,6 +194,30 @@ describe("tools", () => {
     ]);
   });
 
+  test("custom ones, their choice and their calls are the reference's own, and a 400 elsewhere", () => {
+    const grammar = { syntax: "lark", definition: "start: /a/" };
+    const tools = [{ name: "sh", description: "Runs.", custom: { grammar } }];
+    const { rest } = fields("openai", { tools, toolChoice: { type: "tool", name: "sh" } });
+    expect(rest).toEqual({
+      tools: [
+        {
+          type: "custom",
+          custom: { name: "sh", description: "Runs.", format: { type: "grammar", grammar } },
+        },
+      ],
+      tool_choice: { type: "custom", custom: { name: "sh" } },
+    });
+    const turns = [
+      ...ASK,
+      turn("assistant", { type: "tool_call", id: "a", name: "sh", input: "ls", custom: true }),
+      turn("tool", answered("a", "b")),
+    ];
+    expect(sentToChat("openai", chatOf(turns)).up.messages[1].tool_calls).toEqual([
+      { id: "a", type: "custom", custom: { name: "sh", input: "ls" } },
+    ]);
+    expect(refusalAtChat("deepseek", chatOf(ASK, { tools }))[1]).toContain("no custom tools");
+  });
+
   test("one call at a time is said where there are tools and the vendor takes it", () => {
     expect(fields("openai", { tools: TOOLS, parallelToolCalls: false }).rest.parallel_tool_calls).toBe(false);
     expect(fields("openai", { parallelToolCalls: false }).rest).toEqual({});
@@ -212,7 +234,23 @@ describe("forms of the answer", () => {
       json_schema: { name: "n", schema: { type: "object" } },
     });
     const strict = fields("openai", { responseFormat: { ...SCHEMA, strict: true } });
-    expect(strict.rest.response_format.json_schema.strict).toBe(true);
+    expect(strict.rest.response_format.json_schema).toEqual({
+      name: "n",
+      schema: { type: "object", additionalProperties: false },
+      strict: true,
+    });
+  });
+
+  test("a schema with members that may be left out is not bound by, with a warning", () => {
+    const inner = { type: "object", properties: { b: {} } };
+    const schema = { type: "object", properties: { a: { type: "array", items: inner } }, required: ["a"] };
+    const { rest, warnings } = fields("openai", { responseFormat: { ...SCHEMA, schema, strict: true } });
+    expect(rest.response_format.json_schema).toEqual({ name: "n", schema });
+    expect(warnings).toEqual([
+      "json_schema does not bind the model: its provider binds by schemas that have no member which may be left out",
+    ]);
+    const tools = [{ name: "f", parameters: schema, strict: true }];
+    expect(fields("openai", { tools }).rest.tools[0].function).toEqual({ name: "f", parameters: schema });
   });
 
   test("any JSON is asked for with the word that vendors look for", () => {

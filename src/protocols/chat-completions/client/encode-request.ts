@@ -9,6 +9,7 @@ import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import type { ClientLimits } from "../../translate.ts";
 import { takesField } from "../server-limits.ts";
+import { closedSchema } from "./closed-schema.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -37,7 +38,6 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
   checkCounts(chat, losses);
   const messages = encodeTurns(chat.turns, target, losses);
   if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
-  if (chat.webSearch !== undefined) losses.note({ place: "webSearch", why: "untaken" });
   return present({
     messages: namesJson(chat, messages) ? messages : [INSTRUCTION, ...messages],
     ...encodeTools(chat, target, losses),
@@ -55,7 +55,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
       aspect_ratio: chat.image.aspectRatio,
       image_size: chat.image.size,
     },
-    response_format: encodeFormat(chat),
+    response_format: encodeFormat(chat, losses),
     ...encodeHints(chat, target, losses),
   });
 }
@@ -70,10 +70,13 @@ function checkCounts({ stop, choices }: ChatRequest, losses: Losses): void {
   throw losses.refusal({ place: "choices", why: "too_many_answers", ...counted });
 }
 
-function encodeFormat({ responseFormat: format }: ChatRequest): JsonObject | undefined {
+function encodeFormat({ responseFormat: format }: ChatRequest, losses: Losses): JsonObject | undefined {
   if (format?.type !== "json_schema") return format;
-  const { type, name, description, schema, strict } = format;
-  return { type, json_schema: present({ name, description, schema, strict }) };
+  const { type, name, description, schema, strict = false } = format;
+  const bound = strict ? closedSchema(schema) : undefined;
+  if (strict && bound === undefined) losses.note({ place: "jsonSchema", why: "optional_members" });
+  const told = { name, description, schema: bound ?? schema, strict: bound && true };
+  return { type, json_schema: present(told) };
 }
 
 const INSTRUCTION = { role: "system", content: ONE_JSON_OBJECT };

@@ -1,28 +1,27 @@
-import type { ChatRequest, ToolDefinition } from "../../../core/chat.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
+import { closedSchema } from "./closed-schema.ts";
 
 /** `tools` and what is said of them, where there are any. */
 export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
-  if (chat.tools.some(({ cache }) => cache !== undefined))
-    losses.note({ place: "cache", why: "caches_itself" });
-  const { tools, allowedTools } = target.native ? chat : narrowed(chat);
+  for (const { cache, strict, parameters } of chat.tools) {
+    if (cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
+    if (strict === true && parameters !== undefined && closedSchema(parameters) === undefined)
+      losses.note({ place: "strict", why: "optional_members" });
+  }
+  // Only the reference knows tools that are there and may not be called now: elsewhere they are not there.
+  const allowed = target.native ? chat.allowedTools : undefined;
+  const isHere = ({ name }: ToolDefinition): boolean => chat.allowedTools?.includes(name) ?? true;
+  const tools = allowed === chat.allowedTools ? chat.tools : chat.tools.filter(isHere);
   if (tools.length === 0) return {};
   return present({
     tools: encodeList(tools),
-    tool_choice: encodeChoice({ ...chat, tools, allowedTools }),
+    tool_choice: encodeChoice(tools, chat.toolChoice, allowed),
     parallel_tool_calls: chat.parallelToolCalls,
   });
-}
-
-type Offered = Pick<ChatRequest, "tools"> & { readonly allowedTools: ChatRequest["allowedTools"] };
-
-/** Only the reference knows tools that are there and may not be called now: elsewhere they are not there. */
-function narrowed({ tools, allowedTools }: ChatRequest): Offered {
-  const isAllowed = ({ name }: ToolDefinition): boolean => allowedTools?.includes(name) ?? true;
-  return { tools: allowedTools === undefined ? tools : tools.filter(isAllowed), allowedTools: undefined };
 }
 
 const keptLists = createMadeOnce<readonly ToolDefinition[], readonly JsonObject[]>();
@@ -36,19 +35,29 @@ function encodeTool(tool: ToolDefinition): JsonObject {
   return keptTools.get(tool) ?? keptTools.add(tool, writeTool(tool));
 }
 
-function writeTool({ name, description, parameters, strict }: ToolDefinition): JsonObject {
+function writeTool({ name, description, parameters, strict, custom }: ToolDefinition): JsonObject {
+  if (custom !== undefined) {
+    const format = custom.grammar && { type: "grammar", grammar: custom.grammar };
+    return { type: "custom", custom: present({ name, description, format }) };
+  }
   const schema = { type: "object", ...(parameters ?? { properties: {} }) };
-  const called = { name, description, parameters: schema, strict: strict === true ? strict : undefined };
+  const bound = strict === true ? closedSchema(schema) : undefined;
+  const called = { name, description, parameters: bound ?? schema, strict: bound && true };
   return { type: "function", function: present(called) };
 }
 
-function encodeChoice({
-  toolChoice: choice,
-  allowedTools,
-}: Omit<ChatRequest, "allowedTools"> & Offered): unknown {
-  const named = (name: string): JsonObject => ({ type: "function", function: { name } });
+function encodeChoice(
+  tools: readonly ToolDefinition[],
+  choice: ToolChoice | undefined,
+  allowed: readonly string[] | undefined,
+): unknown {
+  const named = (wanted: string): JsonObject => {
+    const isCustom = tools.some(({ name, custom }) => name === wanted && custom !== undefined);
+    const type = isCustom ? "custom" : "function";
+    return { type, [type]: { name: wanted } };
+  };
   if (choice?.type === "tool") return named(choice.name);
-  if (allowedTools === undefined || choice?.type === "none") return choice?.type;
+  if (allowed === undefined || choice?.type === "none") return choice?.type;
   const mode = choice?.type ?? "auto";
-  return { type: "allowed_tools", allowed_tools: { mode, tools: allowedTools.map(named) } };
+  return { type: "allowed_tools", allowed_tools: { mode, tools: allowed.map(named) } };
 }

@@ -135,15 +135,16 @@ function addAnswer(parts: readonly Part[], { target, losses, messages, moved }: 
 const keptCalls = createMadeOnce<Part, JsonObject>();
 
 function encodeCall(part: ToolCallPart, { model }: RelayTarget): JsonObject {
-  const known = keptCalls.get(part);
-  if (known !== undefined) return known;
-  const { id, name, input, custom, signature } = part;
-  if (custom === true) return keptCalls.add(part, { id, type: "custom", custom: { name, input } });
-  const called = { name, arguments: input.trim() === "" ? "{}" : input };
-  const call = { id, type: "function", function: called };
+  const { signature } = part;
+  const call = keptCalls.get(part) ?? keptCalls.add(part, writeCall(part));
   // Google's alone sign calls, and look for it here.
-  if (signature === undefined || !model.id.startsWith("google/")) return keptCalls.add(part, call);
+  if (signature === undefined || !model.id.startsWith("google/")) return call;
   return { ...call, extra_content: { google: { thought_signature: signature } } };
+}
+
+function writeCall({ id, name, input, custom }: ToolCallPart): JsonObject {
+  if (custom === true) return { id, type: "custom", custom: { name, input } };
+  return { id, type: "function", function: { name, arguments: input.trim() === "" ? "{}" : input } };
 }
 
 /** Results that stand before the next answer, whatever came between. */

@@ -1,0 +1,130 @@
+import type { ChatRequest, ToolChoice, WebSearch } from "../../../core/chat.ts";
+import {
+  filledText,
+  isJsonObject,
+  type JsonObject,
+  objectsIn,
+  present,
+} from "../../../core/json/json-value.ts";
+import { printable } from "../../printable.ts";
+import { wrong } from "../../request-json.ts";
+import type { Warn } from "../../warnings.ts";
+import { BUILT_IN } from "./built-in-tools.ts";
+import type { ToolTable } from "./tool-table.ts";
+
+type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice" | "allowedTools" | "webSearch">;
+
+const SEARCHES = /^web_search/;
+
+/**
+ * The tools that may be called, and how. Throws a 400 for a choice of a tool that is not there, and where the one tool
+ * that there is runs at the provider.
+ */
+export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): DecodedTools {
+  const { tools, hosted, webSearch } = table;
+  const [only] = hosted;
+  if (only !== undefined && tools.length === 0 && webSearch === undefined)
+    throw wrong(
+      `${only.path}.type`,
+      `must not be ${printable(only.type)} alone: this model's provider has no such tool`,
+    );
+  const { toolChoice, allowed, mustSearch } = readChoice(table, choice, warn);
+  if (tools.length === 0 && toolChoice?.type === "required" && webSearch === undefined)
+    throw wrong("tool_choice", "must be auto or none where there are no tools");
+  return {
+    tools,
+    ...present({
+      // Without tools it says nothing.
+      toolChoice: tools.length === 0 ? undefined : toolChoice,
+      allowedTools: allowed,
+      webSearch: webSearch === undefined ? undefined : searchOf(webSearch, mustSearch),
+    }),
+  };
+}
+
+interface ReadChoice {
+  readonly toolChoice?: ToolChoice;
+  readonly allowed?: readonly string[];
+  /** The search of the web is what is chosen. */
+  readonly mustSearch?: true;
+}
+
+function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
+  if (choice === undefined || choice === null) return {};
+  if (choice === "auto" || choice === "none" || choice === "required")
+    return { toolChoice: { type: choice } };
+  if (!isJsonObject(choice)) throw wrong("tool_choice", "must be none, auto, required or an object");
+  const { type, mode } = choice;
+  if (type === "auto" || type === "none" || type === "required") return { toolChoice: { type } };
+  if (type === "allowed_tools") {
+    if (mode !== "auto" && mode !== "required") throw wrong("tool_choice.mode", "must be auto or required");
+    return { toolChoice: { type: mode }, allowed: allowedNames(table, choice, warn) };
+  }
+  if (typeof type === "string" && SEARCHES.test(type) && table.webSearch !== undefined)
+    return { mustSearch: true };
+  const name = calledName(table, choice);
+  if (name !== undefined) return { toolChoice: { type: "tool", name } };
+  if (type === "function" || type === "custom")
+    throw wrong("tool_choice.name", "must be the name of one of tools");
+  throw wrong(
+    "tool_choice.type",
+    `must not be ${printable(String(type))}: this model's provider has no such tool`,
+  );
+}
+
+function allowedNames(table: ToolTable, { tools }: JsonObject, warn: Warn): readonly string[] {
+  const path = "tool_choice.tools";
+  if (!Array.isArray(tools) || tools.length === 0) throw wrong(path, "must be a list of tools");
+  const names = objectsIn(tools).flatMap((tool, i) => {
+    const name = calledName(table, tool);
+    if (name !== undefined) return [name];
+    if (tool.type === "function" || tool.type === "custom")
+      throw wrong(`${path}[${i}].name`, "must be the name of one of tools");
+    if (typeof tool.type !== "string" || !SEARCHES.test(tool.type))
+      warn(`${path}[${i}] was left out: this model's provider has no such tool`);
+    return [];
+  });
+  return [...new Set(names)];
+}
+
+/** What the model is told a chosen tool by; `undefined` for one that is not there. */
+function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
+  const { type } = chosen;
+  const builtIn =
+    typeof type === "string" && Object.hasOwn(BUILT_IN, type) ? BUILT_IN[type]?.name : undefined;
+  const inner = typeof type === "string" ? chosen[type] : undefined;
+  const name =
+    builtIn ?? filledText(chosen.name) ?? (isJsonObject(inner) ? filledText(inner.name) : undefined);
+  if (name === undefined) return undefined;
+  const namespace = filledText(chosen.namespace);
+  if (table.has(name, namespace)) return table.told(name, namespace);
+  // A tool of a namespace may be chosen by the name that only it has.
+  return namespace === undefined && table.calls[name] !== undefined ? name : undefined;
+}
+
+function searchOf(
+  { filters, search_context_size, user_location }: JsonObject,
+  forced: true | undefined,
+): WebSearch {
+  const { allowed_domains: allowed, blocked_domains: blocked } = isJsonObject(filters) ? filters : {};
+  const place = isJsonObject(user_location) ? user_location : {};
+  const location = present({
+    city: filledText(place.city),
+    region: filledText(place.region),
+    country: filledText(place.country),
+    timezone: filledText(place.timezone),
+  });
+  return present({
+    allowedDomains: textsIn(allowed),
+    blockedDomains: textsIn(blocked),
+    contextSize: filledText(search_context_size),
+    location: Object.keys(location).length === 0 ? undefined : location,
+    forced,
+  });
+}
+
+function textsIn(list: unknown): readonly string[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const texts = list.filter((item) => typeof item === "string");
+  return texts.length === 0 ? undefined : texts;
+}

@@ -12,6 +12,7 @@ import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
 import { responses } from "./responses/index.ts";
+import { responsesServer } from "./responses/server/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
@@ -22,7 +23,7 @@ const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
 };
 
 /** The formats that clients of providers of another are answered in. */
-const SERVERS: readonly ServerEnd[] = [chatCompletionsServer, messagesServer];
+const SERVERS: readonly ServerEnd[] = [chatCompletionsServer, messagesServer, responsesServer];
 
 /** The formats, each among its own clients and providers. */
 export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {

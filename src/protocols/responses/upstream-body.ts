@@ -6,9 +6,9 @@ import { checkFields } from "../field-table.ts";
 import { targetSentences } from "../losses.ts";
 import { printable } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { wrong } from "../request-json.ts";
 import { isServed } from "./hosted-tools.ts";
+import { noSuchItem, noSuchResponse } from "./not-kept.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { RESPONSES_FIELDS, type ResponsesItem } from "./schema.ts";
 
@@ -148,19 +148,4 @@ function changeItems(items: readonly ResponsesItem[], changes: Changes): void {
 /** Whether an item is what the model said, and not what it was told. */
 function isOfAnswer({ type, role }: ResponsesItem): boolean {
   return role === "assistant" || type?.endsWith("_call") === true;
-}
-
-/** The refusal of an item that nobody has kept. */
-function noSuchItem(id: string): GatewayError {
-  const sentence = `Item with id '${printable(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
-  return new GatewayError("not_found_error", sentence, { param: "input" });
-}
-
-/** The refusal of an answer that nobody has kept. */
-function noSuchResponse(id: string): GatewayError {
-  return new GatewayError(
-    "invalid_request_error",
-    `Previous response with id '${printable(id)}' not found. Send the conversation in input, or ask with store true.`,
-    { param: "previous_response_id", code: "previous_response_not_found" },
-  );
 }

@@ -1,5 +1,4 @@
 import type { Part, ToolResultPart, Turn } from "../../../core/chat.ts";
-import { GatewayError, quoted } from "../../../core/errors.ts";
 import { filledText, type JsonObject } from "../../../core/json/json-value.ts";
 import { type CarrierKey, openCarrier } from "../../carrier.ts";
 import { openEmbeddedJson } from "../../embedded-json.ts";
@@ -9,6 +8,7 @@ import { wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
 import { calledId, decodeCall, decodeOutput, isCall, isOutput, outputParts } from "./decode-calls.ts";
 import { contentOf } from "./decode-parts.ts";
+import { noSuchItem } from "../not-kept.ts";
 import { readReasoning } from "./decode-reasoning.ts";
 import type { ToolTable } from "./tool-table.ts";
 
@@ -185,7 +185,7 @@ class ItemDecoder {
       case "web_search_call":
         return warn(`${path} was left out: the model goes on with what was said of the search`);
       case "item_reference":
-        throw missingItem(item, path);
+        throw noSuchItem(filledText(item.id) ?? "");
       case "compaction_trigger":
         throw wrong(path, "must be the last item");
       default:
@@ -229,16 +229,6 @@ class ItemDecoder {
         this.#reading.warn(`input[${i}] was moved behind the outputs of the calls before it`);
     }
   }
-}
-
-/** The refusal of a reference that nobody resolved, in the reference's words and with the way out. */
-function missingItem({ id }: JsonObject, path: string): GatewayError {
-  const name = quoted(filledText(id) ?? "");
-  return new GatewayError(
-    "not_found_error",
-    `Item with id ${name} not found. Send the item itself: with store set to false clients do.`,
-    { param: `${path}.id` },
-  );
 }
 
 /** By the first bytes of the file, in base64. */

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../../test/protocols/chat-events.ts";
 import { recordedClientRequests } from "../../../../test/clients/client-request.ts";
-import { decodeRequest } from "./decode-request.ts";
+import { wireRequest } from "../../../../test/protocols/wire-request.ts";
+import { responses } from "../index.ts";
+import { responsesServer } from "./index.ts";
 
 const decode = (more: object, input: Json = "Go.") =>
-  decodeRequest({ body: { model: "v/m", input, ...more }, stream: false });
+  responsesServer.decodeRequest(responses.readRequest(wireRequest({ model: "v/m", input, ...more })));
 const refusal = (more: object): Json => {
   try {
     decode(more);
@@ -126,6 +128,30 @@ describe("tools", () => {
 });
 
 describe("the rest of a request", () => {
+  test("fields without a place are left out by name, and refused where they change the answer", () => {
+    const { warnings } = decode({
+      truncation: "auto",
+      max_tool_calls: 3,
+      service_tier: "flex",
+      include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
+      client_metadata: { a: "b" },
+      frequency_penalty: 0,
+      surprise: 1,
+    });
+    expect(warnings).toEqual([
+      "truncation was left out: this model's provider has no such field",
+      "max_tool_calls was left out: this model's provider has no such field",
+      "surprise was left out: it is not a field of Responses",
+      "service_tier became default: another one has no price here",
+      "include message.output_text.logprobs was left out: this model's provider does not give it",
+    ]);
+    expect(refusal({ top_logprobs: 3 }).param).toBe("top_logprobs");
+    expect(refusal({ reasoning: { mode: "pro" } }).param).toBe("reasoning.mode");
+    expect(refusal({ previous_response_id: "resp_1" })).toMatchObject({
+      code: "previous_response_not_found",
+    });
+  });
+
   test("a form of the answer is honoured flat and nested", () => {
     const schema = { type: "object" };
     const form = { type: "json_schema", name: "n", schema, strict: true };
@@ -187,7 +213,7 @@ describe("what agents send is taken, and their tools with it", () => {
   const recorded = recordedClientRequests().filter(({ endpoint }) => endpoint === "responses");
   for (const { name, body } of recorded)
     test(name, () => {
-      const { chat, warnings } = decodeRequest({ body, stream: true });
+      const { chat, warnings } = responsesServer.decodeRequest(responses.readRequest(wireRequest(body)));
       const named = (tools: Json): string[] =>
         (tools ?? []).flatMap((tool: Json) =>
           tool.tools === undefined ? [tool.name ?? tool.type] : named(tool.tools),

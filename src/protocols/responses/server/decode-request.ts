@@ -7,31 +7,32 @@ import {
   present,
 } from "../../../core/json/json-value.ts";
 import { EFFORTS } from "../../../core/model.ts";
-import type { CarrierKey } from "../../carrier.ts";
 import { wrong } from "../../request-json.ts";
 import type { DecodedRequest } from "../../translate.ts";
 import { createWarnings, type Warn } from "../../warnings.ts";
+import { noSuchResponse } from "../not-kept.ts";
+import type { ResponsesRequest } from "../request.ts";
 import { askForSummary, asksToCompact } from "./compaction.ts";
 import { decodeItems } from "./decode-items.ts";
 import { decodeTools } from "./decode-tools.ts";
 import { type Echo, echoOf } from "./echo.ts";
 import { namesIn } from "./place-names.ts";
+import { leaveRest } from "./leave-rest.ts";
 import { readTools, type ToolList } from "./tool-table.ts";
-
-/** What is read of a checked request. */
-export interface ReadResponsesRequest {
-  readonly body: Readonly<JsonObject>;
-  readonly stream: boolean;
-  readonly carrier?: CarrierKey | undefined;
-}
 
 /**
  * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
  * that names the field for what would change the answer.
  */
-export function decodeRequest({ body: sent, stream, carrier }: ReadResponsesRequest): DecodedRequest {
+export function decodeRequest({
+  body: sent,
+  stream,
+  carrier,
+}: Pick<ResponsesRequest, "body" | "stream" | "carrier">): DecodedRequest {
   const warnings = createWarnings();
   const warn: Warn = (sentence) => void warnings.add(sentence);
+  leaveRest(sent, warn);
+  if (sent.previous_response_id !== undefined) throw noSuchResponse(sent.previous_response_id);
   const all = itemsIn(sent.input);
   const compacts = asksToCompact(all);
   const items = compacts ? all.slice(0, -1) : all;

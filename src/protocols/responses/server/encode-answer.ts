@@ -4,7 +4,7 @@ import type { AnswerContext, Metered } from "../../protocol.ts";
 import { readEcho, responseObject } from "./echo.ts";
 import { brokenOff, endOf } from "./encode-events.ts";
 import { openItemWriter } from "./encode-items.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { encodeUsage } from "../usage.ts";
 import type { ItemSink } from "./item-sink.ts";
 
 /** A whole answer is its items alone. */

@@ -22,7 +22,9 @@ import type { ChatEvent, FinishReason } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { openCarrier } from "../../carrier.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { decodeRequest } from "./decode-request.ts";
+import { wireRequest } from "../../../../test/protocols/wire-request.ts";
+import { responses } from "../index.ts";
+import { responsesServer } from "./index.ts";
 
 const answer = (parts: readonly Said[], reason: FinishReason = "stop", refusal?: string): ChatEvent[] => [
   start,
@@ -34,7 +36,9 @@ const carriedBy = (item: Json): Json => openCarrier(item.encrypted_content, KEY)
 /** The context of an answer to this request. */
 const asking = (body: object): AnswerContext => ({
   ...RESPONSE_CONTEXT,
-  echo: decodeRequest({ body: { input: "Go.", ...body }, stream: true }).echo ?? {},
+  echo:
+    responsesServer.decodeRequest(responses.readRequest(wireRequest({ model: "v/m", input: "Go.", ...body })))
+      .echo ?? {},
 });
 const BROKEN = new GatewayError("upstream_error", "It broke.");
 

@@ -7,7 +7,8 @@ import type { AnswerContext, Metered } from "../../protocol.ts";
 import type { EventEncoder } from "../../translate.ts";
 import { readEcho, responseObject, type ResponseState } from "./echo.ts";
 import { type ItemWriter, openItemWriter } from "./encode-items.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { failureEvents, failureObject } from "../failure.ts";
+import { encodeUsage } from "../usage.ts";
 import { type DeltaForm, eventHead, type ItemSink } from "./item-sink.ts";
 
 /** How an answer ends for this reason; an error has no such end. */
@@ -66,12 +67,10 @@ class Events implements EventEncoder, ItemSink {
   failureTail(error: GatewayError, metered: Metered, credit: MicroCredits | undefined): string {
     this.#begin();
     const output = this.#items.broken();
-    const words = failureWords(error);
-    const { code, message, param } = words;
-    this.write("error", { code, message, param, error: words });
+    const words = failureObject(error);
     const usage = encodeUsage(metered.usage);
-    const response = this.#response({ status: "failed", output, usage, error: words }, credit);
-    this.write("response.failed", { response });
+    const response = this.#response({ status: "failed", output, usage, error: words });
+    this.#text += failureEvents(words, response, this.#number, credit);
     return this.#take();
   }
 
@@ -102,10 +101,4 @@ class Events implements EventEncoder, ItemSink {
     this.#text = "";
     return taken;
   }
-}
-
-/** An error of a stream, in the words that clients branch on. */
-function failureWords({ kind, code, message, param }: GatewayError): JsonObject {
-  const known = kind === "rate_limit_error" ? "rate_limit_exceeded" : "server_error";
-  return { type: known, code: code ?? known, message, param: param ?? null };
 }

@@ -182,7 +182,9 @@ describe("a model that no live provider serves", () => {
       operatorHint: `Set ${variables} to have ${DEAD.id} served, then start anew.`,
     });
     expect(refusalOf(DEAD.id)).toEqual(told("ANTHROPIC_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY"));
-    expect(refusalOf(DEAD.id, "compat_messages")).toEqual(told("ANTHROPIC_API_KEY"));
+    expect(refusalOf(DEAD.id, "compat_messages")).toEqual(
+      told("ANTHROPIC_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY"),
+    );
     expect(refusalOf(DEAD.id, "image")).toEqual(told("ANTHROPIC_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY"));
   });
 

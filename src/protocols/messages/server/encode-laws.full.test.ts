@@ -1,0 +1,189 @@
+import { describe, expect, test } from "bun:test";
+import { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
+import * as fc from "fast-check";
+import { answer, finish, type Json, part, type Said, start } from "../../../../test/protocols/chat-events.ts";
+import {
+  blocksOf,
+  decoded,
+  MESSAGE_USAGE,
+  messageEvents,
+  messageOf,
+  readBack,
+} from "../../../../test/protocols/message-events.ts";
+import type { BegunPart, ChatEvent } from "../../../core/chat.ts";
+
+// What holds for every answer that can be told: a stream read back is the plain answer, no cut looks whole, and what was
+// said comes back with the next request.
+
+const RUNS = {
+  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
+  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_000,
+};
+
+const words = fc.array(fc.string({ unit: "binary", maxLength: 6 }), { maxLength: 4 });
+const none = fc.constant<string[]>([]);
+const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
+const signed = fc.option(base64, { nil: undefined });
+const unsigned = fc.constant(undefined);
+const said = (
+  begun: fc.Arbitrary<BegunPart>,
+  deltas: fc.Arbitrary<string[]>,
+  signature: fc.Arbitrary<string | undefined>,
+): fc.Arbitrary<Said> =>
+  fc
+    .tuple(begun, deltas, signature)
+    .map(([one, more, by]) => ({ begun: one, deltas: more, ...(by === undefined ? {} : { signature: by }) }));
+/** JSON text of an object in pieces. */
+const input = fc
+  .tuple(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), fc.array(fc.nat(), { maxLength: 3 }))
+  .map(([value, cuts]) => {
+    const json = JSON.stringify(value);
+    const ends = [0, ...cuts.map((cut) => cut % json.length).sort((a, b) => a - b), json.length];
+    return ends.slice(1).map((end, i) => json.slice(ends[i], end));
+  });
+const issuer = fc.constantFrom("google", "openai", "anthropic");
+const id = fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 12 }));
+const anyPart: fc.Arbitrary<Said> = fc.oneof(
+  said(fc.constant({ type: "text" }), words, unsigned),
+  said(
+    issuer.map((by) => ({ type: "thinking", issuer: by })),
+    words,
+    signed,
+  ),
+  said(fc.constant({ type: "thinking" }), words, unsigned),
+  said(
+    fc.tuple(base64, issuer).map(([data, by]) => ({ type: "redacted_thinking", data, issuer: by })),
+    none,
+    unsigned,
+  ),
+  said(
+    id.map((own) => ({ type: "tool_call", id: own, name: "f" })),
+    fc.oneof(none, fc.constant<string[]>([""]), input),
+    signed,
+  ),
+);
+const image = said(fc.constant({ type: "image", mediaType: "image/png", data: "AAAA" }), none, signed);
+const reason = fc.constantFrom("stop" as const, "length" as const, "content_filter" as const);
+const events: fc.Arbitrary<ChatEvent[]> = fc
+  .tuple(fc.array(fc.oneof(anyPart, image), { maxLength: 6 }), reason)
+  .map(([parts, end]) => [...answer(...parts), finish(end)]);
+
+describe("whatever an answer says", () => {
+  test("a stream read back is the plain answer, one block open at a time and one end", () => {
+    fc.assert(
+      fc.property(events, (told) => {
+        const { content, end } = readBack(messageEvents(told));
+        const plain = messageOf(told);
+        expect(content).toEqual(plain.content);
+        expect({ ...end.delta, usage: end.usage }).toMatchObject({
+          stop_reason: plain.stop_reason,
+          stop_sequence: null,
+          usage: MESSAGE_USAGE,
+        });
+      }),
+      RUNS,
+    );
+  });
+
+  test("the official helper reads the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(events, async (told) => {
+        const lines = messageEvents(told)
+          .filter(({ type }) => type !== "ping")
+          .map((event) => `${JSON.stringify(event)}\n`);
+        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+        const writer = writable.getWriter();
+        const written = writer.write(new TextEncoder().encode(lines.join(""))).then(() => writer.close());
+        const [message] = await Promise.all([
+          MessageStream.fromReadableStream(readable as Json).finalMessage(),
+          written,
+        ]);
+        const { content, stop_reason: why } = messageOf(told);
+        expect(JSON.parse(JSON.stringify(message.content))).toEqual(JSON.parse(JSON.stringify(content)));
+        expect(message.stop_reason).toBe(why);
+        expect(message.usage as Json).toMatchObject({ input_tokens: 5, output_tokens: 2 });
+      }),
+      { ...RUNS, numRuns: Math.min(RUNS.numRuns, 300) },
+    );
+  });
+
+  test("however the text of a part is cut, the answer is the same but for where a signature stands", () => {
+    const apart = (whole: readonly ChatEvent[]): ChatEvent[] =>
+      whole.flatMap((event): ChatEvent[] => {
+        if (event.type !== "delta") return [event];
+        const { choice, index } = event;
+        return event.text.split("").map((unit) => ({ type: "delta", choice, index, text: unit }));
+      });
+    const unsignedBlocks = (told: readonly ChatEvent[]): Json[] =>
+      blocksOf(told).filter(({ type, thinking }) => type !== "thinking" || thinking !== "");
+    fc.assert(
+      fc.property(events, (told) => {
+        expect(unsignedBlocks(apart(told))).toEqual(unsignedBlocks(told));
+        expect(readBack(messageEvents(apart(told))).content).toEqual(blocksOf(apart(told)));
+      }),
+      RUNS,
+    );
+  });
+
+  test("wherever a stream breaks, it is told by an error, last and once, and never looks whole", () => {
+    fc.assert(
+      fc.property(events, fc.nat(), (told, at) => {
+        const types = messageEvents(told.slice(0, at % told.length), "broken").map(({ type }) => type);
+        expect(types.filter((type) => type === "error")).toEqual(["error"]);
+        expect(types.at(-1)).toBe("error");
+        expect(types).not.toContain("message_delta");
+        expect(types).not.toContain("message_stop");
+      }),
+      RUNS,
+    );
+  });
+
+  test("an answer without its finish is no whole one either", () => {
+    fc.assert(
+      fc.property(events, (told) => {
+        const types = messageEvents(told.slice(0, -1)).map(({ type }) => type);
+        expect(types.at(-1)).toBe("error");
+        expect(types).not.toContain("message_stop");
+      }),
+      RUNS,
+    );
+  });
+
+  test("it comes back with the next request, signatures and order and all", () => {
+    const round = fc
+      .uniqueArray(anyPart, { minLength: 1, maxLength: 7 })
+      .map((parts) => parts.filter((one) => !isSilent(one)))
+      .filter((parts) => parts.length > 0);
+    fc.assert(
+      fc.property(round, (parts) => {
+        const content = blocksOf([start, ...parts.flatMap((one, i) => part(i, one)), finish("stop")]);
+        const messages = [
+          { role: "user", content: "hi" },
+          { role: "assistant", content },
+          { role: "user", content: "go on" },
+        ];
+        const { chat, warnings } = decoded({ messages });
+        expect(warnings).toEqual([]);
+        expect(chat.turns[1]?.parts as Json).toEqual(parts.map(partOf));
+      }),
+      RUNS,
+    );
+  });
+});
+
+function isSilent({ begun, deltas = [], signature }: Said): boolean {
+  const canBe = begun.type === "text" || begun.type === "thinking";
+  return canBe && deltas.join("") === "" && signature === undefined;
+}
+
+/** A part as it comes back. */
+function partOf({ begun, deltas = [], signature }: Said): object {
+  const by = signature === undefined ? {} : { signature };
+  const whole = deltas.join("");
+  if (begun.type === "tool_call") return { ...begun, input: inputOf(whole), ...by };
+  return begun.type === "redacted_thinking" ? begun : { ...begun, text: whole, ...by };
+}
+
+function inputOf(json: string): string {
+  return json === "" ? "{}" : json;
+}

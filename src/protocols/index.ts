@@ -5,6 +5,7 @@ import { chatCompletionsServer } from "./chat-completions/server/index.ts";
 import { translatedLimits } from "./chat-completions/server-limits.ts";
 import { generateContentClient } from "./generate-content/client/index.ts";
 import { generateContent } from "./generate-content/index.ts";
+import { generateContentServer } from "./generate-content/server/index.ts";
 import { messagesClient } from "./messages/client/index.ts";
 import { messages } from "./messages/index.ts";
 import { messagesServer } from "./messages/server/index.ts";
@@ -23,7 +24,12 @@ const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
 };
 
 /** The formats that clients of providers of another are answered in. */
-const SERVERS: readonly ServerEnd[] = [chatCompletionsServer, messagesServer, responsesServer];
+const SERVERS: readonly ServerEnd[] = [
+  chatCompletionsServer,
+  messagesServer,
+  generateContentServer,
+  responsesServer,
+];
 
 /** The formats, each among its own clients and providers. */
 export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {

@@ -1,11 +1,12 @@
 import type { Environment } from "../../src/environment.ts";
 import { type Json, UPSTREAM_KEY } from "../gateway/gateway.ts";
-import { type Answer, jsonAnswer } from "./answer.ts";
+import { type Answer, jsonAnswer, sseAnswer } from "./answer.ts";
 import { toBytes, toText } from "./bytes.ts";
 import { chatAnswer, type ChatForm, chatStreamAnswer } from "./chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "./double.ts";
 import { geminiPlain, geminiStream } from "./gemini-bytes.ts";
 import { messageAnswer, type MessageForm, messageStreamAnswer } from "./messages-bytes.ts";
+import { sse } from "./sse-bytes.ts";
 import type { SeenRequest } from "./seen-request.ts";
 import { strictGenerateContent } from "./strict-gemini.ts";
 import { strictMessages } from "./strict-messages-format.ts";
@@ -118,6 +119,109 @@ const GEMINI: Format = {
   },
 };
 
+const RESPONSES: Format = {
+  tools: ({ tools = [] }) => tools.map(({ name }: Json) => name),
+  results: ({ input }) =>
+    Array.isArray(input) ? input.filter(({ type }) => type === "function_call_output").length : 0,
+  isStreamed: CHAT.isStreamed,
+  say({ thinking, text, calls = [] }, round, streamed) {
+    const items: Json[] = [
+      ...(thinking === undefined
+        ? []
+        : [
+            {
+              id: `rs_${round}`,
+              type: "reasoning",
+              summary: [{ type: "summary_text", text: thinking }],
+              encrypted_content: signatureOf(round),
+            },
+          ]),
+      ...(text === undefined
+        ? []
+        : [
+            {
+              id: `msg_${round}`,
+              type: "message",
+              status: "completed",
+              role: "assistant",
+              content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
+            },
+          ]),
+      ...calls.map(({ tool, input }, i) => ({
+        id: `fc_${round}_${i}`,
+        type: "function_call",
+        status: "completed",
+        call_id: callId(round, i),
+        name: tool,
+        arguments: JSON.stringify(input),
+      })),
+    ];
+    const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+    const response = (status: string, output: readonly Json[]): Json => ({
+      id: `resp_${round}`,
+      object: "response",
+      created_at: 1,
+      model: "gpt",
+      status,
+      output,
+      usage: status === "completed" ? usage : null,
+    });
+    if (!streamed) return jsonAnswer(200, response("completed", items));
+    const events: Json[] = [
+      { type: "response.created", response: response("in_progress", []) },
+      ...items.flatMap(itemEvents),
+      { type: "response.completed", response: response("completed", items) },
+    ].map((event, i) => ({ ...event, sequence_number: i }));
+    return sseAnswer(sse(events, { eventName: (event) => (event as Json).type }));
+  },
+};
+
+function itemEvents(item: Json, index: number): Json[] {
+  const at = { item_id: item.id, output_index: index };
+  const done = { type: "response.output_item.done", output_index: index, item };
+  const added = (begun: Json): Json => ({
+    type: "response.output_item.added",
+    output_index: index,
+    item: begun,
+  });
+  if (item.type === "reasoning") {
+    const [{ text }] = item.summary;
+    const part = { ...at, summary_index: 0 };
+    const { encrypted_content: _sealed, ...begun } = item;
+    return [
+      added({ ...begun, summary: [] }),
+      { type: "response.reasoning_summary_part.added", ...part, part: { type: "summary_text", text: "" } },
+      ...pieces(text).map((delta) => ({ type: "response.reasoning_summary_text.delta", ...part, delta })),
+      { type: "response.reasoning_summary_text.done", ...part, text },
+      { type: "response.reasoning_summary_part.done", ...part, part: { type: "summary_text", text } },
+      done,
+    ];
+  }
+  if (item.type === "message") {
+    const [{ text }] = item.content;
+    const part = { ...at, content_index: 0 };
+    const begun = { type: "output_text", text: "", annotations: [], logprobs: [] };
+    return [
+      added({ ...item, status: "in_progress", content: [] }),
+      { type: "response.content_part.added", ...part, part: begun },
+      ...pieces(text).map((delta) => ({ type: "response.output_text.delta", ...part, delta, logprobs: [] })),
+      { type: "response.output_text.done", ...part, text, logprobs: [] },
+      { type: "response.content_part.done", ...part, part: item.content[0] },
+      done,
+    ];
+  }
+  return [
+    added({ ...item, status: "in_progress", arguments: "" }),
+    ...pieces(item.arguments).map((delta) => ({
+      type: "response.function_call_arguments.delta",
+      ...at,
+      delta,
+    })),
+    { type: "response.function_call_arguments.done", ...at, arguments: item.arguments },
+    done,
+  ];
+}
+
 /** The id of a call, as the vendors of these formats write them. */
 export function callId(round: number, call: number): string {
   return `call_r${round}c${call}AbCdEf`;
@@ -170,10 +274,11 @@ export async function startScriptedVendors(script: Script): Promise<ScriptedVend
     const vendor = name as VendorName;
     const double = await startUpstreamDouble();
     double.handle((request) => {
-      const refusal = counted(request) ?? strict(request);
+      const isResponses = request.target.endsWith("/responses");
+      const refusal = counted(request) ?? (isResponses ? undefined : strict(request));
       if (refusal === undefined) {
         received.push({ vendor, body: request.json() });
-        return play(format, vendor, script, request);
+        return play(isResponses ? RESPONSES : format, vendor, script, request);
       }
       if (refusal.status !== 200) refusals.push(`${vendor}: ${String(refusal.body)}`);
       return refusal;
@@ -195,7 +300,8 @@ function play(format: Format, vendor: VendorName, script: Script, request: SeenR
   const results = format.results(body);
   const { thinking, ...said } = script(format.tools(body), results);
   // OpenAI shows no thinking in chat completions.
-  const shown = thinking === undefined || vendor === "openai" ? said : { thinking, ...said };
+  const isHidden = vendor === "openai" && format === CHAT;
+  const shown = thinking === undefined || isHidden ? said : { thinking, ...said };
   return format.say(shown, results, format.isStreamed(request));
 }
 

@@ -18,7 +18,8 @@ import { encodeUsage } from "./usage.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const EMPTY_CANDIDATE = '{"content":{"role":"model","parts":[{"text":""}]},"index":0}';
-const KEEP_ALIVE = encoder.encode(`data: {"candidates":[${EMPTY_CANDIDATE}]}\n\n`);
+/** A chunk that says nothing. */
+export const KEEP_ALIVE = encoder.encode(`data: {"candidates":[${EMPTY_CANDIDATE}]}\n\n`);
 
 /**
  * Relays a generateContent stream as events of data alone: no names, no comments, no end mark. Chunks keep their

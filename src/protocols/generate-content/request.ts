@@ -1,6 +1,7 @@
 import type { GatewayError } from "../../core/errors.ts";
 import { compileSchema } from "../../core/schema.ts";
 import type { JsonObject } from "../../core/json/json-value.ts";
+import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
@@ -26,6 +27,8 @@ import { fieldName, readSpelling, spelledPath } from "./spelling.ts";
 export interface GenerateContentRequest extends RelayRequest {
   readonly body: GenerateContentBody;
   readonly json: RequestJson;
+  /** Opens what earlier answers gave the caller to keep. */
+  readonly carrier: CarrierKey | undefined;
 }
 
 /** Levels that are read: turns, parts, what a part holds; and the parts of a function's response within. */
@@ -49,16 +52,16 @@ type Address = NonNullable<WireRequest["address"]>;
 
 /** Checks a body that was written here, in the reference's spelling; see `ClientEnd`. */
 export function readWritten(value: JsonObject, address: Address): GenerateContentRequest {
-  return checkedRequest(writeRequestJson(value), value, address);
+  return checkedRequest(writeRequestJson(value), value, address, undefined);
 }
 
 /** Checks a body that was parsed. */
 export function readChecked(
   json: RequestJson,
-  { address }: Pick<WireRequest, "address">,
+  { address, carrier }: Pick<WireRequest, "address" | "carrier">,
 ): GenerateContentRequest {
   if (address === undefined) throw new Error("The route did not say which model it is about.");
-  return checkedRequest(json, readSpelling(json.value), address);
+  return checkedRequest(json, readSpelling(json.value), address, carrier);
 }
 
 /** `value` is the body in the reference's spelling: the same where it was written here. */
@@ -66,6 +69,7 @@ function checkedRequest(
   json: RequestJson,
   value: JsonObject,
   { model, stream }: Address,
+  carrier: CarrierKey | undefined,
 ): GenerateContentRequest {
   const original = json.value;
   if (!checker.accepts(value)) {
@@ -77,7 +81,7 @@ function checkedRequest(
   checkTools(value, original);
   const { responseSchema, responseJsonSchema }: JsonObject = { ...value.generationConfig };
   const schemas = toolsLength(json, value) + jsonLength(responseSchema) + jsonLength(responseJsonSchema);
-  return { model, stream, demand: readDemand(value, json, schemas), body: value, json };
+  return { model, stream, demand: readDemand(value, json, schemas), body: value, json, carrier };
 }
 
 /** Characters of the tools as JSON without white space, in the reference's spelling. */

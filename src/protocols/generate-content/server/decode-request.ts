@@ -1,0 +1,141 @@
+import type { ChatRequest, ResponseFormat, ThinkingWish } from "../../../core/chat.ts";
+import { filled, filledText, isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
+import { EFFORTS } from "../../../core/model.ts";
+import { unknownField } from "../../meant-field.ts";
+import type { DecodedRequest } from "../../translate.ts";
+import { createWarnings, type Warn } from "../../warnings.ts";
+import { type GenerateContentRequest, refusal } from "../request.ts";
+import { CONFIG_FIELDS, REQUEST_FIELDS } from "../schema.ts";
+import { spelledPath } from "../spelling.ts";
+import { decodeContents } from "./decode-contents.ts";
+import { jsonSchemaOf } from "./json-schema.ts";
+import { decodeTools } from "./decode-tools.ts";
+import { PLACE_NAMES } from "./place-names.ts";
+
+/** Fields that have a place in a request of no format. */
+const READ = new Set(["contents", "systemInstruction", "generationConfig", "tools", "toolConfig"]);
+const READ_CONFIG = new Set(
+  `temperature topP topK maxOutputTokens stopSequences presencePenalty frequencyPenalty seed candidateCount
+   responseMimeType responseSchema responseJsonSchema thinkingConfig responseModalities imageConfig`.match(
+    /\S+/g,
+  ),
+);
+
+/** Fields without which the answer would be another one, and what asks for nothing. */
+const MEANT: Readonly<Record<string, (value: unknown) => boolean>> = {
+  cachedContent: () => false,
+  speechConfig: (value) => isJsonObject(value) && filled(value) === undefined,
+  responseLogprobs: (value) => value === false,
+  logprobs: () => false,
+  responseFormat: () => false,
+};
+
+/**
+ * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
+ * that names the field, as its caller spelled it, for what would change the answer.
+ */
+export function decodeRequest(request: GenerateContentRequest): DecodedRequest {
+  const { body, json, stream } = request;
+  const warnings = createWarnings();
+  const warn: Warn = (sentence) => void warnings.add(sentence);
+  const config: JsonObject = { ...body.generationConfig };
+  leaveRest(body, READ, "", request, warn);
+  leaveRest(config, READ_CONFIG, "generationConfig.", request, warn);
+  const thinking = decodeWish(config);
+  const { tools, ...choice } = decodeTools(request);
+  const chat: ChatRequest = {
+    turns: decodeContents(request, warn),
+    tools,
+    ...choice,
+    ...(present({
+      maxOutputTokens: config.maxOutputTokens,
+      temperature: config.temperature,
+      topP: config.topP,
+      topK: config.topK,
+      presencePenalty: config.presencePenalty,
+      frequencyPenalty: config.frequencyPenalty,
+      seed: config.seed,
+      thinking,
+      outputModalities: decodeModalities(config, json.value),
+      image: decodeImage(config),
+      responseFormat: decodeFormat(config),
+    }) as Partial<ChatRequest>),
+    stop: body.generationConfig?.stopSequences ?? [],
+    choices: body.generationConfig?.candidateCount ?? 1,
+  };
+  return {
+    chat,
+    names: PLACE_NAMES,
+    stream,
+    warnings: [...warnings],
+    echo: { showsThoughts: thinking?.hidden !== true },
+  };
+}
+
+/** Goes over the fields that have no place: those that change the answer are refused. */
+function leaveRest(
+  fields: Readonly<JsonObject>,
+  read: ReadonlySet<string>,
+  within: string,
+  { json }: GenerateContentRequest,
+  warn: Warn,
+): void {
+  const table = within === "" ? REQUEST_FIELDS : CONFIG_FIELDS;
+  for (const [name, value] of Object.entries(fields)) {
+    if (read.has(name)) continue;
+    const path = within + name;
+    const asksNothing = Object.hasOwn(MEANT, name) ? MEANT[name] : undefined;
+    const field = table.fields[name];
+    if (asksNothing !== undefined && !asksNothing(value))
+      throw refusal(path, "cannot be had from this model's provider: leave it out.", json.value);
+    if (asksNothing !== undefined) continue;
+    if (field === undefined)
+      warn(unknownField(spelledPath(path, json.value), table.format, table.meant(name)));
+    else if (field.rule === "priced" && !field.freeValues.includes(value))
+      throw refusal(path, "cannot be had from this model's provider: leave it out.", json.value);
+    else if (field.rule !== "priced")
+      warn(`${spelledPath(path, json.value)} was left out: this model's provider has no such field`);
+  }
+}
+
+/** Thoughts are shown to those who ask for them. */
+function decodeWish({ thinkingConfig: config }: JsonObject): ThinkingWish | undefined {
+  if (!isJsonObject(config)) return { hidden: true };
+  const { thinkingBudget: budget, thinkingLevel: level, includeThoughts } = config;
+  const hidden = includeThoughts === true ? undefined : true;
+  if (budget === 0) return { mode: "off" };
+  const word = filledText(level)?.toLowerCase();
+  const effort = EFFORTS.find((known) => known === word);
+  return present({
+    mode:
+      budget === -1 || (includeThoughts === true && budget === undefined && effort === undefined)
+        ? "auto"
+        : undefined,
+    budgetTokens: typeof budget === "number" && budget > 0 ? budget : undefined,
+    effort,
+    hidden,
+  }) as ThinkingWish;
+}
+
+function decodeModalities({ responseModalities: kinds }: JsonObject, original: JsonObject) {
+  if (!Array.isArray(kinds) || kinds.length === 0) return undefined;
+  return kinds.map((kind: unknown) => {
+    if (kind === "TEXT") return "text" as const;
+    if (kind === "IMAGE") return "image" as const;
+    const path = "generationConfig.responseModalities";
+    throw refusal(path, "must be TEXT or IMAGE: this model's provider gives no audio.", original);
+  });
+}
+
+function decodeImage({ imageConfig: config }: JsonObject): ChatRequest["image"] {
+  if (!isJsonObject(config)) return undefined;
+  const { aspectRatio, imageSize } = config;
+  return filled(present({ aspectRatio: filledText(aspectRatio), size: filledText(imageSize) }));
+}
+
+function decodeFormat(config: JsonObject): ResponseFormat | undefined {
+  const { responseMimeType: type, responseJsonSchema: schema, responseSchema: old } = config;
+  if (isJsonObject(schema)) return { type: "json_schema", name: "response", schema };
+  if (isJsonObject(old)) return { type: "json_schema", name: "response", schema: jsonSchemaOf(old) };
+  return type === "application/json" ? { type: "json_object" } : undefined;
+}

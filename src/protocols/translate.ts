@@ -4,6 +4,7 @@ import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject, present } from "../core/json/json-value.ts";
 import type { Effort, Model } from "../core/model.ts";
 import { exactNumber, parseExact } from "./exact-json.ts";
+import { backToCustom, customNames, noteCustom, withoutCustom } from "./custom-tools.ts";
 import { type EventForm, matchedText } from "./event-form.ts";
 import { type Losses, openLosses } from "./losses.ts";
 import type {
@@ -52,6 +53,8 @@ export interface ClientEnd {
   readonly protocol: RelayProtocol;
   /** What `encodeRequest` leaves out or refuses, so that it can be told beforehand. */
   limits(model: Model): ClientLimits;
+  /** Whether a target is told custom tools as such; absent: none is, and they are functions of a text. */
+  takesCustomTools?(target: RelayTarget): boolean;
   /**
    * The body as a client of this format would write it, without `model` and `stream`, which are put in where they
    * belong. What the model takes of it is then for the format's own `upstreamBody` to say. Throws a refusal of `losses`
@@ -116,13 +119,15 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     const { chat, names, stream, warnings, echo } = decode(request);
     const losses = openLosses(names, target.model.id);
     const thought = target.recalled === undefined ? chat : withThinking(chat, target.recalled);
-    const body = client.encodeRequest(offered(thought, target, client, losses), target, losses);
+    const isCustom = client.takesCustomTools?.(target) === true;
+    const told = isCustom ? thought : withoutCustom(thought);
+    const body = client.encodeRequest(offered(told, target, client, losses), target, losses);
     const made = {
       target,
       names,
       request: client.readWritten(body, { model: target.model.id, stream }),
       warnings: [...warnings, ...losses.warnings],
-      ...present({ echo }),
+      ...present({ echo: isCustom ? echo : noteCustom(echo, customNames(chat)) }),
     };
     written.set(request, made);
     return made;
@@ -145,7 +150,9 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     },
     readAnswer(body, context) {
       const { metered, repairs, said } = client.protocol.readAnswer(body, context);
-      const events = client.decodeAnswer(said(), context);
+      const events: ChatEvent[] = [];
+      const hear = backToCustom(context.echo, (event) => void events.push(event));
+      for (const event of client.decodeAnswer(said(), context)) hear(event);
       if (context.remember !== undefined) {
         const listener = openThinkingListener();
         for (const event of events) listener.hear(event);
@@ -217,10 +224,11 @@ class TranslatingSink implements StreamSink {
     this.#context = context;
     const listener = context.remember === undefined ? undefined : openThinkingListener();
     this.#listener = listener;
-    this.#from = client.openDecoder((event) => {
+    const say = (event: ChatEvent): void => {
       listener?.hear(event);
       this.#text += to.push(event);
-    }, context);
+    };
+    this.#from = client.openDecoder(backToCustom(context.echo, say), context);
   }
 
   event({ bytes, start, end }: Readonly<EventSpan>): void {

@@ -180,7 +180,36 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
     expect(JSON.stringify(last())).toContain("The user wants Oslo.");
   });
 
-  test("custom tools and tools of namespaces are called as the client knows them", async () => {
+  for (const streamed of [false, true])
+    test(`a custom tool is called with its text, which goes back as it came${streamed ? ", streamed" : ""}`, async () => {
+      const patch = '*** Begin Patch\n+say "hi" \u00e9\n*** End Patch';
+      const call = { id: "call_1", name: "apply_patch", input: { input: patch } };
+      const said: Said = { calls: [call], signature: btoa("s ~~~"), thinking: "Hm.", input: 11, output: 4 };
+      answer(said, HELLO);
+      const format = { type: "grammar", syntax: "lark", definition: "start: /x/" } as const;
+      const asked = { role: "user" as const, content: "Patch it." };
+      const body: Create = {
+        model,
+        store: false,
+        input: [asked],
+        tools: [{ type: "custom", name: "apply_patch", format }],
+        reasoning: { effort: "low", summary: "auto" },
+      };
+      const response = await respond(body, streamed);
+      const custom = response.output.at(-1);
+      expect(custom).toMatchObject({
+        type: "custom_tool_call",
+        name: "apply_patch",
+        input: patch,
+        call_id: "call_1",
+      });
+      expect(JSON.stringify(last().tools)).toContain("start: /x/");
+      const result = { type: "custom_tool_call_output", call_id: "call_1", output: "Done!" };
+      await respond({ ...body, input: [asked, ...response.output, result] }, streamed);
+      expect(vendor.answersIn(last())).toEqual([vendor.sentBack(said)] as Json);
+    });
+
+  test("tools of namespaces are called as the client knows them", async () => {
     const call = { id: "call_1", name: "b__search", input: { city: "Oslo" } };
     answer({ calls: [call], input: 11, output: 4 });
     const inner = {

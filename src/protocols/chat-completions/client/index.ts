@@ -8,6 +8,7 @@ import { encodeRequest, limits } from "./encode-request.ts";
 export const chatCompletionsClient: ClientEnd = {
   protocol: chatCompletions,
   limits,
+  takesCustomTools: ({ native }) => native,
   encodeRequest,
   readWritten: (body, address) => readWritten({ ...body, ...address }),
   decodeAnswer,

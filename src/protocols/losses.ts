@@ -58,6 +58,8 @@ const SENTENCES = {
   not_forced: ({ it }) => `${it} became auto: while the model thinks no call can be forced`,
   not_single: ({ it }) => `${it} was left out: this model may call more than one tool at once`,
 
+  schema_told: ({ it }) =>
+    `${it} became an instruction: this model's provider binds it to a JSON object, and to no schema`,
   optional_members: ({ it }) =>
     `${it} does not bind the model: its provider binds by schemas that have no member which may be left out`,
   search_left: ({ it, model }) => `${it} was left out: ${model} cannot be asked to search the web here`,

@@ -253,6 +253,17 @@ describe("forms of the answer", () => {
     expect(fields("openai", { tools }).rest.tools[0].function).toEqual({ name: "f", parameters: schema });
   });
 
+  test("a schema that the vendor cannot bind by is told to the model, with a warning", () => {
+    for (const vendor of ["deepseek", "zai"] as const) {
+      const { up, refused, warnings } = sentToChat(vendor, chatOf(ASK, { responseFormat: SCHEMA }));
+      expect([refused, up.response_format]).toEqual([undefined, { type: "json_object" }]);
+      expect(up.messages[0].content).toEndWith('It must fit this JSON Schema: {"type":"object"}');
+      expect(warnings).toEqual([
+        "json_schema became an instruction: this model's provider binds it to a JSON object, and to no schema",
+      ]);
+    }
+  });
+
   test("any JSON is asked for with the word that vendors look for", () => {
     for (const vendor of ["openai", "deepseek", "dashscope"] as const) {
       const { up, refused } = sentToChat(vendor, chatOf(ASK, { responseFormat: { type: "json_object" } }));

@@ -17,7 +17,7 @@ import { encodeTurns } from "./encode-turns.ts";
 /** The longest user id that the reference takes. */
 const LONGEST_USER = 64;
 
-/** What is said where JSON is asked for and nobody has named it: vendors refuse that. */
+/** What is said where JSON is asked for: vendors refuse to give any where nobody has named it. */
 const ONE_JSON_OBJECT = "Answer with one JSON object and nothing else.";
 
 /** What a client end leaves out; what one server more or less takes, its dialect says when it is called. */
@@ -38,8 +38,9 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
   checkCounts(chat, losses);
   const messages = encodeTurns(chat.turns, target, losses);
   if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
+  const format = formatAt(chat, target);
   return present({
-    messages: namesJson(chat, messages) ? messages : [INSTRUCTION, ...messages],
+    messages: [...instructions(format, messages, losses), ...messages],
     ...encodeTools(chat, target, losses),
     max_completion_tokens: chat.maxOutputTokens,
     temperature: chat.temperature,
@@ -55,7 +56,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
       aspect_ratio: chat.image.aspectRatio,
       image_size: chat.image.size,
     },
-    response_format: encodeFormat(chat, losses),
+    response_format: encodeFormat(format, losses),
     ...encodeHints(chat, target, losses),
   });
 }
@@ -70,25 +71,47 @@ function checkCounts({ stop, choices }: ChatRequest, losses: Losses): void {
   throw losses.refusal({ place: "choices", why: "too_many_answers", ...counted });
 }
 
-function encodeFormat({ responseFormat: format }: ChatRequest, losses: Losses): JsonObject | undefined {
-  if (format?.type !== "json_schema") return format;
-  const { type, name, description, schema, strict = false } = format;
-  const bound = strict ? closedSchema(schema) : undefined;
-  if (strict && bound === undefined) losses.note({ place: "jsonSchema", why: "optional_members" });
-  const told = { name, description, schema: bound ?? schema, strict: bound && true };
-  return { type, json_schema: present(told) };
+/** The form that the answer is given, and a schema that the server cannot bind it by. */
+interface Format {
+  readonly wanted: ChatRequest["responseFormat"];
+  readonly told?: Readonly<JsonObject>;
 }
 
-const INSTRUCTION = { role: "system", content: ONE_JSON_OBJECT };
+/** A server without schemas is asked for any JSON, and the model is told the schema. */
+function formatAt(
+  { responseFormat: wanted }: ChatRequest,
+  { chat: dialect = OPEN_CHAT }: RelayTarget,
+): Format {
+  const isBound = wanted?.type !== "json_schema" || dialect.jsonSchema || !dialect.jsonObject;
+  return isBound ? { wanted } : { wanted: { type: "json_object" }, told: wanted.schema };
+}
 
-/** Whether a message has the word that vendors look for before they give JSON without a schema, or no such is asked. */
-function namesJson({ responseFormat }: ChatRequest, messages: readonly JsonObject[]): boolean {
-  return (
-    responseFormat?.type !== "json_object" ||
-    messages.some(({ content }) =>
-      /json/i.test(typeof content === "string" ? content : JSON.stringify(content ?? "")),
-    )
-  );
+function encodeFormat({ wanted }: Format, losses: Losses): JsonObject | undefined {
+  if (wanted?.type !== "json_schema") return wanted;
+  const { type, name, description, schema, strict = false } = wanted;
+  const bound = strict ? closedSchema(schema) : undefined;
+  if (strict && bound === undefined) losses.note({ place: "jsonSchema", why: "optional_members" });
+  const held = { name, description, schema: bound ?? schema, strict: bound && true };
+  return { type, json_schema: present(held) };
+}
+
+/** What is said of a form in words: a schema that cannot bind, or that it is JSON where no message says so. */
+function instructions(
+  { wanted, told }: Format,
+  messages: readonly JsonObject[],
+  losses: Losses,
+): readonly JsonObject[] {
+  if (told !== undefined) {
+    losses.note({ place: "jsonSchema", why: "schema_told" });
+    const content = `${ONE_JSON_OBJECT} It must fit this JSON Schema: ${JSON.stringify(told)}`;
+    return [{ role: "system", content }];
+  }
+  const isNamed = wanted?.type !== "json_object" || messages.some(namesJson);
+  return isNamed ? [] : [{ role: "system", content: ONE_JSON_OBJECT }];
+}
+
+function namesJson({ content = "" }: JsonObject): boolean {
+  return /json/i.test(typeof content === "string" ? content : JSON.stringify(content));
 }
 
 /** Fields that have more than one name, or none at most servers. */

@@ -1,3 +1,5 @@
+import { MOST_CHAT_STOPS } from "../core/model.ts";
+
 /**
  * What a vendor's chat completions differ in from the reference, on the way up. Every member is one quirk, by
  * evidence of the vendors table; the code knows quirks and no vendors. A quirk that is a model's and not its
@@ -39,6 +41,10 @@ export interface ChatDialect {
   readonly jsonObject: boolean;
   /** Whether `n` may be more than one. */
   readonly manyChoices: boolean;
+  /** The most texts of `stop`; more are refused. */
+  readonly mostStops: number;
+  /** Whether it takes `cache_control` on texts: a vendor that caches by itself is sent none in a translation. */
+  readonly cacheMarks: boolean;
   /** Types of parts that are its own, beside those of the reference. */
   readonly ownParts: readonly string[];
   readonly customTools: boolean;
@@ -75,6 +81,8 @@ export const OPEN_CHAT: ChatDialect = {
   jsonSchema: true,
   jsonObject: true,
   manyChoices: true,
+  mostStops: MOST_CHAT_STOPS,
+  cacheMarks: false,
   ownParts: [],
   customTools: true,
   toolIds: "any",
@@ -87,6 +95,7 @@ export const REFERENCE_CHAT: ChatDialect = {
   foreignDetails: false,
   messageImages: false,
   imageSignatures: false,
+  mostStops: 4,
   toolIds: "forty",
 };
 
@@ -96,6 +105,7 @@ export const COMPATIBLE_CHAT: ChatDialect & { readonly takes: readonly string[] 
   takes: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
   developerRole: false,
   thinking: {},
+  mostStops: MOST_CHAT_STOPS,
   customTools: false,
   toolIds: "any",
 };

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { MOST_CHAT_STOPS } from "../core/model.ts";
 import { type ChatDialect, OPEN_CHAT, REASONING_FIELDS } from "../protocols/chat-dialect.ts";
 import type { Dialect } from "./provider.ts";
 
@@ -34,6 +35,8 @@ export const QuirkSettings = Type.Object(
     json_schema: YesNo,
     json_object: YesNo,
     many_choices: YesNo,
+    most_stops: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHAT_STOPS })),
+    cache_marks: YesNo,
     own_parts: Names,
     custom_tools: YesNo,
     tool_ids: Type.Optional(Type.Enum(["any", "forty", "nine"])),
@@ -64,6 +67,8 @@ export function withQuirks(dialect: Dialect, quirks: Static<typeof QuirkSettings
       jsonSchema: quirks.json_schema ?? base.jsonSchema,
       jsonObject: quirks.json_object ?? base.jsonObject,
       manyChoices: quirks.many_choices ?? base.manyChoices,
+      mostStops: quirks.most_stops ?? base.mostStops,
+      cacheMarks: quirks.cache_marks ?? base.cacheMarks,
       ownParts: quirks.own_parts ?? base.ownParts,
       customTools: quirks.custom_tools ?? base.customTools,
       toolIds: quirks.tool_ids ?? base.toolIds,

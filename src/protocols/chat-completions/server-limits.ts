@@ -40,7 +40,7 @@ export function relayedLimits(model: Model, chat: ChatDialect): ChatLimits {
     namedTool: chat.toolChoice === "full",
     responseFormats: responseFormats(chat),
     mostChoices: chat.manyChoices && takesField(chat, "n") ? MOST_CHAT_CHOICES : 1,
-    mostStops: MOST_CHAT_STOPS,
+    mostStops: chat.mostStops,
   };
 }
 

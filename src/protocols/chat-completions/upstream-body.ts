@@ -38,6 +38,7 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget, names?: 
   checkCacheMarks(request.body);
   checkTools(way);
   checkResponseFormat(way);
+  checkStops(way);
   changeMessages(way, thinks);
   boundOutput(way);
   askForUsage(way);
@@ -170,6 +171,13 @@ function checkResponseFormat({ request, chat, called }: Way): void {
   if (taken.includes(type)) return;
   const words = taken.toReversed().join(" or ");
   throw wrong(called("response_format"), `must be ${words}: this model's provider has no ${type}`);
+}
+
+function checkStops({ request: { body }, target, chat, changes, called }: Way): void {
+  const count = Array.isArray(body.stop) ? body.stop.length : 0;
+  if (count <= chat.mostStops || changes.removes(["stop"])) return;
+  const most = `the provider of ${target.model.id} takes at most ${chat.mostStops}`;
+  throw wrong(called("stop"), `has ${count} texts, and ${most}`);
 }
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */

@@ -345,6 +345,12 @@ describe("what would be another answer is a 400 that names it", () => {
         param: "tools[0].type",
       },
       {
+        chat: { ...COMPATIBLE_CHAT, mostStops: 2 },
+        sent: ',"stop":["a","b","c"]',
+        param: "stop",
+        says: "takes at most 2",
+      },
+      {
         chat: { ...COMPATIBLE_CHAT, toolChoice: "auto_none" },
         sent: ',"tool_choice":"required"',
         param: "tool_choice",

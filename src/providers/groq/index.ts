@@ -27,6 +27,7 @@ export const groq: ProviderDefinition = {
       ],
       messageFields: ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"],
       manyChoices: false,
+      mostStops: 4,
       thinking: { effort: "reasoning_effort" },
     }),
   ],

@@ -20,6 +20,8 @@ export const moonshot: ProviderDefinition = {
         "prompt_cache_key",
         "safety_identifier",
       ],
+      // "No more than 5": https://platform.moonshot.ai/docs/api/chat
+      mostStops: 5,
       reasoningBack: ["reasoning_content"],
       thinking: { effort: "reasoning_effort", toggle: "thinking" },
     }),

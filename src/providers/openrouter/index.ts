@@ -33,6 +33,8 @@ export const openrouter: ProviderDefinition = {
       developerRole: true,
       reasoningBack: ["reasoning", "reasoning_details", "reasoning_content"],
       messageImages: true,
+      // It hands marks on to the vendors that have them: https://openrouter.ai/docs/features/prompt-caching
+      cacheMarks: true,
       thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
       // It hands the bound on to vendors that leave reasoning out of it.
       boundsReasoning: false,

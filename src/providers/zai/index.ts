@@ -15,6 +15,7 @@ export const zai: ProviderDefinition = {
       reasoningBack: ["reasoning_content"],
       thinking: { effort: "reasoning_effort", toggle: "thinking" },
       toolChoice: "auto",
+      mostStops: 1,
       jsonSchema: false,
     }),
   ],

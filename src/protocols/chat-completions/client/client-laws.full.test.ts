@@ -92,7 +92,7 @@ const request = fc
     topK: some(fc.nat()),
     presencePenalty: some(fc.constantFrom(0, 1)),
     seed: some(fc.nat()),
-    stop: fc.array(fc.constantFrom("END", " ", ""), { maxLength: 3 }),
+    stop: fc.array(fc.constantFrom("END", " ", ""), { maxLength: 1 }),
     user: some(fc.string({ maxLength: 100 })),
     cacheKey: some(fc.string()),
     verbosity: some(fc.constantFrom("low", "high")),

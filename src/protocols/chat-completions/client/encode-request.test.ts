@@ -99,6 +99,8 @@ describe("sampling and bounds", () => {
     expect(refusalAtChat("openai", chatOf(ASK, { choices: 200 }))[0]).toBe("n");
     const stop = Array.from({ length: 17 }, (_, i) => `${i}`);
     expect(refusalAtChat("openai", chatOf(ASK, { stop }))[0]).toBe("stop");
+    expect(refusalAtChat("openai", chatOf(ASK, { stop: stop.slice(0, 5) }))[1]).toEndWith("takes at most 4.");
+    expect(fields("deepseek", { stop: stop.slice(0, 16) }).rest.stop).toHaveLength(16);
     expect(fields("openai", { choices: 2 }).rest).toEqual({ n: 2 });
   });
 });

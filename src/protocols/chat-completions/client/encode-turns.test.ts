@@ -132,6 +132,26 @@ describe("a conversation", () => {
   });
 });
 
+test("a router is sent the marks of the prompt cache, of five minutes each", () => {
+  const marked: Part = { type: "text", text: "a", cache: { type: "ephemeral", ttl: "1h" } };
+  const result = { ...answered("x", "r"), cache: { type: "ephemeral" } } as Part;
+  const { messages, warnings } = messagesAt(
+    "openrouter",
+    turn("system", "s", marked),
+    turn("user", marked),
+    turn("assistant", called("x")),
+    turn("tool", result),
+  );
+  const text = { type: "text", text: "a", cache_control: { type: "ephemeral" } };
+  expect(messages.map(({ content }: { content: unknown }) => content)).toEqual([
+    [{ type: "text", text: "s" }, text],
+    [text],
+    null,
+    [{ type: "text", text: "r", cache_control: { type: "ephemeral" } }],
+  ]);
+  expect(warnings).toEqual([]);
+});
+
 describe("media", () => {
   test("an image of the user's reaches the model, with how closely it is to look", () => {
     const { messages } = messagesAt("openai", turn("user", "See.", { ...PNG, detail: "low" } as Part));

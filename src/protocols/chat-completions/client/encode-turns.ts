@@ -27,9 +27,10 @@ export function encodeTurns(
 ): readonly JsonObject[] {
   const writing: Writing = { target, losses, messages: [], moved: [] };
   const { messages, moved } = writing;
+  const takesMarks = target.chat?.cacheMarks === true;
   let hasAnswered = false;
   for (const [i, { role, parts }] of turns.entries()) {
-    if (parts.some(isMarked)) losses.note({ place: "cache", why: "caches_itself" });
+    if (!takesMarks && parts.some(isMarked)) losses.note({ place: "cache", why: "caches_itself" });
     switch (role) {
       case "system":
         addSystem(parts, writing);
@@ -59,6 +60,21 @@ function firstResult(parts: readonly Part[]): string {
   return parts.find((part) => part.type === "tool_result")?.callId ?? "";
 }
 
+/** The breakpoint that goes up with a part. Only one of five minutes has a price in this format. */
+function markOf(part: Part, { chat }: RelayTarget): JsonObject | undefined {
+  return chat?.cacheMarks === true && "cache" in part && part.cache ? { type: part.cache.type } : undefined;
+}
+
+/** Texts one by one, where one of them has a mark. */
+function markedContent(parts: readonly Part[], target: RelayTarget): readonly JsonObject[] | undefined {
+  if (!parts.some((part) => markOf(part, target) !== undefined)) return undefined;
+  return parts.flatMap((part) =>
+    part.type !== "text" || part.text === ""
+      ? []
+      : [present({ type: "text", text: part.text, cache_control: markOf(part, target) })],
+  );
+}
+
 /** Messages of one text, by the part that it is, apart by the role of who says it. */
 const keptTexts = {
   system: createMadeOnce<Part, JsonObject>(),
@@ -70,7 +86,7 @@ function textMessage(role: keyof typeof keptTexts, part: Part, content: string):
   return keptTexts[role].get(part) ?? keptTexts[role].add(part, { role, content });
 }
 
-function addSystem(parts: readonly Part[], { messages, losses }: Writing): void {
+function addSystem(parts: readonly Part[], { target, messages, losses }: Writing): void {
   const texts = parts.map((part) => {
     if (part.type === "text") return part.text;
     throw losses.refusal({ place: "turns", why: "text_only" });
@@ -78,29 +94,35 @@ function addSystem(parts: readonly Part[], { messages, losses }: Writing): void 
   const said = texts.filter((text) => text !== "");
   const [only] = parts;
   if (said.length === 0) return;
-  if (parts.length === 1 && only !== undefined) messages.push(textMessage("system", only, said.join("")));
+  const marked = markedContent(parts, target);
+  if (marked !== undefined) messages.push({ role: "system", content: marked });
+  else if (parts.length === 1 && only !== undefined)
+    messages.push(textMessage("system", only, said.join("")));
   else messages.push({ role: "system", content: said.join("\n\n") });
 }
 
 function addUser(parts: readonly Part[], { target, losses, messages, moved }: Writing): void {
   const [only, ...others] = parts;
-  if (only?.type === "text" && others.length === 0 && moved.length === 0) {
+  const isText = only?.type === "text" && others.length === 0 && moved.length === 0;
+  if (isText && markOf(only, target) === undefined) {
     if (only.text !== "") messages.push(textMessage("user", only, only.text));
     return;
   }
   const content = [...moved.splice(0), ...parts.flatMap((part) => userPart(part, target, losses))];
   const [first, ...more] = content;
   if (first === undefined) return;
-  const isText = more.length === 0 && first.type === "text";
-  messages.push({ role: "user", content: isText ? first.text : content });
+  const isPlain = more.length === 0 && first.type === "text" && first.cache_control === undefined;
+  messages.push({ role: "user", content: isPlain ? first.text : content });
 }
 
 const keptParts = createMadeOnce<Part, JsonObject>();
 
 function userPart(part: Part, target: RelayTarget, losses: Losses): readonly JsonObject[] {
-  if (isMedia(part)) return [encodeMedia(part, target, losses)];
+  const mark = markOf(part, target);
+  if (isMedia(part)) return [present({ ...encodeMedia(part, target, losses), cache_control: mark })];
   if (part.type !== "text") throw losses.refusal({ place: "turns", why: "misplaced", type: part.type });
   if (part.text === "") return [];
+  if (mark !== undefined) return [{ type: "text", text: part.text, cache_control: mark }];
   return [keptParts.get(part) ?? keptParts.add(part, { type: "text", text: part.text })];
 }
 
@@ -183,7 +205,8 @@ const keptResults = createMadeOnce<Part, JsonObject>();
 
 /** A result as text; its media go to the user's next message, as few servers take any here. */
 function encodeResult(result: ToolResultPart, { target, losses, moved }: Writing): JsonObject {
-  const known = keptResults.get(result);
+  const mark = markOf(result, target);
+  const known = mark === undefined ? keptResults.get(result) : undefined;
   if (known !== undefined) return known;
   const { callId, parts, isError } = result;
   const media = parts.filter(isMedia);
@@ -195,6 +218,8 @@ function encodeResult(result: ToolResultPart, { target, losses, moved }: Writing
   }
   const content = `${isError ? "Error: " : ""}${texts.join("\n\n")}`;
   const message = { role: "tool", tool_call_id: callId, content };
+  if (mark !== undefined)
+    return { ...message, content: [{ type: "text", text: content, cache_control: mark }] };
   return media.length > 0 ? message : keptResults.add(result, message);
 }
 

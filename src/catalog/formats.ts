@@ -122,11 +122,7 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
     paths: () => ["/api/v1/responses"],
     sdkPackage: "openai",
     sdkOptions: (origin) => `baseURL: "${origin}/api/v1"`,
-    notes: () => [
-      "`credit` is a member of the response: in a stream of that in the last event.",
-      "Reasoning items carry `encrypted_content`, whether it was asked for or not. Send the items of an answer back unchanged and in their order.",
-      "A stream that fails ends with `event: error`, then `response.failed`.",
-    ],
+    notes: responsesNotes,
     errorBody: '{"error":{"message":"…","type":"…","param":"… or null","code":"…"}}',
     errorName: "ResponsesError",
     fields: RESPONSES,
@@ -141,6 +137,20 @@ export const FORMATS: Readonly<Record<ProtocolId, Format>> = {
     programs: RESPONSES_PROGRAMS,
   },
 };
+
+function responsesNotes({ formats }: Model): readonly string[] {
+  return [
+    "`credit` is a member of the response: in a stream of that in the last event.",
+    "Reasoning items carry `encrypted_content`, whether it was asked for or not. Send the items of an answer back unchanged and in their order.",
+    ...(formats.compat_responses === "translation"
+      ? [
+          "The provider speaks another format: a request is put into that, and the answer back. What has no place there is left out with a `warning` header where it only helps, and is else a 400 that names the field.",
+          "Tools that run at the provider are left out, with a warning; custom tools and those of namespaces can be called.",
+        ]
+      : []),
+    "A stream that fails ends with `event: error`, then `response.failed`.",
+  ];
+}
 
 function chatNotes(model: Model): readonly string[] {
   const { outputModalities } = model;

@@ -27,6 +27,8 @@ const WAYS: readonly (readonly [asked: ListedProtocolId, spoken: ListedProtocolI
   ["compat_generate_content", "compat_generate_content", GEMINI],
   ["compat_chat_completions", "compat_messages", CLAUDE],
   ["compat_chat_completions", "compat_generate_content", GEMINI],
+  ["compat_messages", "compat_chat_completions", GPT],
+  ["compat_messages", "compat_generate_content", GEMINI],
 ];
 
 const models = loadModelFiles(join(import.meta.dir, "../../models"));

@@ -79,7 +79,12 @@ export const AGENTS: readonly Agent[] = [
     write: (tools, file, text) =>
       tools.includes("exec_command")
         ? { tool: "exec_command", input: { cmd: ofShell(file, text) } }
-        : undefined,
+        : tools.includes("exec")
+          ? {
+              tool: "exec",
+              input: `text(await tools.exec_command(${JSON.stringify({ cmd: ofShell(file, text) })}));`,
+            }
+          : undefined,
   },
   {
     name: "Gemini CLI",

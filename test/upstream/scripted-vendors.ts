@@ -16,6 +16,7 @@ import { strictChatCompletions, type StrictCheck } from "./strict.ts";
 /** A call of a tool by a model. */
 export interface ScriptedCall {
   readonly tool: string;
+  /** Of a custom tool the text itself. */
   readonly input: Json;
 }
 
@@ -120,9 +121,9 @@ const GEMINI: Format = {
 };
 
 const RESPONSES: Format = {
-  tools: ({ tools = [] }) => tools.map(({ name }: Json) => name),
-  results: ({ input }) =>
-    Array.isArray(input) ? input.filter(({ type }) => type === "function_call_output").length : 0,
+  tools: ({ tools = [], input }) =>
+    toolsIn([...tools, ...itemsOf(input).flatMap(({ tools: more = [] }) => more)]),
+  results: ({ input }) => itemsOf(input).filter(({ type = "" }) => type.endsWith("_call_output")).length,
   isStreamed: CHAT.isStreamed,
   say({ thinking, text, calls = [] }, round, streamed) {
     const items: Json[] = [
@@ -147,14 +148,12 @@ const RESPONSES: Format = {
               content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
             },
           ]),
-      ...calls.map(({ tool, input }, i) => ({
-        id: `fc_${round}_${i}`,
-        type: "function_call",
-        status: "completed",
-        call_id: callId(round, i),
-        name: tool,
-        arguments: JSON.stringify(input),
-      })),
+      ...calls.map(({ tool, input }, i) => {
+        const called = { status: "completed", call_id: callId(round, i), name: tool };
+        return typeof input === "string"
+          ? { id: `ctc_${round}_${i}`, type: "custom_tool_call", ...called, namespace: "functions", input }
+          : { id: `fc_${round}_${i}`, type: "function_call", ...called, arguments: JSON.stringify(input) };
+      }),
     ];
     const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
     const response = (status: string, output: readonly Json[]): Json => ({
@@ -175,6 +174,15 @@ const RESPONSES: Format = {
     return sseAnswer(sse(events, { eventName: (event) => (event as Json).type }));
   },
 };
+
+function itemsOf(input: Json): Json[] {
+  return Array.isArray(input) ? input : [];
+}
+
+/** The names of tools, those within a namespace among them. */
+function toolsIn(tools: readonly Json[]): string[] {
+  return tools.flatMap(({ type, name, tools: inner }) => (type === "namespace" ? toolsIn(inner) : [name]));
+}
 
 function itemEvents(item: Json, index: number): Json[] {
   const at = { item_id: item.id, output_index: index };
@@ -210,6 +218,13 @@ function itemEvents(item: Json, index: number): Json[] {
       done,
     ];
   }
+  if (item.type === "custom_tool_call")
+    return [
+      added({ ...item, status: "in_progress", input: "" }),
+      ...pieces(item.input).map((delta) => ({ type: "response.custom_tool_call_input.delta", ...at, delta })),
+      { type: "response.custom_tool_call_input.done", ...at, input: item.input },
+      done,
+    ];
   return [
     added({ ...item, status: "in_progress", arguments: "" }),
     ...pieces(item.arguments).map((delta) => ({

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
-import { isCarrier } from "../carrier.ts";
+import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { checkFields } from "../field-table.ts";
 import { targetSentences } from "../losses.ts";
@@ -59,7 +59,7 @@ export function upstreamBody(
   checkFields(rest, target, RESPONSES_FIELDS, changes);
   leaveUnserved(request, target, changes);
   const { input } = body;
-  if (typeof input !== "string") changeItems(input, changes);
+  if (typeof input !== "string") changeItems(input, carrier, changes);
   boundOutput(request, target, changes);
   if (!stream) changes.remove(["stream_options"]);
   const echo: JsonObject = Object.fromEntries(
@@ -118,8 +118,13 @@ function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, chang
  * Leaves out reasoning that the provider cannot read: it keeps none, so what is not sealed is unknown to it, and what a
  * carrier of ours holds is another's. The ids of what followed it in its turn go too: each is bound to its reasoning.
  */
-function changeItems(items: readonly ResponsesItem[], changes: Changes): void {
+function changeItems(
+  items: readonly ResponsesItem[],
+  carrier: CarrierKey | undefined,
+  changes: Changes,
+): void {
   const left = new Set<number>();
+  const told = new Map<number, JsonObject>();
   let isBound = false;
   items.forEach((item, i) => {
     const { type, encrypted_content: sealed, id } = item;
@@ -133,16 +138,32 @@ function changeItems(items: readonly ResponsesItem[], changes: Changes): void {
       return;
     }
     if (!isOfAnswer(item)) isBound = false;
+    if (type === "compaction" && typeof sealed === "string" && isCarrier(sealed)) {
+      const message = compactedMessage(sealed, carrier, `input[${i}]`);
+      told.set(i, message);
+      return changes.set(["input", i], message);
+    }
     const isForeign = typeof id === "string" && (FOREIGN_IDS.test(id) || !ITEM_IDS.test(id));
     if (id !== undefined && (isForeign || isBound)) changes.remove(["input", i, "id"]);
   });
   if (left.size === 0) return;
   const kept = items.flatMap((item, i) => {
     if (left.has(i)) return [];
+    const message = told.get(i);
+    if (message !== undefined) return [message];
     const { id, ...rest } = item;
     return [changes.removes(["input", i, "id"]) ? rest : { ...rest, ...present({ id }) }];
   });
   changes.set(["input"], kept);
+}
+
+/** A summary that another model wrote here, as its provider is told any. */
+function compactedMessage(sealed: string, carrier: CarrierKey | undefined, path: string): JsonObject {
+  const carried = openCarrier(sealed, carrier);
+  if (carried?.kind !== "compaction")
+    throw wrong(`${path}.encrypted_content`, "is sealed for somebody else: send the conversation itself");
+  const content = [{ type: "input_text", text: carried.text }];
+  return { type: "message", role: "developer", content };
 }
 
 /** Whether an item is what the model said, and not what it was told. */

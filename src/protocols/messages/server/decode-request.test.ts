@@ -144,7 +144,8 @@ describe("tools", () => {
       allowedDomains: ["a.b"],
       location: { city: "Oslo" },
     });
-    expect(decoded({ tools: [SEARCH] }).chat.webSearch?.forced).toBe(true);
+    for (const others of [[], [{ type: "bash_20250124", name: "bash" }]])
+      expect(decoded({ tools: [SEARCH, ...others] }).chat.webSearch?.forced).toBe(true);
     const chosen = decoded({ tools: [TOOL, SEARCH], tool_choice: { type: "tool", name: "web_search" } });
     expect(chosen.chat).toMatchObject({ webSearch: { forced: true } });
     expect(chosen.chat.toolChoice).toBeUndefined();

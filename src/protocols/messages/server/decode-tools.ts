@@ -37,7 +37,7 @@ export function decodeTools(
     const at = `tools[${i}]`;
     const what = `${printable(tool.name ?? "")}: ${printable(tool.type ?? "")}`;
     const mustBeHad = choice?.type === "tool" && choice.name === tool.name;
-    if (mustBeHad || written.length === 1)
+    if (mustBeHad || (own.length === 0 && searchTool === undefined))
       throw wrong(`${at}.type`, `cannot be had from this model's provider (${what}): leave it out`);
     warn(`${at} was left out: this model's provider has no such tool (${what})`);
   }
@@ -53,7 +53,7 @@ export function decodeTools(
       // Without tools it says nothing.
       toolChoice: tools.length === 0 || mustSearch ? undefined : choiceOf(choice),
       parallelToolCalls: tools.length > 0 && choice?.disable_parallel_tool_use === true ? false : undefined,
-      webSearch: searchTool && searchOf(searchTool, mustSearch || written.length === 1),
+      webSearch: searchTool && searchOf(searchTool, mustSearch || own.length === 0),
       search: searchTool && `tools[${search}] (${printable(searchTool.type ?? "")})`,
     }),
   };

@@ -279,3 +279,20 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
     expect(double.requests.length).toBe(0);
   });
 });
+
+test("a body so large that it is read on a thread: thinking is hidden as asked, and goes back all the same", async () => {
+  const [, deepseek] = VENDORS[2]!;
+  const said: Said = { thinking: "Hm, so.", text: "It is long." };
+  double.handle((request) => deepseek.strict(request) ?? jsonAnswer(200, deepseek.plain(said)));
+  const messages: Json[] = [{ role: "user", content: "word ".repeat(500_000) }];
+  const body: Json = {
+    model: deepseek.model,
+    max_tokens: 99,
+    thinking: { type: "adaptive", display: "omitted" },
+  };
+  const first = await client.messages.create({ ...body, messages });
+  expect(first.content.map((block: Json) => block.thinking ?? block.text)).toEqual(["", "It is long."]);
+  messages.push({ role: "assistant", content: first.content }, asked);
+  await client.messages.create({ ...body, messages });
+  expect(last().messages[1]).toMatchObject({ content: "It is long.", reasoning_content: "Hm, so." });
+});

@@ -8,7 +8,8 @@ import { encodeRequest, limits } from "./encode-request.ts";
 export const chatCompletionsClient: ClientEnd = {
   protocol: chatCompletions,
   limits,
-  takesCustomTools: ({ native }) => native,
+  // A server of which nothing is known may not have them, and every one has functions.
+  takesCustomTools: ({ native, chat }) => native && chat?.customTools === true,
   encodeRequest,
   readWritten: (body, address) => readWritten({ ...body, ...address }),
   decodeAnswer,

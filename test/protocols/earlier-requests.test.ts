@@ -20,6 +20,7 @@ const TURNS = 14;
 const GPT = "openai/gpt-5.6-luna";
 const CLAUDE = "anthropic/claude-haiku-4.5";
 const GEMINI = "google/gemini-3.8-flash";
+const DEEPSEEK = "deepseek/deepseek-v4-pro";
 
 const WAYS: readonly (readonly [asked: ListedProtocolId, spoken: ListedProtocolId, modelId: string])[] = [
   ["compat_chat_completions", "compat_chat_completions", GPT],
@@ -29,6 +30,8 @@ const WAYS: readonly (readonly [asked: ListedProtocolId, spoken: ListedProtocolI
   ["compat_chat_completions", "compat_generate_content", GEMINI],
   ["compat_messages", "compat_chat_completions", GPT],
   ["compat_messages", "compat_generate_content", GEMINI],
+  ["compat_messages", "compat_chat_completions", DEEPSEEK],
+  ["compat_generate_content", "compat_chat_completions", GPT],
 ];
 
 const models = loadModelFiles(join(import.meta.dir, "../../models"));
@@ -82,7 +85,7 @@ function freeze(value: unknown): void {
 }
 
 for (const [asked, spoken, modelId] of WAYS) {
-  test(`${asked} into ${spoken}: a request costs and sends the same, or is refused alike, whatever was read before it`, () => {
+  test(`${asked} into ${spoken} of ${modelId}: a request costs and sends the same, or is refused alike, whatever was read before it`, () => {
     const random = seededRandom(SEED);
     const target = targetFor(modelId, spoken);
     const protocol = servedBy(asked, spoken);

@@ -112,6 +112,13 @@ const WAYS: readonly Way[] = [
     ofSandbox: true,
   },
   {
+    name: "messages, translated into chat completions",
+    bodies: MESSAGES,
+    asked: "compat_messages",
+    spoken: CHAT.asked,
+    to: target(STRICTEST),
+  },
+  {
     name: "generateContent",
     bodies: GENERATES,
     asked: "compat_generate_content",

@@ -14,8 +14,8 @@ export function closedSchema(schema: Readonly<JsonObject>): JsonObject | undefin
   const isObject =
     type === "object" || (Array.isArray(type) && type.includes("object")) || isJsonObject(properties);
   const names = isJsonObject(properties) ? Object.keys(properties) : [];
-  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
-  if (isObject && (others !== false || !names.every(isRequired))) return undefined;
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  if (isObject && (others !== false || !names.every((name) => needed.has(name)))) return undefined;
   const closed: JsonObject = isObject ? { ...schema, additionalProperties: false } : { ...schema };
   let isBinding = true;
   const within = (value: unknown): unknown => {

@@ -39,8 +39,9 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
   const messages = encodeTurns(chat.turns, target, losses);
   if (messages.length === 0) throw losses.refusal({ place: "turns", why: "nothing_to_read" });
   const format = formatAt(chat, target);
+  const said = instruction(format, messages, losses);
   return present({
-    messages: [...instructions(format, messages, losses), ...messages],
+    messages: said === undefined ? messages : [{ role: "system", content: said }, ...messages],
     ...encodeTools(chat, target, losses),
     max_completion_tokens: chat.maxOutputTokens,
     temperature: chat.temperature,
@@ -96,18 +97,15 @@ function encodeFormat({ wanted }: Format, losses: Losses): JsonObject | undefine
 }
 
 /** What is said of a form in words: a schema that cannot bind, or that it is JSON where no message says so. */
-function instructions(
+function instruction(
   { wanted, told }: Format,
   messages: readonly JsonObject[],
   losses: Losses,
-): readonly JsonObject[] {
-  if (told !== undefined) {
-    losses.note({ place: "jsonSchema", why: "schema_told" });
-    const content = `${ONE_JSON_OBJECT} It must fit this JSON Schema: ${JSON.stringify(told)}`;
-    return [{ role: "system", content }];
-  }
-  const isNamed = wanted?.type !== "json_object" || messages.some(namesJson);
-  return isNamed ? [] : [{ role: "system", content: ONE_JSON_OBJECT }];
+): string | undefined {
+  if (told === undefined)
+    return wanted?.type !== "json_object" || messages.some(namesJson) ? undefined : ONE_JSON_OBJECT;
+  losses.note({ place: "jsonSchema", why: "schema_told" });
+  return `${ONE_JSON_OBJECT} It must fit this JSON Schema: ${JSON.stringify(told)}`;
 }
 
 function namesJson({ content = "" }: JsonObject): boolean {

@@ -14,8 +14,8 @@ export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Loss
   }
   // Only the reference knows tools that are there and may not be called now: elsewhere they are not there.
   const allowed = target.native ? chat.allowedTools : undefined;
-  const isHere = ({ name }: ToolDefinition): boolean => chat.allowedTools?.includes(name) ?? true;
-  const tools = allowed === chat.allowedTools ? chat.tools : chat.tools.filter(isHere);
+  const here = new Set(chat.allowedTools);
+  const tools = allowed === chat.allowedTools ? chat.tools : chat.tools.filter(({ name }) => here.has(name));
   if (tools.length === 0) return {};
   return present({
     tools: encodeList(tools),
@@ -51,9 +51,9 @@ function encodeChoice(
   choice: ToolChoice | undefined,
   allowed: readonly string[] | undefined,
 ): unknown {
+  const customs = new Set(tools.filter(({ custom }) => custom !== undefined).map(({ name }) => name));
   const named = (wanted: string): JsonObject => {
-    const isCustom = tools.some(({ name, custom }) => name === wanted && custom !== undefined);
-    const type = isCustom ? "custom" : "function";
+    const type = customs.has(wanted) ? "custom" : "function";
     return { type, [type]: { name: wanted } };
   };
   if (choice?.type === "tool") return named(choice.name);

@@ -1,7 +1,14 @@
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
-import { createMadeOnce } from "../../../core/json/kept.ts";
-import { OPEN_CHAT } from "../../chat-dialect.ts";
+import {
+  createListFacts,
+  createMadeOnce,
+  isKept,
+  keepList,
+  type ListFacts,
+} from "../../../core/json/kept.ts";
+import type { Model } from "../../../core/model.ts";
+import { type ChatDialect, OPEN_CHAT } from "../../chat-dialect.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
@@ -25,34 +32,68 @@ export function encodeTurns(
   target: RelayTarget,
   losses: Losses,
 ): readonly JsonObject[] {
-  const writing: Writing = { target, losses, messages: [], moved: [] };
-  const { messages, moved } = writing;
-  const takesMarks = target.chat?.cacheMarks === true;
-  let hasAnswered = false;
-  for (const [i, { role, parts }] of turns.entries()) {
-    if (!takesMarks && parts.some(isMarked)) losses.note({ place: "cache", why: "caches_itself" });
-    switch (role) {
-      case "system":
-        addSystem(parts, writing);
-        break;
-      case "user":
-        addUser(parts, writing);
-        break;
-      case "assistant":
-        if (moved.length > 0) addUser([], writing);
-        hasAnswered = true;
-        addAnswer(parts, writing);
-        addResults(parts, resultsAfter(turns, i), writing);
-        break;
-      case "tool":
-        if (!hasAnswered) throw losses.refusal({ place: "callId", why: "no_call", id: firstResult(parts) });
-    }
+  const kept = keptMessages(target);
+  const { begun, messages } = begunMessages(turns, kept);
+  let { hasAnswered = false, isMarked = false } = begun?.fact ?? {};
+  let isTold = false;
+  const note: Losses["note"] = (loss) => {
+    isTold = true;
+    losses.note(loss);
+  };
+  const writing: Writing = { target, losses: { ...losses, note }, messages, moved: [] };
+  /** Keeps the messages of the turns before a place, behind which new ones are written as if they stood alone. */
+  const keepUpTo = (place: number): void => {
+    // What is told is told of each request.
+    if (isTold || writing.moved.length > 0) return;
+    const count = messages.length;
+    const [answered, marked] = [hasAnswered, isMarked];
+    kept.add(turns, place, () => ({ messages, count, hasAnswered: answered, isMarked: marked }));
+  };
+  for (let i = begun?.count ?? 0; i < turns.length; i += 1) {
+    const { role, parts } = turns[i] as Turn;
+    if (role !== "tool") keepUpTo(i);
+    isMarked ||= parts.some(hasMark);
+    hasAnswered ||= role === "assistant";
+    if (role === "assistant") addAnswer(parts, resultsAfter(turns, i), writing);
+    else if (role !== "tool") (role === "system" ? addSystem : addUser)(parts, writing);
+    else if (!hasAnswered) throw losses.refusal({ place: "callId", why: "no_call", id: firstResult(parts) });
   }
-  if (moved.length > 0) addUser([], writing);
+  keepUpTo(turns.length);
+  if (writing.moved.length > 0) addUser([], writing);
+  if (isMarked && target.chat?.cacheMarks !== true) losses.note({ place: "cache", why: "caches_itself" });
+  if (isKept(turns)) keepList(messages, begun && { list: begun.fact.messages, count: begun.fact.count });
   return messages;
 }
 
-function isMarked(part: Part): boolean {
+/** The messages that a conversation began with. */
+interface Begun {
+  /** With those that followed them then. */
+  readonly messages: readonly JsonObject[];
+  readonly count: number;
+  readonly hasAnswered: boolean;
+  readonly isMarked: boolean;
+}
+
+const keptByModel = new WeakMap<Model, Map<ChatDialect, ListFacts<Begun>>>();
+
+/** Messages are those of one model at servers of one dialect. */
+function keptMessages({ model, chat = OPEN_CHAT }: RelayTarget): ListFacts<Begun> {
+  const byDialect = keptByModel.getOrInsertComputed(model, () => new Map<ChatDialect, ListFacts<Begun>>());
+  return byDialect.getOrInsertComputed(chat, createListFacts<Begun>);
+}
+
+/** The messages of turns that an earlier conversation began with; a copy of them, to go on with. */
+function begunMessages(turns: readonly Turn[], kept: ListFacts<Begun>) {
+  const begun = kept.of(turns);
+  const rest = begun === undefined ? [] : turns.slice(begun.count);
+  const answer = rest.findIndex(({ role }) => role === "assistant");
+  // One more result belongs behind the last of those answers.
+  const goesOn = !rest.slice(0, answer === -1 ? rest.length : answer).some(({ role }) => role === "tool");
+  if (begun === undefined || !goesOn) return { messages: [] as JsonObject[] };
+  return { begun, messages: begun.fact.messages.slice(0, begun.fact.count) };
+}
+
+function hasMark(part: Part): boolean {
   return "cache" in part && part.cache !== undefined;
 }
 
@@ -126,8 +167,15 @@ function userPart(part: Part, target: RelayTarget, losses: Losses): readonly Jso
   return [keptParts.get(part) ?? keptParts.add(part, { type: "text", text: part.text })];
 }
 
+/** An earlier answer and the results of its calls. */
+function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], writing: Writing): void {
+  if (writing.moved.length > 0) addUser([], writing);
+  addSaid(parts, writing);
+  addResults(parts, results, writing);
+}
+
 /** What an earlier answer said. One of which nothing can be sent is left out. */
-function addAnswer(parts: readonly Part[], { target, losses, messages, moved }: Writing): void {
+function addSaid(parts: readonly Part[], { target, losses, messages, moved }: Writing): void {
   const { chat = OPEN_CHAT } = target;
   const [only, ...others] = parts;
   if (only?.type === "text" && others.length === 0) {

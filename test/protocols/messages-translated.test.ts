@@ -17,9 +17,9 @@ import { wireRequest } from "./wire-request.ts";
 const KEY = { secret: "s", account: "a" };
 const CHAT = servedBy("compat_messages", "compat_chat_completions")!;
 const GEMINI = servedBy("compat_messages", "compat_generate_content")!;
-const OPENAI = chatTarget("openai", { prices: {} } as object);
+const OPENAI = chatTarget("openai", { prices: {} });
 const GOOGLE: RelayTarget = {
-  model: { ...FLASH, prices: {} } as typeof FLASH,
+  model: { ...FLASH, prices: {} },
   upstreamId: "gemini",
   unknownFields: "remove",
   native: true,
@@ -59,7 +59,7 @@ const context: AnswerContext = { ...CONTEXT, carrier: KEY, expectedInput: 42 };
 function streamed(chunks: readonly (JsonObject | "[DONE]")[], way = CHAT, cut = 0): Json[] {
   const stream = way.openStream(context);
   const decoder = new TextDecoder();
-  const bytes = sse(chunks as Json);
+  const bytes = sse(chunks);
   let said = "";
   for (let at = 0; at < bytes.length - cut; at += 7)
     said += decoder.decode(

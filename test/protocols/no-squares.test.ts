@@ -126,6 +126,13 @@ const WAYS: readonly Way[] = [
     to: target(),
     ofSandbox: true,
   },
+  {
+    name: "generateContent, translated into chat completions",
+    bodies: GENERATES,
+    asked: "compat_generate_content",
+    spoken: CHAT.asked,
+    to: target(STRICTEST),
+  },
 ];
 
 /** What cannot be said on a way is refused, of any size. */

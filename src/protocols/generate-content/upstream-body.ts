@@ -5,6 +5,7 @@ import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { checkFields, type FieldTable } from "../field-table.ts";
 import { type GenerateContentRequest, refusal } from "./request.ts";
 import { CONFIG_FIELDS, PART_FIELDS, REQUEST_FIELDS } from "./schema.ts";
+import { isCarriedSignature, NO_SIGNATURE } from "./signatures.ts";
 import { fieldName } from "./spelling.ts";
 
 /**
@@ -32,6 +33,7 @@ export function changeFields(
   const { value } = request.json;
   checkFields(Object.entries(value), target, fields, changes);
   if (target.unknownFields === "remove") refuseUnknownPart(request);
+  leaveForeignSignatures(request, changes);
   const name = spelled(value, "generationConfig");
   const config = value[name];
   if (isJsonObject(config)) changeConfig(request, target, { name, config }, changes);
@@ -42,6 +44,37 @@ export function changeFields(
 /** The field as the client spelled it. */
 function spelled(fields: JsonObject, field: string): string {
   return Object.keys(fields).find((name) => fieldName(name) === field) ?? field;
+}
+
+/** What another vendor's model signed, and a client kept for us, is nothing that this provider can read. */
+function leaveForeignSignatures({ body, json }: GenerateContentRequest, changes: Changes): void {
+  for (const [i, { parts = [] }] of body.contents.entries()) {
+    for (const [j, { thoughtSignature, functionCall }] of parts.entries()) {
+      if (thoughtSignature === undefined || !isCarriedSignature(thoughtSignature)) continue;
+      const path = pathIn(json.value, ["contents", i, "parts", j, "thoughtSignature"]);
+      // A call wants a signature; this one says that it has none.
+      if (functionCall === undefined) changes.remove(path);
+      else changes.set(path, NO_SIGNATURE);
+      changes.warn(
+        `contents[${i}].parts[${j}]: thinking that another vendor's model has signed was left out`,
+      );
+    }
+  }
+}
+
+/** A path in the reference's spelling as the caller spelled it; the only one of many may stand without its list. */
+function pathIn(original: unknown, path: readonly (string | number)[]): (string | number)[] {
+  let at = original;
+  return path.flatMap((step): (string | number)[] => {
+    if (typeof step === "number") {
+      if (!Array.isArray(at)) return [];
+      at = at[step];
+      return [step];
+    }
+    const key = isJsonObject(at) ? spelled(at, step) : step;
+    at = isJsonObject(at) ? at[key] : undefined;
+    return [key];
+  });
 }
 
 function refuseUnknownPart({ body, json }: GenerateContentRequest): void {

@@ -60,8 +60,11 @@ const CHAT: Caller = {
     const { message } = completion.choices[0];
     return {
       text: (message.content ?? "") + (message.refusal ?? ""),
-      thinking: streamed ? undefined : (message.reasoning_content ?? ""),
-      calls: (message.tool_calls ?? []).map(({ id, function: called }: Json) => ({
+      thinking: streamed ? undefined : (message.reasoning_content ?? message.reasoning ?? ""),
+      calls: [
+        ...(message.tool_calls ?? []),
+        ...(message.function_call ? [{ function: message.function_call }] : []),
+      ].map(({ id, function: called }: Json) => ({
         id,
         name: called.name,
         input: JSON.parse(called.arguments),
@@ -174,14 +177,15 @@ const RESPONSES: Caller = {
     const of = (type: string): Json[] => response.output.filter((item: Json) => item.type === type);
     return {
       text: texts(of("message"), "content"),
-      thinking: texts(of("reasoning"), "summary"),
+      // Some models show what they think itself, and no summary of it.
+      thinking: texts(of("reasoning"), "summary") || texts(of("reasoning"), "content"),
       calls: of("function_call").map(({ call_id: id, name, arguments: text }) => ({
         id,
         name,
         input: JSON.parse(text),
       })),
       // The helper adds what it has parsed, which is no member of an item.
-      kept: response.output.map(({ parsed_arguments: _, ...item }: Json) => item),
+      kept: response.output.map(({ parsed_arguments: _parsed, ...item }: Json) => item),
     };
   },
   results: (calls, outputs) =>

@@ -14,7 +14,9 @@ import { type ChoiceDecoder, openChoice, type TextMember } from "./decode-choice
 export function decodeAnswer(answer: JsonObject): readonly ChatEvent[] {
   const events: ChatEvent[] = [];
   const decoder = openDecoder((event) => void events.push(event));
-  const choices = objectsIn(answer.choices).map(({ message, ...choice }) => ({ ...choice, delta: message }));
+  const choices = objectsIn(answer.choices).map((choice) =>
+    Object.assign({}, choice, { delta: choice.message }),
+  );
   decoder.read({ ...answer, choices });
   decoder.end();
   return events;

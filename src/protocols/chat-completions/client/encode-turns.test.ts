@@ -154,7 +154,7 @@ test("a router is sent the marks of the prompt cache, of five minutes each", () 
 
 describe("media", () => {
   test("an image of the user's reaches the model, with how closely it is to look", () => {
-    const { messages } = messagesAt("openai", turn("user", "See.", { ...PNG, detail: "low" } as Part));
+    const { messages } = messagesAt("openai", turn("user", "See.", { ...PNG, detail: "low" }));
     expect(messages[0].content).toEqual([
       { type: "text", text: "See." },
       { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "low" } },

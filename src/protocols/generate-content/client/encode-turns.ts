@@ -6,6 +6,7 @@ import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
+import { NO_SIGNATURE } from "../signatures.ts";
 import { encodeResults } from "./encode-results.ts";
 
 /** A turn as it is sent. */
@@ -13,12 +14,6 @@ interface Content {
   readonly role: "user" | "model";
   readonly parts: JsonObject[];
 }
-
-/**
- * What a call or an image is sent with that has no signature of its own, because another model made it or a client lost
- * it. The text itself is what the vendor documents for JSON: https://ai.google.dev/gemini-api/docs/thought-signatures
- */
-const PLACEHOLDER = "skip_thought_signature_validator";
 
 /**
  * The turns in their order: what the system says at the start as its instruction, what it says later as a user's text in
@@ -105,7 +100,7 @@ function signCalls(contents: readonly Content[], losses: Losses): void {
   for (const { parts } of contents.slice(said + 1)) {
     const first = parts.find((part) => "functionCall" in part);
     if (first === undefined || first.thoughtSignature !== undefined) continue;
-    first.thoughtSignature = PLACEHOLDER;
+    first.thoughtSignature = NO_SIGNATURE;
     losses.note({ place: "callSignature", why: "unsigned_call" });
   }
 }
@@ -114,7 +109,7 @@ function signCalls(contents: readonly Content[], losses: Losses): void {
 function signImages(contents: readonly Content[], losses: Losses): void {
   for (const part of contents.flatMap(({ role, parts }) => (role === "model" ? parts : []))) {
     if (part.inlineData === undefined || part.thoughtSignature !== undefined) continue;
-    part.thoughtSignature = PLACEHOLDER;
+    part.thoughtSignature = NO_SIGNATURE;
     losses.note({ place: "imageLink", why: "unsigned_image" });
   }
 }

@@ -13,7 +13,7 @@ import type { Warn } from "../../warnings.ts";
 import { type GenerateContentRequest, refusal } from "../request.ts";
 import type { Part as WirePart } from "../schema.ts";
 import { readSpelling } from "../spelling.ts";
-import { readSignature } from "./signatures.ts";
+import { readSignature } from "../signatures.ts";
 
 /** What turns are read with. */
 interface Reading {
@@ -170,12 +170,19 @@ function decodeResults(
   reading: Reading,
 ): ReadonlyMap<string, ToolResultPart> {
   const results = new Map<string, ToolResultPart>();
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  const byName = Map.groupBy(calls, ({ name }) => name);
+  const nextOf = (name: string): ToolCallPart | undefined => {
+    const open = byName.get(name) ?? [];
+    while (open[0] !== undefined && results.has(open[0].id)) open.shift();
+    return open[0];
+  };
   parts.forEach((part, j) => {
     const { functionResponse: given } = part;
     if (given === undefined) return;
     const id = idOf(given);
-    const open = calls.filter((call) => !results.has(call.id));
-    const call = open.find((one) => one.id === id) ?? open.find(({ name }) => name === given.name);
+    const named = id === undefined || results.has(id) ? undefined : byId.get(id);
+    const call = named ?? nextOf(given.name);
     const at = `${path}.parts[${j}].functionResponse`;
     if (call === undefined)
       throw refusal(

@@ -3,7 +3,7 @@ import { filled, filledText, isJsonObject, type JsonObject, present } from "../.
 import { EFFORTS } from "../../../core/model.ts";
 import { unknownField } from "../../meant-field.ts";
 import type { DecodedRequest } from "../../translate.ts";
-import { createWarnings, type Warn } from "../../warnings.ts";
+import { createWarnings, MOST_WARNINGS, type Warn } from "../../warnings.ts";
 import { type GenerateContentRequest, refusal } from "../request.ts";
 import { CONFIG_FIELDS, REQUEST_FIELDS } from "../schema.ts";
 import { spelledPath } from "../spelling.ts";
@@ -81,6 +81,7 @@ function leaveRest(
   warn: Warn,
 ): void {
   const table = within === "" ? REQUEST_FIELDS : CONFIG_FIELDS;
+  let told = 0;
   for (const [name, value] of Object.entries(fields)) {
     if (read.has(name)) continue;
     const path = within + name;
@@ -88,7 +89,9 @@ function leaveRest(
     const field = table.fields[name];
     if (asksNothing !== undefined && !asksNothing(value))
       throw refusal(path, "cannot be had from this model's provider: leave it out.", json.value);
-    if (asksNothing !== undefined) continue;
+    // The caller's spelling is looked for as often as there is something to tell.
+    if (asksNothing !== undefined || told > MOST_WARNINGS) continue;
+    told += 1;
     if (field === undefined)
       warn(unknownField(spelledPath(path, json.value), table.format, table.meant(name)));
     else if (field.rule === "priced" && !field.freeValues.includes(value))

@@ -39,8 +39,8 @@ export function encodeAnswer(
     .map(([index, end]) => {
       const members = endMembers(end);
       if (members === undefined) throw brokenOff();
-      const parts = said.get(index) ?? [{ text: "" }];
-      return { content: { parts, role: "model" }, ...members, index };
+      const content = { parts: said.get(index) ?? [{ text: "" }], role: "model" };
+      return Object.assign({ content }, members, { index });
     });
   const start = events.find((event) => event.type === "start");
   return {

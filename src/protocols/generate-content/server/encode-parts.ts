@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, present } from "../../../core/json/json-
 import { type Carried, sealCarrier } from "../../carrier.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { writeSignature } from "./signatures.ts";
+import { writeSignature } from "../signatures.ts";
 
 /** Takes the parts of candidates as they are ready. */
 export interface PartSink {

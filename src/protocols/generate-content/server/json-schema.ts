@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
+import { fieldName } from "../spelling.ts";
 
 /** Members of the vendor's schemas that hold schemas by name, in a list, or one. */
 const BY_NAME: ReadonlySet<string> = new Set(["properties", "$defs", "defs"]);
@@ -24,7 +25,8 @@ export function jsonSchemaOf({ type, nullable, ...rest }: JsonObject): JsonObjec
   const word = typeof type === "string" ? type.toLowerCase() : type;
   if (word !== undefined && word !== "type_unspecified")
     schema.type = nullable === true && typeof word === "string" ? [word, "null"] : word;
-  for (const [name, value] of Object.entries(rest)) {
+  for (const [written, value] of Object.entries(rest)) {
+    const name = written.startsWith("$") ? written : fieldName(written);
     if (name === "propertyOrdering") continue;
     if (BY_NAME.has(name) && isJsonObject(value))
       schema[name] = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(inner)]));

@@ -128,7 +128,7 @@ function searchOf(tool: MessagesTool, isForced: boolean): WebSearch {
     allowedDomains: textsIn(allowed_domains),
     blockedDomains: textsIn(blocked_domains),
     location: filled(location),
-  }) as WebSearch;
+  });
 }
 
 function textsIn(list: unknown): readonly string[] | undefined {

@@ -1,10 +1,12 @@
-import { type Carried, type CarrierKey, isCarrier, openCarrier } from "../../carrier.ts";
+import { type Carried, type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 
-/** What stands for the signatures of a turn that was not signed. Source: "Thought signatures" of the Gemini API. */
-const PLACEHOLDERS: ReadonlySet<string> = new Set([
-  "skip_thought_signature_validator",
-  "context_engineering_is_the_way_to_go",
-]);
+/**
+ * What a call or an image is sent with that has no signature of its own, because another model made it or a client lost
+ * it. The text itself is what the vendor documents for JSON: https://ai.google.dev/gemini-api/docs/thought-signatures
+ */
+export const NO_SIGNATURE = "skip_thought_signature_validator";
+
+const PLACEHOLDERS: ReadonlySet<string> = new Set([NO_SIGNATURE, "context_engineering_is_the_way_to_go"]);
 
 /** What a `thoughtSignature` holds. */
 export interface ReadSignature {

@@ -1,0 +1,162 @@
+import type { Json } from "../wire-json.ts";
+
+/** A difference between what was asked and what the other format says, that is the formats' and not a fault. */
+export interface LeftOut {
+  /** The formats of caller and provider that it is of; absent: any. */
+  readonly from?: string;
+  readonly to?: string;
+  /** The place that differs. */
+  readonly at: RegExp;
+  readonly why: string;
+  /** Whether the caller is told. */
+  readonly told?: true;
+  /** Holds only for such values: what was asked, and what arrives. */
+  readonly where?: (asked: Json, arrived: Json) => boolean;
+}
+
+const [CHAT, MESSAGES, GEMINI, RESPONSES] = ["chat completions", "messages", "generateContent", "Responses"];
+
+const isAbsent = (value: Json): boolean => value === undefined;
+const arrivesAlone = (asked: Json): boolean => isAbsent(asked);
+const isLost = (_: Json, arrived: Json): boolean => isAbsent(arrived);
+
+/** What the comparison of requests leaves out. */
+export const LEFT_OUT: readonly LeftOut[] = [
+  {
+    to: MESSAGES,
+    at: /^maxOutputTokens$/,
+    why: "the format wants a bound: the model's own",
+    where: arrivesAlone,
+  },
+  {
+    at: /^outputModalities$/,
+    why: "text is said where the model could give images",
+    where: (asked, arrived) => (asked ?? arrived).join() === "text",
+  },
+  {
+    at: /^(tools\[\d+\]\.description)$/,
+    why: "an empty description is none",
+    where: (asked) => asked === "",
+  },
+  {
+    at: /^tools\[\d+\]\.parameters$/,
+    why: "a function without parameters is one of none",
+    where: arrivesAlone,
+  },
+  { at: /\.detail$/, why: "auto is what a model does by itself", where: (asked) => asked === "auto" },
+  // Thinking is said in levels, budgets or efforts.
+  { to: GEMINI, at: /^thinking$/, why: "thoughts are shown to those who ask for them", where: arrivesAlone },
+  {
+    from: GEMINI,
+    at: /^thinking(\.hidden)?$/,
+    why: "hiding thoughts is said of thoughts alone",
+    where: isLost,
+  },
+  {
+    at: /^thinking(\.(mode|budgetTokens|effort|hidden))?$/,
+    why: "a budget, a level, an effort and a switch stand for one another",
+  },
+  { to: GEMINI, at: /^tools\[\d+\]\.strict$/, why: "the format has no such switch", where: isLost },
+  { at: /^tools\[\d+\]\.strict$/, why: "false says the same as nothing", where: (asked) => asked === false },
+  // Forms of answers.
+  {
+    at: /^responseFormat\.name$/,
+    why: "forms have no name there",
+    where: (_, arrived) => arrived === "response",
+  },
+  {
+    to: GEMINI,
+    at: /^responseFormat\.(strict|description)$/,
+    why: "the format has no such member",
+    where: isLost,
+  },
+  { to: MESSAGES, at: /^responseFormat\.strict$/, why: "the format always binds" },
+  {
+    at: /^responseFormat\.strict$/,
+    why: "false says the same as nothing",
+    where: (asked) => asked === false,
+  },
+  {
+    to: MESSAGES,
+    at: /^responseFormat(\.schema)?\.description$/,
+    why: "the description of a form stands in its schema",
+  },
+  {
+    to: MESSAGES,
+    at: /^(responseFormat|tools\[\d+\])\.?.*\.additionalProperties$/,
+    why: "an object that binds is closed",
+    where: (_, arrived) => arrived === false,
+  },
+  {
+    to: MESSAGES,
+    at: /^responseFormat\.schema\..*(minItems|maxItems|description|property_ordering)$/,
+    why: "bounds are told in the description",
+  },
+  {
+    to: MESSAGES,
+    at: /^(responseFormat|turns\.length)$/,
+    why: "any JSON is asked for in a system message",
+    told: true,
+  },
+  {
+    to: MESSAGES,
+    at: /^turns\[0\]\.parts\.length$/,
+    why: "any JSON is asked for in a system message",
+    told: true,
+  },
+  // Choices of tools.
+  {
+    to: MESSAGES,
+    at: /^toolChoice$/,
+    why: "one call at a time is said beside a choice",
+    where: (_, arrived) => arrived?.type === "auto",
+  },
+  { to: MESSAGES, at: /^toolChoice\.(type|name)$/, why: "no call can be forced while it thinks", told: true },
+  { to: GEMINI, at: /^parallelToolCalls$/, why: "the format has no such switch", told: true },
+  { at: /^webSearch$/, why: "a search is left out where no price or no client end has it", told: true },
+  // Custom tools are functions of one text where there are none.
+  { at: /^tools\[\d+\]\.(custom|parameters|description)$/, why: "a custom tool is a function of one text" },
+  {
+    at: /^turns\[\d+\]\.parts\[\d+\]\.(input|custom)$/,
+    why: "a call of a custom tool is one of a function of one text",
+  },
+  // Hints that a format has no place for.
+  { to: GEMINI, at: /\.cache$/, why: "the provider caches by itself", told: true },
+  { to: CHAT, at: /\.cache$/, why: "the vendor caches by itself", told: true },
+  {
+    at: /^(user|topK|seed|presencePenalty|frequencyPenalty|temperature|topP)$/,
+    why: "a hint that the format, or the vendor, does not take",
+    told: true,
+    where: isLost,
+  },
+  {
+    at: /^(cacheKey|verbosity)$/,
+    why: "a hint that costs nothing where it is not heard, and is not read back of chat completions",
+    where: isLost,
+  },
+  { at: /^user$/, why: "one that is too long goes up as its hash" },
+  { to: MESSAGES, at: /^stop\.length$/, why: "texts of white space are not taken", told: true },
+  // What was thought goes back to its own vendor alone.
+  { at: /\.signature$/, why: "a signature goes back to its issuer alone" },
+  {
+    at: /^turns\[\d+\]\.parts(\.length|\[\d+\])/,
+    why: "thoughts go back to their issuer alone; texts of one turn are joined, media of results stand behind them",
+  },
+  // Media say what they are in other ways.
+  { at: /\.source\.mediaType$/, why: "what a link or a data URL is, is said by itself" },
+  { at: /\.name$/, why: "names of files have no place, or must be given" },
+  {
+    at: /\.parts\[\d+\]\.(type|source|text)$/,
+    why: "a text file is text, and an image in a file store is a file",
+  },
+  {
+    at: /^turns\.length$/,
+    why: "media of a result come in a turn behind it; a system message amid turns is the user's",
+  },
+  { at: /^turns\[\d+\]\.role$/, why: "a system message that stands alone is the user's", told: true },
+  {
+    from: RESPONSES,
+    at: /\.parts\[\d+\]\.parts(\.length|\[\d+\])/,
+    why: "results that are JSON are objects there, without the white space",
+  },
+];

@@ -1,0 +1,106 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { GatewayError } from "../../../src/core/errors.ts";
+import { joinBytes } from "../../../src/core/bytes/bytes.ts";
+import { type DecodedRequest, translate } from "../../../src/protocols/translate.ts";
+import { wireRequest } from "../../protocols/wire-request.ts";
+import { type Recording, recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import type { Json } from "../wire-json.ts";
+import { LEFT_OUT, type LeftOut } from "./left-out.ts";
+import { at, differences, meaningOf } from "./meaning.ts";
+import { PAIRS, recordingsOf, requestOf, type Spoken, type Wire } from "./wires.ts";
+
+// Every recorded request of a format, put into each other format and read there as a client's: it asks for the same.
+
+const available = recordingsAvailable();
+if (!available) console.log(`Pairs of formats skipped: there are no recordings at ${recordingsFolder()}.`);
+
+/** What has become of the requests of a pair. */
+interface Tally {
+  held: number;
+  refused: Map<string, number>;
+  leftOut: Map<LeftOut, number>;
+}
+
+const tallies = new Map<string, Tally>();
+
+describe.skipIf(!available)("recorded requests in each other format", () => {
+  afterAll(() => console.log(tableOf()));
+
+  for (const pair of PAIRS) {
+    const [asked, spoken] = pair;
+    const tally: Tally = { held: 0, refused: new Map(), leftOut: new Map() };
+    tallies.set(`${asked.name} → ${spoken.name}`, tally);
+    test(`${asked.name} → ${spoken.name}`, () => {
+      const misses = recordingsOf(asked).flatMap((recording) => {
+        const miss = carry(pair, recording, tally);
+        return miss === undefined ? [] : [[recording.path, miss]];
+      });
+      expect(misses).toEqual([]);
+    });
+  }
+});
+
+/** Puts a request into the other format; what has changed on the way beyond what the table leaves out. */
+function carry([asked, spoken]: readonly [Wire, Spoken], recording: Recording, tally: Tally): Json {
+  let read: DecodedRequest;
+  try {
+    read = decode(asked, requestOf(asked, recording));
+  } catch (error) {
+    // What the caller's own format refuses is not sent to anybody.
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+  const way = translate(asked.server, spoken.client);
+  try {
+    const request = asked.server.protocol.readRequest(requestOf(asked, recording));
+    const { body, warnings } = way.upstreamBody(request, spoken.target);
+    const address = { model: spoken.target.model.id, stream: request.stream };
+    const arrived = decode(spoken, { ...wireRequest(sent(spoken, body)), address });
+    const [one, other] = [meaningOf(read.chat), meaningOf(arrived.chat)];
+    const unknown = differences(one, other).filter((path) => !isLeftOut(path));
+    if (unknown.length === 0) tally.held += 1;
+    return unknown.length === 0 ? undefined : unknown.map((path) => [path, at(one, path), at(other, path)]);
+
+    function isLeftOut(path: string): boolean {
+      const found = LEFT_OUT.find(
+        ({ from, to, at: place, told, where }) =>
+          (from ?? asked.name) === asked.name &&
+          (to ?? spoken.name) === spoken.name &&
+          place.test(path) &&
+          (told !== true || warnings.length > 0) &&
+          where?.(at(one, path), at(other, path)) !== false,
+      );
+      if (found !== undefined) tally.leftOut.set(found, (tally.leftOut.get(found) ?? 0) + 1);
+      return found !== undefined;
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const why = `${error.param}: ${error.message}`;
+    tally.refused.set(why, (tally.refused.get(why) ?? 0) + 1);
+    return undefined;
+  }
+}
+
+/** The body as its provider's own client would have sent it to the gateway. */
+function sent({ target }: Wire, body: readonly Uint8Array[]): Uint8Array {
+  const text = new TextDecoder().decode(joinBytes(body));
+  return new TextEncoder().encode(
+    text.replace(
+      `"model":${JSON.stringify(target.upstreamId)}`,
+      `"model":${JSON.stringify(target.model.id)}`,
+    ),
+  );
+}
+
+function decode({ server }: Wire, wire: ReturnType<typeof requestOf>): DecodedRequest {
+  return server.decodeRequest(server.protocol.readRequest(wire));
+}
+
+function tableOf(): string {
+  const lines = [...tallies].flatMap(([pair, { held, refused, leftOut }]) => [
+    `  ${pair}: ${held} held`,
+    ...[...refused].map(([why, count]) => `      refused ${count} × ${why}`),
+    ...[...leftOut].map(([{ at: place, why }, count]) => `      left out ${count} × ${place.source}: ${why}`),
+  ]);
+  return ["", "Recorded requests put into other formats:", ...lines].join("\n");
+}

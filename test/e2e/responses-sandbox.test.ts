@@ -47,9 +47,8 @@ describe.each(MODELS)("%s", (model) => {
   });
 
   // GLM cannot be made to call.
-  test.skipIf(model === "zhipu/glm-5.2")(
-    "a custom tool of a namespace is called by the name that the client has for it",
-    async () => {
+  if (model !== "zhipu/glm-5.2")
+    test("a custom tool of a namespace is called by the name that the client has for it", async () => {
       const exec = { type: "custom", name: "exec", description: "Runs it." };
       const tools = ["a", "b"].map((name) => ({ type: "namespace", name, description: "", tools: [exec] }));
       const tool_choice = { type: "custom", name: "exec", namespace: "b" };
@@ -65,8 +64,7 @@ describe.each(MODELS)("%s", (model) => {
         namespace: "b",
       });
       expect(response.output.at(-1).input).toBeString();
-    },
-  );
+    });
 
   test("a bound on output, and a stream that breaks, are told in the last event", async () => {
     const last = async (body: object, headers: Record<string, string> = {}): Promise<Json> => {

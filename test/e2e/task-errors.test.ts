@@ -251,7 +251,10 @@ describe("the model", () => {
   }
   const elsewhere = {
     "nobody/nothing": ["model_not_found", "GET /api/v1/models lists"],
-    "openai/gpt-6-astra": ["model_not_served_here", "It is served at /api/v1/chat/completions."],
+    "openai/gpt-6-astra": [
+      "model_not_served_here",
+      "It is served at /api/v1/chat/completions, /api/v1/messages, /api/v1/models/openai%2Fgpt-6-astra:generateContent and /api/v1/responses.",
+    ],
     "alibaba/wan-2.6": ["model_not_served_here", "It is served at /api/v1/videos."],
   } as const;
   for (const [model, [code, says]] of Object.entries(elsewhere)) {

@@ -12,15 +12,17 @@ import { messagesServer } from "./messages/server/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
+import { responsesClient } from "./responses/client/index.ts";
 import { responses } from "./responses/index.ts";
 import { responsesServer } from "./responses/server/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
 /** The formats that providers are called in for clients of another. */
-const CLIENTS: Readonly<Partial<Record<ProtocolId, ClientEnd>>> = {
+const CLIENTS: Readonly<Record<ProtocolId, ClientEnd>> = {
   compat_chat_completions: chatCompletionsClient,
   compat_messages: messagesClient,
   compat_generate_content: generateContentClient,
+  compat_responses: responsesClient,
 };
 
 /** The formats that clients of providers of another are answered in. */
@@ -62,7 +64,7 @@ export function servedBy(asked: ProtocolId, spoken: ProtocolId): RelayProtocol |
 
 /** What of chat completions a provider that speaks `spoken` is not sent; `undefined` where nothing is translated. */
 export function limitsAt(spoken: ProtocolId, model: Model): ChatLimits | undefined {
-  const limits = CLIENTS[spoken]?.limits(model);
-  if (limits === undefined || spoken === "compat_chat_completions") return undefined;
+  const limits = CLIENTS[spoken].limits(model);
+  if (spoken === "compat_chat_completions") return undefined;
   return translatedLimits(spoken, limits);
 }

@@ -93,6 +93,8 @@ export interface RelayRequest {
   readonly stream: boolean;
   /** What it can cost, before prices. */
   readonly demand: Demand;
+  /** Opens what earlier answers gave the caller to keep, and says whose caller that is. */
+  readonly carrier?: CarrierKey | undefined;
 }
 
 /** What a request asks for, in the terms that money and admission need. */

@@ -26,6 +26,7 @@ import {
   withThinking,
 } from "./recalled-thinking.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
+import { noteStops, untilStop } from "./stop-sequences.ts";
 
 /** The end of a format that answers clients. */
 export interface ServerEnd {
@@ -53,6 +54,8 @@ export interface ClientEnd {
   readonly protocol: RelayProtocol;
   /** What `encodeRequest` leaves out or refuses, so that it can be told beforehand. */
   limits(model: Model): ClientLimits;
+  /** Its answers end before a stop sequence on their way to the client: the format cannot be told of any. */
+  readonly hasNoStops?: true;
   /** Whether a target is told custom tools as such; absent: none is, and they are functions of a text. */
   takesCustomTools?(target: RelayTarget): boolean;
   /**
@@ -62,7 +65,11 @@ export interface ClientEnd {
    */
   encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject;
   /** Puts model and mode where the format has them, and checks such a body as one that a client sent. */
-  readWritten(body: JsonObject, address: NonNullable<WireRequest["address"]>): RelayRequest;
+  readWritten(
+    body: JsonObject,
+    address: NonNullable<WireRequest["address"]>,
+    carrier?: RelayRequest["carrier"],
+  ): RelayRequest;
   /** A whole answer that the relay has checked. Throws for one that is a refusal in this format and an error in others. */
   decodeAnswer(answer: JsonObject, context: AnswerContext): readonly ChatEvent[];
   /** A decoder that hands what it reads to `say`. */
@@ -120,14 +127,16 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     const losses = openLosses(names, target.model.id);
     const thought = target.recalled === undefined ? chat : withThinking(chat, target.recalled);
     const isCustom = client.takesCustomTools?.(target) === true;
+    const forAnswer = isCustom ? echo : noteCustom(echo, customNames(chat));
+    const noted = client.hasNoStops === true ? noteStops(forAnswer, chat.stop) : forAnswer;
     const told = isCustom ? thought : withoutCustom(thought);
     const body = client.encodeRequest(offered(told, target, client, losses), target, losses);
     const made = {
       target,
       names,
-      request: client.readWritten(body, { model: target.model.id, stream }),
+      request: client.readWritten(body, { model: target.model.id, stream }, request.carrier),
       warnings: [...warnings, ...losses.warnings],
-      ...present({ echo: isCustom ? echo : noteCustom(echo, customNames(chat)) }),
+      ...present({ echo: noted }),
     };
     written.set(request, made);
     return made;
@@ -151,7 +160,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     readAnswer(body, context) {
       const { metered, repairs, said } = client.protocol.readAnswer(body, context);
       const events: ChatEvent[] = [];
-      const hear = backToCustom(context.echo, (event) => void events.push(event));
+      const hear = fitted(context, (event) => void events.push(event));
       for (const event of client.decodeAnswer(said(), context)) hear(event);
       if (context.remember !== undefined) {
         const listener = openThinkingListener();
@@ -167,6 +176,11 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client, context)),
     readRefusal: client.protocol.readRefusal,
   };
+}
+
+/** Hands events on to `say` as the request wants them, where its provider's format could not be told all of it. */
+function fitted({ echo }: AnswerContext, say: (event: ChatEvent) => void): (event: ChatEvent) => void {
+  return untilStop(echo, backToCustom(echo, say));
 }
 
 /**
@@ -228,7 +242,7 @@ class TranslatingSink implements StreamSink {
       listener?.hear(event);
       this.#text += to.push(event);
     };
-    this.#from = client.openDecoder(backToCustom(context.echo, say), context);
+    this.#from = client.openDecoder(fitted(context, say), context);
   }
 
   event({ bytes, start, end }: Readonly<EventSpan>): void {

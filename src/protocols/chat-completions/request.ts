@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json/json-value.ts";
 import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { checkMediaUrl } from "../links.ts";
+import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
@@ -42,7 +43,7 @@ const good = { messages: createSeenLists(), tools: createSeenLists() };
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
-  const request = checkedRequest(readRequestJson(wire));
+  const request = checkedRequest(readRequestJson(wire), wire.carrier);
   if (request.stream && request.body.modalities?.includes("image") === true)
     throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   return request;
@@ -50,10 +51,10 @@ export function readRequest(wire: WireRequest): ChatRequest {
 
 /** Checks a body that was written here; see `ClientEnd`. */
 export function readWritten(value: JsonObject): ChatRequest {
-  return checkedRequest(writeRequestJson(value));
+  return checkedRequest(writeRequestJson(value), undefined);
 }
 
-function checkedRequest(json: RequestJson): ChatRequest {
+function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): ChatRequest {
   for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   const known = { messages: good.messages.count(value.messages), tools: good.tools.count(value.tools) };
@@ -72,6 +73,7 @@ function checkedRequest(json: RequestJson): ChatRequest {
     demand: readDemand(value, json, schemaBytes),
     body: value,
     json,
+    carrier,
   };
 }
 

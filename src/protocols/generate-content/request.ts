@@ -27,8 +27,6 @@ import { fieldName, readSpelling, spelledPath } from "./spelling.ts";
 export interface GenerateContentRequest extends RelayRequest {
   readonly body: GenerateContentBody;
   readonly json: RequestJson;
-  /** Opens what earlier answers gave the caller to keep. */
-  readonly carrier: CarrierKey | undefined;
 }
 
 /** Levels that are read: turns, parts, what a part holds; and the parts of a function's response within. */

@@ -2,7 +2,6 @@ import type { JsonObject } from "../../core/json/json-value.ts";
 import { createSeenLists, isKept, type SeenLists } from "../../core/json/kept.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
 import { schemaRefusal } from "../meant-field.ts";
-import type { CarrierKey } from "../carrier.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
   invalid,
@@ -35,8 +34,6 @@ export interface CountRequest extends RelayRequest {
 /** A messages request: the same, and what is asked of the answer. */
 export interface MessagesRequest extends CountRequest {
   readonly body: MessagesRequestBody;
-  /** Opens what our answers gave its caller to keep. */
-  readonly carrier?: CarrierKey | undefined;
 }
 
 /** Levels that are read of the members that money depends on. */

@@ -5,7 +5,13 @@ import { compileSchema } from "../../core/schema.ts";
 import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
-import { readRequestJson, refuseTwiceWithin, type RequestJson, withoutNulls } from "../request-json.ts";
+import {
+  readRequestJson,
+  refuseTwiceWithin,
+  type RequestJson,
+  withoutNulls,
+  writeRequestJson,
+} from "../request-json.ts";
 import { readDemand } from "./demand.ts";
 import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } from "./schema.ts";
 
@@ -13,8 +19,6 @@ import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } f
 export interface ResponsesRequest extends RelayRequest {
   readonly body: ResponsesRequestBody;
   readonly json: RequestJson;
-  /** Opens what earlier answers gave the caller to keep. */
-  readonly carrier: CarrierKey | undefined;
 }
 
 /** Levels that are read of the members that money depends on. */
@@ -30,6 +34,11 @@ const good = { input: createSeenLists(), tools: createSeenLists() };
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest({ carrier, ...wire }: WireRequest): ResponsesRequest {
   return checkedRequest(readRequestJson(wire), carrier);
+}
+
+/** Checks a body that was written here; see `ClientEnd`. */
+export function readWritten(value: JsonObject, carrier?: CarrierKey): ResponsesRequest {
+  return checkedRequest(writeRequestJson(value), carrier);
 }
 
 /** What would be kept in somebody's account at the provider, or in another interface of it, and what to do instead. */

@@ -24,6 +24,9 @@ const MODELS: Readonly<Record<VendorName, string>> = {
   google: "google/gemini-3.8-flash",
 };
 
+/** One that its provider serves by Responses and in no other way. */
+const RESPONSES_ALONE = "openai/gpt-alone";
+
 const inputOf = (round: number, call: number): Json => ({
   word: `w${round}.${call} "日本" \\ 🌙`,
   depth: call,
@@ -44,7 +47,15 @@ let vendors: ScriptedVendors;
 
 beforeAll(async () => {
   vendors = await startScriptedVendors(SCRIPT);
-  gateway = await startGateway({ environment: vendors.environment });
+  const settings = `
+providers:
+  responses-alone:
+    protocol: responses
+    base_url: "${vendors.environment.OPENAI_BASE_URL}"
+    api_key: "${vendors.environment.OPENAI_API_KEY}"
+    models: [{ id: ${RESPONSES_ALONE}, upstream_id: gpt, prices: { input: 1, output: 2 } }]
+`;
+  gateway = await startGateway({ environment: vendors.environment, settings });
 });
 afterAll(async () => {
   await gateway.close();
@@ -62,6 +73,10 @@ describe.each([true, false])("streamed: %p", (streamed) => {
         JUDGES[vendor](vendors.received.at(-1)?.body, caller);
       });
     }
+    test(`${caller.name}, a provider that speaks Responses alone`, async () => {
+      expect(await loop(caller, RESPONSES_ALONE, streamed)).toBe("It is done.");
+      expectItems(vendors.received.at(-1)?.body);
+    });
   }
 });
 

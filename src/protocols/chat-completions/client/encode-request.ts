@@ -5,20 +5,18 @@ import { filled, type JsonObject, present } from "../../../core/json/json-value.
 import { type Model, MOST_CHAT_CHOICES, MOST_CHAT_STOPS } from "../../../core/model.ts";
 import { contentHash } from "../../../runtime/hash.ts";
 import { OPEN_CHAT } from "../../chat-dialect.ts";
+import { namesJson, ONE_JSON_OBJECT } from "../../json-words.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import type { ClientLimits } from "../../translate.ts";
 import { takesField } from "../server-limits.ts";
-import { closedSchema } from "./closed-schema.ts";
+import { closedSchema } from "../../closed-schema.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
 
 /** The longest user id that the reference takes. */
 const LONGEST_USER = 64;
-
-/** What is said where JSON is asked for: vendors refuse to give any where nobody has named it. */
-const ONE_JSON_OBJECT = "Answer with one JSON object and nothing else.";
 
 /** What a client end leaves out; what one server more or less takes, its dialect says when it is called. */
 export function limits({ thinking }: Model): ClientLimits {
@@ -103,13 +101,11 @@ function instruction(
   losses: Losses,
 ): string | undefined {
   if (told === undefined)
-    return wanted?.type !== "json_object" || messages.some(namesJson) ? undefined : ONE_JSON_OBJECT;
+    return wanted?.type !== "json_object" || messages.some(({ content }) => namesJson(content))
+      ? undefined
+      : ONE_JSON_OBJECT;
   losses.note({ place: "jsonSchema", why: "schema_told" });
   return `${ONE_JSON_OBJECT} It must fit this JSON Schema: ${JSON.stringify(told)}`;
-}
-
-function namesJson({ content = "" }: JsonObject): boolean {
-  return /json/i.test(typeof content === "string" ? content : JSON.stringify(content));
 }
 
 /** Fields that have more than one name, or none at most servers. */

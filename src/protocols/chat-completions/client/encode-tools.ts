@@ -3,7 +3,7 @@ import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { closedSchema } from "./closed-schema.ts";
+import { closedSchema } from "../../closed-schema.ts";
 
 /** `tools` and what is said of them, where there are any. */
 export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {

@@ -8,10 +8,12 @@ import {
   type ListFacts,
 } from "../../../core/json/kept.ts";
 import type { Model } from "../../../core/model.ts";
+import { answeredCalls, NO_RESULT, resultsAfter } from "../../call-results.ts";
 import { type ChatDialect, OPEN_CHAT } from "../../chat-dialect.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { encodeMedia, isMedia, type MediaPart } from "./encode-media.ts";
+import { isMedia, type MediaPart } from "../../told-media.ts";
+import { encodeMedia } from "./encode-media.ts";
 import { encodeReasoning } from "./encode-reasoning.ts";
 
 /** What the turns are written with. */
@@ -217,36 +219,14 @@ function writeCall({ id, name, input, custom }: ToolCallPart): JsonObject {
   return { id, type: "function", function: { name, arguments: input.trim() === "" ? "{}" : input } };
 }
 
-/** Results that stand before the next answer, whatever came between. */
-function resultsAfter(turns: readonly Turn[], answer: number): readonly ToolResultPart[] {
-  const results: ToolResultPart[] = [];
-  for (let at = answer + 1; at < turns.length && turns[at]?.role !== "assistant"; at += 1)
-    for (const part of turns[at]?.parts ?? []) if (part.type === "tool_result") results.push(part);
-  return results;
-}
-
-/**
- * The results of an answer's calls. A call that nobody answered is given an error, a second result of one call is left
- * out, both with a warning: servers refuse calls and results that are no pairs.
- */
+/** The results of an answer's calls, in the order of these. */
 function addResults(answer: readonly Part[], given: readonly ToolResultPart[], writing: Writing): void {
-  const { losses, messages } = writing;
-  const results = Map.groupBy(given, ({ callId }) => callId);
-  const called = new Set<string>();
-  for (const call of answer) {
-    if (call.type !== "tool_call") continue;
-    called.add(call.id);
-    const result = results.get(call.id)?.shift();
-    if (result !== undefined) messages.push(encodeResult(result, writing));
-    else {
-      losses.note({ place: "turns", why: "no_result", name: call.name });
-      messages.push({ role: "tool", tool_call_id: call.id, content: "Error: the call was given no result." });
-    }
-  }
-  for (const [id, left] of results) {
-    if (!called.has(id)) throw losses.refusal({ place: "callId", why: "no_call", id });
-    if (left.length > 0) losses.note({ place: "turns", why: "second_result" });
-  }
+  for (const { call, result } of answeredCalls(answer, given, writing.losses))
+    writing.messages.push(
+      result === undefined
+        ? { role: "tool", tool_call_id: call.id, content: NO_RESULT }
+        : encodeResult(result, writing),
+    );
 }
 
 const keptResults = createMadeOnce<Part, JsonObject>();

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
 
 /** Keywords that hold a list of schemas, or schemas by name. */
 const LISTS = ["anyOf", "allOf", "oneOf"] as const;

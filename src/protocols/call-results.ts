@@ -1,0 +1,45 @@
+import type { Part, ToolCallPart, ToolResultPart, Turn } from "../core/chat.ts";
+import type { Losses } from "./losses.ts";
+
+/** A call of an earlier answer, and what its tool gave back; absent where nobody answered it. */
+export interface AnsweredCall {
+  readonly call: ToolCallPart;
+  readonly result?: ToolResultPart;
+}
+
+/** What a model is told of a call that nobody answered: servers refuse calls without a result. */
+export const NO_RESULT = "Error: the call was given no result.";
+
+/** Results that stand before the next answer, whatever came between. */
+export function resultsAfter(turns: readonly Turn[], answer: number): readonly ToolResultPart[] {
+  const results: ToolResultPart[] = [];
+  for (let at = answer + 1; at < turns.length && turns[at]?.role !== "assistant"; at += 1)
+    for (const part of turns[at]?.parts ?? []) if (part.type === "tool_result") results.push(part);
+  return results;
+}
+
+/**
+ * The calls of an answer in their order, each with its result. One that has none, and a second result of one call, are
+ * told; throws a 400 for a result without a call.
+ */
+export function answeredCalls(
+  answer: readonly Part[],
+  given: readonly ToolResultPart[],
+  losses: Losses,
+): readonly AnsweredCall[] {
+  const results = Map.groupBy(given, ({ callId }) => callId);
+  const called = new Set<string>();
+  const pairs: AnsweredCall[] = [];
+  for (const call of answer) {
+    if (call.type !== "tool_call") continue;
+    called.add(call.id);
+    const result = results.get(call.id)?.shift();
+    if (result === undefined) losses.note({ place: "turns", why: "no_result", name: call.name });
+    pairs.push(result === undefined ? { call } : { call, result });
+  }
+  for (const [id, left] of results) {
+    if (!called.has(id)) throw losses.refusal({ place: "callId", why: "no_call", id });
+    if (left.length > 0) losses.note({ place: "turns", why: "second_result" });
+  }
+  return pairs;
+}

@@ -1,0 +1,18 @@
+import type { ClientEnd } from "../../translate.ts";
+import { responses } from "../index.ts";
+import { readWritten } from "../request.ts";
+import { decodeAnswer, openDecoder } from "./decode-answer.ts";
+import { encodeRequest, limits } from "./encode-request.ts";
+
+/** The format as one that providers are called in for clients of another. */
+export const responsesClient: ClientEnd = {
+  protocol: responses,
+  limits,
+  hasNoStops: true,
+  // Servers of other vendors' models refuse types of tools that they do not know.
+  takesCustomTools: ({ native, model }) => native && model.id.startsWith("openai/"),
+  encodeRequest,
+  readWritten: (body, address, carrier) => readWritten({ ...body, ...address }, carrier),
+  decodeAnswer,
+  openDecoder,
+};

@@ -169,16 +169,15 @@ const RESPONSES: Caller = {
     const response: Json = streamed
       ? await client.responses.stream(body).finalResponse()
       : await client.responses.create(body);
-    const texts = (items: readonly Json[], member: string): string =>
+    const texts = (items: readonly Json[], member: string, between = ""): string =>
       items
-        .flatMap((item) => item[member] ?? [])
-        .map(({ text, refusal }: Json) => text ?? refusal)
+        .map((item) => (item[member] ?? []).map(({ text, refusal }: Json) => text ?? refusal).join(between))
         .join("");
     const of = (type: string): Json[] => response.output.filter((item: Json) => item.type === type);
     return {
       text: texts(of("message"), "content"),
       // Some models show what they think itself, and no summary of it.
-      thinking: texts(of("reasoning"), "summary") || texts(of("reasoning"), "content"),
+      thinking: texts(of("reasoning"), "summary", "\n\n") || texts(of("reasoning"), "content"),
       calls: of("function_call").map(({ call_id: id, name, arguments: text }) => ({
         id,
         name,

@@ -78,13 +78,13 @@ function gistOfResponse(body: Json): Gist | Silent {
   const items: Json[] = response.output;
   if (items.some(({ type }) => !["message", "reasoning", "function_call"].includes(type)))
     return "tools of the provider";
-  const texts = (type: string, member: string): string =>
+  const texts = (type: string, member: string, between = ""): string =>
     items
       .filter((item) => item.type === type)
-      .flatMap((item) => item[member] ?? [])
-      .map(({ text, refusal }: Json) => text ?? refusal)
+      .map((item) => (item[member] ?? []).map(({ text, refusal }: Json) => text ?? refusal).join(between))
       .join("");
-  const summary = texts("reasoning", "summary");
+  // Parts of a summary are paragraphs.
+  const summary = texts("reasoning", "summary", "\n\n");
   const called = items.filter(({ type }) => type === "function_call");
   // The bound on output has cut a call.
   if (called.some(({ arguments: input }) => objectIn(input).length === 0)) return "cut";

@@ -58,6 +58,19 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   { to: GEMINI, at: /^tools\[\d+\]\.strict$/, why: "the format has no such switch", where: isLost },
   { at: /^tools\[\d+\]\.strict$/, why: "false says the same as nothing", where: (asked) => asked === false },
+  {
+    to: RESPONSES,
+    at: /^tools\[\d+\]\.strict$/,
+    why: "nothing would say the opposite there",
+    where: (asked, arrived) => isAbsent(asked) && arrived === false,
+  },
+  {
+    to: RESPONSES,
+    at: /^(responseFormat|tools\[\d+\])\.?.*\.additionalProperties$/,
+    why: "an object that binds is closed",
+    where: (_, arrived) => arrived === false,
+  },
+  { to: RESPONSES, at: /^stop\.length$/, why: "the answer ends before them on its way to the client" },
   // Forms of answers.
   {
     at: /^responseFormat\.name$/,
@@ -122,6 +135,7 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   // Hints that a format has no place for.
   { to: GEMINI, at: /\.cache$/, why: "the provider caches by itself", told: true },
+  { to: RESPONSES, at: /\.cache$/, why: "the vendor caches by itself", told: true },
   { to: CHAT, at: /\.cache$/, why: "the vendor caches by itself", told: true },
   {
     at: /^(user|topK|seed|presencePenalty|frequencyPenalty|temperature|topP)$/,

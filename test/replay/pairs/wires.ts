@@ -7,6 +7,7 @@ import { generateContentClient } from "../../../src/protocols/generate-content/c
 import { generateContentServer } from "../../../src/protocols/generate-content/server/index.ts";
 import { messagesClient } from "../../../src/protocols/messages/client/index.ts";
 import { messagesServer } from "../../../src/protocols/messages/server/index.ts";
+import { responsesClient } from "../../../src/protocols/responses/client/index.ts";
 import { responsesServer } from "../../../src/protocols/responses/server/index.ts";
 import type { RelayTarget, WireRequest } from "../../../src/protocols/protocol.ts";
 import type { ClientEnd, ServerEnd } from "../../../src/protocols/translate.ts";
@@ -76,6 +77,7 @@ export const WIRES: readonly Wire[] = [
   {
     name: "Responses",
     server: responsesServer,
+    client: responsesClient,
     target: targetOf("openai/gpt-pro"),
     holds: ({ protocol, request }) =>
       protocol === "responses" || (protocol === "other" && /\/responses(\?|$)/.test(request.url)),

@@ -52,5 +52,5 @@ function encodeFormat(wanted: ResponseFormat, losses: Losses): JsonObject {
   const { type, name, description, schema, strict = false } = wanted;
   const bound = strict ? closedSchema(schema) : undefined;
   if (strict && bound === undefined) losses.note({ place: "jsonSchema", why: "optional_members" });
-  return present({ type, name, description, schema: bound ?? schema, strict: bound !== undefined });
+  return present({ type, name, description, schema: bound ?? schema, strict: bound && true });
 }

@@ -22,7 +22,7 @@ export interface ResponsesRequest extends RelayRequest {
 }
 
 /** Levels that are read of the members that money depends on. */
-const READ_LEVELS = { input: 6, tools: 2, reasoning: 0, text: 1, tool_choice: 1 };
+const READ_LEVELS = { input: 6, tools: 2, reasoning: 0, text: 1, tool_choice: 1, prompt_cache_options: 0 };
 
 const REQUIRED: ReadonlySet<string> = new Set(ResponsesRequestSchema.required);
 

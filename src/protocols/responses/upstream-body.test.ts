@@ -20,11 +20,12 @@ const compaction = (account: string) => ({
   id: "cmp_1",
   encrypted_content: sealCarrier({ kind: "compaction", text: "So far: A." }, { ...KEY, account }),
 });
-const sentFor = (input: readonly object[]) => {
-  const wire = wireRequest({ model: "v/m", input }, { carrier: KEY });
-  const { body } = responses.upstreamBody(responses.readRequest(wire), TARGET);
-  return JSON.parse(new TextDecoder().decode(joinBytes(body))).input;
+const upstream = (fields: object) => {
+  const wire = wireRequest({ model: "v/m", ...fields }, { carrier: KEY });
+  const { body, warnings } = responses.upstreamBody(responses.readRequest(wire), TARGET);
+  return { sent: JSON.parse(new TextDecoder().decode(joinBytes(body))), warnings };
 };
+const sentFor = (input: readonly object[]) => upstream({ input }).sent.input;
 
 test("a summary that another model wrote here goes up in words", () => {
   const message = {
@@ -43,4 +44,51 @@ test("a summary of another account's is refused, and a vendor's own goes up as i
   );
   const own = { type: "compaction", id: "cmp_2", encrypted_content: "gAAAA" };
   expect(sentFor([own, user])).toEqual([own, user]);
+});
+
+test("tools that an item of the input offers go up, but for those that run at the provider", () => {
+  const own = { type: "custom", name: "exec" };
+  const offer = {
+    type: "additional_tools",
+    role: "developer",
+    id: "at_1",
+    tools: [own, { type: "web_search" }],
+  };
+  const { sent, warnings } = upstream({ input: [offer, user] });
+  const { id: _id, ...bare } = offer;
+  expect(sent.input).toEqual([{ ...bare, tools: [own] }, user]);
+  expect(warnings).toEqual(["input[0].tools[1] was left out: web_search runs at the provider"]);
+  const lost = { type: "reasoning", id: "rs_1", summary: [] };
+  expect(sentFor([offer, lost, user])).toEqual([{ ...bare, tools: [own] }, user]);
+  expect(sentFor([{ ...bare, tools: [own] }, user])).toEqual([{ ...bare, tools: [own] }, user]);
+});
+
+test("what makes an answer dearer without a price is refused by name", () => {
+  const asks = (fields: object) => () => upstream({ input: "hi", ...fields });
+  expect(asks({ reasoning: { mode: "pro" } })).toThrow("reasoning.mode changes the price");
+  expect(asks({ prompt_cache_options: { ttl: "12h" } })).toThrow(
+    "prompt_cache_options.ttl changes the price",
+  );
+  expect(asks({ prompt_cache_options: { prewarm: true } })).toThrow(
+    "prompt_cache_options.prewarm is not served",
+  );
+  expect(upstream({ input: "hi", prompt_cache_options: null }).sent.input).toBe("hi");
+  const free = { reasoning: { mode: "standard" }, prompt_cache_options: { ttl: "30m" } };
+  const compared = { ...free.prompt_cache_options, comparison_response_id: "resp_1" };
+  expect(upstream({ input: "hi", ...free, prompt_cache_options: compared }).sent).toMatchObject(free);
+  expect(upstream({ input: "hi", prompt_cache_options: compared }).sent.prompt_cache_options).toEqual({
+    ttl: "30m",
+  });
+});
+
+test("a schema that is nested as in chat completions goes up as Responses has it", () => {
+  const schema = { name: "n", schema: { type: "object" }, strict: true };
+  const nested = { format: { type: "json_schema", json_schema: schema }, verbosity: "low" };
+  const { sent } = upstream({ input: "hi", text: nested });
+  expect(sent.text).toEqual({ format: { type: "json_schema", ...schema }, verbosity: "low" });
+});
+
+test("reasoning that comes back without its empty summary gets one", () => {
+  const sealed = { type: "reasoning", id: "rs_1", encrypted_content: "gAAAA" };
+  expect(sentFor([sealed, user])).toEqual([{ ...sealed, summary: [] }, user]);
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
@@ -7,10 +7,10 @@ import { targetSentences } from "../losses.ts";
 import { printable } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
-import { isServed } from "./hosted-tools.ts";
+import { isHosted, isServed } from "./hosted-tools.ts";
 import { noSuchItem, noSuchResponse } from "./not-kept.ts";
 import type { ResponsesRequest } from "./request.ts";
-import { RESPONSES_FIELDS, type ResponsesItem } from "./schema.ts";
+import { RESPONSES_FIELDS, type ResponsesItem, type ResponsesTool } from "./schema.ts";
 
 /** Asks for what the model wants back with its reasoning, as nothing is stored. */
 const SEALED_REASONING = "reasoning.encrypted_content";
@@ -41,6 +41,7 @@ export function upstreamBody(
   names?: PlaceNames,
 ): UpstreamBody {
   const { body, json, stream, carrier } = request;
+  refuseUnpriced(request);
   const changes = openChanges(targetSentences(target.model.id, names));
   const rest = new Map(Object.entries(json.value));
   changes.set(["model"], target.upstreamId);
@@ -61,6 +62,8 @@ export function upstreamBody(
   const { input } = body;
   if (typeof input !== "string") changeItems(input, carrier, changes);
   boundOutput(request, target, changes);
+  flattenFormat(request, changes);
+  changes.remove(["prompt_cache_options", "comparison_response_id"]);
   if (!stream) changes.remove(["stream_options"]);
   const echo: JsonObject = Object.fromEntries(
     ECHOED.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
@@ -77,6 +80,27 @@ function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {
   changes.set(["store"], false);
   const { include = [] } = body;
   if (!include.includes(SEALED_REASONING)) changes.set(["include"], [...include, SEALED_REASONING]);
+}
+
+/** Throws a 400 that names a member which makes the answer dearer, and has no price here. */
+function refuseUnpriced({ body, json }: ResponsesRequest): void {
+  const mode = body.reasoning?.mode ?? "standard";
+  const cache = json.value.prompt_cache_options;
+  if (mode !== "standard")
+    throw wrong("reasoning.mode", 'changes the price, and only "standard" has a price here');
+  if (!isJsonObject(cache)) return;
+  if ((cache.ttl ?? "30m") !== "30m")
+    throw wrong("prompt_cache_options.ttl", 'changes the price, and only "30m" has a price here');
+  if ((cache.prewarm ?? false) !== false)
+    throw wrong("prompt_cache_options.prewarm", "is not served: leave it out");
+}
+
+/** Many write the schema as chat completions have it, one level deeper. */
+function flattenFormat({ body }: ResponsesRequest, changes: Changes): void {
+  const format: Readonly<JsonObject> = body.text?.format ?? {};
+  const { json_schema: nested, ...rest } = format;
+  if (format.type !== "json_schema" || !isJsonObject(nested)) return;
+  changes.set(["text", "format"], { ...rest, ...nested, type: "json_schema" });
 }
 
 function boundOutput(
@@ -134,6 +158,11 @@ function changeItems(
       if (isBound) {
         left.add(i);
         if (typeof sealed === "string") changes.warn(`input[${i}] was left out: another model's reasoning`);
+      } else if (!Array.isArray((item as Readonly<JsonObject>).summary)) {
+        // The provider refuses reasoning without one, and clients drop an empty one.
+        const whole = { ...item, summary: [] };
+        told.set(i, whole);
+        changes.set(["input", i], whole);
       }
       return;
     }
@@ -142,6 +171,11 @@ function changeItems(
       const message = compactedMessage(sealed, carrier, `input[${i}]`);
       told.set(i, message);
       return changes.set(["input", i], message);
+    }
+    const offered = withoutHosted(item, `input[${i}]`, changes);
+    if (offered !== undefined) {
+      told.set(i, offered);
+      return changes.set(["input", i], offered);
     }
     const isForeign = typeof id === "string" && (FOREIGN_IDS.test(id) || !ITEM_IDS.test(id));
     if (id !== undefined && (isForeign || isBound)) changes.remove(["input", i, "id"]);
@@ -155,6 +189,24 @@ function changeItems(
     return [changes.removes(["input", i, "id"]) ? rest : { ...rest, ...present({ id }) }];
   });
   changes.set(["input"], kept);
+}
+
+/**
+ * An item that offers tools, without those that run at the provider: its bill for them is not foreseen. `undefined` where
+ * there are none.
+ */
+function withoutHosted(item: ResponsesItem, path: string, changes: Changes): JsonObject | undefined {
+  if (item.type !== "additional_tools" && item.type !== "tool_search_output") return undefined;
+  const { id: _id, ...rest } = item;
+  const tools = objectsIn((rest as Readonly<JsonObject>).tools);
+  const isOwn = (tool: Readonly<JsonObject>): boolean =>
+    typeof tool.type === "string" && !isHosted(tool as ResponsesTool);
+  const own = tools.filter(isOwn);
+  if (own.length === tools.length) return undefined;
+  for (const [i, { type }] of tools.entries())
+    if (!own.includes(tools[i] as JsonObject))
+      changes.warn(`${path}.tools[${i}] was left out: ${printable(String(type))} runs at the provider`);
+  return { ...rest, tools: own };
 }
 
 /** A summary that another model wrote here, as its provider is told any. */

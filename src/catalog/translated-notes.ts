@@ -1,15 +1,16 @@
-import type { Model, ProtocolId } from "../core/model.ts";
+import type { Model, TranslatedChat } from "../core/model.ts";
 
 /** What chat completions are like where they are put into another format, a sentence each; none where they are not. */
 export function translatedNotes(model: Model): readonly string[] {
   const translated = model.chatLimits?.translated;
-  return translated === undefined ? [] : (NOTES[translated.into]?.(model) ?? []);
+  return translated === undefined ? [] : NOTES[translated.into](model);
 }
 
-/** By the format of the provider: of each that has a client end. */
-const NOTES: Readonly<Partial<Record<ProtocolId, (model: Model) => readonly string[]>>> = {
+/** By the format of the provider. */
+const NOTES: Readonly<Record<TranslatedChat["into"], (model: Model) => readonly string[]>> = {
   compat_messages: messagesNotes,
   compat_generate_content: contentNotes,
+  compat_responses: responsesNotes,
 };
 
 const REFUSED =
@@ -54,5 +55,14 @@ function contentNotes({ outputModalities, chatLimits }: Model): readonly string[
           "Without `image` in `modalities` it answers in text. An image that comes back without its `thought_signature` is sent with a placeholder, with a warning.",
         ]
       : []),
+  ];
+}
+
+function responsesNotes(): readonly string[] {
+  return [
+    `The provider speaks Responses: a request is put into that format, and the answer back. ${REFUSED}.`,
+    "`reasoning_content` is the provider's summary of the thinking, which is asked for where the request says how to think. `reasoning_details` is what goes back.",
+    "It knows no `stop`: an answer ends before the first of these texts on its way to you, and what the model wrote behind it is charged.",
+    "A tool binds the model only with `strict`, and only where its schema leaves no member out.",
   ];
 }

@@ -1,68 +1,25 @@
 import { describe, expect, test } from "bun:test";
 import { answered, chatOf, turn } from "../../../../test/protocols/messages-client.ts";
-import { type Json } from "../../../../test/protocols/chat-events.ts";
-import { joinBytes } from "../../../core/bytes/bytes.ts";
+import type { Json } from "../../../../test/protocols/chat-events.ts";
+import { refusalAtResponses, sentToResponses } from "../../../../test/protocols/responses-client.ts";
 import type { ChatRequest, Part, ThinkingWish } from "../../../core/chat.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import type { Model } from "../../../core/model.ts";
-import { PLACE_NAMES } from "../../chat-completions/server/place-names.ts";
-import { openLosses } from "../../losses.ts";
-import type { RelayTarget } from "../../protocol.ts";
-import { responsesClient } from "./index.ts";
-
-const target = (facts: Partial<Model> = {}): RelayTarget => ({
-  model: {
-    id: "openai/gpt-pro",
-    ignoredParameters: [],
-    inputModalities: ["text", "image", "pdf"],
-    outputModalities: ["text"],
-    maxOutput: 100_000,
-    prices: {},
-    ...facts,
-  } as unknown as Model,
-  upstreamId: "gpt-pro",
-  unknownFields: "remove",
-  native: true,
-  streamUsageOption: false,
-});
-
-/** What goes up of a request of an account's, and what its caller is told. */
-function sent(chat: ChatRequest, facts: Partial<Model> = {}, account = "a") {
-  const at = target(facts);
-  const losses = openLosses(PLACE_NAMES, at.model.id);
-  const body = responsesClient.encodeRequest(chat, at, losses);
-  const carrier = { secret: "s", account };
-  const request = responsesClient.readWritten(body, { model: at.model.id, stream: true }, carrier);
-  const up = responsesClient.protocol.upstreamBody(request, at, PLACE_NAMES);
-  const read: Json = JSON.parse(new TextDecoder().decode(joinBytes(up.body)));
-  return { up: read, warnings: [...losses.warnings, ...up.warnings] };
-}
 
 /** What goes up beside the conversation and what every request has. */
 function fields(more: Partial<ChatRequest>, facts?: Partial<Model>) {
-  const { up, warnings } = sent(chatOf([turn("user", "Go.")], more), facts);
+  const { up, warnings } = sentToResponses(chatOf([turn("user", "Go.")], more), facts);
   const { input: _input, model: _model, stream: _stream, store, include, ...rest } = up;
   expect([store, include]).toEqual([false, ["reasoning.encrypted_content"]]);
   return { rest, warnings };
 }
 
-function refusal(chat: ChatRequest): readonly [string | undefined, string] {
-  try {
-    sent(chat);
-  } catch (error) {
-    if (error instanceof GatewayError) return [error.param, error.message];
-    throw error;
-  }
-  return [undefined, "it was taken"];
-}
-
-const inputOf = (...turns: ChatRequest["turns"]): Json[] => sent(chatOf([...turns])).up.input;
+const inputOf = (...turns: ChatRequest["turns"]): Json[] => sentToResponses(chatOf([...turns])).up.input;
 const said = (type: string, text: string) => ({ type, text });
 const USER = { type: "message", role: "user", content: [said("input_text", "Go.")] };
 
 describe("a conversation", () => {
   test("of one leading system message has instructions, of several messages in their places", () => {
-    const { up } = sent(chatOf([turn("system", "Be brief."), turn("user", "Go.")]));
+    const { up } = sentToResponses(chatOf([turn("system", "Be brief."), turn("user", "Go.")]));
     expect([up.instructions, up.input]).toEqual(["Be brief.", [USER]]);
     const developer = (text: string) => ({
       type: "message",
@@ -84,7 +41,7 @@ describe("a conversation", () => {
     ];
     const results = [answered("b", "Done."), { ...answered("a", "No."), isError: true } as Part];
     const custom = { tools: [{ name: "p", custom: {} }, { name: "f" }] };
-    const { up } = sent(
+    const { up } = sentToResponses(
       chatOf([turn("user", "Go."), { role: "assistant", parts }, { role: "tool", parts: results }], custom),
     );
     expect(up.input).toEqual([
@@ -101,7 +58,9 @@ describe("a conversation", () => {
 
   test("has an output for a call that nobody answered, and is refused for one without a call", () => {
     const call: Part = { type: "tool_call", id: "a", name: "f", input: "" };
-    const { up, warnings } = sent(chatOf([turn("user", "Go."), { role: "assistant", parts: [call] }]));
+    const { up, warnings } = sentToResponses(
+      chatOf([turn("user", "Go."), { role: "assistant", parts: [call] }]),
+    );
     expect(up.input.slice(1)).toEqual([
       { type: "function_call", call_id: "a", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "a", output: "Error: the call was given no result." },
@@ -109,9 +68,9 @@ describe("a conversation", () => {
     expect(warnings).toEqual([
       "messages have no result of a call of f: the model is told that there is none",
     ]);
-    expect(refusal(chatOf([turn("user", "Go."), { role: "tool", parts: [answered("x", "")] }]))[0]).toBe(
-      "tool_call_id",
-    );
+    expect(
+      refusalAtResponses(chatOf([turn("user", "Go."), { role: "tool", parts: [answered("x", "")] }]))[0],
+    ).toBe("tool_call_id");
   });
 
   test("names calls by ids that the provider takes, the same for a call and its output", () => {
@@ -132,7 +91,7 @@ describe("a conversation", () => {
       { type: "thinking", text: "Ha." },
       { type: "text", text: "So." },
     ];
-    const { up, warnings } = sent(
+    const { up, warnings } = sentToResponses(
       chatOf([turn("user", "Go."), { role: "assistant", parts }, turn("user", "Go.")]),
     );
     expect(up.input.map(({ type }: Json) => type)).toEqual(["message", "message", "message"]);
@@ -182,13 +141,15 @@ describe("media", () => {
 
   test("sound goes to a model that takes it, films to none", () => {
     const sound: Part = { type: "audio", source: data("audio/mpeg"), at: "messages[0].content[0]" };
-    const { up } = sent(chatOf([{ role: "user", parts: [sound] }]), { inputModalities: ["text", "audio"] });
+    const { up } = sentToResponses(chatOf([{ role: "user", parts: [sound] }]), {
+      inputModalities: ["text", "audio"],
+    });
     expect(up.input[0].content[0]).toEqual({
       type: "input_audio",
       input_audio: { data: "aGk=", format: "mp3" },
     });
     for (const part of [sound, { ...sound, type: "video" } as const])
-      expect(refusal(chatOf([{ role: "user", parts: [part] }]))[0]).toBe("messages[0].content[0]");
+      expect(refusalAtResponses(chatOf([{ role: "user", parts: [part] }]))[0]).toBe("messages[0].content[0]");
   });
 });
 
@@ -294,18 +255,18 @@ describe("forms, bounds and hints", () => {
 
   test("any JSON is named where nobody has, as the provider refuses to give it else", () => {
     const asked = { responseFormat: { type: "json_object" } } as const;
-    const { up } = sent(chatOf([turn("user", "Go.")], asked));
+    const { up } = sentToResponses(chatOf([turn("user", "Go.")], asked));
     expect([up.text.format, up.input.length, up.input[0].role]).toEqual([
       { type: "json_object" },
       2,
       "developer",
     ]);
-    expect(sent(chatOf([turn("user", "Give JSON.")], asked)).up.input.length).toBe(1);
+    expect(sentToResponses(chatOf([turn("user", "Give JSON.")], asked)).up.input.length).toBe(1);
   });
 
   test("users and cache keys are names that no other account has", () => {
     const chat = chatOf([turn("user", "Go.")], { user: "u", cacheKey: "k" });
-    const [one, other] = [sent(chat).up, sent(chat, {}, "b").up];
+    const [one, other] = [sentToResponses(chat).up, sentToResponses(chat, {}, "b").up];
     expect(one.prompt_cache_key).not.toBe(other.prompt_cache_key);
     expect(one.safety_identifier).not.toBe(other.safety_identifier);
     expect([one.prompt_cache_key, one.safety_identifier]).not.toContain("k");
@@ -322,10 +283,10 @@ describe("forms, bounds and hints", () => {
   });
 
   test("several answers, and images, are refused by name", () => {
-    expect(refusal(chatOf([turn("user", "Go.")], { choices: 2 }))[0]).toBe("n");
-    expect(refusal(chatOf([turn("user", "Go.")], { outputModalities: ["text", "image"] }))[0]).toBe(
-      "modalities",
-    );
-    expect(refusal(chatOf([]))[0]).toBe("messages");
+    expect(refusalAtResponses(chatOf([turn("user", "Go.")], { choices: 2 }))[0]).toBe("n");
+    expect(
+      refusalAtResponses(chatOf([turn("user", "Go.")], { outputModalities: ["text", "image"] }))[0],
+    ).toBe("modalities");
+    expect(refusalAtResponses(chatOf([]))[0]).toBe("messages");
   });
 });

@@ -336,6 +336,7 @@ const READ_TOOL_CHOICE: JsonSchema = {
   required: ["type"],
   oneOf: [
     { properties: { type: { const: "function" } }, required: ["function"] },
+    { properties: { type: { const: "custom" } }, required: ["custom"] },
     { properties: { type: { const: "allowed_tools" } }, required: ["allowed_tools"] },
     { properties: { type: oneOf("none", "auto", "required") } },
   ],

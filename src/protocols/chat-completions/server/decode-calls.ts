@@ -1,6 +1,6 @@
 import { GatewayError } from "../../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../../core/chat.ts";
-import { isJsonObject, present } from "../../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../../embedded-json.ts";
 import { createMadeOnce, isKept, keep } from "../../../core/json/kept.ts";
 import { BOUNDS, invalid, wrong } from "../../request-json.ts";
@@ -135,13 +135,15 @@ function readCall(call: WireCall, isAgain: boolean, json: EmbeddedJson, path: st
 type JsonReader = Pick<EmbeddedJson, "read">;
 
 function decodeCall(call: WireCall, json: JsonReader, path: string): ToolCallPart {
-  const { id, type, function: called } = call;
-  if (type === "custom")
-    throw wrong(`${path}.type`, "must be function: this model's provider has no custom tools");
-  if (!called) throw wrong(`${path}.function`, "is required");
+  const { id, type, function: called, custom } = call;
+  const isCustom = type === "custom";
+  if (isCustom ? !isJsonObject(custom) : !called)
+    throw wrong(`${path}.${isCustom ? "custom" : "function"}`, "is required");
   if (!id) throw wrong(`${path}.id`, "is required");
   return {
-    ...readFunction(id, called, json, `${path}.function`),
+    ...(isCustom
+      ? readCustom(id, custom, `${path}.custom`)
+      : readFunction(id, called ?? { name: "" }, json, `${path}.function`)),
     ...present({ signature: signatureOf(call) }),
   };
 }
@@ -152,6 +154,15 @@ function readOldCall(called: unknown, json: JsonReader, path: string): ToolCallP
   if (isJsonObject(called) && typeof called.name === "string")
     return readFunction("call_function", { ...called, name: called.name }, json, path);
   throw wrong(path, "must be an object with a name");
+}
+
+/** A call of a custom tool: its input is any text. */
+function readCustom(id: string, called: unknown, path: string): ToolCallPart {
+  const { name, input }: JsonObject = isJsonObject(called) ? called : {};
+  if (typeof name !== "string" || name === "") throw wrong(`${path}.name`, "must be a name");
+  if (input !== undefined && input !== null && typeof input !== "string")
+    throw wrong(`${path}.input`, "must be a string");
+  return { type: "tool_call", id, name, input: input ?? "", custom: true };
 }
 
 interface CalledFunction {

@@ -364,6 +364,28 @@ describe("calls and results", () => {
   });
 
   const assistant = (...calls: object[]) => ({ role: "assistant", content: null, tool_calls: calls });
+
+  test("a custom tool was called with any text, and its result answers it like others", () => {
+    const custom = (id: string, input: string | null) => ({
+      id,
+      type: "custom",
+      custom: { name: "p", input },
+    });
+    const { turns, warnings } = decode([
+      user,
+      assistant(custom("a", "*** {\n"), custom("b", null), call("c")),
+      result("b"),
+      result("a"),
+      result("c"),
+    ]);
+    const part = (id: string, input: string) => ({ type: "tool_call", id, name: "p", input, custom: true });
+    expect(turns.slice(1) as unknown[]).toEqual([
+      { role: "assistant", parts: [part("a", "*** {\n"), part("b", ""), called("c")] },
+      { role: "tool", parts: [given("a"), given("b"), given("c")] },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
   const refused: readonly { name: string; messages: readonly unknown[]; param: string }[] = [
     { name: "a result of no call", messages: [user, result("a")], param: "messages[1].tool_call_id" },
     {
@@ -393,9 +415,19 @@ describe("calls and results", () => {
       param: "messages[1].function_call.name",
     },
     {
-      name: "a custom call",
-      messages: [user, assistant({ id: "a", type: "custom", custom: { name: "f", input: "x" } })],
-      param: "messages[1].tool_calls[0].type",
+      name: "a custom call without what it calls",
+      messages: [user, assistant({ id: "a", type: "custom" })],
+      param: "messages[1].tool_calls[0].custom",
+    },
+    {
+      name: "a custom call without a name",
+      messages: [user, assistant({ id: "a", type: "custom", custom: { input: "x" } })],
+      param: "messages[1].tool_calls[0].custom.name",
+    },
+    {
+      name: "a custom call with what is no text",
+      messages: [user, assistant({ id: "a", type: "custom", custom: { name: "f", input: {} } })],
+      param: "messages[1].tool_calls[0].custom.input",
     },
     {
       name: "a function result of no call",

@@ -138,8 +138,8 @@ describe("tools", () => {
       choice: { type: "function", function: { name: "b" } },
       want: { toolChoice: { type: "tool", name: "b" } },
     },
-    { choice: allowed("auto"), want: { toolChoice: { type: "auto" }, tools: [b] } },
-    { choice: allowed("required"), want: { toolChoice: { type: "required" }, tools: [b] } },
+    { choice: allowed("auto"), want: { toolChoice: { type: "auto" }, allowedTools: ["b"] } },
+    { choice: allowed("required"), want: { toolChoice: { type: "required" }, allowedTools: ["b"] } },
   ];
   for (const { choice, want } of cases) {
     test(`chosen by ${JSON.stringify(choice)}`, () => {
@@ -196,10 +196,18 @@ describe("what would change the answer is a 400 that names it", () => {
     { sent: { service_tier: "priority" }, param: "service_tier" },
     { sent: { functions: [{ name: "f" }] }, param: "functions" },
     { sent: { function_call: { name: "f" } }, param: "function_call" },
-    { sent: { tools: [tool("a"), { type: "custom", custom: { name: "c" } }] }, param: "tools[1].type" },
+    {
+      sent: { tools: [{ type: "custom", custom: { name: "c", format: { type: "ebnf" } } }] },
+      param: "tools[0].custom.format.type",
+    },
+    {
+      sent: { tools: [{ type: "custom", custom: { name: "c", format: { type: "grammar" } } }] },
+      param: "tools[0].custom.format.grammar.definition",
+    },
     { sent: { tools: [tool("a")], tool_choice: named }, param: "tool_choice.function.name" },
     { sent: { tool_choice: "required" }, param: "tool_choice" },
-    { sent: { tools: [tool("a")], tool_choice: { type: "custom" } }, param: "tool_choice.type" },
+    { sent: { tools: [tool("a")], tool_choice: { type: "custom" } }, param: "tool_choice.custom.name" },
+    { sent: { tools: [tool("a")], tool_choice: { type: "web_search" } }, param: "tool_choice.type" },
     {
       sent: {
         tools: [tool("a")],

@@ -26,12 +26,13 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
   const warn: Warn = (sentence) => void warnings.add(sentence);
   leaveRest(body, warn);
   refuseUnknownParts(body);
-  const { tools, toolChoice } = decodeTools(body);
+  const { tools, toolChoice, allowedTools } = decodeTools(body);
   const chat: Chat = {
     turns: decodeMessages(body.messages, warn),
     tools,
     ...present({
       toolChoice,
+      allowedTools,
       // Without tools it says nothing.
       parallelToolCalls: tools.length === 0 ? undefined : body.parallel_tool_calls,
       maxOutputTokens: body.max_completion_tokens ?? body.max_tokens,

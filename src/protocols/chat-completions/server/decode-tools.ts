@@ -1,17 +1,16 @@
-import type { ChatRequest, ToolDefinition } from "../../../core/chat.ts";
-import { quoted } from "../../../core/errors.ts";
-import { isJsonObject, present } from "../../../core/json/json-value.ts";
+import type { ChatRequest, CustomInput, ToolDefinition } from "../../../core/chat.ts";
+import { filledText, isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import { wrong } from "../../request-json.ts";
 import { cacheOf } from "./decode-parts.ts";
 import type { ChatRequestBody, Open } from "../schema.ts";
 
 type WireTool = NonNullable<ChatRequestBody["tools"]>[number];
-type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice">;
+type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice" | "allowedTools">;
 
 /**
- * The tools that may be called, and how: a choice that allows some of them leaves the others out. A choice that asks for
- * a tool which is not there is a 400; without tools the others say nothing.
+ * The tools that may be called, and how. A choice that asks for a tool which is not there is a 400; without tools the
+ * others say nothing.
  */
 export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRequestBody): DecodedTools {
   const tools =
@@ -32,13 +31,14 @@ export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRe
       if (type !== "required") return { tools };
       throw wrong("tool_choice", "must be auto or none where there are no tools");
     case "function":
+    case "custom":
       return { tools, toolChoice: { type: "tool", name: nameOf(named, "tool_choice", namesOf(tools)) } };
     case "allowed_tools":
-      return allowTools(tools, named.allowed_tools);
+      return { tools, ...allowedOf(tools, named.allowed_tools) };
     default:
       throw wrong(
         "tool_choice.type",
-        "must be function or allowed_tools: this model's provider has no other",
+        "must be function, custom or allowed_tools: this model's provider has no other",
       );
   }
 }
@@ -46,55 +46,75 @@ export function decodeTools({ tools: written = [], tool_choice: choice }: ChatRe
 const keptTools = createMadeOnce<WireTool, ToolDefinition>();
 const keptLists = createMadeOnce<readonly WireTool[], readonly ToolDefinition[]>();
 
-/** Throws a 400 for a tool that is no function: no other format has such. */
 function decodeTool(tool: WireTool, path: string): ToolDefinition {
   const known = keptTools.get(tool);
-  return known?.at === placeOfName(path) ? known : keptTools.add(tool, readTool(tool, path));
+  const name = `${path}.${tool.type === "custom" ? "custom" : "function"}.name`;
+  return known?.at === name ? known : keptTools.add(tool, readTool(tool, name));
 }
 
-function placeOfName(path: string): string {
-  return `${path}.function.name`;
-}
-
-function readTool(tool: WireTool, path: string): ToolDefinition {
-  const called: Open<NonNullable<WireTool["function"]>> | null | undefined = tool.function;
-  if (tool.type === "custom" || !called) {
-    const name = quoted(tool.custom?.name ?? "");
-    throw wrong(
-      `${path}.type`,
-      `must be function: ${name} is a custom tool, which this model's provider has not`,
-    );
-  }
-  const { name, description, parameters, strict } = called;
+/** `at`: where its name stands. The schema sees to it that a tool has the member of its type. */
+function readTool(tool: WireTool, at: string): ToolDefinition {
+  if (tool.type === "custom") return readCustom(tool, at);
+  const { name = "", description, parameters, strict }: Called = tool.function ?? {};
   return {
     name,
-    at: placeOfName(path),
+    at,
     ...present({
       description: description ?? undefined,
       parameters: isJsonObject(parameters) ? parameters : undefined,
       strict: typeof strict === "boolean" ? strict : undefined,
-      cache: cacheOf(tool) ?? cacheOf(called),
+      cache: cacheOf(tool) ?? cacheOf(tool.function ?? {}),
     }),
   };
 }
 
-function allowTools(tools: readonly ToolDefinition[], said: unknown): DecodedTools {
+type Called = Partial<Open<NonNullable<WireTool["function"]>>>;
+
+function readCustom(tool: WireTool, at: string): ToolDefinition {
+  const {
+    name = "",
+    description,
+    format,
+  }: Partial<Open<NonNullable<WireTool["custom"]>>> = tool.custom ?? {};
+  return {
+    name,
+    at,
+    custom: present({ grammar: grammarOf(format, at.replace(/name$/, "format")) }),
+    ...present({ description: filledText(description), cache: cacheOf(tool) }),
+  };
+}
+
+function grammarOf(format: unknown, path: string): CustomInput["grammar"] {
+  if (!isJsonObject(format) || format.type === "text") return undefined;
+  if (format.type !== "grammar") throw wrong(`${path}.type`, "must be text or grammar");
+  const { grammar } = format;
+  const { syntax, definition }: JsonObject = isJsonObject(grammar) ? grammar : {};
+  if (typeof definition !== "string") throw wrong(`${path}.grammar.definition`, "must be a string");
+  return { syntax: filledText(syntax) ?? "", definition };
+}
+
+function allowedOf(
+  tools: readonly ToolDefinition[],
+  said: unknown,
+): Pick<ChatRequest, "toolChoice" | "allowedTools"> {
   const path = "tool_choice.allowed_tools";
   const { mode, tools: list } = isJsonObject(said) ? said : {};
   if (mode !== "auto" && mode !== "required") throw wrong(`${path}.mode`, "must be auto or required");
   if (!Array.isArray(list) || list.length === 0) throw wrong(`${path}.tools`, "must be a list of tools");
   const known = namesOf(tools);
   const allowed = new Set(list.map((tool: unknown, i) => nameOf(tool, `${path}.tools[${i}]`, known)));
-  return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: { type: mode } };
+  return { allowedTools: [...allowed], toolChoice: { type: mode } };
 }
 
 function namesOf(tools: readonly ToolDefinition[]): ReadonlySet<unknown> {
   return new Set(tools.map(({ name }) => name));
 }
 
+/** The name in a choice, in the member that its type names. */
 function nameOf(holder: unknown, path: string, known: ReadonlySet<unknown>): string {
-  const called = isJsonObject(holder) ? holder.function : undefined;
+  const kind = isJsonObject(holder) && holder.type === "custom" ? "custom" : "function";
+  const called = isJsonObject(holder) ? holder[kind] : undefined;
   const name = isJsonObject(called) ? called.name : undefined;
   if (typeof name === "string" && known.has(name)) return name;
-  throw wrong(`${path}.function.name`, "must be the name of one of tools");
+  throw wrong(`${path}.${kind}.name`, "must be the name of one of tools");
 }

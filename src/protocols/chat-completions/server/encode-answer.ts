@@ -37,7 +37,10 @@ export function encodeAnswer(
 }
 
 type Message = JsonObject & { tool_calls?: Call[] };
-type Call = JsonObject & { readonly function: { readonly name: string; arguments: string } };
+type Call = JsonObject & {
+  function?: { readonly name: string; arguments: string };
+  custom?: { readonly name: string; input: string };
+};
 
 function openChoice(index: number) {
   const message: Message = { role: "assistant", content: null, refusal: null };
@@ -51,10 +54,12 @@ function addDelta(message: Message, { role: _role, tool_calls: fragments = [], .
     if (typeof value !== "string") message[name] = value;
     else if (value !== "") message[name] = `${(message[name] as string | null) ?? ""}${value}`;
   }
-  for (const { index, function: called, ...members } of fragments) {
+  for (const { index, function: called, custom, ...members } of fragments) {
     const calls = (message.tool_calls ??= []);
-    const call = (calls[index] ??= { function: { name: called.name ?? "", arguments: "" } });
+    const call = (calls[index] ??= {});
     Object.assign(call, members);
-    call.function.arguments += called.arguments;
+    if (called !== undefined)
+      (call.function ??= { name: called.name ?? "", arguments: "" }).arguments += called.arguments;
+    if (custom !== undefined) (call.custom ??= { name: custom.name ?? "", input: "" }).input += custom.input;
   }
 }

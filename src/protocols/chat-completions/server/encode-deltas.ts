@@ -6,9 +6,11 @@ import { REDACTED } from "./decode-reasoning.ts";
 
 export type Delta = JsonObject & { readonly tool_calls?: readonly CallFragment[] };
 
+/** A call in the form of its kind: a function's has `function`, a custom tool's `custom`. */
 interface CallFragment {
   readonly index: number;
-  readonly function: { readonly name?: string; readonly arguments: string };
+  readonly function?: { readonly name?: string; readonly arguments: string };
+  readonly custom?: { readonly name?: string; readonly input: string };
 }
 
 /** Told of the deltas of choices. */
@@ -122,7 +124,7 @@ class ChoiceWriter {
     else if (isFirst) part.held = text;
     else if (type === "tool_call") {
       this.#beginCall(part);
-      this.#sayCall({ function: { arguments: text } });
+      this.#sayCall(inputOf(part.begun, text));
     }
   }
 
@@ -153,10 +155,10 @@ class ChoiceWriter {
         return;
       case "tool_call":
         if (part.held === undefined && signature !== undefined)
-          this.#sayCall({ function: { arguments: "" }, ...signedCall(signature) });
+          this.#sayCall({ ...inputOf(begun, ""), ...signedCall(signature) });
         this.#beginCall(part);
-        // Clients parse the arguments, and nothing is no JSON.
-        if (text.trim() === "") this.#sayCall({ function: { arguments: "{}" } });
+        // Clients parse the arguments of a function, and nothing is no JSON.
+        if (begun.custom !== true && text.trim() === "") this.#sayCall({ function: { arguments: "{}" } });
         this.#calls += 1;
         break;
       case "image": {
@@ -171,11 +173,16 @@ class ChoiceWriter {
   #beginCall(part: OpenPart): void {
     const { begun, held, signature } = part;
     if (begun.type !== "tool_call" || held === undefined) return;
-    const { id, name } = begun;
+    const { id } = begun;
     part.held = undefined;
     const extra = signature === undefined ? {} : signedCall(signature);
-    this.#sayCall({ id, type: "function", function: { name, arguments: "" }, ...extra });
-    if (held !== "") this.#sayCall({ function: { arguments: held } });
+    this.#sayCall({
+      id,
+      type: begun.custom === true ? "custom" : "function",
+      ...inputOf(begun, "", begun.name),
+      ...extra,
+    });
+    if (held !== "") this.#sayCall(inputOf(begun, held));
   }
 
   #sayCall(call: Omit<CallFragment, "index"> & JsonObject): void {
@@ -205,6 +212,14 @@ class ChoiceWriter {
     // An answer that calls tools ends for them, whatever word its model has for a good end.
     this.#say({}, reason === "stop" && this.#calls > 0 ? "tool_calls" : reason);
   }
+}
+
+type BegunCall = Extract<BegunPart, { readonly type: "tool_call" }>;
+
+/** A piece of what a tool is called with, and in its first fragment the name. */
+function inputOf({ custom }: BegunCall, text: string, name?: string): Omit<CallFragment, "index"> {
+  const said = name === undefined ? {} : { name };
+  return custom === true ? { custom: { ...said, input: text } } : { function: { ...said, arguments: text } };
 }
 
 /** How many characters a text has; most have none of two units. */

@@ -8,6 +8,7 @@ const LAYERS = [
   "limits",
   "assets",
   "keys",
+  "kept",
   "ledger",
   "tasks",
   "providers",

@@ -6,6 +6,7 @@ import type { Environment } from "./environment.ts";
 import type { Exceptions } from "./gateway/fetch/target.ts";
 import { OutboundSettings, readOutbound } from "./gateway/fetch/settings.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { readResponseSection, ResponseSection, type ResponseSettings } from "./kept/settings.ts";
 import { LimitSection, type LimitSettings, readLimitSection } from "./limits/settings.ts";
 import type { ProviderDefinition } from "./providers/provider.ts";
 import { SANDBOX } from "./providers/registry.ts";
@@ -45,6 +46,7 @@ const SettingsSchema = Type.Object(
     ),
     default_aliases: Type.Optional(Type.Boolean()),
     memory: Type.Optional(MemorySection),
+    responses: Type.Optional(ResponseSection),
   },
   closed,
 );
@@ -64,6 +66,8 @@ export interface Settings extends ConfiguredProviders {
   /** Whether the aliases of the catalogue's file of names are in force, too. */
   readonly defaultAliases: boolean;
   readonly memory: MemorySettings;
+  /** How long answers of Responses are kept. */
+  readonly responses: ResponseSettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -82,6 +86,7 @@ export function readSettings(
     aliases: readAliases(file, data.aliases ?? {}),
     defaultAliases: data.default_aliases ?? true,
     memory: readMemorySection(data.memory ?? {}, machineMemory()),
+    responses: readResponseSection(data.responses ?? {}),
   };
 }
 

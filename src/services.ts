@@ -26,6 +26,7 @@ import { createApp, type App } from "./http/app.ts";
 import type { EdgeServices } from "./http/route.ts";
 import { ROUTES } from "./http/routes.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
+import { openKept, type OpenKept } from "./kept/open.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { openTasks } from "./open-tasks.ts";
@@ -105,6 +106,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const sandbox = await openSandbox(parts, offers, books, files);
   const token = await adminTokenOf(config, books);
 
+  const kept = await keptOf(parts, books, settings);
   let draining = false;
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint });
   const live = new Set<Waiting>();
@@ -123,13 +125,14 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
     counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
     largeBodies: { ...shared, spendable: books.spendable },
-    relay: relayOf({ ...shared, ledger: books.ledger, failpoint }, settings),
+    relay: relayOf({ ...shared, ledger: books.ledger, kept, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
   const app = createApp({ ...parts, routes: ROUTES, services: edge });
   const warming = warmUpOf(parts, edge, files);
 
   await scheduler.start();
+  kept.start();
   return {
     app(request, connection) {
       warming.giveWay();
@@ -147,7 +150,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       scheduler.wake();
     },
     startThreads() {
-      for (const { startThreads } of [shared.reader, books, media, sandbox]) startThreads();
+      for (const { startThreads } of [shared.reader, books, media, sandbox, kept]) startThreads();
     },
     warmUp: warming.run,
     listensAt: (at) => (url = at),
@@ -162,6 +165,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
     async close() {
       await scheduler.close();
+      await kept.close();
       shared.reader.close();
       await books.close();
     },
@@ -223,6 +227,17 @@ async function openAssets(
     await books.close();
     throw error;
   }
+}
+
+/** Answers of Responses that later requests may name. */
+function keptOf(
+  { config, clock, log }: ServiceParts,
+  books: Books,
+  settings: () => Settings,
+): Promise<OpenKept> {
+  const secret = books.secretFor("kept responses 1");
+  const { home, databaseUrl } = config;
+  return openKept({ home, databaseUrl, secret, clock, log, settings: () => settings().responses });
 }
 
 /** The token that was set, else the installation's own; its text only when this start made it. */

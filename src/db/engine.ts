@@ -19,6 +19,8 @@ export interface SchemaWords {
   readonly protectTasks: readonly string[];
   /** Statements for books that several processes share. */
   readonly sharedBooks: readonly string[];
+  /** Answers that are kept have a database of their own, which no write of the books waits for. */
+  readonly keepsApart: boolean;
 }
 
 /**
@@ -52,6 +54,7 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
         begin select raise(abort, 'a task does not go this way'); end`,
     ],
     sharedBooks: [],
+    keepsApart: true,
   },
   postgres: {
     sequence: "bigint generated always as identity primary key",
@@ -81,5 +84,6 @@ export const SCHEMA_WORDS: Readonly<Record<Engine, SchemaWords>> = {
       // The statement that makes a hold changes its account, and fails where there is none.
       `alter table holds drop constraint holds_account_id_fkey`,
     ],
+    keepsApart: false,
   },
 };

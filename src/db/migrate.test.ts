@@ -254,12 +254,13 @@ function request(
 describeOnEngines("migrations", testMigrations);
 
 describeOnPostgres("migrations of both engines", () => {
-  test("end in the same tables, columns, kinds and nulls", async () => {
+  test("end in the same tables, columns, kinds and nulls, but for answers that SQLite keeps apart", async () => {
     const ends: Partial<Record<Engine, readonly Column[]>> = {};
     await Promise.all(
       [newSqlite(), await newPostgres()].map(async ({ engine, database, remove }) => {
         await migrate(database, engine);
-        ends[engine] = await columnsOf(database, engine);
+        const columns = await columnsOf(database, engine);
+        ends[engine] = columns.filter(([table]) => !table.startsWith("kept_"));
         await database.destroy();
         await remove();
       }),

@@ -9,6 +9,7 @@ import { tasks } from "./migrations/0004-tasks.ts";
 import { journal } from "./migrations/0005-journal.ts";
 import { journalGaps } from "./migrations/0007-journal-gaps.ts";
 import { allotments } from "./migrations/0008-allotments.ts";
+import { keptResponses } from "./migrations/0009-kept-responses.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -20,6 +21,7 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
   "0005-journal": journal,
   "0007-journal-gaps": journalGaps,
   "0008-allotments": allotments,
+  "0009-kept-responses": (words) => (words.keepsApart ? [] : keptResponses(words)),
 };
 
 /**

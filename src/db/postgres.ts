@@ -34,9 +34,9 @@ const settings = {
   keepAlive: true,
 } as const;
 
-/** Opens typed reads. Connections are made as they are needed, and anew after the server was away. */
-export function openPostgres(url: string): Database {
-  return readsOf(new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS }));
+/** Opens typed reads, or tables apart from the books. Connections are made as they are needed, and anew after the server was away. */
+export function openPostgres<Held = Tables>(url: string): Kysely<Held> {
+  return readsOf<Held>(new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS }));
 }
 
 /** Opens one connection without time limits, for migrations and audits. */
@@ -57,10 +57,10 @@ export function openUnhurried(url: string): Database {
  * connections. A connection in use may break too while it waits for nothing, just before a read or just after the
  * answer, and an error without a handler ends the process.
  */
-function readsOf(pool: pg.Pool): Database {
+function readsOf<Held = Tables>(pool: pg.Pool): Kysely<Held> {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return new Kysely<Held>({ dialect: new PostgresDialect({ pool }) });
 }
 
 /** A query builder that only compiles, for statements that the writer sends itself. */

@@ -18,7 +18,7 @@ export function openForReading(path: string): Database {
 }
 
 /** A query builder over an open SQLite database. */
-export function kyselyOver(database: SqliteDatabase): Database {
+export function kyselyOver<Held = Tables>(database: SqliteDatabase): Kysely<Held> {
   const dialect = new SqliteDialect({
     database: {
       close: () => database.close(),
@@ -37,7 +37,7 @@ export function kyselyOver(database: SqliteDatabase): Database {
   });
   // SQLite changes its schema in transactions like anything else; the adapter assumes that it cannot.
   const adapter = Object.defineProperty(new SqliteAdapter(), "supportsTransactionalDdl", { value: true });
-  return new Kysely<Tables>({
+  return new Kysely<Held>({
     dialect: {
       createAdapter: () => adapter,
       createDriver: () => dialect.createDriver(),

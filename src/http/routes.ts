@@ -10,6 +10,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { embeddingsRoute } from "./routes/embeddings.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
 import { imageRoutes } from "./routes/images.ts";
+import { keptResponseRoutes } from "./routes/kept-responses.ts";
 import { messagesCountRoute, messagesRoute } from "./routes/messages.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { responsesRoutes } from "./routes/responses.ts";
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   messagesRoute,
   messagesCountRoute,
   ...responsesRoutes,
+  ...keptResponseRoutes,
   embeddingsRoute,
   ...imageRoutes,
   ...videoRoutes,

@@ -33,6 +33,8 @@ export interface RelayProtocol {
    * caller's own. Throws as `upstreamBody` does.
    */
   demandAt?(request: RelayRequest, target: RelayTarget): Demand;
+  /** The caller's own part of a request's input, as its format's next request may name it: a JSON text. */
+  ownInput?(request: RelayRequest): string;
   /** Of a translation: the keys of earlier calls that came back without a thought. */
   callsWithoutThinking?(request: RelayRequest): readonly string[];
   /**
@@ -85,6 +87,32 @@ export interface WireRequest {
   readonly known?: KnownValues | undefined;
   /** Opens the carriers that our answers have given this caller. */
   readonly carrier?: CarrierKey | undefined;
+  /** What it names of earlier answers; absent until that was looked up. */
+  readonly found?: FoundState | undefined;
+}
+
+/** What a request has to do with answers that are kept. */
+export interface RequestState {
+  /** Whether its own answer is to be kept. */
+  readonly keeps: boolean;
+  /** The answer that it goes on from. */
+  readonly previous?: string;
+  /** What it names of earlier answers, which has to be found before it is read; absent where it names nothing. */
+  readonly names?: StateNames;
+}
+
+/** The answer that a request goes on from, and items of any. */
+export interface StateNames {
+  readonly previous?: string;
+  readonly items: readonly string[];
+}
+
+/** What was found of that, as JSON texts. */
+export interface FoundState {
+  /** All items up to and with the answer that it goes on from, with commas between them. */
+  readonly before: string;
+  /** Items by their ids. */
+  readonly items: Readonly<Record<string, string>>;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
@@ -95,6 +123,8 @@ export interface RelayRequest {
   readonly demand: Demand;
   /** Opens what earlier answers gave the caller to keep, and says whose caller that is. */
   readonly carrier?: CarrierKey | undefined;
+  /** In the format whose answers are kept. */
+  readonly state?: RequestState;
 }
 
 /** What a request asks for, in the terms that money and admission need. */
@@ -198,6 +228,8 @@ export interface AnswerContext {
   readonly echo?: JsonObject;
   /** Told what was thought before calls, at the end of a translated answer; absent where nobody remembers it. */
   readonly remember?: (calls: readonly ThoughtCall[]) => void;
+  /** Told a whole answer as its client has it, just before the client has its end; absent where it is not kept. */
+  readonly keep?: (answer: string) => void;
   /** Seals what is the caller's to keep for us, and nobody else's to use. */
   readonly carrier?: CarrierKey;
 }

@@ -170,7 +170,12 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       const answer = server.encodeAnswer(events, metered, context);
       const charged = (credit: MicroCredits): string =>
         JSON.stringify({ ...answer, credit: exactNumber(creditsText(credit)) });
-      return { metered, repairs, said: () => answer, encode: (credit) => encoder.encode(charged(credit)) };
+      const encode = (credit: MicroCredits): Uint8Array => {
+        const text = charged(credit);
+        context.keep?.(text);
+        return encoder.encode(text);
+      };
+      return { metered, repairs, said: () => answer, encode };
     },
     openStream: (context) =>
       client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client, context)),

@@ -65,6 +65,7 @@ export async function openRehearsal(parts: RehearsalParts, breathe: Breathe): Pr
         ...parts.edge.relay,
         ...shared,
         reader: createReader(),
+        kept: { ...parts.edge.relay.kept, isOn: () => false },
         ledger,
         failpoint: noFailpoint,
         timeouts: DEFAULT_TIMEOUTS,

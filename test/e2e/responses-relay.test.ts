@@ -244,7 +244,7 @@ describe("a request", () => {
     ],
     [
       "that names an item nobody kept",
-      { input: [{ type: "item_reference", id: "rs_1" }] },
+      { input: [{ type: "item_reference", id: "rs_9" }] },
       404,
       "not_found_error",
     ],

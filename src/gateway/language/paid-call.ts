@@ -87,6 +87,7 @@ export interface CallParts<Format extends CalledFormat> {
   readonly record: RequestRecord;
   readonly carrier: CarrierKey;
   readonly remember?: AnswerContext["remember"] | undefined;
+  readonly keep?: AnswerContext["keep"] | undefined;
   /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
   readonly pass: Pass | undefined;
   /** What the request holds: all that was needed to write what is sent, then just that, then nothing. */
@@ -133,7 +134,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       choices: admission.choices,
       expectedInput: admission.expectedInput,
       carrier: parts.carrier,
-      ...present({ remember: parts.remember }),
+      ...present({ remember: parts.remember, keep: parts.keep }),
     };
     services.live.add(this);
   }

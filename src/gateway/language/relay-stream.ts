@@ -9,6 +9,7 @@ import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
+import type { AnswerKeeping } from "./kept-state.ts";
 import { createStreamWatch, type StreamWatch, type Watched } from "./stream-watch.ts";
 
 /** A streamed answer that has begun, or that waits for a slow provider. */
@@ -26,6 +27,8 @@ export interface StreamParts {
   readonly protocol: RelayProtocol;
   readonly record: RequestRecord;
   readonly body: Handover<UpstreamBody>;
+  /** Keeps the answer before its client has the end; absent where it is not kept. */
+  readonly keeping?: AnswerKeeping | undefined;
 }
 
 /**
@@ -60,6 +63,7 @@ class RelayedStream implements StreamAnswer, Watched {
   readonly #services: CallServices;
   readonly #call: PaidCall;
   readonly #record: RequestRecord;
+  readonly #keeping: AnswerKeeping | undefined;
   readonly #watch: StreamWatch;
   /** What came before the answer was committed. */
   #held: Uint8Array[] = [];
@@ -76,8 +80,9 @@ class RelayedStream implements StreamAnswer, Watched {
   #refused = false;
   #ended = false;
 
-  constructor({ services, call, protocol, record }: StreamParts) {
+  constructor({ services, call, protocol, record, keeping }: StreamParts) {
     this.#services = services;
+    this.#keeping = keeping;
     this.#call = call;
     this.#record = record;
     this.stream = protocol.openStream(call.context);
@@ -243,7 +248,10 @@ class RelayedStream implements StreamAnswer, Watched {
     const metered = this.stream.metered();
     const credit = await this.#call.settle(metered, true);
     failpoint("answer.before_end");
-    return this.stream.tail(metered, credit);
+    const tail = this.stream.tail(metered, credit);
+    // A client asks for what it was given as soon as it has this.
+    if (this.#keeping !== undefined) await this.#keeping.kept();
+    return tail;
   }
 
   /** The end of an answer that broke: what came is charged, and the end says that it broke. */

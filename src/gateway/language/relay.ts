@@ -4,6 +4,7 @@ import type { Caller } from "../../core/caller.ts";
 import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.ts";
+import type { KeptResponses } from "../../kept/kept.ts";
 import type { Limiter, UsedTokens } from "../../limits/limiter.ts";
 import type {
   AnswerContext,
@@ -31,6 +32,7 @@ import {
   type PaidCall,
 } from "./paid-call.ts";
 import { openStreamAnswer, type StreamAnswer } from "./relay-stream.ts";
+import { type AnswerKeeping, keepingFor, withNamed } from "./kept-state.ts";
 import type { ThinkingMemory } from "./thinking-memory.ts";
 import { noteAsked, type RequestRecord } from "../request-record.ts";
 
@@ -42,6 +44,8 @@ export interface RelayServices extends CallServices {
   readonly reader: Reader;
   /** What was thought before calls, for clients that drop it. */
   readonly thinking: ThinkingMemory;
+  /** Answers that later requests may name. */
+  readonly kept: KeptResponses;
 }
 
 /** One request of a caller. */
@@ -78,13 +82,14 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
   services.failpoint("request.authenticated");
   const admitted = await admitRequest(services, input);
   try {
-    const { call, body, warnings } = await openCall(services, input, admitted);
+    const { call, body, keeping, warnings } = await openCall(services, input, admitted);
     const { record, memory } = input;
     if (!admitted.request.stream) {
       const plain = await plainAnswer(services, call, { body, record, memory });
+      await keeping?.kept();
       return { kind: "plain", body: plain, warnings, headers: headersOf(admitted) };
     }
-    const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body });
+    const answer = await openStreamAnswer({ services, call, protocol: call.protocol, record, body, keeping });
     return { kind: "stream", answer, warnings, headers: headersOf(admitted) };
   } catch (error) {
     const headers = headersOf(admitted);
@@ -112,7 +117,7 @@ function headersOf({ limited, admission }: Admitted): Readonly<Record<string, st
 /** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
 async function admitRequest(
   services: RelayServices,
-  { caller, protocol, record, wire, body, signal }: RelayInput,
+  { caller, protocol, record, wire, body, memory, signal }: RelayInput,
 ): Promise<Admitted> {
   const offer = services.offer();
   const { id: format } = protocol;
@@ -126,6 +131,7 @@ async function admitRequest(
     // A small body is read at once: nothing is awaited then.
     const reading = services.reader.readRequest(READINGS[format], wire, body, terms);
     request = reading instanceof Promise ? await reading : reading;
+    if (request.state?.names !== undefined) request = await withNamed(services.kept, caller, request, memory);
     const destination = findDestination(offer, caller, format, request.model);
     const { spoken } = destination;
     const recalling = recalledFor(services.thinking, caller, request, destination);
@@ -198,6 +204,8 @@ function outputBound(hold: Hold, admission: Admission): number | undefined {
 interface OpenedCall {
   readonly call: PaidCall;
   readonly body: Handover<UpstreamBody>;
+  /** Of an answer that is to be kept. */
+  readonly keeping: AnswerKeeping | undefined;
   readonly warnings: UpstreamBody["warnings"];
 }
 
@@ -208,6 +216,7 @@ async function openCall(
   { admission, request, limited }: Admitted,
 ): Promise<OpenedCall> {
   let call: PaidCall | undefined;
+  let keeping: AnswerKeeping | undefined;
   try {
     // The holds and calls of all requests that came in this turn are made together.
     await endOfTurn();
@@ -216,14 +225,26 @@ async function openCall(
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const pass = limited?.pass;
     const remember = rememberingFor(services.thinking, caller, admission);
-    call = openPaidCall({ services, admission, hold, heldAtMs, record, carrier, remember, pass, memory });
+    if (request.state?.keeps === true) keeping = await keepingFor(services.kept, caller, request);
+    call = openPaidCall({
+      services,
+      admission,
+      hold,
+      heldAtMs,
+      record,
+      carrier,
+      remember,
+      keep: keeping?.hear,
+      pass,
+      memory,
+    });
     const taken = request.take(outputBound(hold, admission));
     const body = taken instanceof Promise ? await taken : taken;
     call.keepEcho(body.echo);
     endWith(signal, call);
     const warnings =
       admission.warnings.length === 0 ? body.warnings : [...admission.warnings, ...body.warnings];
-    return { call, body: handOver(withClientHeaders(body, admission.provider, wire)), warnings };
+    return { call, body: handOver(withClientHeaders(body, admission.provider, wire)), keeping, warnings };
   } catch (error) {
     request.release();
     await call?.settleBroken(undefined, error as Error);

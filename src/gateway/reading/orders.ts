@@ -7,7 +7,7 @@ import type { ProtocolId } from "../../core/model.ts";
 import { readImageBody } from "../../protocols/images/index.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { MediaBody } from "../../protocols/media-request.ts";
-import type { Demand, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
+import type { Demand, FoundState, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
 import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
 import { createEarlier } from "./earlier.ts";
 import { type Aim, type ReadRequest, readRequest, type Reading, type RequestHead } from "./read-request.ts";
@@ -27,6 +27,8 @@ export interface Orders {
   readonly aim: { readonly id: number; readonly aim: Aim };
   readonly callsWithoutThinking: { readonly id: number; readonly spoken: ProtocolId };
   readonly write: { readonly id: number };
+  readonly resolve: { readonly id: number; readonly found: FoundState };
+  readonly ownInput: { readonly id: number };
   readonly take: { readonly id: number; readonly outputBound: number | undefined };
   readonly release: { readonly id: number };
   readonly image: { readonly body: Uint8Array };
@@ -47,6 +49,8 @@ export interface Results {
   readonly aim: Demand;
   readonly callsWithoutThinking: readonly string[];
   readonly write: undefined;
+  readonly resolve: RequestHead;
+  readonly ownInput: string;
   readonly release: undefined;
   readonly take: UpstreamBody;
   readonly image: MediaBody<ImageFields>;
@@ -87,9 +91,15 @@ export function createOrders(): (order: Order) => Outcome {
         const known = earlier.of(owner, wire.body);
         const request = readRequest(reading, { ...wire, headers, asked, carrier, ...present({ known }) });
         requests.set(id, request);
-        const { model, stream, demand } = request;
-        return { model, stream, demand } satisfies RequestHead;
+        return headOf(request);
       }
+      case "resolve": {
+        const resolved = requestOf(order.id).resolve(order.found) as ReadRequest;
+        requests.set(order.id, resolved);
+        return headOf(resolved);
+      }
+      case "ownInput":
+        return requestOf(order.id).ownInput();
       case "aim":
         return requestOf(order.id).aimAt(order.aim);
       case "callsWithoutThinking":
@@ -123,6 +133,10 @@ export function createOrders(): (order: Order) => Outcome {
       return { ...failureOf(error), ...said };
     }
   };
+}
+
+function headOf({ model, stream, demand, state }: ReadRequest): RequestHead {
+  return { model, stream, demand, ...present({ state }) };
 }
 
 /** Its pieces would be copied with all that they are parts of. */

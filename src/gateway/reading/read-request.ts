@@ -2,6 +2,7 @@ import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
 import { COUNTERS, servedBy } from "../../protocols/index.ts";
 import type {
   Demand,
+  FoundState,
   RelayRequest,
   RelayTarget,
   UpstreamBody,
@@ -21,10 +22,14 @@ export interface Aim {
 }
 
 /** The facts of a request that was read. */
-export type RequestHead = Pick<RelayRequest, "model" | "stream" | "demand">;
+export type RequestHead = Pick<RelayRequest, "model" | "stream" | "demand" | "state">;
 
 /** A request that was read. Its text and its value stay where it was read, perhaps on a thread. */
 export interface ReadRequest extends RequestHead {
+  /** The request with what it named of earlier answers in it, in the place of this one. Throws for what it then is not. */
+  resolve(found: FoundState): ReadRequest | Promise<ReadRequest>;
+  /** Its own input, for its answer to be kept with. */
+  ownInput(): string | Promise<string>;
   /** Sets the destination; resolves with the request's demand in the words of that format. Throws as `write` does. */
   aimAt(aim: Aim): Demand | Promise<Demand>;
   /** The keys of earlier calls that came back without a thought, where the format that is spoken is another one. */
@@ -46,12 +51,12 @@ interface Ways {
   demandAt(request: RelayRequest, aim: Aim): Demand;
   write(request: RelayRequest, aim: Aim): UpstreamBody;
   callsWithoutThinking(request: RelayRequest, spoken: ProtocolId): readonly string[];
+  ownInput(request: RelayRequest): string;
 }
 
 /** Reads a request on this thread. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(reading: Reading, wire: WireRequest): ReadRequest {
-  const ways = waysOf(reading);
-  return new ReadHere(ways, ways.read(wire));
+  return new ReadHere(waysOf(reading), wire);
 }
 
 /** A class, since one is made for each request: its functions are not. */
@@ -59,17 +64,35 @@ class ReadHere implements ReadRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly demand: Demand;
+  readonly state?: NonNullable<RequestHead["state"]>;
   readonly #ways: Ways;
+  /** What came, of a request that is read once more with what it names. */
+  readonly #wire: WireRequest | undefined;
   #kept: RelayRequest | undefined;
   #aim: Aim | undefined;
   #written: UpstreamBody | undefined;
 
-  constructor(ways: Ways, request: RelayRequest) {
+  constructor(ways: Ways, wire: WireRequest) {
+    const request = ways.read(wire);
+    const { state } = request;
+    if (state !== undefined) this.state = state;
+    if (state?.names !== undefined) this.#wire = wire;
     this.model = request.model;
     this.stream = request.stream;
     this.demand = request.demand;
     this.#ways = ways;
     this.#kept = request;
+  }
+
+  resolve(found: FoundState): ReadRequest {
+    if (this.#wire === undefined) throw new Error("The request names nothing.");
+    const { known: _known, ...wire } = this.#wire;
+    return new ReadHere(this.#ways, { ...wire, found });
+  }
+
+  ownInput(): string {
+    if (this.#kept === undefined) throw new Error("The request has ended.");
+    return this.#ways.ownInput(this.#kept);
   }
 
   aimAt(aim: Aim): Demand {
@@ -129,6 +152,7 @@ function answeringWays(format: ProtocolId): Ways {
     demandAt: (request, { spoken, target }) => to(spoken).demandAt?.(request, target) ?? request.demand,
     write: (request, { spoken, target }) => to(spoken).upstreamBody(request, target),
     callsWithoutThinking: (request, spoken) => to(spoken).callsWithoutThinking?.(request) ?? NO_CALLS,
+    ownInput: (request) => to(format).ownInput?.(request) ?? "",
   };
 }
 
@@ -143,5 +167,6 @@ function countingWays(format: ProtocolId): Ways {
     demandAt: ({ demand }) => demand,
     write: (request, { target }) => counter.upstreamBody(request, target),
     callsWithoutThinking: () => NO_CALLS,
+    ownInput: () => "",
   };
 }

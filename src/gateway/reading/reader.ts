@@ -11,7 +11,7 @@ import { readVideoBody, type VideoBody } from "../../protocols/videos/index.ts";
 import { createEarlier } from "./earlier.ts";
 import { createLane, type Lane, type OrderTerms, type ReadingThread } from "./lane.ts";
 import type { Orders } from "./orders.ts";
-import { type ReadRequest, readRequest, type Reading } from "./read-request.ts";
+import { type ReadRequest, readRequest, type Reading, type RequestHead } from "./read-request.ts";
 
 /** How a body is read. */
 export interface ReadTerms extends Pick<WireRequest, "asked"> {
@@ -135,9 +135,22 @@ async function readOnThread(
     { id, reading, wire, ...present({ owner, carrier }) },
     { moved: [own.buffer], asked, signal },
   );
+  return readThere(thread, id, head, signal);
+}
+
+/** A request that a thread has read, by its number there. */
+function readThere(
+  thread: ReadingThread,
+  id: number,
+  head: RequestHead,
+  signal: AbortSignal | undefined,
+): ReadRequest {
   let hasEnded = false;
   return {
     ...head,
+    resolve: async (found) =>
+      readThere(thread, id, await thread.order("resolve", { id, found }, { signal }), signal),
+    ownInput: () => thread.order("ownInput", { id }, { signal }),
     aimAt: (aim) => thread.order("aim", { id, aim }, { signal }),
     callsWithoutThinking: (spoken) => thread.order("callsWithoutThinking", { id, spoken }, { signal }),
     write: () => thread.order("write", { id }, { signal }),

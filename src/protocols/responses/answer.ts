@@ -13,8 +13,15 @@ import { encodeUsage, readUsage } from "./usage.ts";
 export function readAnswer(received: Uint8Array, context: AnswerContext): RelayAnswer {
   const answer = readWholeAnswer(FORMAT, received, context);
   const echoed = echoedIn(answer.said(), context);
-  if (Object.keys(echoed).length === 0) return answer;
-  return { ...answer, encode: (credit) => setMembers(answer.encode(credit), echoed) };
+  if (Object.keys(echoed).length === 0 && context.keep === undefined) return answer;
+  return {
+    ...answer,
+    encode(credit) {
+      const encoded = setMembers(answer.encode(credit), echoed);
+      context.keep?.(new TextDecoder().decode(encoded));
+      return encoded;
+    },
+  };
 }
 
 /** Members of a response object that repeat what the client sent, and not what we did, as JSON texts. */

@@ -4,6 +4,7 @@ import { readRefusal } from "../refusal.ts";
 import { readAnswer } from "./answer.ts";
 import { demandAt } from "./demand.ts";
 import { encodeError, ErrorSchema } from "./error-body.ts";
+import { ownInput } from "./kept.ts";
 import { openStream } from "./relay.ts";
 import { readRequest, type ResponsesRequest } from "./request.ts";
 import { upstreamBody } from "./upstream-body.ts";
@@ -17,6 +18,10 @@ export const responses: RelayProtocol = {
   // A request only ever comes back to the protocol that read it.
   demandAt: (request, target) => demandAt(request as ResponsesRequest, target),
   upstreamBody: (request, target, names) => upstreamBody(request as ResponsesRequest, target, names),
+  ownInput(request) {
+    const { own, json } = request as ResponsesRequest;
+    return own ?? ownInput(json);
+  },
   readAnswer,
   openStream,
   readRefusal,

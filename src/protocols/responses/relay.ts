@@ -96,6 +96,7 @@ class ResponsesRelay implements StreamSink {
       ...(metered.flags.length === 0 ? {} : { usage: JSON.stringify(encodeUsage(metered.usage)) }),
       credit: creditsText(credit),
     });
+    this.#context.keep?.(decoder.decode(response));
     const apart = createByteBuilder();
     apart.add(encoder.encode(`event: ${this.#reader.kind}\ndata: `));
     apart.add(data, 0, from);
@@ -148,3 +149,4 @@ function headOf(bytes: Uint8Array): Uint8Array {
 
 const heads = new Map<string, Uint8Array>();
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();

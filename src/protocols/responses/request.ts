@@ -4,7 +4,7 @@ import { createSeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
-import type { RelayRequest, WireRequest } from "../protocol.ts";
+import type { RelayRequest, RequestState, WireRequest } from "../protocol.ts";
 import {
   readRequestJson,
   refuseTwiceWithin,
@@ -13,12 +13,16 @@ import {
   writeRequestJson,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
+import { resolveBody, stateOf } from "./kept.ts";
 import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } from "./schema.ts";
 
 /** A Responses request: its value, and its bytes with where its members stand in them. */
 export interface ResponsesRequest extends RelayRequest {
   readonly body: ResponsesRequestBody;
   readonly json: RequestJson;
+  readonly state: RequestState;
+  /** Its own items, where those that it named were put among them. */
+  readonly own?: string;
 }
 
 /** Levels that are read of the members that money depends on. */
@@ -31,9 +35,16 @@ const checker = compileSchema(ResponsesRequestSchema);
 /** Items and tools that were found good. */
 const good = { input: createSeenLists(), tools: createSeenLists() };
 
-/** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
-export function readRequest({ carrier, ...wire }: WireRequest): ResponsesRequest {
-  return checkedRequest(readRequestJson(wire), carrier);
+/**
+ * Parses and checks the body once; one whose names were found, once more with all that they stand for. Throws a
+ * `GatewayError` that names the field at fault.
+ */
+export function readRequest({ carrier, found, ...wire }: WireRequest): ResponsesRequest {
+  if (found === undefined) return checkedRequest(readRequestJson(wire), carrier);
+  const { bytes, own } = resolveBody(readRequestJson(wire), found);
+  const { state, ...request } = checkedRequest(readRequestJson({ body: bytes }), carrier);
+  const { names: _found, ...rest } = state;
+  return { ...request, own, state: rest };
 }
 
 /** Checks a body that was written here; see `ClientEnd`. */
@@ -70,7 +81,8 @@ function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): Res
   if (Array.isArray(value.input)) good.input.add(value.input);
   if (value.tools !== undefined) good.tools.add(value.tools);
   const { model, stream = false } = value;
-  return { model, stream, demand: readDemand(value, json), body: value, json, carrier };
+  const demand = readDemand(value, json);
+  return { model, stream, demand, body: value, json, carrier, state: stateOf(value) };
 }
 
 function refuseForeign(body: Readonly<JsonObject>): void {

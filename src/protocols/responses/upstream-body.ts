@@ -8,7 +8,6 @@ import { printable } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { isHosted, isServed } from "./hosted-tools.ts";
-import { noSuchItem, noSuchResponse } from "./not-kept.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { RESPONSES_FIELDS, type ResponsesItem, type ResponsesTool } from "./schema.ts";
 
@@ -33,7 +32,7 @@ const ECHOED = [
  * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
  * `store: false` and sealed reasoning, names of the caller's users and caches that no other account shares, fields that the
  * model or the format does not have and tools that run at the provider without a price left out with a warning, and in
- * the input reasoning that this provider cannot read. Throws for what somebody else would have to keep.
+ * the input reasoning that this provider cannot read. What it named of earlier answers stands in it.
  */
 export function upstreamBody(
   request: ResponsesRequest,
@@ -47,7 +46,6 @@ export function upstreamBody(
   changes.set(["model"], target.upstreamId);
   if (target.native) askForNoStore(request, changes);
   for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
-  if (body.previous_response_id !== undefined) throw noSuchResponse(body.previous_response_id);
   const owner = carrier?.account ?? "";
   if (body.prompt_cache_key !== undefined)
     changes.set(["prompt_cache_key"], contentHash(`${owner} ${body.prompt_cache_key}`).slice(0, 40));
@@ -152,7 +150,6 @@ function changeItems(
   let isBound = false;
   items.forEach((item, i) => {
     const { type, encrypted_content: sealed, id } = item;
-    if (type === "item_reference") throw noSuchItem(id ?? "");
     if (type === "reasoning") {
       isBound = typeof sealed !== "string" || isCarrier(sealed);
       if (isBound) {

@@ -243,13 +243,6 @@ describe("what has no place", () => {
     expect(refusal([user, { type: "computer_call", call_id: "m" }]).message).toContain("computer_call");
   });
 
-  test("a reference that nobody resolved is a 404 that names the way out", () => {
-    expect(refusal([user, { id: "rs_9" }])).toMatchObject({ status: 404, param: "input" });
-    expect(refusal([user, { type: "item_reference", id: "rs_9" }]).message).toContain(
-      "`store` is set to false",
-    );
-  });
-
   test("a file of another vendor's store is a 400, and audio comes as it is", () => {
     const content = (part: object) => [{ role: "user", content: [part] }];
     expect(refusal(content({ type: "input_image", file_id: "file-1" })).param).toBe(

@@ -8,7 +8,7 @@ import { wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
 import { calledId, decodeCall, decodeOutput, isCall, isOutput, outputParts } from "./decode-calls.ts";
 import { contentOf } from "./decode-parts.ts";
-import { noSuchItem } from "../not-kept.ts";
+import { itemType } from "../kept.ts";
 import { readReasoning } from "./decode-reasoning.ts";
 import type { ToolTable } from "./tool-table.ts";
 
@@ -23,13 +23,6 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
 
 /** Items that say nothing of their own here: what they change was read before. */
 const READ_BEFORE: ReadonlySet<unknown> = new Set(["additional_tools", "configuration_update"]);
-
-/** The type of an item, which clients leave out of messages and references. */
-export function itemType({ type, role, id }: JsonObject): string | undefined {
-  if (typeof type === "string") return type;
-  if (role !== undefined) return "message";
-  return id === undefined ? undefined : "item_reference";
-}
 
 /**
  * Items as turns, in their order: all that an assistant says and calls until somebody else speaks is one turn, and the
@@ -184,8 +177,6 @@ class ItemDecoder {
       }
       case "web_search_call":
         return warn(`${path} was left out: the model goes on with what was said of the search`);
-      case "item_reference":
-        throw noSuchItem(filledText(item.id) ?? "");
       case "compaction_trigger":
         throw wrong(path, "must be the last item");
       default:

@@ -147,9 +147,6 @@ describe("the rest of a request", () => {
     ]);
     expect(refusal({ top_logprobs: 3 }).param).toBe("top_logprobs");
     expect(refusal({ reasoning: { mode: "pro" } }).param).toBe("reasoning.mode");
-    expect(refusal({ previous_response_id: "resp_1" })).toMatchObject({
-      code: "previous_response_not_found",
-    });
   });
 
   test("a form of the answer is honoured flat and nested", () => {

@@ -10,7 +10,6 @@ import { EFFORTS } from "../../../core/model.ts";
 import { wrong } from "../../request-json.ts";
 import type { DecodedRequest } from "../../translate.ts";
 import { createWarnings, type Warn } from "../../warnings.ts";
-import { noSuchResponse } from "../not-kept.ts";
 import type { ResponsesRequest } from "../request.ts";
 import { askForSummary, asksToCompact } from "./compaction.ts";
 import { decodeItems } from "./decode-items.ts";
@@ -32,7 +31,6 @@ export function decodeRequest({
   const warnings = createWarnings();
   const warn: Warn = (sentence) => void warnings.add(sentence);
   leaveRest(sent, warn);
-  if (sent.previous_response_id !== undefined) throw noSuchResponse(sent.previous_response_id);
   const all = itemsIn(sent.input);
   const compacts = asksToCompact(all);
   const items = compacts ? all.slice(0, -1) : all;

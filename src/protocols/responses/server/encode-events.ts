@@ -58,9 +58,9 @@ class Events implements EventEncoder, ItemSink {
     const { reason = "error", items } = this.#items;
     if (reason === "error") return this.failureTail(brokenOff(), metered, credit);
     const end = endOf(reason);
-    this.write(`response.${end.status}`, {
-      response: this.#response({ ...end, output: items, usage: encodeUsage(metered.usage) }, credit),
-    });
+    const response = this.#response({ ...end, output: items, usage: encodeUsage(metered.usage) }, credit);
+    this.#context.keep?.(JSON.stringify(response));
+    this.write(`response.${end.status}`, { response });
     return this.#take();
   }
 

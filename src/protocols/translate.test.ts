@@ -132,6 +132,15 @@ describe("what a target changes is told by the fields that its caller sent", () 
       ),
     ).toEqual(["max_tokens", "top_p", "stop"].map((name) => `${name} was left out: v/m does not take it`)));
 
+  for (const to of ["compat_messages", "compat_generate_content"] as const)
+    test(`how wordy, and the key of a cache, to ${to}`, () => {
+      const warnings = told(to, { verbosity: "low", prompt_cache_key: "k" }, {});
+      expect(warnings.map((warning) => warning.split(":")[0])).toEqual([
+        "verbosity was left out",
+        "prompt_cache_key was left out",
+      ]);
+    });
+
   test("sampling beside thinking", () =>
     expect(
       told("compat_messages", { reasoning_effort: "low", temperature: 0.2, top_p: 0.5 }, budget),

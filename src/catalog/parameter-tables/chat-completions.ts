@@ -299,14 +299,14 @@ export const CHAT = {
   seed: { place: "seed", otherNames: "random_seed" },
   user: { place: "user" },
   safety_identifier: { place: "user" },
-  prompt_cache_key: {},
+  prompt_cache_key: { place: "cacheKey" },
   prompt_cache_options: {},
   prompt_cache_retention: {},
   store: {},
   metadata: {},
   // Rejected prediction tokens are billed as output beyond any bound.
   prediction: { rule: "priced", freeValues: [null] },
-  verbosity: {},
+  verbosity: { place: "verbosity" },
   // Their answer would be a `tool_calls`, which who asks like this does not read.
   functions: {
     meaning: {

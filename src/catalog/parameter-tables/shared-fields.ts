@@ -29,7 +29,11 @@ export const SHARED = {
     place: "topP",
     does: "Sample from the likeliest tokens of this total probability",
   },
-  topK: { schema: Type.Integer({ minimum: 0 }), does: "Sample from this many likeliest tokens" },
+  topK: {
+    schema: Type.Integer({ minimum: 0 }),
+    place: "topK",
+    does: "Sample from this many likeliest tokens",
+  },
   stop: {
     place: "stop",
     otherNames: "stop stop_words",

@@ -93,6 +93,7 @@ function boundOutput(request: MessagesRequest, { model }: RelayTarget, changes: 
 const LEAST_THINKING_TOP_P = 0.95;
 
 const TEMPERATURE = { field: "temperature", place: "temperature" } as const;
+const TOP_K = { field: "top_k", place: "topK" } as const;
 const TOP_P = { field: "top_p", place: "topP" } as const;
 
 /**
@@ -116,7 +117,7 @@ function changeSampling(
     const why = "not_while_thinking";
     if (temperature !== undefined && temperature !== 1) leaveOut({ ...TEMPERATURE, why });
     if (top_p !== undefined && top_p < LEAST_THINKING_TOP_P) leaveOut({ ...TOP_P, why });
-    if (request.body.top_k !== undefined) leaveOut({ field: "top_k", why });
+    if (request.body.top_k !== undefined) leaveOut({ ...TOP_K, why });
   }
   if (temperature === undefined || changes.removes(["temperature"])) return;
   const most = sampling.maxTemperature;

@@ -145,7 +145,8 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   {
     at: /^(cacheKey|verbosity)$/,
-    why: "a hint that costs nothing where it is not heard, and is not read back of chat completions",
+    why: "a hint that costs nothing where it is not heard",
+    told: true,
     where: isLost,
   },
   { at: /^user$/, why: "one that is too long goes up as its hash" },

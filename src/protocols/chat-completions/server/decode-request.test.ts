@@ -39,6 +39,8 @@ describe("fields that have a place", () => {
     { sent: { user: "u" }, want: { user: "u" } },
     { sent: { safety_identifier: "s" }, want: { user: "s" } },
     { sent: { user: "u", safety_identifier: "s" }, want: { user: "u" } },
+    { sent: { prompt_cache_key: "k", verbosity: "low" }, want: { cacheKey: "k", verbosity: "low" } },
+    { sent: { prompt_cache_key: null, verbosity: null }, want: {} },
     { sent: { logprobs: false, top_logprobs: 0 }, want: {} },
     { sent: { modalities: ["text", "image"] }, want: { outputModalities: ["text", "image"] } },
     {
@@ -157,10 +159,8 @@ describe("what only helps is left out, and named", () => {
     ["store", true],
     ["metadata", { a: "b" }],
     ["logit_bias", { 1: 2 }],
-    ["prompt_cache_key", "k"],
     ["prompt_cache_options", {}],
     ["prompt_cache_retention", "24h"],
-    ["verbosity", "low"],
     ["my_own", 1],
   ];
   for (const [name, value] of hints) {
@@ -229,6 +229,8 @@ describe("what would change the answer is a 400 that names it", () => {
     { sent: { image_config: { image_size: 2 } }, param: "image_config.image_size" },
     { sent: { seed: 1.5 }, param: "seed" },
     { sent: { user: 5 }, param: "user" },
+    { sent: { verbosity: 5 }, param: "verbosity" },
+    { sent: { prompt_cache_key: 5 }, param: "prompt_cache_key" },
     { sent: { logprobs: "yes" }, param: "logprobs" },
     { sent: { logprobs: true }, param: "logprobs" },
     { sent: { logprobs: true, top_logprobs: 4 }, param: "logprobs" },

@@ -45,6 +45,7 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
       outputModalities: decodeModalities(body),
       image: decodeImageConfig(body, warn),
       responseFormat: decodeResponseFormat(body),
+      ...readHints(body),
       user: readUser(body),
     }),
     stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
@@ -82,6 +83,10 @@ function readSeed({ seed }: Body): number | undefined {
 
 function readUser(body: Body): string | undefined {
   return readText(body.user, "user") ?? readText(body.safety_identifier, "safety_identifier");
+}
+
+function readHints({ verbosity, prompt_cache_key: key }: Body) {
+  return { verbosity: readText(verbosity, "verbosity"), cacheKey: readText(key, "prompt_cache_key") };
 }
 
 /** A text; `undefined` where it says nothing. */

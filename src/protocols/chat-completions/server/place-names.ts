@@ -11,7 +11,6 @@ export const PLACE_NAMES: PlaceNames = {
   user: "user or safety_identifier",
   allowedTools: "tool_choice.allowed_tools",
   cache: "cache_control",
-  cacheKey: "prompt_cache_key",
   callId: "tool_call_id",
   callInput: "tool_calls[].function.arguments",
   callSignature: "tool_calls[].extra_content.google.thought_signature",
@@ -26,7 +25,6 @@ export const PLACE_NAMES: PlaceNames = {
   thinkingParts: "reasoning_details",
   toolName: "tools[].function.name",
   topK: "top_k",
-  verbosity: "verbosity",
   webSearch: "web_search_options",
 };
 

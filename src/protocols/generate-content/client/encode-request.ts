@@ -9,12 +9,15 @@ import { thinkingConfig } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
 
+/** What the format has no field for and only helps. */
+export const UNTAKEN = ["user", "verbosity", "cacheKey"] as const;
+
 /** A request as a client of generateContent writes it; see `ClientEnd`. */
 export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
   const { systemInstruction, contents } = encodeTurns(chat.turns, target, losses);
   const tools = encodeTools(chat, losses);
   const generationConfig = filled(encodeConfig(chat, target.model, losses));
-  if (chat.user !== undefined) losses.note({ place: "user", why: "no_field" });
+  for (const place of UNTAKEN) if (chat[place] !== undefined) losses.note({ place, why: "no_field" });
   return present({ systemInstruction, contents, ...tools, generationConfig });
 }
 

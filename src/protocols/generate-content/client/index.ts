@@ -2,7 +2,7 @@ import { MOST_CONTENT_STOPS } from "../../../catalog/parameter-tables/generate-c
 import { givesImages } from "../../../catalog/parameter-tables/parameter.ts";
 import type { ClientEnd } from "../../translate.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
-import { encodeRequest, mostCandidates } from "./encode-request.ts";
+import { encodeRequest, mostCandidates, UNTAKEN } from "./encode-request.ts";
 import { effortsOf } from "./encode-thinking.ts";
 import { generateContent } from "../index.ts";
 import { readWritten } from "../request.ts";
@@ -13,7 +13,7 @@ export const generateContentClient: ClientEnd = {
   limits: (model) => ({
     untaken: [
       "parallelToolCalls",
-      "user",
+      ...UNTAKEN,
       "webSearch",
       "allowedTools",
       ...(givesImages(model) ? [] : (["image"] as const)),

@@ -372,6 +372,17 @@ describe("all other fields", () => {
       want: {},
       warns: [left("presence_penalty"), left("frequency_penalty"), left("seed"), left("image_config")],
     },
+    {
+      name: "how wordy, and the key of a cache, which the format has no word for",
+      chat: { verbosity: "low", cacheKey: "k" },
+      want: {},
+      warns: [left("verbosity"), left("prompt_cache_key")],
+    },
+    {
+      name: "how many tokens are sampled from",
+      chat: { topK: 40, topP: 0.9 },
+      want: { top_k: 40, top_p: 0.9 },
+    },
     { name: "a penalty of nothing is none", chat: { presencePenalty: 0 }, want: {} },
     { name: "the user", chat: { user: "u-1" }, want: { metadata: { user_id: "u-1" } } },
     {

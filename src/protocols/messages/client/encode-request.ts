@@ -22,7 +22,14 @@ const MOST_MARKS = 4;
 export const ONE_ANSWER = 1;
 
 /** What the format has no field for and only helps. */
-export const UNTAKEN = ["presencePenalty", "frequencyPenalty", "seed", "image"] as const;
+export const UNTAKEN = [
+  "presencePenalty",
+  "frequencyPenalty",
+  "seed",
+  "image",
+  "verbosity",
+  "cacheKey",
+] as const;
 
 /** The sentence of the system prompt that any JSON is asked for by. */
 export const ONE_JSON_OBJECT =
@@ -64,7 +71,8 @@ function encodeSampling(chat: ChatRequest, losses: Losses): JsonObject {
   for (const place of UNTAKEN)
     if (chat[place] !== undefined && chat[place] !== 0) losses.note({ place, why: "untaken" });
   if (asksForDetail(chat.turns)) losses.note({ place: "detail", why: "untaken" });
-  return { temperature: chat.temperature, top_p: chat.topP, stop_sequences: filled(stop) };
+  const { temperature, topP: top_p, topK: top_k } = chat;
+  return { temperature, top_p, top_k, stop_sequences: filled(stop) };
 }
 
 const withoutDetail = createSeenLists();

@@ -7,7 +7,6 @@ import type { MessagesRequestBody } from "../schema.ts";
 const PLACE_NAMES: PlaceNames = {
   ...placeNames(MESSAGES),
   turns: "messages",
-  topK: "top_k",
   user: "metadata.user_id",
   responseFormat: "output_config.format",
   parallelToolCalls: "tool_choice.disable_parallel_tool_use",

@@ -1,6 +1,6 @@
 import type { ThinkingWish } from "../../../core/chat.ts";
 import { filled, type JsonObject, present } from "../../../core/json/json-value.ts";
-import type { Effort } from "../../../core/model.ts";
+import { type Effort, EFFORTS } from "../../../core/model.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import { effortOf, nearestEffort } from "../../thinking.ts";
@@ -26,7 +26,7 @@ export function encodeThinking(
   const isWanted = mode !== undefined || wanted !== undefined;
   return filled(
     present({
-      effort: wanted === undefined ? undefined : effortAt(wanted, efforts, losses),
+      effort: wanted === undefined ? undefined : effortAt(wanted, efforts ?? EFFORTS, losses),
       summary: hidden || !isWanted ? undefined : "auto",
     }),
   );
@@ -41,16 +41,13 @@ function offAt(efforts: readonly Effort[] | undefined, losses: Losses): JsonObje
   return { effort: least };
 }
 
-/** The effort itself where the model takes it, or takes what is not known; else the nearest. */
-function effortAt(wanted: string, efforts: readonly Effort[] | undefined, losses: Losses): string {
-  if (efforts === undefined) return wanted;
+/** The nearest effort that the model has, as far as that is known; `undefined` for a word that nobody knows. */
+function effortAt(wanted: string, efforts: readonly Effort[], losses: Losses): Effort | undefined {
   // Asked to think, it is not switched off.
-  const nearest = nearestEffort(
-    wanted,
-    efforts.filter((effort) => effort !== "none"),
-    "higher",
-  );
-  if (nearest !== undefined && nearest !== wanted)
+  const words = efforts.filter((effort) => effort !== "none");
+  const nearest = nearestEffort(wanted, words, "higher");
+  if (nearest === undefined) losses.note({ place: "thinking", why: "unknown_effort", effort: wanted });
+  else if (nearest !== wanted)
     losses.note({ place: "thinking", why: "nearest_effort", effort: wanted, nearest });
-  return nearest ?? wanted;
+  return nearest;
 }

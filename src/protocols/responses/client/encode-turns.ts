@@ -22,6 +22,8 @@ interface Writing {
   readonly items: JsonObject[];
   /** Media of answers, which the format takes from the user only: parts of the user's next message. */
   readonly moved: JsonObject[];
+  /** Ids of calls that were written: outputs are found by them. */
+  readonly ids: Set<string>;
 }
 
 /**
@@ -29,7 +31,7 @@ interface Writing {
  * Throws a 400 for a result without a call.
  */
 export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): EncodedTurns {
-  const writing: Writing = { target, losses, items: [], moved: [] };
+  const writing: Writing = { target, losses, items: [], moved: [], ids: new Set() };
   const instructions = leadingText(turns, losses);
   let hasAnswered = false;
   for (let i = instructions === undefined ? 0 : 1; i < turns.length; i += 1) {
@@ -97,8 +99,11 @@ function userPart(part: Part, target: RelayTarget, losses: Losses): readonly Jso
 function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], writing: Writing): void {
   const { target, losses, items, moved } = writing;
   if (moved.length > 0) addUser([], writing);
+  const calls = answeredCalls(parts, results, losses);
+  const ids = calls.map(({ call }) => takeId(call.id, writing.ids));
+  let called = 0;
   for (const part of parts) {
-    if (part.type === "tool_call") items.push(encodeCall(part));
+    if (part.type === "tool_call") items.push(encodeCall(part, ids[called++] ?? part.id));
     else if (part.type === "text") addText(part, items);
     else if (isMedia(part)) moved.push(encodeMedia(part, target, losses));
     else if (part.type === "thinking" || part.type === "redacted_thinking") {
@@ -106,10 +111,10 @@ function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], w
       if (item !== undefined) items.push(item);
     }
   }
-  for (const { call, result } of answeredCalls(parts, results, losses))
+  for (const [i, { call, result }] of calls.entries())
     items.push({
       type: call.custom === true ? "custom_tool_call_output" : "function_call_output",
-      call_id: callId(call.id),
+      call_id: ids[i],
       output: result === undefined ? NO_RESULT : encodeOutput(result, target, losses),
     });
 }
@@ -125,19 +130,26 @@ function addText(part: Extract<Part, { readonly type: "text" }>, items: JsonObje
 
 const keptCalls = createMadeOnce<Part, JsonObject>();
 
-function encodeCall(part: ToolCallPart): JsonObject {
-  return keptCalls.get(part) ?? keptCalls.add(part, writeCall(part));
+function encodeCall(part: ToolCallPart, id: string): JsonObject {
+  if (id !== part.id) return writeCall(part, id);
+  return keptCalls.get(part) ?? keptCalls.add(part, writeCall(part, id));
 }
 
-function writeCall({ id, name, input, custom }: ToolCallPart): JsonObject {
-  if (custom === true) return { type: "custom_tool_call", call_id: callId(id), name, input };
-  const written = input.trim() === "" ? "{}" : input;
-  return { type: "function_call", call_id: callId(id), name, arguments: written };
+function writeCall({ name, input, custom }: ToolCallPart, id: string): JsonObject {
+  if (custom === true) return { type: "custom_tool_call", call_id: id, name, input };
+  return { type: "function_call", call_id: id, name, arguments: input.trim() === "" ? "{}" : input };
 }
 
-/** The provider takes no longer id and no other characters: another one, the same for the call and its output. */
-function callId(id: string): string {
-  return /^[\w-]{1,64}$/.test(id) ? id : `call_${contentHash(id).slice(0, 24)}`;
+/**
+ * The id of a call and its output: another one where the provider takes no longer id, no other characters, or has seen it
+ * in this conversation, as the ids of some vendors begin anew with each answer.
+ */
+function takeId(id: string, taken: Set<string>): string {
+  let own = id;
+  for (let again = 0; taken.has(own) || !/^[\w-]{1,64}$/.test(own); again += 1)
+    own = `call_${contentHash(`${id} ${again}`).slice(0, 24)}`;
+  taken.add(own);
+  return own;
 }
 
 /** What a tool gave back: a text, or parts where there is more. */

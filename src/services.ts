@@ -112,7 +112,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const live = new Set<Waiting>();
   const offer = (): Offer => offers.current().offer;
   const carrierSecret = books.secretFor("carriers 1");
-  const shared = { clock, live, limiter: createLimiter(clock), offer, reader: createReader(), carrierSecret };
+  const limiter = createLimiter(clock);
+  const shared = { clock, live, limiter, offer, reader: createReader(), carrierSecret, kept };
   const edge: EdgeServices = {
     admin,
     memory: createRequestMemory(() => settings().memory.bodiesBytes),
@@ -125,7 +126,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
     counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
     largeBodies: { ...shared, spendable: books.spendable },
-    relay: relayOf({ ...shared, ledger: books.ledger, kept, failpoint }, settings),
+    relay: relayOf({ ...shared, ledger: books.ledger, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
   const app = createApp({ ...parts, routes: ROUTES, services: edge });

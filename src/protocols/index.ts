@@ -13,6 +13,7 @@ import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
 import type { RelayProtocol, TokenCounter } from "./protocol.ts";
 import { responsesClient } from "./responses/client/index.ts";
+import { responsesCounter } from "./responses/count.ts";
 import { responses } from "./responses/index.ts";
 import { responsesServer } from "./responses/server/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
@@ -55,6 +56,7 @@ const TRANSLATIONS: ReadonlyMap<string, RelayProtocol> = new Map(
 export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {
   compat_messages: messagesCounter,
   compat_generate_content: generateContentCounter,
+  compat_responses: responsesCounter,
 };
 
 /** The way from a client that speaks `asked` to a provider that speaks `spoken`; `undefined` where there is none. */

@@ -1,4 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../../src/db/engine.ts";
+import type { KeptTables } from "../../src/db/kept-tables.ts";
+import { openPostgres } from "../../src/db/postgres.ts";
 import { type Clock, systemClock } from "../../src/core/time/clock.ts";
+import { toText } from "../upstream/bytes.ts";
+import type { TestPlace } from "../gateway/engines.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -110,12 +117,28 @@ function responsesAnswer(request: SeenRequest, round: number, said: ReturnType<K
   const events = [
     { type: "response.created", response: response("in_progress", []) },
     ...[reasoning, item].flatMap((each, i) => [
-      { type: "response.output_item.added", output_index: i, item: each },
+      {
+        type: "response.output_item.added",
+        output_index: i,
+        item: "text" in said && each === item ? { ...item, content: [] } : each,
+      },
+      ...("text" in said && each === item ? textEvents(item.id, i, said.text) : []),
       { type: "response.output_item.done", output_index: i, item: each },
     ]),
     { type: "response.completed", response: whole },
   ].map((event, i) => ({ ...event, sequence_number: i }));
   return sseAnswer(sse(events, { eventName: (event) => (event as Json).type }));
+}
+
+function textEvents(id: string, index: number, text: string): Json[] {
+  const at = { item_id: id, output_index: index, content_index: 0 };
+  const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
+  return [
+    { type: "response.content_part.added", ...at, part },
+    { type: "response.output_text.delta", ...at, delta: text, logprobs: [] },
+    { type: "response.output_text.done", ...at, text, logprobs: [] },
+    { type: "response.content_part.done", ...at, part: { ...part, text } },
+  ];
 }
 
 /** A gateway with both providers at the double. */
@@ -161,4 +184,35 @@ export async function callKept(
   const headers = { authorization: `Bearer ${gateway.key}` };
   const response = await fetch(`${gateway.url}/api/v1/responses/${path}`, { method, headers });
   return { status: response.status, json: await response.json() };
+}
+
+/** The events of a stream that ends with this answer, as texts. */
+export function streamOf(response: Json): {
+  readonly events: readonly Json[];
+  readonly stream: readonly string[];
+} {
+  const begun = { ...response, status: "in_progress", output: [] };
+  const events = [
+    { type: "response.created", response: begun },
+    ...response.output.map((item: Json, i: number) => ({
+      type: "response.output_item.done",
+      output_index: i,
+      item,
+    })),
+    { type: "response.completed", response },
+  ].map((event, i) => ({ ...event, sequence_number: i }));
+  return { events, stream: events.map((event) => toText(sse([event], { eventName: () => event.type }))) };
+}
+
+/** All that the store has of answers, as text. */
+export async function bytesOfStore(place: TestPlace, engine: Engine): Promise<string> {
+  if (engine === "sqlite") {
+    const home = place.environment.SWITCHYARD_HOME ?? "";
+    const files = readdirSync(home).filter((name) => name.startsWith("responses.db"));
+    return files.map((name) => readFileSync(join(home, name), "latin1")).join("");
+  }
+  const database = openPostgres<KeptTables>(place.environment.DATABASE_URL ?? "");
+  const rows = await database.selectFrom("kept_responses").selectAll().execute();
+  await database.destroy();
+  return rows.map((row) => Object.values(row).join(" ")).join("\n");
 }

@@ -36,6 +36,9 @@ export const ResponsesToolSchema = open({
   name: nullable(Type.String({ minLength: 1 })),
 });
 
+/** Items of one request. */
+export const MOST_ITEMS = 10_000;
+
 /** Source: `ResponseCreateParamsBase` of openai-node 7.57. */
 export const RESPONSES = {
   model: { ...SHARED.model, counted: true, otherNames: "model_id model_name" },
@@ -43,7 +46,7 @@ export const RESPONSES = {
     required: true,
     schema: Type.Union([
       Type.String({ minLength: 1 }),
-      Type.Array(ItemSchema, { minItems: 1, maxItems: 10_000 }),
+      Type.Array(ItemSchema, { minItems: 1, maxItems: MOST_ITEMS }),
     ]),
     counted: true,
     place: "turns",

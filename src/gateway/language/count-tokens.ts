@@ -1,10 +1,12 @@
 import { type Handover, handOver } from "../../core/handover.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { describeError } from "../../core/log/log.ts";
 import type { Model, ProtocolId } from "../../core/model.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
+import type { KeptResponses } from "../../kept/kept.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { LimitSettings } from "../../limits/settings.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
@@ -18,6 +20,7 @@ import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import { checkInputs, findRoute, targetOf } from "./admit.ts";
+import { withNamed } from "./kept-state.ts";
 import { ownCount } from "./own-count.ts";
 import { type CallServices, ClientGone } from "./paid-call.ts";
 import { withClientHeaders } from "./relay.ts";
@@ -31,6 +34,8 @@ export interface CountServices extends Pick<CallServices, "live" | "carrierSecre
   readonly limiter: Limiter;
   readonly limits: () => LimitSettings;
   readonly reader: Reader;
+  /** Answers that requests may name. */
+  readonly kept: KeptResponses;
 }
 
 /** One request to count. */
@@ -39,6 +44,8 @@ export interface CountInput {
   readonly counter: TokenCounter;
   readonly wire: Pick<WireRequest, "headers" | "address">;
   readonly body: Handover<Uint8Array>;
+  /** Where it is held. */
+  readonly memory: MemoryShare;
   /** Ends when the client has gone. */
   readonly signal: AbortSignal;
   readonly record: RequestRecord;
@@ -78,8 +85,9 @@ export async function countTokens(services: CountServices, input: CountInput): P
       const reading = { format, purpose: "count" } as const;
       const carrier = { secret: services.carrierSecret, account: caller.accountId };
       const terms = { owner: caller.keyId, carrier, asked, signal };
-      const request = await services.reader.readRequest(reading, wire, body, terms);
+      let request = await services.reader.readRequest(reading, wire, body, terms);
       read = request;
+      request = read = await withNamed(services.kept, caller, request, input.memory);
       const found = findCounted(offer.catalog, caller, request.model, format);
       checkInputs(found.model, request.demand, format);
       return { request, ...found };

@@ -27,6 +27,7 @@ export async function handleCount(
     counter,
     wire: { headers: request.headers, ...(address === undefined ? {} : { address }) },
     body,
+    memory: context.memory,
     signal: request.signal,
     record,
   });

@@ -1,7 +1,14 @@
 import { GatewayError } from "../../core/errors.ts";
 import { responses } from "../../protocols/responses/index.ts";
-import { ResponsesAnswerSchema, ResponsesRequestSchema } from "../../protocols/responses/schema.ts";
+import {
+  ConversationSchema,
+  ResponsesAnswerSchema,
+  ResponsesCountSchema,
+  ResponsesRequestSchema,
+} from "../../protocols/responses/schema.ts";
+import { responsesCounter } from "../../protocols/responses/count.ts";
 import type { Route } from "../route.ts";
+import { COUNT_ERRORS, COUNT_NOTE, handleCount } from "./count.ts";
 import { handleRelay, RELAY_ERRORS } from "./relay.ts";
 
 /** `POST /api/v1/responses`. */
@@ -49,4 +56,18 @@ const upgradeRoute: Route = {
   },
 };
 
-export const responsesRoutes: readonly Route[] = [createRoute, upgradeRoute];
+/** `POST /api/v1/responses/input_tokens`. */
+const countRoute: Route = {
+  method: "post",
+  path: "/api/v1/responses/input_tokens",
+  access: "key",
+  summary: "The input tokens of a request in Responses; free",
+  tag: "language",
+  protocol: responses,
+  body: ConversationSchema,
+  answers: { 200: { description: `The count. ${COUNT_NOTE}`, schema: ResponsesCountSchema } },
+  errors: [...COUNT_ERRORS, 404],
+  handle: (context) => handleCount(context, responsesCounter),
+};
+
+export const responsesRoutes: readonly Route[] = [createRoute, upgradeRoute, countRoute];

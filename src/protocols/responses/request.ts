@@ -4,15 +4,17 @@ import { createSeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
-import type { RelayRequest, RequestState, WireRequest } from "../protocol.ts";
+import type { Demand, RelayRequest, RequestState, WireRequest } from "../protocol.ts";
 import {
   readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
   withoutNulls,
   writeRequestJson,
+  wrong,
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
+import { MOST_ITEMS } from "../../catalog/parameter-tables/responses.ts";
 import { resolveBody, stateOf } from "./kept.ts";
 import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } from "./schema.ts";
 
@@ -36,16 +38,53 @@ const checker = compileSchema(ResponsesRequestSchema);
 const good = { input: createSeenLists(), tools: createSeenLists() };
 
 /**
- * Parses and checks the body once; one whose names were found, once more with all that they stand for. Throws a
- * `GatewayError` that names the field at fault.
+ * Parses and checks the body once. Of one that names earlier answers only the names are read, until they were found: it
+ * is then checked with all that they stand for. Throws a `GatewayError` that names the field at fault.
  */
-export function readRequest({ carrier, found, ...wire }: WireRequest): ResponsesRequest {
-  if (found === undefined) return checkedRequest(readRequestJson(wire), carrier);
-  const { bytes, own } = resolveBody(readRequestJson(wire), found);
-  const { state, ...request } = checkedRequest(readRequestJson({ body: bytes }), carrier);
-  const { names: _found, ...rest } = state;
-  return { ...request, own, state: rest };
+export function readRequest(wire: WireRequest): ResponsesRequest {
+  const request = readNaming(wire);
+  if (request.own === "[]") throw wrong("input", "must have an item: it is what the model is to answer");
+  return request;
 }
+
+/** The same for a request that asks for no answer: it may be about an earlier conversation and no more. */
+export function readConversation(wire: WireRequest): ResponsesRequest {
+  const { state, ...request } = readNaming(wire);
+  return { ...request, stream: false, state: { ...state, keeps: false } };
+}
+
+function readNaming({ carrier, found, ...wire }: WireRequest): ResponsesRequest {
+  const json = readRequestJson(wire);
+  if (found !== undefined) {
+    const { bytes, own } = resolveBody(json, found);
+    const { state, ...request } = checkedRequest(readRequestJson({ body: bytes }), carrier);
+    const { names: _found, ...rest } = state;
+    return { ...request, own, state: rest };
+  }
+  const state = stateOf(json.value);
+  // Whatever it is apart from them is looked at when they were found.
+  if (state.names === undefined || state.names.items.length > MOST_ITEMS)
+    return checkedRequest(json, carrier);
+  return {
+    model: "",
+    stream: false,
+    demand: UNREAD,
+    body: json.value as ResponsesRequestBody,
+    json,
+    carrier,
+    state,
+  };
+}
+
+const UNREAD: Demand = {
+  textTokens: { expected: 0, ceiling: 0 },
+  media: {},
+  images: [],
+  mediaBytes: 0,
+  choices: 1,
+  webSearches: 0,
+  buckets: [],
+};
 
 /** Checks a body that was written here; see `ClientEnd`. */
 export function readWritten(value: JsonObject, carrier?: CarrierKey): ResponsesRequest {

@@ -37,3 +37,14 @@ export const ResponsesAnswerSchema = open(
   },
   { title: "Response" },
 );
+
+/** Answer of `POST /api/v1/responses/input_tokens`. */
+export const ResponsesCountSchema = open(
+  { object: Type.Literal("response.input_tokens"), input_tokens: Type.Integer({ minimum: 1 }) },
+  { title: "ResponseTokensCount" },
+);
+
+const { required: _asked, ...input } = RESPONSES.input;
+
+/** Body of a request about a conversation, which may name one that is kept and have no input of its own. */
+export const ConversationSchema = objectOf({ ...RESPONSES, input }, { title: "ResponsesConversation" });

@@ -73,6 +73,31 @@ export function upstreamBody(
   };
 }
 
+/** Fields of a request to count: https://platform.openai.com/docs/api-reference/responses/input-tokens */
+const COUNTED: ReadonlySet<string> = new Set([
+  "model",
+  "input",
+  "instructions",
+  "parallel_tool_calls",
+  "reasoning",
+  "text",
+  "tool_choice",
+  "tools",
+  "truncation",
+]);
+
+/** A request to count, as the target takes it: what it would ask of an answer is left out. */
+export function countBody(request: ResponsesRequest, target: RelayTarget): UpstreamBody {
+  const { body, json, carrier } = request;
+  const changes = openChanges(targetSentences(target.model.id));
+  changes.set(["model"], target.upstreamId);
+  for (const name of Object.keys(json.value)) if (!COUNTED.has(name)) changes.remove([name]);
+  leaveUnserved(request, target, changes);
+  if (typeof body.input !== "string") changeItems(body.input, carrier, changes);
+  flattenFormat(request, changes);
+  return { body: changes.splice(json), warnings: changes.warnings };
+}
+
 /** One account at the provider serves many: what it stored could be read by whoever holds its id. */
 function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {
   changes.set(["store"], false);

@@ -16,7 +16,18 @@ import { wireRequest } from "../../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
-import type { BegunPart, ChatEvent } from "../../../core/chat.ts";
+import {
+  apart,
+  base64,
+  input,
+  none,
+  reason,
+  said,
+  signed,
+  unsigned,
+  words,
+} from "../../../../test/protocols/made-answers.ts";
+import type { ChatEvent } from "../../../core/chat.ts";
 import { readRequest } from "../request.ts";
 import { chatCompletionsServer } from "./index.ts";
 
@@ -26,30 +37,7 @@ const RUNS = {
 };
 
 describe("laws", () => {
-  const words = fc.array(fc.string({ maxLength: 6, unit: "binary" }), { maxLength: 4 });
-  const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
-  const signed = fc.option(base64, { nil: undefined });
-  const said = (
-    begun: fc.Arbitrary<BegunPart>,
-    deltas: fc.Arbitrary<readonly string[]>,
-    signature: fc.Arbitrary<string | undefined>,
-  ): fc.Arbitrary<Said> =>
-    fc
-      .tuple(begun, deltas, signature)
-      .map(([one, pieces, by]) =>
-        by === undefined ? { begun: one, deltas: pieces } : { begun: one, deltas: pieces, signature: by },
-      );
-  const none = fc.constant([]);
-  const unsigned = fc.constant(undefined);
   const issuer = fc.constantFrom("anthropic" as const, "google" as const);
-  /** JSON text in pieces. */
-  const input = fc
-    .tuple(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.nat(), { maxLength: 3 }))
-    .map(([value, cuts]) => {
-      const json = JSON.stringify(value);
-      const ends = [0, ...cuts.map((cut) => cut % json.length).sort((a, b) => a - b), json.length];
-      return ends.slice(1).map((end, i) => json.slice(ends[i], end));
-    });
   const anyPart: fc.Arbitrary<Said> = fc.oneof(
     said(fc.constant({ type: "text" }), words, unsigned),
     said(
@@ -64,7 +52,7 @@ describe("laws", () => {
     ),
     said(
       fc.uuid().map((id) => ({ type: "tool_call", id, name: "f" })),
-      fc.oneof(none, fc.constant([""]), input),
+      input,
       signed,
     ),
     said(
@@ -73,7 +61,6 @@ describe("laws", () => {
       signed,
     ),
   );
-  const reason = fc.constantFrom("stop" as const, "length" as const, "content_filter" as const);
   /** Legal events of one to three choices, whose parts mix. */
   const events: fc.Arbitrary<ChatEvent[]> = fc
     .tuple(
@@ -187,13 +174,6 @@ describe("laws", () => {
   });
 
   test("however the text of a part is cut, the answer is the same", () => {
-    /** Every text in its single code units. */
-    const apart = (whole: readonly ChatEvent[]): ChatEvent[] =>
-      whole.flatMap((event): ChatEvent[] => {
-        if (event.type !== "delta") return [event];
-        const { choice, index } = event;
-        return event.text.split("").map((unit) => ({ type: "delta", choice, index, text: unit }));
-      });
     fc.assert(
       fc.property(events, (said) => {
         expect(plainOf(apart(said))).toEqual(plainOf(said));

@@ -2,7 +2,18 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { answer, CONTEXT, finish, part, type Said, start } from "../../../../test/protocols/chat-events.ts";
 import { wireRequest } from "../../../../test/protocols/wire-request.ts";
-import type { BegunPart, ChatEvent, Part } from "../../../core/chat.ts";
+import {
+  apart,
+  base64,
+  input,
+  none,
+  reason,
+  said,
+  signed,
+  unsigned,
+  words,
+} from "../../../../test/protocols/made-answers.ts";
+import type { ChatEvent, Part } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { NO_USAGE } from "../../../core/money/usage.ts";
 import { generateContent } from "../index.ts";
@@ -22,27 +33,6 @@ const KEY = { secret: "s", account: "a" };
 const CONTEXT_HERE = { ...CONTEXT, carrier: KEY, echo: { showsThoughts: true } };
 const METERED = { usage: { ...NO_USAGE, input: 5, output: 3 }, flags: [] };
 
-const words = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 6 }), { maxLength: 4 });
-const none = fc.constant<string[]>([]);
-const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
-const signed = fc.option(base64, { nil: undefined });
-const unsigned = fc.constant(undefined);
-const said = (
-  begun: fc.Arbitrary<BegunPart>,
-  deltas: fc.Arbitrary<string[]>,
-  signature: fc.Arbitrary<string | undefined>,
-): fc.Arbitrary<Said> =>
-  fc
-    .tuple(begun, deltas, signature)
-    .map(([one, more, by]) => ({ begun: one, deltas: more, ...(by === undefined ? {} : { signature: by }) }));
-/** JSON text of an object in pieces. */
-const input = fc
-  .tuple(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), fc.array(fc.nat(), { maxLength: 3 }))
-  .map(([value, cuts]) => {
-    const json = JSON.stringify(value);
-    const ends = [0, ...cuts.map((cut) => cut % json.length).sort((a, b) => a - b), json.length];
-    return ends.slice(1).map((end, i) => json.slice(ends[i], end));
-  });
 const issuer = fc.constantFrom("openai", "anthropic");
 const anyPart: fc.Arbitrary<Said> = fc.oneof(
   said(fc.constant({ type: "text" }), words, unsigned),
@@ -58,12 +48,11 @@ const anyPart: fc.Arbitrary<Said> = fc.oneof(
   ),
   said(
     fc.uuid().map((id) => ({ type: "tool_call", id, name: "f" })),
-    fc.oneof(none, fc.constant<string[]>([""]), input),
+    input,
     signed,
   ),
 );
 const image = said(fc.constant({ type: "image", mediaType: "image/png", data: "AAAA" }), none, unsigned);
-const reason = fc.constantFrom("stop" as const, "length" as const, "content_filter" as const);
 const events: fc.Arbitrary<ChatEvent[]> = fc
   .tuple(fc.array(fc.oneof(anyPart, image), { maxLength: 6 }), reason)
   .map(([parts, end]) => [...answer(...parts), finish(end)]);
@@ -127,12 +116,6 @@ describe("whatever an answer says", () => {
   });
 
   test("however the text of a part is cut, the answer is the same", () => {
-    const apart = (whole: readonly ChatEvent[]): ChatEvent[] =>
-      whole.flatMap((event): ChatEvent[] => {
-        if (event.type !== "delta") return [event];
-        const { choice, index } = event;
-        return Array.from(event.text, (text) => ({ type: "delta", choice, index, text }));
-      });
     fc.assert(
       fc.property(events, (told) => {
         expect(partsOf(plainOf(apart(told)))).toEqual(partsOf(plainOf(told)));

@@ -10,7 +10,18 @@ import {
   messageOf,
   readBack,
 } from "../../../../test/protocols/message-events.ts";
-import type { BegunPart, ChatEvent } from "../../../core/chat.ts";
+import {
+  apart,
+  base64,
+  input,
+  none,
+  reason,
+  said,
+  signed,
+  unsigned,
+  words,
+} from "../../../../test/protocols/made-answers.ts";
+import type { ChatEvent } from "../../../core/chat.ts";
 
 // What holds for every answer that can be told: a stream read back is the plain answer, no cut looks whole, and what was
 // said comes back with the next request.
@@ -20,27 +31,6 @@ const RUNS = {
   numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_000,
 };
 
-const words = fc.array(fc.string({ unit: "binary", maxLength: 6 }), { maxLength: 4 });
-const none = fc.constant<string[]>([]);
-const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
-const signed = fc.option(base64, { nil: undefined });
-const unsigned = fc.constant(undefined);
-const said = (
-  begun: fc.Arbitrary<BegunPart>,
-  deltas: fc.Arbitrary<string[]>,
-  signature: fc.Arbitrary<string | undefined>,
-): fc.Arbitrary<Said> =>
-  fc
-    .tuple(begun, deltas, signature)
-    .map(([one, more, by]) => ({ begun: one, deltas: more, ...(by === undefined ? {} : { signature: by }) }));
-/** JSON text of an object in pieces. */
-const input = fc
-  .tuple(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), fc.array(fc.nat(), { maxLength: 3 }))
-  .map(([value, cuts]) => {
-    const json = JSON.stringify(value);
-    const ends = [0, ...cuts.map((cut) => cut % json.length).sort((a, b) => a - b), json.length];
-    return ends.slice(1).map((end, i) => json.slice(ends[i], end));
-  });
 const issuer = fc.constantFrom("google", "openai", "anthropic");
 const id = fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 12 }));
 const anyPart: fc.Arbitrary<Said> = fc.oneof(
@@ -58,12 +48,11 @@ const anyPart: fc.Arbitrary<Said> = fc.oneof(
   ),
   said(
     id.map((own) => ({ type: "tool_call", id: own, name: "f" })),
-    fc.oneof(none, fc.constant<string[]>([""]), input),
+    input,
     signed,
   ),
 );
 const image = said(fc.constant({ type: "image", mediaType: "image/png", data: "AAAA" }), none, signed);
-const reason = fc.constantFrom("stop" as const, "length" as const, "content_filter" as const);
 const events: fc.Arbitrary<ChatEvent[]> = fc
   .tuple(fc.array(fc.oneof(anyPart, image), { maxLength: 6 }), reason)
   .map(([parts, end]) => [...answer(...parts), finish(end)]);
@@ -108,12 +97,6 @@ describe("whatever an answer says", () => {
   });
 
   test("however the text of a part is cut, the answer is the same but for where a signature stands", () => {
-    const apart = (whole: readonly ChatEvent[]): ChatEvent[] =>
-      whole.flatMap((event): ChatEvent[] => {
-        if (event.type !== "delta") return [event];
-        const { choice, index } = event;
-        return event.text.split("").map((unit) => ({ type: "delta", choice, index, text: unit }));
-      });
     const unsignedBlocks = (told: readonly ChatEvent[]): Json[] =>
       blocksOf(told).filter(({ type, thinking }) => type !== "thinking" || thinking !== "");
     fc.assert(

@@ -3,7 +3,17 @@ import * as fc from "fast-check";
 import { ResponseStream } from "openai/lib/responses/ResponseStream";
 import { finish, type Json, part, type Said, start } from "../../../../test/protocols/chat-events.ts";
 import { eventsIn, KEY, responseStream, wholeResponse } from "../../../../test/protocols/response-events.ts";
-import type { BegunPart, ChatEvent } from "../../../core/chat.ts";
+import {
+  apart,
+  base64,
+  input,
+  none,
+  reason,
+  said,
+  signed,
+  words,
+} from "../../../../test/protocols/made-answers.ts";
+import type { ChatEvent } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { decodeRequest } from "./decode-request.ts";
 
@@ -13,28 +23,6 @@ const RUNS = {
 };
 const BROKEN = new GatewayError("upstream_error", "It broke.");
 
-const words = fc.array(fc.string({ maxLength: 6, unit: "binary" }), { maxLength: 4 });
-const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
-const signed = fc.option(base64, { nil: undefined });
-const said = (
-  begun: fc.Arbitrary<BegunPart>,
-  deltas: fc.Arbitrary<readonly string[]>,
-  signature: fc.Arbitrary<string | undefined>,
-): fc.Arbitrary<Said> =>
-  fc
-    .tuple(begun, deltas, signature)
-    .map(([one, pieces, by]) =>
-      by === undefined ? { begun: one, deltas: pieces } : { begun: one, deltas: pieces, signature: by },
-    );
-const none = fc.constant([]);
-/** JSON text in pieces. */
-const input = fc
-  .tuple(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.nat(), { maxLength: 3 }))
-  .map(([value, cuts]) => {
-    const json = JSON.stringify(value);
-    const ends = [0, ...cuts.map((cut) => cut % json.length).sort((a, b) => a - b), json.length];
-    return ends.slice(1).map((end, i) => json.slice(ends[i], end));
-  });
 const anyPart: fc.Arbitrary<Said> = fc.oneof(
   said(fc.constant({ type: "text" }), words, signed),
   said(
@@ -49,7 +37,7 @@ const anyPart: fc.Arbitrary<Said> = fc.oneof(
   ),
   said(
     fc.uuid().map((id) => ({ type: "tool_call", id, name: "f" })),
-    fc.oneof(none, fc.constant([""]), input),
+    input,
     signed,
   ),
   said(
@@ -63,7 +51,6 @@ const anyPart: fc.Arbitrary<Said> = fc.oneof(
     signed,
   ),
 );
-const reason = fc.constantFrom("stop" as const, "length" as const, "content_filter" as const);
 const parts = fc.array(anyPart, { maxLength: 6 });
 const events: fc.Arbitrary<ChatEvent[]> = fc
   .tuple(parts, reason)
@@ -174,13 +161,6 @@ describe("laws", () => {
   });
 
   test("however the text of a part is cut, the answer is the same", () => {
-    /** Every text in its single code units. */
-    const apart = (whole: readonly ChatEvent[]): ChatEvent[] =>
-      whole.flatMap((event): ChatEvent[] => {
-        if (event.type !== "delta") return [event];
-        const { type, choice, index } = event;
-        return event.text.split("").map((unit) => ({ type, choice, index, text: unit }));
-      });
     fc.assert(
       fc.property(
         // A signature that comes behind more than one piece of a call can no longer stand before it.

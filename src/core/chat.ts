@@ -143,8 +143,10 @@ export interface CustomInput {
 
 /** Searches that the provider makes itself, and charges for. */
 export interface WebSearch {
-  /** The caller chose it: where it cannot be had the request is refused. */
+  /** It is what must be called. */
   readonly forced?: true;
+  /** Without it the answer would be another one, whether or not the caller offers tools beside it. */
+  readonly needed?: true;
   readonly mostUses?: number;
   readonly allowedDomains?: readonly string[];
   readonly blockedDomains?: readonly string[];

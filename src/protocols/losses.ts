@@ -39,6 +39,14 @@ interface Counted extends Most {
   readonly count: number;
 }
 
+/** What is said of a search, in words that all formats understand. */
+const SEARCH_DETAILS = {
+  mostUses: "the bound on the number of searches",
+  contextSize: "how much of the pages is read",
+  location: "the place of the user",
+  choice: "that there must be a search: the choice",
+} as const;
+
 /** The sentence for each reason, in the words of whichever format the caller wrote. */
 const SENTENCES = {
   // Left out, or said otherwise.
@@ -63,6 +71,8 @@ const SENTENCES = {
   optional_members: ({ it }) =>
     `${it} does not bind the model: its provider binds by schemas that have no member which may be left out`,
   search_left: ({ it, model }) => `${it} was left out: ${model} cannot be asked to search the web here`,
+  search_in_part: ({ it }, { detail }: { readonly detail: keyof typeof SEARCH_DETAILS }) =>
+    `${SEARCH_DETAILS[detail]} of ${it} was left out: this model's provider takes none`,
   narrowed: ({ it }) => `${it} became the list of tools: this model's provider has no such choice`,
 
   hidden_alone: ({ it, names }) => `${it} was left out: nothing else was said of ${names.thinking}`,

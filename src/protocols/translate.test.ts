@@ -183,7 +183,7 @@ test("a request that is within the bounds of a body is not refused for what its 
 
 describe("tools that a provider does not have in its format", () => {
   /** A request of a client whose format can say all of it. */
-  const asking = (more: Partial<ChatRequest>) => {
+  const asking = (more: Partial<ChatRequest>, isPriced = false) => {
     const server = {
       ...chatCompletionsServer,
       decodeRequest: (request: Parameters<typeof chatCompletionsServer.decodeRequest>[0]) => {
@@ -192,7 +192,9 @@ describe("tools that a provider does not have in its format", () => {
       },
     };
     const request = chatCompletions.readRequest(wireRequest({ ...BODY, response_format: undefined }));
-    return translate(server, messagesClient).upstreamBody(request, TARGET);
+    const prices = isPriced ? { web_search: 1n } : {};
+    const target = { ...TARGET, model: { ...MODEL, prices } as unknown as Model };
+    return translate(server, messagesClient).upstreamBody(request, target);
   };
 
   test("a search of the web is left out, and refused where it was chosen", () => {
@@ -200,6 +202,20 @@ describe("tools that a provider does not have in its format", () => {
       "web_search_options was left out: v/m cannot be asked to search the web here",
     ]);
     expect(() => asking({ webSearch: { forced: true } })).toThrow("v/m cannot be asked to search the web");
+  });
+
+  test("a search that is the only tool, or that the answer cannot do without, is refused", () => {
+    for (const more of [{ tools: [], webSearch: {} }, { webSearch: { needed: true } }] as const)
+      expect(() => asking(more)).toThrow("v/m cannot be asked to search the web");
+  });
+
+  test("with a price a search goes on", () => {
+    const { body, warnings } = asking({ webSearch: {} }, true);
+    expect(JSON.parse(new TextDecoder().decode(joinBytes(body))).tools).toMatchObject([
+      { name: "f" },
+      { type: "web_search_20250305" },
+    ]);
+    expect(warnings).toEqual([]);
   });
 
   test("those that may not be called now are not told", () => {

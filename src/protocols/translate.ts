@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatRequest } from "../core/chat.ts";
+import type { ChatEvent, ChatRequest, WebSearch } from "../core/chat.ts";
 import { creditsText, type MicroCredits } from "../core/money/credits.ts";
 import type { GatewayError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject, present } from "../core/json/json-value.ts";
@@ -56,6 +56,8 @@ export interface ClientEnd {
   limits(model: Model): ClientLimits;
   /** Its answers end before a stop sequence on their way to the client: the format cannot be told of any. */
   readonly hasNoStops?: true;
+  /** Whether such a search, in such a request, can be asked for; absent: none can. */
+  canSearch?(search: WebSearch, chat: ChatRequest): boolean;
   /** Whether a target is told custom tools as such; absent: none is, and they are functions of a text. */
   takesCustomTools?(target: RelayTarget): boolean;
   /**
@@ -190,22 +192,36 @@ function fitted({ echo }: AnswerContext, say: (event: ChatEvent) => void): (even
 
 /**
  * The request with the tools that its target has: a search of the web needs a field and a price, and where a format cannot
- * tell tools that are there from those that may be called, only these are there. Throws a 400 for a search that is forced.
+ * tell tools that are there from those that may be called, only these are there. Throws a 400 for a search that is chosen,
+ * or that is the only tool.
  */
 function offered(chat: ChatRequest, target: RelayTarget, client: ClientEnd, losses: Losses): ChatRequest {
-  const { webSearch, allowedTools, ...rest } = chat;
+  const { webSearch: asked, allowedTools, ...rest } = chat;
   // Hardly any request has either.
-  if (webSearch === undefined && allowedTools === undefined) return chat;
+  if (asked === undefined && allowedTools === undefined) return chat;
+  const webSearch = asked && searchAt(asked, chat, target, client);
+  if (asked !== undefined && webSearch === undefined) {
+    const isMeant = asked.forced === true || asked.needed === true || chat.tools.length === 0;
+    if (isMeant) throw losses.refusal({ place: "webSearch", why: "no_search" });
+    losses.note({ place: "webSearch", why: "search_left" });
+  }
+  const searched = { ...rest, ...present({ webSearch }) };
   const { untaken } = client.limits(target.model);
-  const canSearch = target.model.prices.web_search !== undefined && !untaken.includes("webSearch");
-  if (webSearch?.forced === true && !canSearch)
-    throw losses.refusal({ place: "webSearch", why: "no_search" });
-  if (webSearch !== undefined && !canSearch) losses.note({ place: "webSearch", why: "search_left" });
-  const searched = { ...rest, ...(canSearch ? present({ webSearch }) : {}) };
   if (allowedTools === undefined || !untaken.includes("allowedTools"))
     return { ...searched, ...present({ allowedTools }) };
   losses.note({ place: "allowedTools", why: "narrowed" });
   return { ...searched, tools: rest.tools.filter(({ name }) => allowedTools.includes(name)) };
+}
+
+/** The search that can be had there; `undefined` without a price of its own, or a way to ask for it. */
+function searchAt(
+  asked: WebSearch,
+  chat: ChatRequest,
+  { model }: RelayTarget,
+  client: ClientEnd,
+): WebSearch | undefined {
+  const canSearch = model.prices.web_search !== undefined && client.canSearch?.(asked, chat) === true;
+  return canSearch ? asked : undefined;
 }
 
 /** A request in the client's format, and what was left out on the way. */
@@ -224,7 +240,8 @@ function demandAt(asked: Demand, sent: Demand): Demand {
   return {
     ...input,
     choices: asked.choices,
-    buckets: [...new Set([...asked.buckets, ...sent.buckets])],
+    // A search that was left out costs nothing.
+    buckets: [...new Set([...asked.buckets.filter((bucket) => bucket !== "web_search"), ...sent.buckets])],
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(outputModalities === undefined ? {} : { outputModalities }),
   };

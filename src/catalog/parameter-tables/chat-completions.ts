@@ -326,7 +326,8 @@ export const CHAT = {
     rule: "priced",
     freeValues: [null, "auto", "default", "on_demand"],
   },
-  web_search_options: { rule: "priced", freeValues: [null] },
+  // A relay refuses it: what its providers ask for a search, no data tells.
+  web_search_options: { rule: "priced", freeValues: [null], place: "webSearch" },
   moderation: { rule: "priced", freeValues: [null] },
 } satisfies Fields;
 

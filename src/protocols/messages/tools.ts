@@ -28,7 +28,7 @@ const UNTOLD: readonly (readonly [type: RegExp, why: string])[] = [
 ];
 
 /** How often the provider may search or read for one tool that sets no bound of its own. */
-const DEFAULT_MAX_USES = 10;
+export const DEFAULT_MAX_USES = 10;
 
 /** How much of a page may be read for a tool that sets no bound of its own: a long article. */
 export const DEFAULT_PAGE_TOKENS = 20_000;

@@ -126,6 +126,20 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   { to: MESSAGES, at: /^toolChoice\.(type|name)$/, why: "no call can be forced while it thinks", told: true },
   { to: GEMINI, at: /^parallelToolCalls$/, why: "the format has no such switch", told: true },
+  {
+    to: GEMINI,
+    at: /^webSearch\.(location|mostUses|contextSize|forced)$/,
+    why: "the search takes no members",
+    told: true,
+  },
+  { to: MESSAGES, at: /^webSearch\.contextSize$/, why: "the search has no such member", told: true },
+  {
+    to: MESSAGES,
+    at: /^webSearch\.mostUses$/,
+    why: "a bound goes up always, as credit is held for it",
+    where: (sent) => sent === undefined,
+  },
+  { at: /^webSearch\.needed$/, why: "what is meant by asking is said by chat completions alone" },
   { at: /^webSearch$/, why: "a search is left out where no price or no client end has it", told: true },
   // Custom tools are functions of one text where there are none.
   { at: /^tools\[\d+\]\.(custom|parameters|description)$/, why: "a custom tool is a function of one text" },

@@ -21,7 +21,7 @@ const LONGEST_USER = 64;
 /** What a client end leaves out; what one server more or less takes, its dialect says when it is called. */
 export function limits({ thinking }: Model): ClientLimits {
   return {
-    untaken: ["webSearch"],
+    untaken: [],
     mostChoices: MOST_CHAT_CHOICES,
     mostStops: MOST_CHAT_STOPS,
     efforts: thinking?.efforts ?? ["none", "low", "medium", "high"],

@@ -66,6 +66,18 @@ describe("fields that have a place", () => {
         },
       },
     },
+    { sent: { web_search_options: {} }, want: { webSearch: { needed: true } } },
+    {
+      sent: {
+        web_search_options: {
+          search_context_size: "low",
+          user_location: { type: "approximate", approximate: { city: "Oslo", country: "NO" } },
+        },
+      },
+      want: {
+        webSearch: { needed: true, contextSize: "low", location: { city: "Oslo", country: "NO" } },
+      },
+    },
     { sent: { service_tier: "auto" }, want: {} },
     { sent: { service_tier: "default", prediction: null, web_search_options: null }, want: {} },
     { sent: { store: false, functions: [], function_call: "auto" }, want: {} },
@@ -191,7 +203,11 @@ describe("what would change the answer is a 400 that names it", () => {
     { sent: { audio: { voice: "v", format: "wav" } }, param: "audio" },
     { sent: { modalities: ["text", "audio"] }, param: "modalities" },
     { sent: { prediction: { type: "content", content: "x" } }, param: "prediction" },
-    { sent: { web_search_options: {} }, param: "web_search_options" },
+    { sent: { web_search_options: "yes" }, param: "web_search_options" },
+    {
+      sent: { web_search_options: { user_location: { type: "approximate", approximate: { city: 5 } } } },
+      param: "web_search_options.user_location.approximate.city",
+    },
     { sent: { moderation: { model: "x" } }, param: "moderation" },
     { sent: { service_tier: "priority" }, param: "service_tier" },
     { sent: { functions: [{ name: "f" }] }, param: "functions" },

@@ -1,7 +1,7 @@
 import { CHAT } from "../../../catalog/parameter-tables/chat-completions.ts";
 import { type Field, fieldOf } from "../../../catalog/parameter-tables/field.ts";
-import type { ChatRequest as Chat, ResponseFormat, ThinkingWish } from "../../../core/chat.ts";
-import { isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
+import type { ChatRequest as Chat, ResponseFormat, ThinkingWish, WebSearch } from "../../../core/chat.ts";
+import { filled, isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import { EFFORTS } from "../../../core/model.ts";
 import { wrong } from "../../request-json.ts";
 import { unknownField } from "../../meant-field.ts";
@@ -33,6 +33,7 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
     ...present({
       toolChoice,
       allowedTools,
+      webSearch: decodeSearch(body),
       // Without tools it says nothing.
       parallelToolCalls: tools.length === 0 ? undefined : body.parallel_tool_calls,
       maxOutputTokens: body.max_completion_tokens ?? body.max_tokens,
@@ -74,6 +75,24 @@ function asksNothing(field: Field, value: unknown): boolean {
   if (field.rule === "priced") return field.freeValues.includes(value);
   if (meaning === undefined) return value === false;
   return meaning.asksNothing?.(value) ?? meaning.asks?.(value) === false;
+}
+
+/** Who asks like this wants an answer that rests on a search. */
+function decodeSearch({ web_search_options: options }: Body): WebSearch | undefined {
+  if (options === undefined || options === null) return undefined;
+  if (!isJsonObject(options)) throw wrong("web_search_options", "must be an object");
+  const { search_context_size: size, user_location: near } = options;
+  const place = isJsonObject(near) && isJsonObject(near.approximate) ? near.approximate : {};
+  const at = (name: string): string | undefined =>
+    readText(place[name], `web_search_options.user_location.approximate.${name}`);
+  const location = present({
+    city: at("city"),
+    region: at("region"),
+    country: at("country"),
+    timezone: at("timezone"),
+  });
+  const contextSize = readText(size, "web_search_options.search_context_size");
+  return { needed: true, ...present({ contextSize, location: filled(location) }) };
 }
 
 function readSeed({ seed }: Body): number | undefined {

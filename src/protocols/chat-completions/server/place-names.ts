@@ -25,7 +25,6 @@ export const PLACE_NAMES: PlaceNames = {
   thinkingParts: "reasoning_details",
   toolName: "tools[].function.name",
   topK: "top_k",
-  webSearch: "web_search_options",
 };
 
 /** The same for one request: a bound, or a wish for thinking, is called by the field that says it. */

@@ -3,6 +3,7 @@ import { chatOf, FLASH, gemini, IMAGE, sentToGemini } from "../../../../test/pro
 import type { ChatRequest, Turn } from "../../../core/chat.ts";
 import type { Model } from "../../../core/model.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { generateContentClient } from "./index.ts";
 
 const HI: Turn = { role: "user", parts: [{ type: "text", text: "hi" }] };
 const TOOL = { name: "f", description: "does", parameters: { type: "object", properties: {} } };
@@ -254,4 +255,29 @@ test("hints that there is no word for are left out, and each is named once", () 
   ]);
   expect(warnings.at(-1)).toStartWith("user or safety_identifier was left out: ");
   expect(JSON.stringify(body)).not.toMatch(/ephemeral|"low"|"u"/);
+});
+
+describe("a search", () => {
+  test("is a tool without members; what it cannot be told is named", () => {
+    const webSearch = { forced: true, mostUses: 2, contextSize: "low", location: { city: "Oslo" } } as const;
+    const { body, warnings } = sent({ webSearch });
+    expect(body.tools).toEqual([{ googleSearch: {} }]);
+    expect(body.toolConfig).toBeUndefined();
+    const told = (what: string): string =>
+      `${what} of web_search_options was left out: this model's provider takes none`;
+    expect(warnings).toEqual([
+      told("the bound on the number of searches"),
+      told("how much of the pages is read"),
+      told("the place of the user"),
+      told("that there must be a search: the choice"),
+    ]);
+  });
+
+  test("cannot be had beside functions, or for some domains alone", () => {
+    const can = generateContentClient.canSearch;
+    expect(can?.({}, chatOf([HI]))).toBe(true);
+    expect(can?.({}, chatOf([HI], { tools: [TOOL] }))).toBe(false);
+    expect(can?.({ allowedDomains: ["a.test"] }, chatOf([HI]))).toBe(false);
+    expect(can?.({ blockedDomains: ["a.test"] }, chatOf([HI]))).toBe(false);
+  });
 });

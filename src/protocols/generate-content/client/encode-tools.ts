@@ -1,4 +1,4 @@
-import type { ChatRequest, ToolChoice } from "../../../core/chat.ts";
+import type { ChatRequest, ToolChoice, WebSearch } from "../../../core/chat.ts";
 import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Losses } from "../../losses.ts";
 
@@ -8,10 +8,11 @@ const NAME = /^[a-zA-Z_][\w.:-]{0,127}$/;
 const MODES = { none: "NONE", auto: "AUTO", required: "ANY", tool: "ANY" } as const;
 
 /**
- * `tools` and `toolConfig`. Schemas go in the member that takes JSON Schema whole. Refuses a name that cannot be said.
+ * `tools` and `toolConfig`: a search, or functions. Schemas go in the member that takes JSON Schema whole. Refuses a name that cannot be said.
  */
 export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
-  const { tools, toolChoice } = chat;
+  const { tools, toolChoice, webSearch } = chat;
+  if (webSearch !== undefined) return { tools: [encodeSearch(webSearch, losses)] };
   if (tools.length === 0) return {};
   const unsayable = tools.find(({ name }) => !NAME.test(name));
   if (unsayable !== undefined)
@@ -28,6 +29,25 @@ export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
     tools: [{ functionDeclarations }],
     toolConfig: toolChoice === undefined ? undefined : { functionCallingConfig: choiceOf(toolChoice) },
   };
+}
+
+/**
+ * The search takes no domains, and stands alone: beside functions the models want back what it did, which callers of
+ * other formats do not have.
+ */
+export function canSearch(
+  { allowedDomains, blockedDomains }: WebSearch,
+  { tools }: Pick<ChatRequest, "tools">,
+): boolean {
+  return tools.length === 0 && allowedDomains === undefined && blockedDomains === undefined;
+}
+
+/** Source: "Grounding with Google Search" of https://ai.google.dev/gemini-api/docs/google-search: the tool has no members. */
+function encodeSearch(search: WebSearch, losses: Losses): JsonObject {
+  for (const detail of ["mostUses", "contextSize", "location"] as const)
+    if (search[detail] !== undefined) losses.note({ place: "webSearch", why: "search_in_part", detail });
+  if (search.forced === true) losses.note({ place: "webSearch", why: "search_in_part", detail: "choice" });
+  return { googleSearch: {} };
 }
 
 function choiceOf(choice: ToolChoice): JsonObject {

@@ -4,6 +4,7 @@ import type { ClientEnd } from "../../translate.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 import { encodeRequest, mostCandidates, UNTAKEN } from "./encode-request.ts";
 import { effortsOf } from "./encode-thinking.ts";
+import { canSearch } from "./encode-tools.ts";
 import { generateContent } from "../index.ts";
 import { readWritten } from "../request.ts";
 
@@ -14,7 +15,6 @@ export const generateContentClient: ClientEnd = {
     untaken: [
       "parallelToolCalls",
       ...UNTAKEN,
-      "webSearch",
       "allowedTools",
       ...(givesImages(model) ? [] : (["image"] as const)),
     ],
@@ -22,6 +22,7 @@ export const generateContentClient: ClientEnd = {
     mostStops: MOST_CONTENT_STOPS,
     efforts: effortsOf(model),
   }),
+  canSearch,
   encodeRequest,
   readWritten,
   decodeAnswer,

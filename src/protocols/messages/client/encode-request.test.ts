@@ -90,6 +90,49 @@ describe("tools and their choice", () => {
       },
     },
     {
+      name: "a search stands beside them, always with a bound",
+      chat: { ...plain, webSearch: {} },
+      want: { tools: [TOOL, { type: "web_search_20250305", name: "web_search", max_uses: 10 }] },
+    },
+    {
+      name: "a search is told where and how often, and what it is not told is named",
+      chat: {
+        webSearch: {
+          forced: true,
+          mostUses: 2,
+          allowedDomains: ["a.test", "b.test"],
+          blockedDomains: ["b.test"],
+          location: { city: "Oslo" },
+          contextSize: "low",
+        },
+        parallelToolCalls: false,
+      },
+      want: {
+        tools: [
+          {
+            type: "web_search_20250305",
+            name: "web_search",
+            max_uses: 2,
+            allowed_domains: ["a.test"],
+            user_location: { type: "approximate", city: "Oslo" },
+          },
+        ],
+        tool_choice: { type: "tool", name: "web_search", disable_parallel_tool_use: true },
+      },
+      warns: [
+        "how much of the pages is read of web_search_options was left out: this model's provider takes none",
+      ],
+    },
+    {
+      name: "domains that are not searched stand alone, and no bound is above ours",
+      chat: { webSearch: { mostUses: 99, blockedDomains: ["b.test"] } },
+      want: {
+        tools: [
+          { type: "web_search_20250305", name: "web_search", max_uses: 10, blocked_domains: ["b.test"] },
+        ],
+      },
+    },
+    {
       name: "a strict tool has a schema that can bind",
       chat: {
         tools: [

@@ -1,13 +1,51 @@
-import type { ChatRequest, ToolDefinition } from "../../../core/chat.ts";
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition, WebSearch } from "../../../core/chat.ts";
+import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import type { Losses } from "../../losses.ts";
+import { DEFAULT_MAX_USES } from "../tools.ts";
 import { strictSchema } from "./strict-schema.ts";
 
 /** `tools` and `tool_choice`, where there are tools. `thinks`: the model is asked to think, so no call can be forced. */
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
-  if (chat.tools.length === 0) return {};
-  return { tools: encodeList(chat.tools), tool_choice: encodeChoice(chat, thinks, losses) };
+  const { tools, webSearch } = chat;
+  if (tools.length === 0 && webSearch === undefined) return {};
+  const own = encodeList(tools);
+  return {
+    tools: webSearch === undefined ? own : [...own, encodeSearch(webSearch, losses)],
+    tool_choice: encodeChoice(chat, thinks, losses),
+  };
+}
+
+/** What the provider calls its search, and wants it called. */
+const SEARCH = "web_search";
+
+/** No tool of the caller's may have the search's name, and somewhere must be left to search in. */
+export function canSearch(search: WebSearch, { tools }: Pick<ChatRequest, "tools">): boolean {
+  return !tools.some(({ name }) => name === SEARCH) && allowedDomains(search)?.length !== 0;
+}
+
+/** The provider takes domains that are allowed or that are not, never both. */
+function allowedDomains({ allowedDomains: allowed, blockedDomains: blocked }: WebSearch) {
+  return allowed?.filter((domain) => blocked?.includes(domain) !== true);
+}
+
+/**
+ * Source: `WebSearchTool20250305` of @anthropic-ai/sdk 1.12. A bound goes up with it always, as credit is held for so many
+ * searches.
+ */
+function encodeSearch(search: WebSearch, losses: Losses): JsonObject {
+  const { mostUses, blockedDomains, location, contextSize } = search;
+  const allowed = allowedDomains(search);
+  if (contextSize !== undefined)
+    losses.note({ place: "webSearch", why: "search_in_part", detail: "contextSize" });
+  return present({
+    type: "web_search_20250305",
+    name: SEARCH,
+    max_uses: Math.min(mostUses ?? DEFAULT_MAX_USES, DEFAULT_MAX_USES),
+    allowed_domains: allowed,
+    blocked_domains: allowed === undefined ? blockedDomains : undefined,
+    user_location: location && { type: "approximate", ...location },
+  });
 }
 
 const keptLists = createMadeOnce<readonly ToolDefinition[], readonly JsonObject[]>();
@@ -46,7 +84,9 @@ const CHOICES = { none: "none", auto: "auto", required: "any", tool: "tool" } as
 
 function encodeChoice(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject | undefined {
   const isSingle = chat.parallelToolCalls === false;
-  const choice = chat.toolChoice ?? (isSingle ? { type: "auto" } : undefined);
+  const searches = chat.webSearch?.forced === true;
+  const called: ToolChoice | undefined = searches ? { type: "tool", name: SEARCH } : chat.toolChoice;
+  const choice = called ?? (isSingle ? { type: "auto" } : undefined);
   if (choice === undefined || choice.type === "none") return choice;
   const mustCall = choice.type !== "auto";
   if (mustCall && thinks) losses.note({ place: "toolChoice", why: "not_forced" });

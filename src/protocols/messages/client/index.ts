@@ -2,6 +2,7 @@ import type { ClientEnd } from "../../translate.ts";
 import { decodeAnswer, openDecoder } from "./decode-events.ts";
 import { encodeRequest, ONE_ANSWER, UNTAKEN } from "./encode-request.ts";
 import { effortsOf } from "./encode-thinking.ts";
+import { canSearch } from "./encode-tools.ts";
 import { messages } from "../index.ts";
 import { readWritten } from "../request.ts";
 
@@ -9,10 +10,11 @@ import { readWritten } from "../request.ts";
 export const messagesClient: ClientEnd = {
   protocol: messages,
   limits: (model) => ({
-    untaken: [...UNTAKEN, "webSearch", "allowedTools"],
+    untaken: [...UNTAKEN, "allowedTools"],
     mostChoices: ONE_ANSWER,
     efforts: [...(model.thinking?.canBeOff === false ? [] : (["none"] as const)), ...effortsOf(model)],
   }),
+  canSearch,
   encodeRequest,
   readWritten: (body, address) => readWritten({ ...body, ...address }),
   decodeAnswer,

@@ -133,7 +133,7 @@ describe("tools", () => {
     expect(refusedFor({ tool_choice: { type: "any" } })[0]).toBe("tool_choice.type");
   });
 
-  test("a search of the web goes on, and must be had where it is chosen or alone", () => {
+  test("a search of the web goes on, and must be called where it is chosen", () => {
     const located = {
       ...SEARCH,
       allowed_domains: ["a.b"],
@@ -144,8 +144,12 @@ describe("tools", () => {
       allowedDomains: ["a.b"],
       location: { city: "Oslo" },
     });
-    for (const others of [[], [{ type: "bash_20250124", name: "bash" }]])
-      expect(decoded({ tools: [SEARCH, ...others] }).chat.webSearch?.forced).toBe(true);
+    for (const others of [[], [{ type: "bash_20250124", name: "bash" }]]) {
+      const tools = [SEARCH, ...others];
+      expect(decoded({ tools }).chat.webSearch).toEqual({ mostUses: 3 });
+      expect(decoded({ tools, tool_choice: { type: "any" } }).chat.webSearch?.forced).toBe(true);
+      expect(decoded({ tools, tool_choice: { type: "none" } }).chat.webSearch).toBeUndefined();
+    }
     const chosen = decoded({ tools: [TOOL, SEARCH], tool_choice: { type: "tool", name: "web_search" } });
     expect(chosen.chat).toMatchObject({ webSearch: { forced: true } });
     expect(chosen.chat.toolChoice).toBeUndefined();

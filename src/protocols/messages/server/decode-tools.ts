@@ -53,7 +53,10 @@ export function decodeTools(
       // Without tools it says nothing.
       toolChoice: tools.length === 0 || mustSearch ? undefined : choiceOf(choice),
       parallelToolCalls: tools.length > 0 && choice?.disable_parallel_tool_use === true ? false : undefined,
-      webSearch: searchTool && searchOf(searchTool, mustSearch || own.length === 0),
+      webSearch:
+        searchTool && choice?.type !== "none"
+          ? searchOf(searchTool, mustSearch || (own.length === 0 && choice?.type === "any"))
+          : undefined,
       search: searchTool && `tools[${search}] (${printable(searchTool.type ?? "")})`,
     }),
   };

@@ -9,6 +9,7 @@ export const responsesClient: ClientEnd = {
   protocol: responses,
   limits,
   hasNoStops: true,
+  canSearch: () => true,
   // Servers of other vendors' models refuse types of tools that they do not know.
   takesCustomTools: ({ native, model }) => native && model.id.startsWith("openai/"),
   encodeRequest,

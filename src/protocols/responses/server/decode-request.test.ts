@@ -112,6 +112,9 @@ describe("tools", () => {
     });
     const { chat } = decode({ tools: [fn("f"), search], tool_choice: { type: "web_search" } });
     expect(chat.webSearch?.forced).toBe(true);
+    const alone = (tool_choice: string) => decode({ tools: [search], tool_choice }).chat.webSearch;
+    expect(alone("required")).toMatchObject({ forced: true });
+    expect(alone("none")).toBeUndefined();
   });
 
   test("choices name tools as the model is told them", () => {

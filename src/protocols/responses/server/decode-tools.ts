@@ -37,7 +37,10 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       // Without tools it says nothing.
       toolChoice: tools.length === 0 ? undefined : toolChoice,
       allowedTools: allowed,
-      webSearch: webSearch === undefined ? undefined : searchOf(webSearch, mustSearch),
+      webSearch:
+        webSearch === undefined || toolChoice?.type === "none"
+          ? undefined
+          : searchOf(webSearch, mustSearch ?? (tools.length === 0 && toolChoice?.type === "required")),
     }),
   };
 }
@@ -102,10 +105,7 @@ function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
   return namespace === undefined && table.calls[name] !== undefined ? name : undefined;
 }
 
-function searchOf(
-  { filters, search_context_size, user_location }: JsonObject,
-  forced: true | undefined,
-): WebSearch {
+function searchOf({ filters, search_context_size, user_location }: JsonObject, isForced: boolean): WebSearch {
   const { allowed_domains: allowed, blocked_domains: blocked } = isJsonObject(filters) ? filters : {};
   const place = isJsonObject(user_location) ? user_location : {};
   const location = present({
@@ -119,7 +119,7 @@ function searchOf(
     blockedDomains: textsIn(blocked),
     contextSize: filledText(search_context_size),
     location: Object.keys(location).length === 0 ? undefined : location,
-    forced,
+    forced: isForced || undefined,
   });
 }
 

@@ -130,6 +130,18 @@ describe("switchyard.yaml", () => {
     expect(model?.routes[0]?.protocols).toEqual(["compat_chat_completions"]);
   });
 
+  test("a built-in provider is called in those of its formats that the file names, in their order", () => {
+    const formats = (named: string) =>
+      settings(`providers: { openai: { protocols: [${named}] } }`, { OPENAI_API_KEY: "k" })
+        .providers.get("openai")
+        ?.protocols.map(({ id }) => id);
+    expect(formats("responses, chat_completions")).toEqual(["compat_responses", "compat_chat_completions"]);
+    expect(formats("chat_completions")).toEqual(["compat_chat_completions"]);
+    expect(() => formats("messages")).toThrow(
+      "providers.openai.protocols has messages, which the provider does not speak.",
+    );
+  });
+
   test("takes a credential from the file or from the environment it names", () => {
     expect(settings(key("api_key: abc")).providers.get("local")?.protocols[0]?.headers).toEqual({
       authorization: "Bearer abc",
@@ -346,7 +358,7 @@ providers:
     {
       name: "with the address of a built-in provider",
       yaml: PROVIDER.replace("local:", "openai:"),
-      says: "providers.openai is built in and takes models and quirks only, not base_url: set OPENAI_API_KEY and OPENAI_BASE_URL",
+      says: "providers.openai is built in and takes models, quirks and protocols only, not base_url: set OPENAI_API_KEY and OPENAI_BASE_URL",
     },
     {
       name: "with models of a built-in provider that has no key",

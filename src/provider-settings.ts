@@ -188,32 +188,46 @@ function embeddingsOf(
   return { embeddings: { baseUrl: first.baseUrl?.(address) ?? address, headers, dialect } };
 }
 
-/** A built-in provider with the file's additions: models, and quirks that have changed at the vendor. */
+/**
+ * A built-in provider with the file's additions: models, quirks that have changed at the vendor, and which of its formats
+ * it is called in.
+ */
 function extended(
   path: string,
   { keyVariable, baseUrlVariable, protocols }: ProviderDefinition,
   settings: ProviderData,
   provider: Provider | undefined,
 ): Provider {
-  const { quirks } = settings;
+  const { quirks, protocols: named } = settings;
   if (protocols.length === 0) throw new Error(`${path} has no language models: nothing can be added to it.`);
-  const other = Object.keys(settings).find((name) => name !== "models" && name !== "quirks");
+  const other = Object.keys(settings).find((name) => !EXTENSIONS.has(name));
   if (other !== undefined) {
     throw new Error(
-      `${path} is built in and takes models and quirks only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
+      `${path} is built in and takes models, quirks and protocols only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
     );
   }
   if (provider === undefined)
     throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
-  if (quirks === undefined) return provider;
-  if (!provider.protocols.some(isChat)) throw new Error(ofChatOnly(path));
+  const chosen = named?.map((name) => spokenBy(provider, `compat_${name}`, `${path}.protocols`));
+  const spokenNow = chosen ?? provider.protocols;
+  if (quirks === undefined) return { ...provider, protocols: spokenNow };
+  if (!spokenNow.some(isChat)) throw new Error(ofChatOnly(path));
   return {
     ...provider,
-    protocols: provider.protocols.map((spoken) => {
+    protocols: spokenNow.map((spoken) => {
       const { id, baseUrl, headers, dialect } = spoken;
       return isChat(spoken) ? { id, baseUrl, headers, dialect: withQuirks(dialect, quirks) } : spoken;
     }),
   };
+}
+
+const EXTENSIONS: ReadonlySet<string> = new Set(["models", "quirks", "protocols"]);
+
+/** How a provider speaks a format. Throws, naming the setting at `at`, for one that it does not speak. */
+function spokenBy({ protocols }: Provider, id: ProtocolId, at: string): Provider["protocols"][number] {
+  const spoken = protocols.find((one) => one.id === id);
+  if (spoken !== undefined) return spoken;
+  throw new Error(`${at} has ${id.replace(/^compat_/, "")}, which the provider does not speak.`);
 }
 
 interface Known {
@@ -309,12 +323,9 @@ function modelsOf(path: string, provider: Provider, { models = [] }: ProviderDat
         `${path}.models[${i}].id is ${JSON.stringify(id)}: clients call a model by vendor/name, such as local/llama; the vendor is in lower case. The provider's own name goes into upstream_id.`,
       );
     }
-    const only = named?.map((name): ProtocolId => `compat_${name}`);
-    const unspoken = named?.find(
-      (name) => !provider.protocols.some((spoken) => spoken.id === `compat_${name}`),
+    const only = named?.map(
+      (name) => spokenBy(provider, `compat_${name}`, `${path}.models[${i}].protocols`).id,
     );
-    if (unspoken !== undefined)
-      throw new Error(`${path}.models[${i}].protocols has ${unspoken}, which the provider does not speak.`);
     try {
       if (category === "embedding" && (named !== undefined || provider.embeddings === undefined))
         throw new Error("an embedding model has no protocols, and its provider speaks chat_completions");

@@ -80,11 +80,27 @@ describe.each([true, false])("streamed: %p", (streamed) => {
   }
 });
 
+describe("OpenAI called by Responses, as an operator prefers", () => {
+  for (const caller of CALLERS.filter(({ name }) => name !== "Responses"))
+    test(`${caller.name}: all but clients of chat completions keep what the model thought`, async () => {
+      const settings = "providers: { openai: { protocols: [responses, chat_completions] } }";
+      const preferring = await startGateway({ environment: vendors.environment, settings });
+      try {
+        expect(await loop(caller, MODELS.openai, true, preferring)).toBe("It is done.");
+      } finally {
+        await preferring.close();
+      }
+      const body: Json = vendors.received.at(-1)?.body;
+      if (caller.name === "chat completions") expectChat(body);
+      else expectItems(body);
+    });
+});
+
 /** Goes on until the model calls nothing any more; what it says then. */
-async function loop(caller: Caller, model: string, streamed: boolean): Promise<string> {
+async function loop(caller: Caller, model: string, streamed: boolean, at = gateway): Promise<string> {
   const history = caller.begin("Look the words up.");
   for (let round = 0; ; round += 1) {
-    const { text, calls, kept } = await caller.ask(gateway, {
+    const { text, calls, kept } = await caller.ask(at, {
       model,
       history,
       tools: [TOOL],

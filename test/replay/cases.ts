@@ -43,10 +43,13 @@ export function selectCases(folder: string): Selection {
   for (const recording of recordings) {
     const excluded = exclusionOf(recording);
     const format = formatOf(recording.protocol);
+    const refusal =
+      excluded === undefined
+        ? (REFUSED_BY_US[recording.path] ?? format?.refusedByUs?.(recording.request.body))
+        : undefined;
     if (excluded !== undefined) exclusions.push(excluded);
-    else if (format !== undefined)
-      cases.push(caseOf(recording, format, format.request(recording), REFUSED_BY_US[recording.path]));
-    const alone = excluded?.answerAlone ?? REFUSED_BY_US[recording.path] !== undefined;
+    else if (format !== undefined) cases.push(caseOf(recording, format, format.request(recording), refusal));
+    const alone = excluded?.answerAlone ?? refusal !== undefined;
     if (alone && format !== undefined) answersAlone.push(caseOf(recording, format, format.madeUp(recording)));
   }
   return { folder, files: recordings.length, cases, exclusions, answersAlone };
@@ -76,7 +79,7 @@ function caseOf(
   return {
     recording,
     format,
-    kind: kindOf(recording),
+    kind: kindOf(recording, format),
     provider: `${vendor}-${format.setting.replaceAll("_", "-")}`,
     native: format.isNative(vendor),
     reframed: recording !== recorded,
@@ -88,9 +91,10 @@ function caseOf(
   };
 }
 
-function kindOf({ response }: Recording): CaseKind {
+function kindOf({ response }: Recording, format: ReplayFormat): CaseKind {
   if (response.status >= 400) return "refusal";
-  if (typeof response.body === "string") return "stream";
+  if (typeof response.body === "string")
+    return format.failsAtOnce?.(response.body) === true ? "refusal" : "stream";
   const body: Json = response.body;
-  return body.error === undefined ? "plain" : "refusal";
+  return body.error === undefined || body.error === null ? "plain" : "refusal";
 }

@@ -9,6 +9,8 @@ export interface CutFormat {
   ownStreams(): readonly SourceStream[];
   /** How many answers a stream has: what its request asked for, also where the request is not known. */
   choicesOf(text: string): number;
+  /** Whether what came has to be charged for; absent: content, as the stage says that it came. */
+  saysSomething?(text: string): boolean;
   /** What an answer says, without usage and charge. */
   contentOf(text: string): Json;
   /** Every breach of what official clients need of a whole stream. */

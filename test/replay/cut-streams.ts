@@ -4,7 +4,7 @@ import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 import type { CutFormat, SourceStream } from "./cut-format.ts";
 import { formatOf } from "./formats.ts";
-import { PADDING, vendorOf } from "./vendors.ts";
+import { paddingOf, vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
 /** What the pure stage made of a stream, or of the beginning of one. */
@@ -21,9 +21,10 @@ export interface StageRun {
 export function recordedStreams(format: CutFormat): readonly SourceStream[] {
   const replayed = formatOf(format.protocol);
   if (!recordingsAvailable() || replayed === undefined) return [];
-  return [format.protocol, "cross-protocol"]
+  return [format.protocol, "cross-protocol", "other"]
     .flatMap((folder) => loadRecordings(folder))
     .filter(({ protocol, response }) => protocol === format.protocol && response.status === 200)
+    .filter((recording) => replayed.unservable(recording)?.answerAlone !== false)
     .map((recording) => replayed.served(recording))
     .filter(({ response }) => typeof response.body === "string")
     .map((recording) => ({
@@ -32,7 +33,7 @@ export function recordedStreams(format: CutFormat): readonly SourceStream[] {
       bytes: toBytes(recording.response.body as string),
       choices: format.choicesOf(recording.response.body as string),
       native: replayed.isNative(vendorOf(recording)),
-      padding: PADDING[vendorOf(recording)] ?? [],
+      padding: paddingOf(recording),
     }));
 }
 

@@ -15,6 +15,7 @@ import type { LedgerEntry } from "./exchange.ts";
 import { generateCutFormat } from "./generate/cut-format.ts";
 import { messagesCutFormat } from "./messages/cut-format.ts";
 import { ledgerReader } from "./replay-gateway.ts";
+import { responsesCutFormat } from "./responses/cut-format.ts";
 import type { Json } from "./wire-json.ts";
 
 // Two promises about streams, held on all that were recorded: how the bytes are cut into reads makes no difference,
@@ -35,7 +36,12 @@ const SHORT_BYTES = LONG ? 20_000 : 1_500;
 /** So many bytes at the end of every stream are places where it ends. */
 const TAIL_BYTES = LONG ? 1_000 : 200;
 
-const FORMATS: readonly CutFormat[] = [chatCutFormat, messagesCutFormat, generateCutFormat];
+const FORMATS: readonly CutFormat[] = [
+  chatCutFormat,
+  messagesCutFormat,
+  generateCutFormat,
+  responsesCutFormat,
+];
 const streams = FORMATS.flatMap((format) => format.ownStreams().concat(recordedStreams(format)));
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 const fractions = fc.array(fraction, { maxLength: 12 });
@@ -75,7 +81,8 @@ describe("a stream that ends early never looks complete", () => {
       complete ??= format.contentOf(runStage(stream, bytes, []).text);
       const run = runStage(stream, bytes.subarray(0, end), []);
       // What came is charged for, also where the provider never said what it counts.
-      if (run.hasContent && stream.native)
+      const isCharged = format.saysSomething?.(run.text) ?? run.hasContent;
+      if (isCharged && stream.native)
         expect({ end, charged: outputTokens(run.facts.metered.usage) > 0 }).toEqual({ end, charged: true });
       if (run.whole) expect({ end, content: format.contentOf(run.text) }).toEqual({ end, content: complete });
       else

@@ -59,7 +59,7 @@ export interface ReplayFormat {
   /** As the recordings name the format. */
   readonly protocol: string;
   /** As a provider's settings name it. */
-  readonly setting: "chat_completions" | "messages" | "generate_content";
+  readonly setting: "chat_completions" | "messages" | "generate_content" | "responses";
   /** What stands between the double's address and the format's own paths. */
   readonly basePath: string;
   /** The member of an answer that names the model; it shows the gateway's id. */
@@ -73,7 +73,11 @@ export interface ReplayFormat {
   /** The recording as a provider that is asked by the gateway would have answered. */
   served(recording: Recording): Recording;
   unservable(recording: Recording): Unservable | undefined;
+  /** Whether a stream ends in an error before it has said anything, so that it is refused with a status. */
+  failsAtOnce?(stream: string): boolean;
   request(recording: Recording): RecordedRequest;
+  /** Why the gateway must refuse a recorded request by its fields; `undefined` where it must not. */
+  refusedByUs?(body: Json): OwnRefusal | undefined;
   /** A request of our own making that the recorded answer could be one to. */
   madeUp(recording: Recording): RecordedRequest;
   /** What distinguishes models that have one id upstream, and how such a model is configured. */
@@ -89,6 +93,8 @@ export interface ReplayFormat {
   upstreamTarget(upstreamId: string, stream: boolean): string;
   /** Headers that upstream must get with these values, beside those of every call. */
   upstreamHeaders(found: ReplayCase, key: string): Readonly<Record<string, string>>;
+  /** Members of a recorded answer that repeat the request, as the client must get them. */
+  echoed?(found: ReplayCase, recorded: Json): Readonly<Record<string, Json>>;
   /** Compares a whole answer with what was recorded; its usage, when it has one. */
   checkPlain(found: ReplayCase, recorded: Json, answer: Json): CountedTokens | undefined;
   /** Compares a streamed answer with what was recorded. */

@@ -5,13 +5,19 @@ export function plainText(
   recorded: Json,
   spelling: Spelling,
   modelMember: string | undefined,
+  echoed: Readonly<Record<string, Json>> = {},
 ): { readonly sent: string; readonly wanted: WantedText } {
   const written = writeObject(recorded, spelling);
   return {
     sent: textOf(written),
     wanted: (modelId, credit, added = []) =>
       rewrittenText(written, {
-        replace: modelMember === undefined ? {} : { [modelMember]: JSON.stringify(modelId) },
+        replace: {
+          ...(modelMember === undefined ? {} : { [modelMember]: JSON.stringify(modelId) }),
+          ...Object.fromEntries(
+            Object.entries(echoed).map(([name, value]: [string, Json]) => [name, JSON.stringify(value)]),
+          ),
+        },
         append: [
           ...(modelMember === "model" && recorded.model === undefined
             ? [`"model":${JSON.stringify(modelId)}`]

@@ -4,7 +4,7 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import type { Exchange, LedgerEntry } from "./exchange.ts";
 import type { ReplayCase } from "./format.ts";
 import { type Bucket, type PiecePrices, piecePricesOf, type PriceList, pricesOf } from "./charge.ts";
-import { PADDING, vendorOf } from "./vendors.ts";
+import { paddingOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
 /** What a client posts. */
@@ -93,7 +93,7 @@ function settingsFor(cases: readonly ReplayCase[], pricesFor: Replay["pricesFor"
       api_key: UPSTREAM_KEY,
       dialect: native ? "native" : "compatible",
       unknown_fields: native ? "remove" : "pass",
-      padding: PADDING[vendorOf(recording)] ?? [],
+      padding: paddingOf(recording),
       models: [],
     };
     const { models } = providers[provider];

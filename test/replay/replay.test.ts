@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
 import { type Recording, recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
 import { selectCases } from "./cases.ts";
-import { paddingOf } from "./chat/format.ts";
 import type { ReplayCase } from "./format.ts";
 import { play, type Played, type Round } from "./play.ts";
 import { type Replay, startReplay } from "./replay-gateway.ts";
 import { type Outcome, tableOf } from "./table.ts";
-import { vendorOf } from "./vendors.ts";
+import { paddingOf, vendorOf } from "./vendors.ts";
 
 // Every recorded exchange of a format that is served, through the gateway to a double that answers as the provider
 // did: the same request upstream, the same content for the client, and the recorded usage at our prices.
@@ -18,7 +17,15 @@ if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
 if (!available) console.log(`Replay of recordings skipped: there are none at ${recordingsFolder()}.`);
 
 const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const FOLDERS = ["chat-completions", "messages", "generate-content", "cross-protocol", "errors"];
+const FOLDERS = [
+  "chat-completions",
+  "messages",
+  "generate-content",
+  "responses",
+  "cross-protocol",
+  "errors",
+  "other",
+];
 const selections = available ? FOLDERS.map(selectCases) : [];
 const cases = selections.flatMap((selection) => selection.cases);
 const answersAlone = selections.flatMap((selection) => selection.answersAlone);
@@ -119,7 +126,7 @@ function repairsOfPlain(found: ReplayCase, body: string): readonly string[] {
   const context = {
     model: found.modelId,
     native: found.native,
-    padding: paddingOf(found),
+    padding: paddingOf(found.recording),
     requestId: "req_table",
     secrets: [],
     nowSec: 0,

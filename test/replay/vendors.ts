@@ -1,7 +1,7 @@
 import type { Recording } from "../upstream/recordings.ts";
 
 /** Vendors whose members of a chunk are padding by their own documentation. */
-export const PADDING: Readonly<Record<string, readonly string[]>> = {
+const PADDING: Readonly<Record<string, readonly string[]>> = {
   openai: ["obfuscation"],
   azure: ["obfuscation"],
   mistral: ["p"],
@@ -14,6 +14,11 @@ export const PADDING: Readonly<Record<string, readonly string[]>> = {
 export function vendorOf(recording: Recording): string {
   if (recording.provider === "openai" && /"provider": ?"/.test(bodyText(recording))) return "openrouter";
   return recording.provider;
+}
+
+/** Padding in the recording's format that the gateway takes out; a relay of Responses leaves it in. */
+export function paddingOf(recording: Recording): readonly string[] {
+  return recording.protocol === "chat-completions" ? (PADDING[vendorOf(recording)] ?? []) : [];
 }
 
 /** Where a recording stands apart from the folder it is filed in. */

@@ -66,7 +66,10 @@ export function loadRecordings(folder: string): readonly Recording[] {
 
 function readRecording(root: string, path: string): Recording {
   const content = JSON.parse(readFileSync(join(root, path), "utf8")) as Omit<Recording, "path" | "name">;
-  return { ...content, path, name: basename(path, ".json") };
+  // Calls of Responses were collected as another format before they had a folder of their own.
+  const isResponses = content.protocol === "other" && /\/responses(\?|$)/.test(content.request.url);
+  const protocol = isResponses ? "responses" : content.protocol;
+  return { ...content, protocol, path, name: basename(path, ".json") };
 }
 
 /** The recorded response as an answer: SSE chunked and cut at its events, all else in one write. */

@@ -25,7 +25,8 @@ export const ItemSchema = open({
   id: nullable(Type.String()),
   call_id: nullable(Type.String()),
   name: nullable(Type.String()),
-  arguments: nullable(Type.String()),
+  // Of a search for tools they are an object.
+  arguments: nullable(Type.Union([Type.String(), open({})])),
   output: Type.Optional(Type.Unknown()),
   encrypted_content: nullable(Type.String()),
 });

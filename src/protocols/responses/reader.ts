@@ -1,6 +1,6 @@
 import { keyIs } from "../../core/json/json-scan.ts";
-import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
-import { type AnswerCount, openAnswerCount } from "../counted-text.ts";
+import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
+import { type AnswerCount, type CountedText, countText, openAnswerCount } from "../counted-text.ts";
 import type { AnswerContext, EventSpan, Metered, Verdict } from "../protocol.ts";
 import { readErrorObject } from "../refusal.ts";
 import { valueAt } from "../scan.ts";
@@ -45,6 +45,8 @@ class Reader implements StreamReader {
   readonly #count: AnswerCount;
   #told: Metered | undefined;
   #hasEnded = false;
+  /** Something of the item that is being told came in pieces, which were counted. */
+  #hasPieces = false;
 
   constructor(state: StreamState, context: AnswerContext) {
     this.#state = state;
@@ -77,11 +79,24 @@ class Reader implements StreamReader {
         return "drop";
       case "response.rate_limits.updated":
         return "drop";
+      case "response.output_item.done":
+        if (!this.#hasPieces && EVENT.item.start !== -1) this.#countItem(valueAt(bytes, EVENT.item));
+        this.#hasPieces = false;
+        state.hasContent = true;
+        return "pass";
       default:
         this.#count.add(EVENT.text);
+        if (EVENT.content.on) this.#hasPieces = true;
         if (EVENT.content.on || EVENT.item.start !== -1) state.hasContent = true;
         return "pass";
     }
+  }
+
+  /** Counts an item that came whole: reasoning whose text is sealed, or what a server tells at its end only. */
+  #countItem(item: unknown): void {
+    const { encrypted_content: sealed, ...said }: JsonObject = isJsonObject(item) ? item : {};
+    const thought = { ascii: typeof sealed === "string" ? sealed.length : 0, wide: 0 };
+    this.#count.add(spokenIn(said), thought);
   }
 
   /** Every event has a number of its own. */
@@ -99,6 +114,17 @@ class Reader implements StreamReader {
     return this.#count.metered(this.#told);
   }
 }
+
+/** The text of an item that is no reasoning, or reasoning that can be read. */
+function spokenIn({ content, arguments: given, input }: JsonObject): CountedText {
+  const texts = [given, input, ...objectsIn(content).map(({ text }) => text)];
+  const bytes = encoder.encode(JSON.stringify(texts.filter((text) => typeof text === "string").join("")));
+  const counted = { ascii: 0, wide: 0 };
+  countText(bytes, 0, bytes.length, counted);
+  return counted;
+}
+
+const encoder = new TextEncoder();
 
 function responseIn(bytes: Uint8Array): JsonObject {
   const value = EVENT.response.start === -1 ? undefined : valueAt(bytes, EVENT.response);

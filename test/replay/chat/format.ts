@@ -5,7 +5,7 @@ import { expectedError } from "../expected-refusal.ts";
 import type { RecordedRequest, ReplayCase, ReplayFormat, StreamCheck } from "../format.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Changes, hostilePair, plainPair } from "../request-pair.ts";
-import { PADDING, vendorOf } from "../vendors.ts";
+import { paddingOf } from "../vendors.ts";
 import type { Json, WrittenObject } from "../wire-json.ts";
 import { expectSamePlain, expectSameStream, expectShownUsage, nativeStreamText } from "./compare.ts";
 import { eventsOf, type Folded } from "./fold.ts";
@@ -45,7 +45,7 @@ export const chatFormat: ReplayFormat = {
   upstreamTarget: () => "/v1/chat/completions",
   upstreamHeaders: (_, key) => ({ authorization: `Bearer ${key}` }),
   checkPlain(found, recorded, answer) {
-    const { usage } = expectSamePlain(recorded, answer, paddingOf(found));
+    const { usage } = expectSamePlain(recorded, answer, paddingOf(found.recording));
     if (usage === undefined) return undefined;
     expectShownUsage(usage, answer.usage);
     return tokensOf(usage);
@@ -71,11 +71,6 @@ function madeUpBody(recording: Recording): Json {
 /** The field by which a request bounds its output. */
 export function boundField(body: Json): "max_tokens" | "max_completion_tokens" {
   return "max_tokens" in body ? "max_tokens" : "max_completion_tokens";
-}
-
-/** Padding of the vendor that answered. */
-export function paddingOf({ recording }: ReplayCase): readonly string[] {
-  return PADDING[vendorOf(recording)] ?? [];
 }
 
 /** A streamed request asks for its usage in another way than it was recorded. */
@@ -114,7 +109,7 @@ function checkStream(found: ReplayCase, exchange: Exchange): StreamCheck {
   const recorded = found.recording.response.body as string;
   const events = eventsOf(exchange.text);
   for (const chunk of events) if (chunk.model !== undefined) expect(chunk.model).toBe(found.modelId);
-  const folded = expectSameStream(recorded, exchange.text, paddingOf(found));
+  const folded = expectSameStream(recorded, exchange.text, paddingOf(found.recording));
   const credit = /"credit":([\d.]+)\}/.exec(exchange.text)?.[1];
   const counted = folded.usage === undefined ? undefined : tokensOf(folded.usage);
   if (isBroken(folded)) {
@@ -124,7 +119,7 @@ function checkStream(found: ReplayCase, exchange: Exchange): StreamCheck {
   expect(breachesOf(events)).toEqual([]);
   if (folded.usage !== undefined) expectShownUsage(folded.usage, events.at(-2).usage);
   if (found.native) {
-    const { body, tail } = nativeStreamText(recorded, found.modelId, paddingOf(found));
+    const { body, tail } = nativeStreamText(recorded, found.modelId, paddingOf(found.recording));
     const wantedTail = tail(String(credit));
     if (wantedTail === undefined) expect(exchange.text.startsWith(body)).toBe(true);
     else expect(exchange.text).toBe(body + wantedTail);

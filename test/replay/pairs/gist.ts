@@ -4,7 +4,7 @@ import { foldRecorded } from "../chat/fold.ts";
 import { type Said, textOf, piecesOf } from "../cross/said.ts";
 import { saidByClaude } from "../cross/said-by-claude.ts";
 import { saidByGemini } from "../cross/said-by-gemini.ts";
-import { PADDING, vendorOf } from "../vendors.ts";
+import { paddingOf } from "../vendors.ts";
 import type { Json } from "../wire-json.ts";
 
 /** What people and programs read of an answer, whatever its format: read from the recording, and by nothing of ours. */
@@ -25,7 +25,7 @@ export function gistOf(wire: string, recording: Recording): Gist | Silent {
   const { body } = recording.response;
   switch (wire) {
     case "chat completions":
-      return gistOfChat(body, PADDING[vendorOf(recording)] ?? []);
+      return gistOfChat(body, paddingOf(recording));
     case "messages":
       if (typeof body === "object" && !Array.isArray((body as Json).content)) return "no answer";
       return gistOfSaid(saidByClaude(body));

@@ -4,7 +4,7 @@ import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { checkFields } from "../field-table.ts";
 import { targetSentences } from "../losses.ts";
-import { printable } from "../printable.ts";
+import { printable, printableName } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { isHosted, isServed } from "./hosted-tools.ts";
@@ -225,9 +225,9 @@ function withoutHosted(item: ResponsesItem, path: string, changes: Changes): Jso
     typeof tool.type === "string" && !isHosted(tool as ResponsesTool);
   const own = tools.filter(isOwn);
   if (own.length === tools.length) return undefined;
-  for (const [i, { type }] of tools.entries())
-    if (!own.includes(tools[i] as JsonObject))
-      changes.warn(`${path}.tools[${i}] was left out: ${printable(String(type))} runs at the provider`);
+  for (const [i, tool] of tools.entries())
+    if (!isOwn(tool))
+      changes.warn(`${path}.tools[${i}] was left out: ${printableName(tool.type)} runs at the provider`);
   return { ...rest, tools: own };
 }
 

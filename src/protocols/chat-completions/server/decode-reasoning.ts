@@ -1,5 +1,6 @@
 import type { Issuer, Part } from "../../../core/chat.ts";
 import { present } from "../../../core/json/json-value.ts";
+import { printableName } from "../../printable.ts";
 import { isEmpty } from "../empty.ts";
 import { ISSUERS } from "../reasoning-formats.ts";
 import type { ChatMessage, Open } from "../schema.ts";
@@ -25,7 +26,7 @@ export function decodeReasoning(details: readonly Detail[]) {
   for (const item of details) {
     const { type, format, index, text_before: before } = item;
     const issuer = ISSUERS.get(format);
-    if (issuer === undefined && !isEmpty(format)) foreign.push(String(format));
+    if (issuer === undefined && !isEmpty(format)) foreign.push(printableName(format));
     else if (type !== "thinking" && type !== "redacted_thinking") foreign.push(type);
     else {
       const part = reasoningPart(item, issuer);

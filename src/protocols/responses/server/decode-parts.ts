@@ -10,7 +10,7 @@ import { isKept, keep } from "../../../core/json/kept.ts";
 import { readDataUrl } from "../../data-url.ts";
 import { fileType, isLink } from "../../file-type.ts";
 import { checkMediaUrl } from "../../links.ts";
-import { printable } from "../../printable.ts";
+import { printableName } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
 
 const NO_FILE = "names a file of another vendor's store: send its data, or a link to it";
@@ -57,7 +57,7 @@ function decodePart(part: JsonObject, path: string): Part | undefined {
     default:
       throw wrong(
         `${path}.type`,
-        `must be input_text, input_image, input_file or input_audio, not ${printable(String(part.type))}`,
+        `must be input_text, input_image, input_file or input_audio, not ${printableName(part.type)}`,
       );
   }
 }

@@ -6,7 +6,7 @@ import {
   objectsIn,
   present,
 } from "../../../core/json/json-value.ts";
-import { printable } from "../../printable.ts";
+import { printable, printableName } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
@@ -71,7 +71,7 @@ function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
     throw wrong("tool_choice.name", "must be the name of one of tools");
   throw wrong(
     "tool_choice.type",
-    `must not be ${printable(String(type))}: this model's provider has no such tool`,
+    `must not be ${printableName(type)}: this model's provider has no such tool`,
   );
 }
 

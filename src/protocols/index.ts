@@ -11,10 +11,12 @@ import { messages } from "./messages/index.ts";
 import { messagesServer } from "./messages/server/index.ts";
 import { generateContentCounter } from "./generate-content/count.ts";
 import { messagesCounter } from "./messages/count.ts";
-import type { RelayProtocol, TokenCounter } from "./protocol.ts";
+import type { RelayProtocol, RelayTarget, TokenCounter } from "./protocol.ts";
+import { compaction } from "./responses/compaction.ts";
 import { responsesClient } from "./responses/client/index.ts";
 import { responsesCounter } from "./responses/count.ts";
 import { responses } from "./responses/index.ts";
+import { compactionServer } from "./responses/server/compaction-end.ts";
 import { responsesServer } from "./responses/server/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
 
@@ -51,6 +53,18 @@ const TRANSLATIONS: ReadonlyMap<string, RelayProtocol> = new Map(
     ]),
   ),
 );
+
+/** How providers of each format are asked to make a conversation of Responses shorter: by a summary. */
+const SUMMARIES = Object.fromEntries(
+  Object.entries(CLIENTS).map(([spoken, client]) => [spoken, translate(compactionServer, client)]),
+) as Readonly<Partial<Record<ProtocolId, RelayProtocol>>>;
+
+/** The way to have a conversation of Responses made shorter by a provider that speaks `spoken`. */
+export function compactedBy(spoken: ProtocolId, { compacts }: Pick<RelayTarget, "compacts">): RelayProtocol {
+  const way = compacts === true ? compaction : SUMMARIES[spoken];
+  if (way === undefined) throw new Error(`No conversation is made shorter in ${spoken}.`);
+  return way;
+}
 
 /** How tokens are counted in the formats that have a call for that. */
 export const COUNTERS: Readonly<Partial<Record<ProtocolId, TokenCounter>>> = {

@@ -169,6 +169,8 @@ export interface RelayTarget {
   readonly unknownFields: "remove" | "pass";
   readonly native: boolean;
   readonly streamUsageOption: boolean;
+  /** It makes conversations of Responses shorter itself. */
+  readonly compacts?: true;
   /** How its chat completions differ from the reference; nothing is known where it is absent. */
   readonly chat?: ChatDialect;
   /** Output bound to set when the caller set none; absent when the model's own is fine. */

@@ -9,7 +9,8 @@ export interface CountPermit {
 }
 
 /** The calls by which providers count tokens, and do nothing else that could cost anything. */
-const COUNTING_PATH = /^(?:\/v1\/messages\/count_tokens|\/v1beta\/models\/[^?#]+:countTokens)$/;
+const COUNTING_PATH =
+  /^(?:\/v1\/messages\/count_tokens|\/v1beta\/models\/[^?#]+:countTokens|\/responses\/input_tokens)$/;
 
 /** What was permitted, and whether that call was made; nothing else is a permit. */
 const permits = new WeakMap<object, { readonly path: string; isSpent: boolean }>();

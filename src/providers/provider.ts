@@ -81,6 +81,8 @@ export interface Dialect {
   readonly padding: readonly string[];
   /** What its chat completions take and refuse; absent where nothing is known. */
   readonly chat?: ChatDialect;
+  /** Of Responses: it makes conversations shorter by a call of its own. */
+  readonly compacts?: true;
 }
 
 /** A provider as the source names it: alive once its credential is in the environment. */

@@ -158,6 +158,7 @@ export function targetOf(
     native: dialect.kind === "native",
     streamUsageOption: dialect.streamUsageOption,
     ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
+    ...(dialect.compacts === undefined ? {} : { compacts: dialect.compacts }),
   };
 }
 

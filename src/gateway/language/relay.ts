@@ -14,6 +14,7 @@ import type {
   UpstreamBody,
   WireRequest,
 } from "../../protocols/protocol.ts";
+import { compactedBy } from "../../protocols/index.ts";
 import { familyOf } from "../../protocols/recalled-thinking.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
@@ -52,6 +53,8 @@ export interface RelayServices extends CallServices {
 export interface RelayInput {
   readonly caller: Caller;
   readonly protocol: RelayProtocol;
+  /** Of a request for a shorter conversation, which is never streamed. */
+  readonly compacts?: true | undefined;
   readonly wire: Pick<WireRequest, "headers" | "address">;
   readonly body: Handover<Uint8Array>;
   /** Where the body is held. A plain answer is when it comes back, for whoever sends it to let go of. */
@@ -117,7 +120,7 @@ function headersOf({ limited, admission }: Admitted): Readonly<Record<string, st
 /** Everything that nobody outside is asked for. Rejects with a 400 or a 429. */
 async function admitRequest(
   services: RelayServices,
-  { caller, protocol, record, wire, body, memory, signal }: RelayInput,
+  { caller, protocol, compacts, record, wire, body, memory, signal }: RelayInput,
 ): Promise<Admitted> {
   const offer = services.offer();
   const { id: format } = protocol;
@@ -129,10 +132,11 @@ async function admitRequest(
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const terms = { owner: caller.keyId, carrier, asked, signal };
     // A small body is read at once: nothing is awaited then.
-    const reading = services.reader.readRequest(READINGS[format], wire, body, terms);
+    const reading = services.reader.readRequest(compacts ? COMPACTING : READINGS[format], wire, body, terms);
     request = reading instanceof Promise ? await reading : reading;
     if (request.state?.names !== undefined) request = await withNamed(services.kept, caller, request, memory);
-    const destination = findDestination(offer, caller, format, request.model);
+    const found = findDestination(offer, caller, format, request.model);
+    const destination = compacts ? compactingAt(found) : found;
     const { spoken } = destination;
     const recalling = recalledFor(services.thinking, caller, request, destination);
     const target = recalling instanceof Promise ? await recalling : recalling;
@@ -173,6 +177,12 @@ function recalledFor(
 const READINGS = Object.fromEntries(
   PROTOCOLS.map((format) => [format, { format, purpose: "answer" }]),
 ) as Readonly<Record<ProtocolId, Reading>>;
+
+const COMPACTING: Reading = { format: "compat_responses", purpose: "compact" };
+
+function compactingAt(destination: Destination): Destination {
+  return { ...destination, protocol: compactedBy(destination.spoken.id, destination.target) };
+}
 
 /** Keeps what a translated answer's model thinks before it calls tools. */
 function rememberingFor(

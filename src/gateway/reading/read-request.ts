@@ -1,5 +1,5 @@
 import { type ProtocolId, PROTOCOLS } from "../../core/model.ts";
-import { COUNTERS, servedBy } from "../../protocols/index.ts";
+import { compactedBy, COUNTERS, servedBy } from "../../protocols/index.ts";
 import type {
   Demand,
   FoundState,
@@ -8,11 +8,15 @@ import type {
   UpstreamBody,
   WireRequest,
 } from "../../protocols/protocol.ts";
+import { compaction } from "../../protocols/responses/compaction.ts";
 
-/** Why a language request is read: for an answer in its format, or for a count of its input. */
+/**
+ * Why a language request is read: for an answer in its format, for a count of its input, or for a shorter conversation in
+ * its place.
+ */
 export interface Reading {
   readonly format: ProtocolId;
-  readonly purpose: "answer" | "count";
+  readonly purpose: "answer" | "count" | "compact";
 }
 
 /** The destination of a request: the format that its provider speaks, and the model there. */
@@ -134,6 +138,7 @@ class ReadHere implements ReadRequest {
 }
 
 function waysOf({ format, purpose }: Reading): Ways {
+  if (purpose === "compact") return COMPACTING;
   return purpose === "answer" ? ANSWERING[format] : countingWays(format);
 }
 
@@ -157,6 +162,16 @@ function answeringWays(format: ProtocolId): Ways {
 }
 
 const NO_CALLS: readonly string[] = [];
+
+const COMPACTING: Ways = {
+  read: (wire) => compaction.readRequest(wire),
+  demandAt: (request, { spoken, target }) =>
+    compactedBy(spoken, target).demandAt?.(request, target) ?? request.demand,
+  write: (request, { spoken, target }) => compactedBy(spoken, target).upstreamBody(request, target),
+  callsWithoutThinking: (request, spoken) =>
+    compactedBy(spoken, {}).callsWithoutThinking?.(request) ?? NO_CALLS,
+  ownInput: () => "",
+};
 
 /** A count is never translated: it is asked for in the caller's own format. */
 function countingWays(format: ProtocolId): Ways {

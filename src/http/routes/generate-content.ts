@@ -28,8 +28,10 @@ function verbRoute(verb: Verb, summary: string, answer: RouteAnswer): Route {
     errors: RELAY_ERRORS,
     handle: (context) =>
       handleRelay(context, generateContent, {
-        model: context.params.model ?? "",
-        stream: verb === "streamGenerateContent",
+        address: {
+          model: context.params.model ?? "",
+          stream: verb === "streamGenerateContent",
+        },
       }),
   };
 }

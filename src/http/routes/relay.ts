@@ -9,11 +9,17 @@ import { callerOf, type RouteContext } from "../route.ts";
 /** Error statuses of every endpoint of a language format. */
 export const RELAY_ERRORS: readonly number[] = [400, 402, 429, 502, 503, 504];
 
-/** Reads the body and relays it in its own format; `address` has what the path names. */
+/** What a path says of a request. */
+export interface RelayTerms extends Pick<WireRequest, "address"> {
+  /** See `RelayInput`. */
+  readonly compacts?: true;
+}
+
+/** Reads the body and relays it in its own format. */
 export async function handleRelay(
   context: RouteContext,
   protocol: RelayProtocol,
-  address?: WireRequest["address"],
+  { address, compacts }: RelayTerms = {},
 ): Promise<Response> {
   const { services, record, request } = context;
   const caller = callerOf(context);
@@ -30,6 +36,7 @@ export async function handleRelay(
     const output = await relay(services.relay, {
       caller,
       protocol,
+      compacts,
       wire: { headers: request.headers, address },
       body,
       memory: context.memory,

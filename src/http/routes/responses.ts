@@ -3,6 +3,7 @@ import { responses } from "../../protocols/responses/index.ts";
 import {
   ConversationSchema,
   ResponsesAnswerSchema,
+  ResponsesCompactionSchema,
   ResponsesCountSchema,
   ResponsesRequestSchema,
 } from "../../protocols/responses/schema.ts";
@@ -27,7 +28,7 @@ const createRoute: Route = {
       stream: true,
     },
   },
-  errors: RELAY_ERRORS,
+  errors: [...RELAY_ERRORS, 404],
   handle: (context) => handleRelay(context, responses),
 };
 
@@ -70,4 +71,23 @@ const countRoute: Route = {
   handle: (context) => handleCount(context, responsesCounter),
 };
 
-export const responsesRoutes: readonly Route[] = [createRoute, upgradeRoute, countRoute];
+/** `POST /api/v1/responses/compact`. */
+const compactRoute: Route = {
+  method: "post",
+  path: "/api/v1/responses/compact",
+  access: "key",
+  summary: "A shorter conversation in the place of a long one",
+  tag: "language",
+  protocol: responses,
+  body: ConversationSchema,
+  answers: {
+    200: {
+      description: "What the user said, and all else in one item, with its cost in `credit`",
+      schema: ResponsesCompactionSchema,
+    },
+  },
+  errors: [...RELAY_ERRORS, 404],
+  handle: (context) => handleRelay(context, responses, { compacts: true }),
+};
+
+export const responsesRoutes: readonly Route[] = [createRoute, upgradeRoute, countRoute, compactRoute];

@@ -151,7 +151,7 @@ export function itemsOfRounds(rounds: readonly Round[]): readonly JsonObject[] {
 }
 
 /** An item as lists have it: its id and its type told, and text as a part. */
-function listedItem(item: JsonObject, place: number, response: string): JsonObject {
+export function listedItem(item: JsonObject, place: number, response: string): JsonObject {
   const id = filledText(item.id) ?? inputItemId(item, place, response);
   if (itemType(item) !== "message") return { ...item, id };
   const { content, role } = item;

@@ -38,6 +38,19 @@ export const ResponsesAnswerSchema = open(
   { title: "Response" },
 );
 
+/** Answer of `POST /api/v1/responses/compact`. */
+export const ResponsesCompactionSchema = open(
+  {
+    id: Type.String(),
+    object: Type.Literal("response.compaction"),
+    created_at: Type.Number(),
+    output: Type.Array(open({ type: Type.String() })),
+    usage: open({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+    credit: Type.Number({ description: "Cost in credits, exact to six decimals" }),
+  },
+  { title: "CompactedResponse" },
+);
+
 /** Answer of `POST /api/v1/responses/input_tokens`. */
 export const ResponsesCountSchema = open(
   { object: Type.Literal("response.input_tokens"), input_tokens: Type.Integer({ minimum: 1 }) },

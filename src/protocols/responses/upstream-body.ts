@@ -46,11 +46,8 @@ export function upstreamBody(
   changes.set(["model"], target.upstreamId);
   if (target.native) askForNoStore(request, changes);
   for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
-  const owner = carrier?.account ?? "";
-  if (body.prompt_cache_key !== undefined)
-    changes.set(["prompt_cache_key"], contentHash(`${owner} ${body.prompt_cache_key}`).slice(0, 40));
-  for (const name of ["user", "safety_identifier"] as const)
-    if (body[name] !== undefined) changes.set([name], contentHash(`${owner} ${body[name]}`).slice(0, 40));
+  for (const name of ["prompt_cache_key", "user", "safety_identifier"] as const)
+    if (body[name] !== undefined) changes.set([name], ownName(carrier, body[name]));
   if (body.service_tier !== undefined && body.service_tier !== "auto" && body.service_tier !== "default") {
     changes.set(["service_tier"], "default");
     changes.warn("service_tier became default: another one has no price here");
@@ -96,6 +93,26 @@ export function countBody(request: ResponsesRequest, target: RelayTarget): Upstr
   if (typeof body.input !== "string") changeItems(body.input, carrier, changes);
   flattenFormat(request, changes);
   return { body: changes.splice(json), warnings: changes.warnings };
+}
+
+/** A conversation to be made shorter, as the target takes it. */
+export function compactBody(request: ResponsesRequest, target: RelayTarget): UpstreamBody {
+  const { body, json, carrier } = request;
+  const changes = openChanges(targetSentences(target.model.id));
+  changes.set(["model"], target.upstreamId);
+  for (const name of Object.keys(json.value)) if (!COMPACTED.has(name)) changes.remove([name]);
+  if (body.prompt_cache_key !== undefined)
+    changes.set(["prompt_cache_key"], ownName(carrier, body.prompt_cache_key));
+  if (typeof body.input !== "string") changeItems(body.input, carrier, changes);
+  return { body: changes.splice(json), warnings: changes.warnings };
+}
+
+/** Its fields, but for those that have a price of their own. */
+const COMPACTED: ReadonlySet<string> = new Set(["model", "input", "instructions", "prompt_cache_key"]);
+
+/** A name of the caller's that no other account shares. */
+function ownName(carrier: CarrierKey | undefined, name: unknown): string {
+  return contentHash(`${carrier?.account ?? ""} ${String(name)}`).slice(0, 40);
 }
 
 /** One account at the provider serves many: what it stored could be read by whoever holds its id. */

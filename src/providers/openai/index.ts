@@ -22,7 +22,8 @@ export const openai: ProviderDefinition = {
         chat: REFERENCE_CHAT,
       },
     },
-    RESPONSES,
+    // https://platform.openai.com/docs/api-reference/responses/compact
+    { ...RESPONSES, dialect: { ...RESPONSES.dialect, compacts: true } },
   ],
   embeddings: OPENAI_EMBEDDINGS,
   media: {

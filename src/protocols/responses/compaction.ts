@@ -1,0 +1,34 @@
+import { GatewayError } from "../../core/errors.ts";
+import { NO_USAGE } from "../../core/money/usage.ts";
+import { type AnswerFormat, readWholeAnswer } from "../answer-json.ts";
+import type { RelayProtocol } from "../protocol.ts";
+import { responses } from "./index.ts";
+import { readConversation, type ResponsesRequest } from "./request.ts";
+import { compactBody } from "./upstream-body.ts";
+import { encodeUsage, readUsage } from "./usage.ts";
+
+const FORMAT: AnswerFormat = {
+  usageMember: "usage",
+  hasModel: false,
+  read(value, { expectedInput }) {
+    if (!Array.isArray(value.output))
+      throw new GatewayError("upstream_error", "The provider's answer has no output.");
+    // What it put out is sealed: without its count the input alone is charged.
+    const estimated = { usage: { ...NO_USAGE, input: expectedInput }, flags: ["estimated"] as const };
+    const metered = readUsage(value) ?? estimated;
+    return { metered, usage: metered.flags.length === 0 ? undefined : encodeUsage(metered.usage) };
+  },
+};
+
+/**
+ * A conversation made shorter by the provider: https://platform.openai.com/docs/api-reference/responses/compact. It is
+ * never streamed.
+ */
+export const compaction: RelayProtocol = {
+  ...responses,
+  upstreamPath: () => "/responses/compact",
+  readRequest: readConversation,
+  // A request only ever comes back to the protocol that read it.
+  upstreamBody: (request, target) => compactBody(request as ResponsesRequest, target),
+  readAnswer: (received, context) => readWholeAnswer(FORMAT, received, context),
+};

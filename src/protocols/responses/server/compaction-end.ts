@@ -1,0 +1,38 @@
+import { isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
+import type { ServerEnd } from "../../translate.ts";
+import { compaction } from "../compaction.ts";
+import { itemType, listedItem } from "../kept.ts";
+import type { ResponsesRequest } from "../request.ts";
+import { decodeRequest } from "./decode-request.ts";
+import { encodeAnswer } from "./encode-answer.ts";
+import { openEncoder } from "./encode-events.ts";
+import { mintId } from "./ids.ts";
+
+/**
+ * A conversation made shorter here: the model writes a hand-over summary, which goes out sealed behind all that the user
+ * said.
+ */
+export const compactionServer: ServerEnd = {
+  protocol: compaction,
+  decodeRequest(request) {
+    const { body, ...rest } = request as ResponsesRequest;
+    const input = itemsIn(body.input);
+    const asked = { ...body, input: [...input, { type: "compaction_trigger" }] };
+    const decoded = decodeRequest({ ...rest, body: asked });
+    const users = input.filter((item) => itemType(item) === "message" && item.role === "user");
+    return { ...decoded, echo: { ...decoded.echo, users } };
+  },
+  encodeAnswer(events, metered, context) {
+    const { output, created_at, usage } = encodeAnswer(events, metered, context);
+    const users = objectsIn(isJsonObject(context.echo) ? context.echo.users : undefined);
+    const id = mintId("resp", context.requestId);
+    const told = users.map((item, place) => listedItem(item, place, id));
+    return { id, object: "response.compaction", created_at, output: [...told, ...objectsIn(output)], usage };
+  },
+  openEncoder,
+};
+
+function itemsIn(input: unknown): readonly JsonObject[] {
+  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
+  return objectsIn(input);
+}

@@ -323,7 +323,7 @@ describe("targets", () => {
       const response = await open().send(target, bearer(KEY));
       const text = await response.text();
       expect(response.status).toBe(status);
-      if (status !== 200) expect(JSON.parse(text).error.message.length).toBeLessThan(400);
+      if (status !== 200) expect(JSON.parse(text).error.message.length).toBeLessThan(450);
     };
     test(`${target.slice(0, 60)} is ${status}`, check);
   }

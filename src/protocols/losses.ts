@@ -198,6 +198,8 @@ const TARGET_SENTENCES = {
     `${it} was left out: ${model} does not take it together with ${nameOf(other)}`,
   most_output: ({ it, model }, { most }: Most) => `${it} was lowered to ${most}: ${model} puts out no more`,
   most_taken: ({ it, model }, { most }: Most) => `${it} was lowered to ${most}: ${model} takes no more`,
+  least_taken: ({ it, model }, { least }: { readonly least: number }) =>
+    `${it} was raised to ${least}: ${model} takes no less`,
   always_thinks: ({ it, model }) => `${it} was left out: ${model} cannot be kept from thinking`,
   no_room: ({ it, nameOf }, { bound, least }: { readonly bound: TargetField; readonly least: number }) =>
     `${it} was left out: ${nameOf(bound)} leaves no room for a budget of ${least}`,

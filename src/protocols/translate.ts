@@ -233,16 +233,17 @@ interface WrittenRequest {
   readonly echo?: JsonObject;
 }
 
-/** The input as its provider will count it; the bounds on output as the caller set them, if at all. */
+/** The input as its provider will count it; the bounds on output as the caller set them, if at all, or as they are raised. */
 function demandAt(asked: Demand, sent: Demand): Demand {
   const { maxOutputTokens, outputModalities } = asked;
-  const { maxOutputTokens: _most, outputModalities: _kinds, ...input } = sent;
+  const { maxOutputTokens: most, outputModalities: _kinds, ...input } = sent;
   return {
     ...input,
     choices: asked.choices,
     // A search that was left out costs nothing.
     buckets: [...new Set([...asked.buckets.filter((bucket) => bucket !== "web_search"), ...sent.buckets])],
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    // The target may take no bound that is as low.
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens: Math.max(maxOutputTokens, most ?? 0) }),
     ...(outputModalities === undefined ? {} : { outputModalities }),
   };
 }

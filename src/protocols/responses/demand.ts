@@ -2,6 +2,7 @@ import { imageSizeOf } from "../../core/media/image-size.ts";
 import { isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import { ANY_TOOL, createKeptListSizes, type Found, openFound, PER_TOOL } from "../demand.ts";
 import { fileModality } from "../file-type.ts";
+import type { Model } from "../../core/model.ts";
 import type { Demand, RelayTarget } from "../protocol.ts";
 import { type RequestJson, spanLength } from "../request-json.ts";
 import { searchesOf } from "./hosted-tools.ts";
@@ -35,14 +36,34 @@ export function readDemand(body: ResponsesRequestBody, json: RequestJson): Deman
   });
 }
 
-/** The same at a model that has a price for searches; at any other they are left out. */
-export function demandAt(
-  { demand, body }: { readonly demand: Demand; readonly body: ResponsesRequestBody },
-  { model }: RelayTarget,
-): Demand {
+/** The least bound on output that OpenAI takes; it refuses one below by `integer_below_min_value`. */
+const LEAST_OUTPUT = 16;
+
+/** The least that a model's output can be bounded to. */
+export function leastOutput(model: Model): number {
+  return isOpenAi(model) ? LEAST_OUTPUT : 1;
+}
+
+/** Whether a model is OpenAI's, whose words and bounds other vendors of the format do not share. */
+export function isOpenAi({ id }: Model): boolean {
+  return id.startsWith("openai/");
+}
+
+/** The same at a model: with searches that it has a price for, others are left out, and a bound that it takes. */
+export function demandAt(asked: WithDemand, { model }: RelayTarget): Demand {
+  const { body } = asked;
+  const { maxOutputTokens: bound } = asked.demand;
+  const least = leastOutput(model);
+  const isRaised = bound !== undefined && bound < least;
+  const demand = isRaised ? { ...asked.demand, maxOutputTokens: least } : asked.demand;
   const webSearches = model.prices.web_search === undefined ? 0 : searchesOf(body);
   if (webSearches === 0) return demand;
   return { ...demand, webSearches, buckets: [...demand.buckets, "web_search"] };
+}
+
+interface WithDemand {
+  readonly demand: Demand;
+  readonly body: ResponsesRequestBody;
 }
 
 /** Members of items whose text the model reads, whatever the item. */

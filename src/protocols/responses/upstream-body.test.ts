@@ -20,9 +20,10 @@ const compaction = (account: string) => ({
   id: "cmp_1",
   encrypted_content: sealCarrier({ kind: "compaction", text: "So far: A." }, { ...KEY, account }),
 });
-const upstream = (fields: object) => {
+const openAi: RelayTarget = { ...TARGET, model: { ...TARGET.model, id: "openai/m" } };
+const upstream = (fields: object, target = TARGET) => {
   const wire = wireRequest({ model: "v/m", ...fields }, { carrier: KEY });
-  const { body, warnings } = responses.upstreamBody(responses.readRequest(wire), TARGET);
+  const { body, warnings } = responses.upstreamBody(responses.readRequest(wire), target);
   return { sent: JSON.parse(new TextDecoder().decode(joinBytes(body))), warnings };
 };
 const sentFor = (input: readonly object[]) => upstream({ input }).sent.input;
@@ -91,4 +92,35 @@ test("a schema that is nested as in chat completions goes up as Responses has it
 test("reasoning that comes back without its empty summary gets one", () => {
   const sealed = { type: "reasoning", id: "rs_1", encrypted_content: "gAAAA" };
   expect(sentFor([sealed, user])).toEqual([{ ...sealed, summary: [] }, user]);
+});
+
+test("a bound on output that OpenAI takes no longer is raised, told, and held for", () => {
+  const asked = { input: "hi", max_output_tokens: 1 };
+  const { sent, warnings } = upstream(asked, openAi);
+  expect(sent.max_output_tokens).toBe(16);
+  expect(warnings).toEqual(["max_output_tokens was raised to 16: openai/m takes no less"]);
+  const request = responses.readRequest(wireRequest({ model: "v/m", ...asked }));
+  expect(responses.demandAt?.(request, openAi).maxOutputTokens).toBe(16);
+  expect(upstream({ ...asked, max_output_tokens: 16 }, openAi).warnings).toEqual([]);
+  expect(upstream(asked)).toMatchObject({ sent: { max_output_tokens: 1 }, warnings: [] });
+});
+
+test("the phase of a message goes to OpenAI as it came, and to no other", () => {
+  const lost = { type: "reasoning", id: "rs_1", summary: [] };
+  const said = { type: "message", role: "assistant", phase: "commentary", content: "Look." };
+  const { phase: _phase, ...plain } = said;
+  expect(upstream({ input: [said, user] }, openAi).sent.input).toEqual([said, user]);
+  expect(upstream({ input: [lost, said, user] }, openAi).sent.input).toEqual([said, user]);
+  expect(sentFor([said, user])).toEqual([plain, user]);
+  expect(sentFor([lost, said, user])).toEqual([plain, user]);
+});
+
+test("what is asked for beside the answer is left out where nobody knows it, and told", () => {
+  const known = ["message.output_text.logprobs", "reasoning.encrypted_content"];
+  const { sent, warnings } = upstream({ input: "hi", include: [...known, "my.own"] });
+  expect(sent.include).toEqual(known);
+  expect(warnings).toEqual(["include my.own was left out: it is not known"]);
+  const away: RelayTarget = { ...TARGET, native: false };
+  expect(upstream({ input: "hi", include: ["my.own"] }, away).sent.include).toEqual([]);
+  expect(upstream({ input: "hi", include: known }, away).sent.include).toEqual(known);
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import { contentHash } from "../../runtime/hash.ts";
 import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
@@ -7,6 +7,7 @@ import { targetSentences } from "../losses.ts";
 import { printable, printableName } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
+import { isOpenAi, leastOutput } from "./demand.ts";
 import { isHosted, isServed } from "./hosted-tools.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { RESPONSES_FIELDS, type ResponsesItem, type ResponsesTool } from "./schema.ts";
@@ -45,6 +46,7 @@ export function upstreamBody(
   const rest = new Map(Object.entries(json.value));
   changes.set(["model"], target.upstreamId);
   if (target.native) askForNoStore(request, changes);
+  else leaveUnknownParts(request, changes);
   for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
   for (const name of ["prompt_cache_key", "user", "safety_identifier"] as const)
     if (body[name] !== undefined) changes.set([name], ownName(carrier, body[name]));
@@ -55,7 +57,10 @@ export function upstreamBody(
   checkFields(rest, target, RESPONSES_FIELDS, changes);
   leaveUnserved(request, target, changes);
   const { input } = body;
-  if (typeof input !== "string") changeItems(input, carrier, changes);
+  if (typeof input !== "string") {
+    if (!isOpenAi(target.model)) leavePhases(input, changes);
+    changeItems(input, carrier, changes);
+  }
   boundOutput(request, target, changes);
   flattenFormat(request, changes);
   changes.remove(["prompt_cache_options", "comparison_response_id"]);
@@ -118,9 +123,32 @@ function ownName(carrier: CarrierKey | undefined, name: unknown): string {
 /** One account at the provider serves many: what it stored could be read by whoever holds its id. */
 function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {
   changes.set(["store"], false);
-  const { include = [] } = body;
+  const include = leaveUnknownParts({ body }, changes);
   if (!include.includes(SEALED_REASONING)) changes.set(["include"], [...include, SEALED_REASONING]);
 }
+
+/** What is asked for beside the answer, without what no provider knows: it would refuse the whole request for it. */
+function leaveUnknownParts({ body }: Pick<ResponsesRequest, "body">, changes: Changes): readonly string[] {
+  const { include = [] } = body;
+  const known = include.filter((part) => INCLUDED.has(part));
+  if (known.length === include.length) return include;
+  for (const part of include)
+    if (!INCLUDED.has(part)) changes.warn(`include ${printable(part)} was left out: it is not known`);
+  changes.set(["include"], known);
+  return known;
+}
+
+/** Source: `ResponseIncludable` of openai-node 7.57. */
+const INCLUDED: ReadonlySet<string> = new Set([
+  SEALED_REASONING,
+  "message.output_text.logprobs",
+  "message.input_image.image_url",
+  "web_search_call.action.sources",
+  "web_search_call.results",
+  "file_search_call.results",
+  "code_interpreter_call.outputs",
+  "computer_call_output.output.image_url",
+]);
 
 /** Throws a 400 that names a member which makes the answer dearer, and has no price here. */
 function refuseUnpriced({ body, json }: ResponsesRequest): void {
@@ -150,6 +178,11 @@ function boundOutput(
 ): void {
   const { max_output_tokens: asked } = body;
   const most = model.maxOutput;
+  const least = leastOutput(model);
+  if (asked !== undefined && asked < least) {
+    changes.set(["max_output_tokens"], least);
+    return changes.warn({ field: "max_output_tokens", place: "maxOutputTokens", why: "least_taken", least });
+  }
   if (asked === undefined && outputBound !== undefined) changes.set(["max_output_tokens"], outputBound);
   if (asked === undefined || most === null || asked <= most) return;
   changes.set(["max_output_tokens"], most);
@@ -224,10 +257,16 @@ function changeItems(
     if (left.has(i)) return [];
     const message = told.get(i);
     if (message !== undefined) return [message];
-    const { id, ...rest } = item;
-    return [changes.removes(["input", i, "id"]) ? rest : { ...rest, ...present({ id }) }];
+    return [
+      Object.fromEntries(Object.entries(item).filter(([name]) => !changes.removes(["input", i, name]))),
+    ];
   });
   changes.set(["input"], kept);
+}
+
+/** Whether a message comments or answers is OpenAI's own word: no other vendor's model has it. */
+function leavePhases(items: readonly ResponsesItem[], changes: Changes): void {
+  for (const [i, item] of items.entries()) if ("phase" in item) changes.remove(["input", i, "phase"]);
 }
 
 /**

@@ -29,6 +29,13 @@ export const LEFT_OUT: readonly LeftOut[] = [
     where: arrivesAlone,
   },
   {
+    to: RESPONSES,
+    at: /^maxOutputTokens$/,
+    why: "OpenAI takes no bound below 16",
+    told: true,
+    where: (asked, arrived) => asked < 16 && arrived === 16,
+  },
+  {
     at: /^outputModalities$/,
     why: "text is said where the model could give images",
     where: (asked, arrived) => (asked ?? arrived).join() === "text",

@@ -68,6 +68,7 @@ test("each of the README's SDK examples prints the sandbox's words, when it is p
   const examples = blocks("ts");
   expect(examples.map((text) => /new (\w+)\(/.exec(text)?.[1])).toEqual([
     "OpenAI",
+    "OpenAI",
     "Anthropic",
     "GoogleGenAI",
   ]);

@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
-import { contentHash } from "../../runtime/hash.ts";
 import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { checkFields } from "../field-table.ts";
@@ -9,6 +8,7 @@ import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { isOpenAi, leastOutput } from "./demand.ts";
 import { isHosted, isServed } from "./hosted-tools.ts";
+import { ownName } from "./own-name.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { RESPONSES_FIELDS, type ResponsesItem, type ResponsesTool } from "./schema.ts";
 
@@ -114,11 +114,6 @@ export function compactBody(request: ResponsesRequest, target: RelayTarget): Ups
 
 /** Its fields, but for those that have a price of their own. */
 const COMPACTED: ReadonlySet<string> = new Set(["model", "input", "instructions", "prompt_cache_key"]);
-
-/** A name of the caller's that no other account shares. */
-function ownName(carrier: CarrierKey | undefined, name: unknown): string {
-  return contentHash(`${carrier?.account ?? ""} ${String(name)}`).slice(0, 40);
-}
 
 /** One account at the provider serves many: what it stored could be read by whoever holds its id. */
 function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {

@@ -10,6 +10,7 @@ import { EFFORTS } from "../../../core/model.ts";
 import { wrong } from "../../request-json.ts";
 import type { DecodedRequest } from "../../translate.ts";
 import { createWarnings, type Warn } from "../../warnings.ts";
+import { ownName } from "../own-name.ts";
 import type { ResponsesRequest } from "../request.ts";
 import { askForSummary, asksToCompact } from "./compaction.ts";
 import { decodeItems } from "./decode-items.ts";
@@ -40,6 +41,8 @@ export function decodeRequest({
   const turns = [...instructionsOf(body), ...decodeItems(items, { table, carrier, warn })];
   if (turns.length === 0) throw wrong("input", "must have an item that is not empty");
   const { verbosity } = isJsonObject(body.text) ? body.text : {};
+  const named = (name: unknown): string | undefined =>
+    filledText(name) === undefined ? undefined : ownName(carrier, name);
   const chat: ChatRequest = {
     turns,
     tools,
@@ -55,8 +58,8 @@ export function decodeRequest({
       thinking: decodeWish(body),
       responseFormat: decodeFormat(body),
       verbosity: filledText(verbosity),
-      cacheKey: filledText(body.prompt_cache_key),
-      user: filledText(body.user) ?? filledText(body.safety_identifier),
+      cacheKey: named(body.prompt_cache_key),
+      user: named(body.user) ?? named(body.safety_identifier),
     }),
     stop: [],
     choices: 1,

@@ -21,7 +21,7 @@ const arrivesAlone = (asked: Json): boolean => isAbsent(asked);
 const isLost = (_: Json, arrived: Json): boolean => isAbsent(arrived);
 
 /** What the comparison of requests leaves out. */
-export const LEFT_OUT: readonly LeftOut[] = [
+const LEFT_OUT: readonly LeftOut[] = [
   {
     to: MESSAGES,
     at: /^maxOutputTokens$/,
@@ -196,3 +196,25 @@ export const LEFT_OUT: readonly LeftOut[] = [
     why: "results that are JSON are objects there, without the white space",
   },
 ];
+
+/** A difference as the comparison met it. */
+export interface MetDifference {
+  readonly from: string;
+  readonly to: string;
+  readonly path: string;
+  readonly asked: Json;
+  readonly arrived: Json;
+  readonly warnings: readonly string[];
+}
+
+/** The entry that a difference is left out by; `undefined` for a fault. */
+export function leftOutBy({ from, to, path, asked, arrived, warnings }: MetDifference): LeftOut | undefined {
+  return LEFT_OUT.find(
+    (entry) =>
+      (entry.from ?? from) === from &&
+      (entry.to ?? to) === to &&
+      entry.at.test(path) &&
+      (entry.told !== true || warnings.length > 0) &&
+      entry.where?.(asked, arrived) !== false,
+  );
+}

@@ -1,13 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { joinBytes } from "../../../src/core/bytes/bytes.ts";
 import { type DecodedRequest, translate } from "../../../src/protocols/translate.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
 import { type Recording, recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
-import { LEFT_OUT, type LeftOut } from "./left-out.ts";
+import { type LeftOut, leftOutBy } from "./left-out.ts";
 import { at, differences, meaningOf } from "./meaning.ts";
-import { PAIRS, recordingsOf, requestOf, type Spoken, type Wire } from "./wires.ts";
+import { decode, PAIRS, recordingsOf, requestOf, sent, type Wire } from "./wires.ts";
 
 // Every recorded request of a format, put into each other format and read there as a client's: it asks for the same.
 
@@ -41,7 +40,7 @@ describe.skipIf(!available)("recorded requests in each other format", () => {
 });
 
 /** Puts a request into the other format; what has changed on the way beyond what the table leaves out. */
-function carry([asked, spoken]: readonly [Wire, Spoken], recording: Recording, tally: Tally): Json {
+function carry([asked, spoken]: readonly [Wire, Wire], recording: Recording, tally: Tally): Json {
   let read: DecodedRequest;
   try {
     read = decode(asked, requestOf(asked, recording));
@@ -62,14 +61,8 @@ function carry([asked, spoken]: readonly [Wire, Spoken], recording: Recording, t
     return unknown.length === 0 ? undefined : unknown.map((path) => [path, at(one, path), at(other, path)]);
 
     function isLeftOut(path: string): boolean {
-      const found = LEFT_OUT.find(
-        ({ from, to, at: place, told, where }) =>
-          (from ?? asked.name) === asked.name &&
-          (to ?? spoken.name) === spoken.name &&
-          place.test(path) &&
-          (told !== true || warnings.length > 0) &&
-          where?.(at(one, path), at(other, path)) !== false,
-      );
+      const [from, to] = [asked.name, spoken.name];
+      const found = leftOutBy({ from, to, path, asked: at(one, path), arrived: at(other, path), warnings });
       if (found !== undefined) tally.leftOut.set(found, (tally.leftOut.get(found) ?? 0) + 1);
       return found !== undefined;
     }
@@ -79,21 +72,6 @@ function carry([asked, spoken]: readonly [Wire, Spoken], recording: Recording, t
     tally.refused.set(why, (tally.refused.get(why) ?? 0) + 1);
     return undefined;
   }
-}
-
-/** The body as its provider's own client would have sent it to the gateway. */
-function sent({ target }: Wire, body: readonly Uint8Array[]): Uint8Array {
-  const text = new TextDecoder().decode(joinBytes(body));
-  return new TextEncoder().encode(
-    text.replace(
-      `"model":${JSON.stringify(target.upstreamId)}`,
-      `"model":${JSON.stringify(target.model.id)}`,
-    ),
-  );
-}
-
-function decode({ server }: Wire, wire: ReturnType<typeof requestOf>): DecodedRequest {
-  return server.decodeRequest(server.protocol.readRequest(wire));
 }
 
 function tableOf(): string {

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../../src/core/bytes/bytes.ts";
 import { buildModel } from "../../../src/catalog/catalog.ts";
 import type { ModelFacts } from "../../../src/catalog/schema.ts";
 import { REFERENCE_CHAT } from "../../../src/protocols/chat-dialect.ts";
@@ -10,7 +11,7 @@ import { messagesServer } from "../../../src/protocols/messages/server/index.ts"
 import { responsesClient } from "../../../src/protocols/responses/client/index.ts";
 import { responsesServer } from "../../../src/protocols/responses/server/index.ts";
 import type { RelayTarget, WireRequest } from "../../../src/protocols/protocol.ts";
-import type { ClientEnd, ServerEnd } from "../../../src/protocols/translate.ts";
+import type { ClientEnd, DecodedRequest, ServerEnd } from "../../../src/protocols/translate.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
 import { loadRecordings, type Recording, recordingsAvailable } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
@@ -19,8 +20,7 @@ import type { Json } from "../wire-json.ts";
 export interface Wire {
   readonly name: string;
   readonly server: ServerEnd;
-  /** Absent where no provider is called in it for clients of another. */
-  readonly client?: ClientEnd;
+  readonly client: ClientEnd;
   readonly target: RelayTarget;
   /** Whether a recording is an interaction in this format. */
   holds(recording: Recording): boolean;
@@ -85,18 +85,9 @@ export const WIRES: readonly Wire[] = [
 ];
 
 /** The pairs of two formats, first the caller's. */
-export const PAIRS: readonly (readonly [Wire, Spoken])[] = WIRES.flatMap((asked) =>
-  WIRES.filter((spoken) => spoken !== asked)
-    .filter(isSpoken)
-    .map((spoken) => [asked, spoken] as const),
+export const PAIRS: readonly (readonly [Wire, Wire])[] = WIRES.flatMap((asked) =>
+  WIRES.filter((spoken) => spoken !== asked).map((spoken) => [asked, spoken] as const),
 );
-
-/** A format that providers are called in. */
-export type Spoken = Wire & { readonly client: ClientEnd };
-
-function isSpoken(wire: Wire): wire is Spoken {
-  return wire.client !== undefined;
-}
 
 /** Recorded interactions of a format, by path. */
 export function recordingsOf(wire: Wire): readonly Recording[] {
@@ -113,4 +104,20 @@ export function requestOf({ target, name }: Wire, { request }: Recording): WireR
   if (name !== "generateContent") return wireRequest({ ...body, model: id });
   const stream = request.url.includes(":streamGenerateContent");
   return wireRequest(body, { address: { model: id, stream } });
+}
+
+/** The body as its provider's own client would have sent it to the gateway. */
+export function sent({ target }: Wire, body: readonly Uint8Array[]): Uint8Array {
+  const text = new TextDecoder().decode(joinBytes(body));
+  return new TextEncoder().encode(
+    text.replace(
+      `"model":${JSON.stringify(target.upstreamId)}`,
+      `"model":${JSON.stringify(target.model.id)}`,
+    ),
+  );
+}
+
+/** A request of a client of the format, in no format. */
+export function decode({ server }: Wire, wire: WireRequest): DecodedRequest {
+  return server.decodeRequest(server.protocol.readRequest(wire));
 }

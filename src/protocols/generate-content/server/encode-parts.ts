@@ -52,6 +52,8 @@ class Writer implements PartWriter {
   /** Carriers that wait for the part that follows. */
   readonly #carriers = new Map<number, string[]>();
   readonly #citations = new Map<number, Citation[]>();
+  /** Those whose calls could not all be said: a function is called with an object. */
+  readonly #lost = new Set<number>();
 
   constructor(sink: PartSink, context: AnswerContext) {
     this.#sink = sink;
@@ -85,7 +87,11 @@ class Writer implements PartWriter {
         if (event.refusal !== undefined && event.refusal !== "") this.#say(choice, { text: event.refusal });
         // What nothing follows is carried by a part without words.
         if (this.#carriers.has(choice)) this.#say(choice, { text: "" });
-        this.ends.set(choice, { reason: event.reason, citations: this.#citations.get(choice) ?? [] });
+        this.ends.set(choice, {
+          // A call that a bound on output has cut is none that anybody could run.
+          reason: this.#lost.has(choice) && event.reason !== "length" ? "error" : event.reason,
+          citations: this.#citations.get(choice) ?? [],
+        });
     }
   }
 
@@ -111,8 +117,8 @@ class Writer implements PartWriter {
           this.#carry(choice, { kind: "signature", issuer: "google", signature, of: "next" });
         const args = parseExact(text.trim() === "" ? "{}" : text);
         const { id, name } = begun;
-        // A call that a bound on output has cut is none that anybody could run.
         if (isJsonObject(args)) this.#say(choice, { functionCall: { id, name, args } });
+        else this.#lost.add(choice);
         return;
       }
       case "text":

@@ -35,8 +35,8 @@ const settings = {
 } as const;
 
 /** Opens typed reads, or tables apart from the books. Connections are made as they are needed, and anew after the server was away. */
-export function openPostgres<Held = Tables>(url: string): Kysely<Held> {
-  return readsOf<Held>(new pg.Pool({ ...settings, connectionString: url, max: MAX_CONNECTIONS }));
+export function openPostgres<Held = Tables>(url: string, most = MAX_CONNECTIONS): Kysely<Held> {
+  return readsOf<Held>(new pg.Pool({ ...settings, connectionString: url, max: most }));
 }
 
 /** Opens one connection without time limits, for migrations and audits. */

@@ -2,9 +2,9 @@ import { GatewayError } from "../core/errors.ts";
 import type { FoundState, StateNames } from "../protocols/protocol.ts";
 import {
   inList,
-  inputItemAt,
   inputItemNamed,
   itemsById,
+  itemsIn,
   type Round,
   wholeAnswer,
 } from "../protocols/responses/kept.ts";
@@ -15,8 +15,9 @@ import type { KeptStore, Link } from "./tables.ts";
 /** How many answers a conversation may have that goes on from one another. */
 const MOST_LINKS = 100;
 
-/** As much as a request may have itself, sealed. */
-const MOST_BYTES = (32 * 1024 * 1024 * 4) / 3;
+/** As much as a request may have itself, and the same sealed. */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+const MOST_BYTES = (MOST_CHARACTERS * 4) / 3;
 
 /** Reads of answers that were made after a moment. */
 export interface Finding {
@@ -55,7 +56,7 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
     if (oldest === undefined) throw noSuchResponse(id);
     if (links.length > MOST_LINKS) throw longChain(MOST_LINKS);
     if (oldest.previous !== null) throw brokenChain(id, oldest.previous);
-    if (links.reduce((sum, { bytes }) => sum + bytes, 0) > MOST_BYTES) throw tooLarge();
+    if (links.reduce((sum, { bytes }) => sum + bytes, 0) > MOST_BYTES) throw tooLarge("previous_response_id");
     const rounds = await roundsOf(account, links, sinceMs);
     // One was deleted in between.
     if (rounds.length < links.length) throw noSuchResponse(id);
@@ -65,33 +66,7 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
       .join(",");
   };
 
-  /** An item of an answer's input, which is known by an id of ours. */
-  const inputItem = async (account: string, item: string, sinceMs: number): Promise<string | undefined> => {
-    const { response, place } = inputItemNamed(item) ?? {};
-    if (response === undefined || place === undefined) return undefined;
-    const [row] = await store.texts(account, [response], sinceMs);
-    return row && inputItemAt(await open(account, response, "input", row.input), place);
-  };
-
-  const itemsNamed = async (
-    account: string,
-    items: readonly string[],
-    sinceMs: number,
-  ): Promise<FoundState["items"]> => {
-    if (items.length === 0) return {};
-    const owners = await store.owners(account, items, sinceMs);
-    const ids = [...new Set(Object.values(owners))];
-    const rows = ids.length === 0 ? [] : await store.texts(account, ids, sinceMs);
-    const outputs = rows.map(async ({ id, output }) => itemsById(await open(account, id, "output", output)));
-    const known: Record<string, string> = Object.assign({}, ...(await Promise.all(outputs)));
-    const found: Record<string, string> = {};
-    for (const id of items) {
-      const item = known[id] ?? (await inputItem(account, id, sinceMs));
-      if (item === undefined) throw noSuchItem(id);
-      found[id] = item;
-    }
-    return found;
-  };
+  const itemsNamed = findItems(store, open);
 
   return {
     async find(account, { previous, items }, sinceMs) {
@@ -99,7 +74,10 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
         previous === undefined ? "" : before(account, previous, sinceMs),
         itemsNamed(account, items, sinceMs),
       ]);
-      return { before: earlier, items: found };
+      // An item may be named again and again.
+      const size = items.reduce((sum, id) => sum + (found[id] ?? "").length, earlier.length);
+      if (size > MOST_CHARACTERS) throw tooLarge(previous === undefined ? "input" : "previous_response_id");
+      return { before: earlier, items: found, size };
     },
     rounds: async (account, id, sinceMs) =>
       roundsOf(account, await store.chain(account, id, sinceMs, MOST_LINKS), sinceMs),
@@ -115,10 +93,51 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
   };
 }
 
-function tooLarge(): GatewayError {
+/** Finds items by their ids, each as a JSON text. Rejects with a 404 for one that is not there. */
+function findItems(
+  store: KeptStore,
+  open: Sealing["open"],
+): (account: string, items: readonly string[], sinceMs: number) => Promise<FoundState["items"]> {
+  /** Items of answers' inputs, which are known by ids of ours; each answer is opened once. */
+  const inputItems = async (
+    account: string,
+    items: readonly string[],
+    sinceMs: number,
+  ): Promise<FoundState["items"]> => {
+    const named = items.flatMap((id) => {
+      const place = inputItemNamed(id);
+      return place === undefined ? [] : [{ id, ...place }];
+    });
+    const ids = [...new Set(named.map(({ response }) => response))];
+    const rows = ids.length === 0 ? [] : await store.texts(account, ids, sinceMs);
+    const found: Record<string, string> = {};
+    for (const { id: response, input } of rows) {
+      const texts = itemsIn(await open(account, response, "input", input));
+      for (const { id, place } of named.filter((one) => one.response === response))
+        if (texts[place] !== undefined) found[id] = texts[place];
+    }
+    return found;
+  };
+
+  return async (account: string, items: readonly string[], sinceMs: number): Promise<FoundState["items"]> => {
+    if (items.length === 0) return {};
+    const owners = await store.owners(account, items, sinceMs);
+    const ids = [...new Set(Object.values(owners))];
+    const rows = ids.length === 0 ? [] : await store.texts(account, ids, sinceMs);
+    const outputs = rows.map(async ({ id, output }) => itemsById(await open(account, id, "output", output)));
+    const known: Record<string, string> = Object.assign({}, ...(await Promise.all(outputs)));
+    const others = items.filter((id) => known[id] === undefined);
+    const found = { ...known, ...(await inputItems(account, others, sinceMs)) };
+    const missing = items.find((id) => found[id] === undefined);
+    if (missing !== undefined) throw noSuchItem(missing);
+    return Object.fromEntries(items.map((id) => [id, found[id] ?? ""]));
+  };
+}
+
+function tooLarge(param: string): GatewayError {
   return new GatewayError(
     "input_too_large",
-    "The conversation that previous_response_id names is larger than a request may be: send a shorter one in input.",
-    { param: "previous_response_id" },
+    "What this request names of earlier answers is larger than a request may be: send a shorter conversation in input.",
+    { param },
   );
 }

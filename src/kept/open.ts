@@ -5,6 +5,9 @@ import { createKeptResponses, type KeptParts, type KeptResponses } from "./kept.
 import { keptStoreOver } from "./tables.ts";
 import { openThreadStore } from "./thread-store.ts";
 
+/** Connections to a server, apart from those of the books; further writes wait for one. */
+const MAX_CONNECTIONS = 4;
+
 /** What the store of answers is opened with. */
 export interface KeptPlace extends Pick<KeptParts, "clock" | "log" | "settings"> {
   /** The folder of this installation, for a file of its own there, */
@@ -29,6 +32,6 @@ export async function openKept({ home, databaseUrl, secret, ...parts }: KeptPlac
     return { ...kept, startThreads: () => store.startThread() };
   }
   const { openPostgres } = await import("../db/postgres.ts");
-  const store = keptStoreOver(openPostgres<KeptTables>(databaseUrl));
+  const store = keptStoreOver(openPostgres<KeptTables>(databaseUrl, MAX_CONNECTIONS));
   return { ...createKeptResponses({ ...parts, cipher, store }), startThreads: () => {} };
 }

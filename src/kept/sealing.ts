@@ -5,7 +5,8 @@ export type KeptPart = "input" | "output" | "frame";
 
 /** Seals the texts of answers, each with what it belongs to: a row that was moved is not taken for another. */
 export interface Sealing {
-  seal(account: string, id: string, part: KeptPart, text: string): Promise<string>;
+  /** The bytes of a text, in memory that threads share. */
+  seal(account: string, id: string, part: KeptPart, text: string): Promise<Uint8Array>;
   /** Rejects for a text that was sealed as any other. */
   open(account: string, id: string, part: KeptPart, sealed: string): Promise<string>;
 }
@@ -13,10 +14,7 @@ export interface Sealing {
 /** Seals with `cipher`. */
 export function createSealing(cipher: Cipher): Sealing {
   return {
-    async seal(account, id, part, text) {
-      const { buffer, byteOffset, length } = await cipher.seal(`${account} ${id} ${part}\n${text}`);
-      return Buffer.from(buffer, byteOffset, length).toString("latin1");
-    },
+    seal: (account, id, part, text) => cipher.seal(`${account} ${id} ${part}\n${text}`),
     async open(account, id, part, sealed) {
       const text = await cipher.open(sealed);
       const head = `${account} ${id} ${part}\n`;

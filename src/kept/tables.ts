@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import type { KeptDatabase } from "../db/kept-tables.ts";
 
-/** An answer to be kept; its texts are sealed. */
+/** An answer to be kept; its texts are sealed, as bytes. */
 export interface SealedAnswer {
   readonly account: string;
   readonly id: string;
   readonly previous: string | null;
   readonly createdAtMs: number;
-  readonly input: string;
-  readonly output: string;
-  readonly frame: string;
+  readonly input: Uint8Array;
+  readonly output: Uint8Array;
+  readonly frame: Uint8Array;
   /** Ids of the items in its output. */
   readonly items: readonly string[];
 }
@@ -22,7 +22,12 @@ export interface Link {
 }
 
 /** The sealed texts of an answer. */
-export type SealedTexts = Pick<SealedAnswer, "id" | "input" | "output" | "frame">;
+export interface SealedTexts {
+  readonly id: string;
+  readonly input: string;
+  readonly output: string;
+  readonly frame: string;
+}
 
 /** Where answers are kept. Those made at `sinceMs` or before are not seen. Everything passes between threads. */
 export interface KeptStore {
@@ -122,9 +127,9 @@ async function keepIn(
     previous_id: previous,
     created_at_ms: BigInt(createdAtMs),
     bytes: BigInt(input.length + output.length + frame.length),
-    input,
-    output,
-    frame,
+    input: textOf(input),
+    output: textOf(output),
+    frame: textOf(frame),
   };
   const named = [...new Set(items)].map((item) => ({
     account_id: account,
@@ -151,6 +156,10 @@ async function keepIn(
       .execute(),
     named.length > 0 && keepItems(),
   ]);
+}
+
+function textOf({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString("latin1");
 }
 
 interface ChainAsked {

@@ -4,12 +4,17 @@ import type { KeptOrder, KeptOutcome } from "./thread-store.ts";
 serveThreadLate<string, KeptOrder, KeptOutcome>(async () => {
   const { openKeptFile } = await import("../db/kept-file.ts");
   const { keptStoreOver } = await import("./tables.ts");
+  const { sql } = await import("kysely");
   return (file) => {
-    const store = keptStoreOver(openKeptFile(file));
+    const database = openKeptFile(file);
+    const store = keptStoreOver(database);
     return async ({ id, what, terms }) => {
       try {
         const run = store[what] as (...terms: readonly unknown[]) => Promise<unknown>;
-        return { id, done: await run(...terms) };
+        const done = await run(...terms);
+        // What was deleted leaves room, which goes back to the disk bit by bit.
+        if (what === "sweep") await sql`pragma incremental_vacuum(2000)`.execute(database);
+        return { id, done };
       } catch (error) {
         return { id, problem: (error as Error).message };
       }

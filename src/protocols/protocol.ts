@@ -113,6 +113,8 @@ export interface FoundState {
   readonly before: string;
   /** Items by their ids. */
   readonly items: Readonly<Record<string, string>>;
+  /** Characters that it makes a request longer by. */
+  readonly size: number;
 }
 
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */

@@ -203,6 +203,19 @@ describeOnEngineOfSuite("answers that are kept,", (engine) => {
     expect(sent().input[3]).toEqual(large);
   });
 
+  test("are put into a request that is small itself on a thread, too, and may not make it endless", async () => {
+    const large = [{ role: "user", content: "x".repeat(4_000_000) }];
+    const first = await askKept(gateway, { model: "test/gpt", input: large });
+    await askKept(gateway, { model: "test/gpt", previous_response_id: first.id, input: "Two" });
+    expect(sent().input[0]).toEqual(large[0]);
+    expect(told()).toEqual(["Answer 1", "Two"]);
+    const named = { type: "item_reference", id: `msg_0_${first.id}` };
+    const before = double.requests.length;
+    const [status, { type }] = await refusalOf({ input: Array.from({ length: 9_000 }, () => named) });
+    expect([status, type]).toEqual([400, "input_too_large"]);
+    expect(double.requests.length).toBe(before);
+  });
+
   test("are a hundred in a row at the most, and a ring of them ends", async () => {
     let last = await askKept(gateway, { model: "test/gpt", input: "One" });
     for (let i = 1; i < 100; i += 1)

@@ -2,7 +2,7 @@ import { JSON_FACTOR, type MemoryShare } from "../../core/bytes/request-memory.t
 import type { Caller } from "../../core/caller.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { KeptResponses } from "../../kept/kept.ts";
-import type { AnswerContext, FoundState } from "../../protocols/protocol.ts";
+import type { AnswerContext } from "../../protocols/protocol.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import { readStore } from "../store-read.ts";
 
@@ -20,16 +20,12 @@ export async function withNamed(
   if (names === undefined) return request;
   try {
     const found = await readStore(kept.find(accountId, names));
-    if (!memory.take(sizeOf(found) * JSON_FACTOR)) throw noRoom();
+    if (!memory.take(found.size * JSON_FACTOR)) throw noRoom();
     return await request.resolve(found);
   } catch (error) {
     request.release();
     throw error;
   }
-}
-
-function sizeOf({ before, items }: FoundState): number {
-  return Object.values(items).reduce((sum, { length }) => sum + length, before.length);
 }
 
 function noRoom(): GatewayError {

@@ -39,7 +39,7 @@ export interface Orders {
 export type Order = { [Kind in keyof Orders]: { readonly do: Kind } & Orders[Kind] }[keyof Orders];
 
 /** A `WireRequest` as plain data. */
-export interface PlainWire extends Pick<WireRequest, "body" | "address"> {
+export interface PlainWire extends Pick<WireRequest, "body" | "address" | "found"> {
   readonly headers: readonly (readonly [string, string])[];
 }
 

@@ -58,9 +58,12 @@ interface Ways {
   ownInput(request: RelayRequest): string;
 }
 
+/** Reads a request once more elsewhere, with what it named in it; `undefined` where it is small enough for here. */
+export type ReadElsewhere = (wire: WireRequest) => Promise<ReadRequest> | undefined;
+
 /** Reads a request on this thread. Throws a `GatewayError` that names the field at fault. */
-export function readRequest(reading: Reading, wire: WireRequest): ReadRequest {
-  return new ReadHere(waysOf(reading), wire);
+export function readRequest(reading: Reading, wire: WireRequest, elsewhere?: ReadElsewhere): ReadRequest {
+  return new ReadHere(waysOf(reading), wire, elsewhere);
 }
 
 /** A class, since one is made for each request: its functions are not. */
@@ -72,15 +75,19 @@ class ReadHere implements ReadRequest {
   readonly #ways: Ways;
   /** What came, of a request that is read once more with what it names. */
   readonly #wire: WireRequest | undefined;
+  readonly #elsewhere: ReadElsewhere | undefined;
   #kept: RelayRequest | undefined;
   #aim: Aim | undefined;
   #written: UpstreamBody | undefined;
 
-  constructor(ways: Ways, wire: WireRequest) {
+  constructor(ways: Ways, wire: WireRequest, elsewhere?: ReadElsewhere) {
     const request = ways.read(wire);
     const { state } = request;
     if (state !== undefined) this.state = state;
-    if (state?.names !== undefined) this.#wire = wire;
+    if (state?.names !== undefined) {
+      this.#wire = wire;
+      this.#elsewhere = elsewhere;
+    }
     this.model = request.model;
     this.stream = request.stream;
     this.demand = request.demand;
@@ -88,10 +95,11 @@ class ReadHere implements ReadRequest {
     this.#kept = request;
   }
 
-  resolve(found: FoundState): ReadRequest {
+  resolve(found: FoundState): ReadRequest | Promise<ReadRequest> {
     if (this.#wire === undefined) throw new Error("The request names nothing.");
-    const { known: _known, ...wire } = this.#wire;
-    return new ReadHere(this.#ways, { ...wire, found });
+    const { known: _known, ...rest } = this.#wire;
+    const wire = { ...rest, found };
+    return this.#elsewhere?.(wire) ?? new ReadHere(this.#ways, wire);
   }
 
   ownInput(): string {

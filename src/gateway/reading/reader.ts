@@ -57,8 +57,9 @@ export function createReader(): Reader {
   const earlier = createEarlier();
   const middle = createLane();
   const large = createLane();
-  const laneOf = ({ length }: Uint8Array): Lane | undefined =>
-    length <= SMALL_BYTES ? undefined : length <= MIDDLE_BYTES ? middle : large;
+  const laneFor = (bytes: number): Lane | undefined =>
+    bytes <= SMALL_BYTES ? undefined : bytes <= MIDDLE_BYTES ? middle : large;
+  const laneOf = ({ length }: Uint8Array): Lane | undefined => laneFor(length);
 
   const readMedia = <Body>(
     body: Uint8Array,
@@ -75,15 +76,20 @@ export function createReader(): Reader {
     readRequest(reading, wire, handed, terms) {
       const body = handed.take();
       const lane = laneOf(body);
-      if (lane === undefined)
-        return readRequest(reading, {
+      if (lane === undefined) {
+        const here = {
           headers: wire.headers,
           address: wire.address,
           asked: terms.asked,
           carrier: terms.carrier,
           body,
           known: earlier.of(terms.owner, body),
+        };
+        return readRequest(reading, here, (named) => {
+          const longer = laneFor(body.length + (named.found?.size ?? 0));
+          return longer && readOnThread(longer.current(), reading, named, terms);
         });
+      }
       return readOnThread(lane.current(), reading, { ...wire, body }, terms);
     },
     readImage: (body, terms) => readMedia(body.take(), terms, IMAGES),
@@ -123,13 +129,13 @@ let lastId = 0;
 async function readOnThread(
   thread: ReadingThread,
   reading: Reading,
-  { body, headers, address }: WireRequest,
+  { body, headers, address, found }: WireRequest,
   { owner, carrier, asked, signal }: ReadTerms,
 ): Promise<ReadRequest> {
   lastId += 1;
   const id = lastId;
   const own = ownMemory(body);
-  const wire = { body: own, headers: [...headers], ...(address === undefined ? {} : { address }) };
+  const wire = { body: own, headers: [...headers], ...present({ address, found }) };
   const head = await thread.order(
     "read",
     { id, reading, wire, ...present({ owner, carrier }) },

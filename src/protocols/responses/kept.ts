@@ -128,10 +128,9 @@ const INPUT_PREFIXES: Readonly<Record<string, string>> = {
   compaction: "cmp",
 };
 
-/** One item of an answer's input as a JSON text. */
-export function inputItemAt(input: string, place: number): string | undefined {
-  const item = objectsIn(parseExact(input))[place];
-  return item && JSON.stringify(item);
+/** The items of a list, each as a JSON text. */
+export function itemsIn(list: string): readonly string[] {
+  return objectsIn(parseExact(list)).map((item) => JSON.stringify(item));
 }
 
 /** An answer in a conversation. */

@@ -22,7 +22,7 @@ const NOTES: Readonly<Record<TranslatedChat["into"], (model: Model) => readonly 
 };
 
 const REFUSED =
-  "What it cannot say is a 400 that names the field where the answer would be another one (`n` beyond the table, `logprobs`, `functions`, `audio`), and is left out with a `warning` header where it only helps";
+  "What it cannot say is a 400 that names the field where the answer would be another one (`n` beyond the table, `functions`, `audio`), and is left out with a `warning` header where it only helps";
 
 function detailNote(format: string): string {
   return `\`reasoning_content\` is the text of the thinking, for people. \`reasoning_details\` is what goes back: \`{"type":"thinking","thinking","signature","format":"${format}","index"}\` for each piece, in a stream all of them in one chunk before the finish reason. \`index\` is the place of the piece in the answer, and \`text_before\` the length of the text before it where it parted the text. Items of another vendor's \`format\` are left out, with a warning.`;
@@ -31,7 +31,7 @@ function detailNote(format: string): string {
 function messagesNotes(model: Model): readonly string[] {
   const { thinking, sampling, systemTurns } = model;
   return [
-    `The provider speaks messages: a request is put into that format, and the answer back. ${REFUSED}.`,
+    `The provider speaks messages: a request is put into that format, and the answer back. ${REFUSED}. \`logprobs\` are a 400.`,
     detailNote("anthropic-claude-v1"),
     "Redacted thinking has an empty `thinking` and a `signature` that begins with `redacted:`. Signatures are not looked into: whatever comes back changed is refused by the provider.",
     ...(thinking?.style === "budget"

@@ -31,6 +31,8 @@ export interface ChatRequest {
   readonly image?: { readonly aspectRatio?: string; readonly size?: string };
   /** Absent: text without a form. */
   readonly responseFormat?: ResponseFormat;
+  /** It shall be told how likely each token was, and `top` others in its place. */
+  readonly logprobs?: { readonly top: number };
   /** How wordy the answer shall be, in the caller's word. */
   readonly verbosity?: string;
   /** What requests that begin alike have in common, as the caller names it. */
@@ -209,6 +211,8 @@ export type ChatEvent =
       readonly index: number;
       readonly citation: Citation;
     }
+  /** How likely the tokens of the text were that was told since such an event. */
+  | { readonly type: "logprobs"; readonly choice: number; readonly tokens: readonly TokenLogprob[] }
   | { readonly type: "part_end"; readonly choice: number; readonly index: number }
   | {
       readonly type: "finish";
@@ -238,4 +242,17 @@ export interface Citation {
   readonly title?: string;
   readonly start?: number;
   readonly end?: number;
+}
+
+/** A token, and how likely its model found it. */
+export interface TokenChance {
+  readonly token: string;
+  readonly logprob: number;
+  /** Absent: those of its characters. A character may have several tokens. */
+  readonly bytes?: readonly number[];
+}
+
+/** A token of an answer, and the likeliest ones in its place. */
+export interface TokenLogprob extends TokenChance {
+  readonly top: readonly TokenChance[];
 }

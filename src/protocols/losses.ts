@@ -113,6 +113,7 @@ const SENTENCES = {
 
   // Refused.
   no_search: ({ it, model }) => `${it} was chosen, and ${model} cannot be asked to search the web here`,
+  no_logprobs: ({ it, model }) => `${it} cannot be had: ${model} does not tell how likely its tokens are`,
   one_answer: ({ it, model }) => `${it} must be 1: ${model} gives one answer`,
   too_many_answers: ({ it, model }, { count, most }: Counted) =>
     `${it} is ${count}, and ${model} gives at most ${most} at once`,

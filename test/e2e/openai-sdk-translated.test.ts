@@ -275,7 +275,9 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
     answer(HELLO);
     for (const [param, body] of [
       ["n", { n: 9 }],
-      ["logprobs", { logprobs: true }],
+      vendor.model.startsWith("anthropic/")
+        ? (["logprobs", { logprobs: true }] as const)
+        : (["top_logprobs", { logprobs: true, top_logprobs: 21 }] as const),
       ["functions", { functions: [{ name: "f" }] }],
       ["modalities", { modalities: ["text", "audio"] }],
       ["messages[0].content[0].type", { messages: [{ role: "user", content: [{ type: "hologram" }] }] }],

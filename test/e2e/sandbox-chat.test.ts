@@ -283,7 +283,7 @@ describe.each([HAIKU, FLASH])("as with its vendor, %s", (model) => {
   });
 
   test.each([
-    ["logprobs", { logprobs: true }],
+    ...(model === HAIKU ? ([["logprobs", { logprobs: true }]] as const) : []),
     ["functions", { functions: [{ name: "f" }] }],
     ["modalities", { modalities: ["text", "audio"] }],
     ["n", { n: model === HAIKU ? 3 : 9 }],

@@ -1,4 +1,4 @@
-import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../src/core/chat.ts";
+import type { BegunPart, ChatEvent, Citation, FinishReason, TokenLogprob } from "../../src/core/chat.ts";
 
 /** A part of an answer with all that was said of it. */
 export interface FoldedPart {
@@ -14,6 +14,7 @@ export interface FoldedChoice {
   readonly parts: FoldedPart[];
   finish?: FinishReason;
   refusal?: string;
+  logprobs?: readonly TokenLogprob[];
 }
 
 /** An answer as its events tell it. */
@@ -54,6 +55,10 @@ function take(
     if (open.has(choice)) throw broken(event);
     choice.finish = event.reason;
     if (event.refusal !== undefined) choice.refusal = event.refusal;
+    return;
+  }
+  if (event.type === "logprobs") {
+    choice.logprobs = [...(choice.logprobs ?? []), ...event.tokens];
     return;
   }
   if (event.type === "part_start") {

@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json/json-value.ts";
-import type { ProtocolId } from "../../src/core/model.ts";
+import type { Model, ProtocolId } from "../../src/core/model.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext, RelayProtocol, RelayTarget } from "../../src/protocols/protocol.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
@@ -26,10 +26,26 @@ const GEMINI: RelayTarget = {
   streamUsageOption: false,
 };
 
-/** Providers by what they speak: one of Claude's models, Gemini, or a vendor of chat completions. */
+const RESPONSES: RelayTarget = {
+  model: {
+    id: "openai/gpt-pro",
+    ignoredParameters: [],
+    inputModalities: ["text", "image"],
+    outputModalities: ["text"],
+    maxOutput: 100_000,
+    prices: {},
+  } as unknown as Model,
+  upstreamId: "gpt-pro",
+  unknownFields: "remove",
+  native: true,
+  streamUsageOption: false,
+};
+
+/** Providers by what they speak: one of Claude's models, Gemini, a vendor of chat completions, or one of Responses. */
 export const PROVIDER = {
   claude: (name: Name = "haiku") => ["compat_messages", messagesTarget(name, { prices: {} })],
   gemini: () => ["compat_generate_content", GEMINI],
+  responses: () => ["compat_responses", RESPONSES],
   chat: (vendor: Vendor = "openai") => ["compat_chat_completions", chatTarget(vendor, { prices: {} })],
 } as const satisfies Record<string, (...args: never[]) => readonly [ProtocolId, RelayTarget]>;
 

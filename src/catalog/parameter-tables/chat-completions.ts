@@ -292,9 +292,11 @@ export const CHAT = {
       },
     },
   },
-  // An answer in no format has no place for the probabilities of its tokens.
-  logprobs: { meaning: { asks: (value) => value === true, asksNothing: (value) => value === false } },
-  top_logprobs: { meaning: { asksNothing: (value) => value === 0 } },
+  logprobs: {
+    place: "logprobs",
+    meaning: { asks: (value) => value === true, asksNothing: (value) => value === false },
+  },
+  top_logprobs: { place: "logprobs", meaning: { asksNothing: (value) => value === 0 } },
   logit_bias: {},
   seed: { place: "seed", otherNames: "random_seed" },
   user: { place: "user" },

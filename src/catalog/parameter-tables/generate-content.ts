@@ -121,8 +121,8 @@ export const CONTENT_CONFIG = {
       return { type: "array", items: oneOf(...kinds), uniqueItems: true, default: kinds };
     },
   },
-  responseLogprobs: { schema: Type.Boolean() },
-  logprobs: { schema: Type.Integer({ minimum: 0, maximum: 20 }) },
+  responseLogprobs: { schema: Type.Boolean(), place: "logprobs" },
+  logprobs: { schema: Type.Integer({ minimum: 0, maximum: 20 }), place: "logprobs" },
   // What it asks for is output, and output has its bound.
   imageConfig: {
     schema: free,

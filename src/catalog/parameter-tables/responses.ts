@@ -72,7 +72,7 @@ export const RESPONSES = {
   stream_options: { place: "wire" },
   temperature: SHARED.temperature,
   top_p: SHARED.topP,
-  top_logprobs: { schema: Type.Integer({ minimum: 0, maximum: 20 }) },
+  top_logprobs: { schema: Type.Integer({ minimum: 0, maximum: 20 }), place: "logprobs" },
   tools: {
     schema: Type.Array(ResponsesToolSchema, { maxItems: 1_024 }),
     counted: true,

@@ -64,6 +64,6 @@ function caseOf(recording: Recording, target: Target, all: readonly Recording[])
 export const REFUSED: Readonly<Record<string, Readonly<Partial<Record<Target["vendor"], string>>>>> = {
   predictionParam: { claude: "prediction", gemini: "prediction" },
   nMultipleCompletionsParam: { claude: "n" },
-  logprobsParam: { claude: "logprobs", gemini: "logprobs" },
+  logprobsParam: { claude: "logprobs" },
   chatCompletionsUrlBackedVideoFileParam: { claude: "messages" },
 };

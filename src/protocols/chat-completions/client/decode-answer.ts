@@ -71,8 +71,8 @@ class AnswerReader implements EventDecoder {
 }
 
 /** The one text that a choice says, and nothing beside it. */
-function textAlone({ delta, finish_reason: reason }: JsonObject): TextMember | undefined {
-  if (!isJsonObject(delta) || !isEmpty(reason)) return undefined;
+function textAlone({ delta, logprobs, finish_reason: reason }: JsonObject): TextMember | undefined {
+  if (!isJsonObject(delta) || !isEmpty(reason) || isJsonObject(logprobs)) return undefined;
   let found: TextMember | undefined;
   for (const name in delta) {
     if (name === "role" || isEmpty(delta[name])) continue;

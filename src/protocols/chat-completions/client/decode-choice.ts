@@ -6,6 +6,7 @@ import {
   objectsIn,
   present,
 } from "../../../core/json/json-value.ts";
+import { readLogprobs } from "../../logprobs.ts";
 import { openPartWriter, type PartWriter } from "../../part-writer.ts";
 import { readCitation } from "./decode-citation.ts";
 import { decodeDetails, type Reasoning } from "./decode-details.ts";
@@ -59,8 +60,9 @@ class Choice {
   }
 
   /** The choice as one chunk has it. What a part is, the first member says that is not empty. */
-  read({ delta, finish_reason: reason }: JsonObject): void {
+  read({ delta, logprobs, finish_reason: reason }: JsonObject): void {
     if (isJsonObject(delta)) this.#readDelta(delta);
+    if (isJsonObject(logprobs)) this.#readLogprobs(logprobs);
     // A reason that is not known yet is one all the same.
     if (filledText(reason) !== undefined) this.#finish ??= FINISH.get(reason) ?? "stop";
   }
@@ -97,6 +99,12 @@ class Choice {
     for (const [place, call] of objectsIn(calls).entries()) this.#readCall(call, place);
     if (isJsonObject(delta.function_call)) this.#readCall({ function: delta.function_call }, "function_call");
     for (const annotation of objectsIn(annotations)) this.#readAnnotation(annotation);
+  }
+
+  #readLogprobs({ content }: JsonObject): void {
+    const tokens = readLogprobs(content);
+    if (tokens.length > 0)
+      this.#take(tokens, () => this.#say({ type: "logprobs", choice: this.#choice, tokens }));
   }
 
   /** One source for each chunk: routers tell the same text in two members. */

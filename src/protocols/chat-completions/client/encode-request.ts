@@ -50,6 +50,9 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
     stop: filled(chat.stop.filter((sequence) => sequence !== "")),
     n: chat.choices === 1 ? undefined : chat.choices,
     ...encodeThinking(chat.thinking, target, losses),
+    logprobs: chat.logprobs && true,
+    // No more is said where none are wanted: some servers take no 0.
+    top_logprobs: chat.logprobs?.top || undefined,
     modalities: chat.outputModalities,
     image_config: chat.image && {
       aspect_ratio: chat.image.aspectRatio,

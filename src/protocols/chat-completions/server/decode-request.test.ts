@@ -41,6 +41,8 @@ describe("fields that have a place", () => {
     { sent: { user: "u", safety_identifier: "s" }, want: { user: "u" } },
     { sent: { prompt_cache_key: "k", verbosity: "low" }, want: { cacheKey: "k", verbosity: "low" } },
     { sent: { prompt_cache_key: null, verbosity: null }, want: {} },
+    { sent: { logprobs: true }, want: { logprobs: { top: 0 } } },
+    { sent: { logprobs: true, top_logprobs: 4 }, want: { logprobs: { top: 4 } } },
     { sent: { logprobs: false, top_logprobs: 0 }, want: {} },
     { sent: { modalities: ["text", "image"] }, want: { outputModalities: ["text", "image"] } },
     {
@@ -248,8 +250,7 @@ describe("what would change the answer is a 400 that names it", () => {
     { sent: { verbosity: 5 }, param: "verbosity" },
     { sent: { prompt_cache_key: 5 }, param: "prompt_cache_key" },
     { sent: { logprobs: "yes" }, param: "logprobs" },
-    { sent: { logprobs: true }, param: "logprobs" },
-    { sent: { logprobs: true, top_logprobs: 4 }, param: "logprobs" },
+    { sent: { logprobs: true, top_logprobs: 21 }, param: "top_logprobs" },
     { sent: { top_logprobs: 2 }, param: "top_logprobs" },
   ];
   for (const { sent, param } of cases) {

@@ -46,6 +46,7 @@ export function decodeRequest({ body, stream }: ChatRequest): DecodedRequest {
       outputModalities: decodeModalities(body),
       image: decodeImageConfig(body, warn),
       responseFormat: decodeResponseFormat(body),
+      logprobs: readLogprobs(body),
       ...readHints(body),
       user: readUser(body),
     }),
@@ -103,6 +104,19 @@ function readSeed({ seed }: Body): number | undefined {
 function readUser(body: Body): string | undefined {
   return readText(body.user, "user") ?? readText(body.safety_identifier, "safety_identifier");
 }
+
+function readLogprobs({ logprobs, top_logprobs: top = 0 }: Body): Chat["logprobs"] {
+  if (logprobs !== undefined && typeof logprobs !== "boolean")
+    throw wrong("logprobs", "must be true or false");
+  if (!Number.isInteger(top) || Number(top) < 0 || Number(top) > MOST_TOP_LOGPROBS)
+    throw wrong("top_logprobs", `must be an integer from 0 to ${MOST_TOP_LOGPROBS}`);
+  if (logprobs === true) return { top: Number(top) };
+  if (top !== 0) throw wrong("top_logprobs", "needs logprobs to be true");
+  return undefined;
+}
+
+/** Source: `top_logprobs` of openai-node 7.55. */
+const MOST_TOP_LOGPROBS = 20;
 
 function readHints({ verbosity, prompt_cache_key: key }: Body) {
   return { verbosity: readText(verbosity, "verbosity"), cacheKey: readText(key, "prompt_cache_key") };

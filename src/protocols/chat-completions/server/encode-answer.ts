@@ -22,6 +22,10 @@ export function encodeAnswer(
   };
   const writer = openDeltaWriter({
     write,
+    writeLogprobs(index, tokens) {
+      const choice = choices.getOrInsertComputed(index, openChoice);
+      choice.logprobs = { content: [...(choice.logprobs?.content ?? []), ...tokens], refusal: null };
+    },
     writeText: (index, member, text) => write(index, { [member]: text }, null),
   });
   for (const event of events) writer.push(event);
@@ -45,7 +49,8 @@ type Call = JsonObject & {
 function openChoice(index: number) {
   const message: Message = { role: "assistant", content: null, refusal: null };
   // An answer whose end was not told must not look whole.
-  return { index, message, logprobs: null, finish_reason: "error" as FinishReason };
+  const logprobs = null as { readonly content: readonly JsonObject[]; readonly refusal: null } | null;
+  return { index, message, logprobs, finish_reason: "error" as FinishReason };
 }
 
 /** Joins a delta to what came before it, as clients do: texts grow, calls grow by index, lists come whole. */

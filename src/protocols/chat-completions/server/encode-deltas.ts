@@ -1,6 +1,7 @@
 import type { BegunPart, ChatEvent, Citation, FinishReason, Issuer } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { writeDataUrl } from "../../data-url.ts";
+import { writeLogprobs } from "../../logprobs.ts";
 import { FORMATS } from "../reasoning-formats.ts";
 import { REDACTED } from "./decode-reasoning.ts";
 
@@ -17,6 +18,8 @@ interface CallFragment {
 interface DeltaSink {
   /** A delta, and with the last of a choice the reason. */
   write(choice: number, delta: Delta, finish: FinishReason | null): void;
+  /** How likely tokens were that were told before. */
+  writeLogprobs(choice: number, tokens: readonly JsonObject[]): void;
   /** A delta with this text alone, as nearly all are. */
   writeText(choice: number, member: "content" | "reasoning_content", text: string): void;
 }
@@ -97,6 +100,9 @@ class ChoiceWriter {
         this.#citations.push({ citation: event.citation, within });
         break;
       }
+      case "logprobs":
+        this.#sink.writeLogprobs(this.#choice, writeLogprobs(event.tokens));
+        break;
       case "part_end":
         if (part !== undefined) this.#end(part);
         this.#part = undefined;

@@ -35,6 +35,10 @@ export function openEncoder(context: AnswerContext): EventEncoder {
       const choices = JSON.stringify([{ index, delta, finish_reason: finish }]);
       text += `data: ${chunkStart},"choices":${choices}}\n\n`;
     },
+    writeLogprobs(index, content) {
+      const choice = { index, delta: {}, logprobs: { content, refusal: null }, finish_reason: null };
+      text += `data: ${chunkStart},"choices":${JSON.stringify([choice])}}\n\n`;
+    },
     writeText(index, member, said) {
       ends.set(index, null);
       const delta = `{"${member}":${JSON.stringify(said)}}`;

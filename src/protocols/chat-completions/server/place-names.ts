@@ -18,6 +18,7 @@ export const PLACE_NAMES: PlaceNames = {
   fileData: "file_data",
   hidden: "reasoning.exclude",
   imageLink: "image_url.url",
+  logprobs: "logprobs",
   jsonObject: "response_format json_object",
   jsonSchema: "json_schema",
   signature: "thought_signature",

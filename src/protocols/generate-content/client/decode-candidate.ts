@@ -2,6 +2,7 @@ import type { BegunPart, ChatEvent, FinishReason } from "../../../core/chat.ts";
 import { filledText, isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import { openPartWriter } from "../../part-writer.ts";
 import { partsOf } from "../answer.ts";
+import { readLogprobs } from "../logprobs.ts";
 import { readCitations, type Sources } from "./citations.ts";
 
 /** Reads one candidate of an answer, in as many pieces as it comes. */
@@ -52,8 +53,7 @@ export function openCandidate(
   };
 
   const addCall = (call: JsonObject, signature: string | undefined): void => {
-    const name = filledText(call.name) ?? "";
-    const input = JSON.stringify(call.args ?? {});
+    const [name, input] = [filledText(call.name) ?? "", JSON.stringify(call.args ?? {})];
     const id = filledText(call.id) ?? idOf(`${choice} ${calls} ${name} ${input}`);
     calls += 1;
     addWhole({ type: "tool_call", id, name }, signature, input);
@@ -87,6 +87,7 @@ export function openCandidate(
     /** The candidate as one chunk has it. */
     read(candidate: JsonObject): void {
       partsOf(candidate).forEach(readPart);
+      for (const tokens of readLogprobs(candidate.logprobsResult)) say({ type: "logprobs", choice, tokens });
       word ??= finishWord(candidate.finishReason);
       message = filledText(candidate.finishMessage) ?? message;
       const { groundingMetadata: grounding, citationMetadata: citations } = candidate;

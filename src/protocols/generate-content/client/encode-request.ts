@@ -40,6 +40,8 @@ function encodeConfig(chat: ChatRequest, model: Model, losses: Losses): JsonObje
     stopSequences: filled(chat.stop),
     candidateCount: chat.choices === 1 ? undefined : chat.choices,
     thinkingConfig: chat.thinking === undefined ? undefined : thinkingConfig(chat.thinking, model, losses),
+    responseLogprobs: chat.logprobs && true,
+    logprobs: chat.logprobs?.top || undefined,
     ...output(chat, model, losses),
     ...format(chat),
   });

@@ -16,17 +16,14 @@ import { PLACE_NAMES } from "./place-names.ts";
 const READ = new Set(["contents", "systemInstruction", "generationConfig", "tools", "toolConfig"]);
 const READ_CONFIG = new Set(
   `temperature topP topK maxOutputTokens stopSequences presencePenalty frequencyPenalty seed candidateCount
-   responseMimeType responseSchema responseJsonSchema thinkingConfig responseModalities imageConfig`.match(
-    /\S+/g,
-  ),
+   responseMimeType responseSchema responseJsonSchema thinkingConfig responseModalities imageConfig
+   responseLogprobs logprobs`.match(/\S+/g),
 );
 
 /** Fields without which the answer would be another one, and what asks for nothing. */
 const MEANT: Readonly<Record<string, (value: unknown) => boolean>> = {
   cachedContent: () => false,
   speechConfig: (value) => isJsonObject(value) && filled(value) === undefined,
-  responseLogprobs: (value) => value === false,
-  logprobs: () => false,
   responseFormat: () => false,
 };
 
@@ -59,6 +56,10 @@ export function decodeRequest(request: GenerateContentRequest): DecodedRequest {
       outputModalities: decodeModalities(config, json.value),
       image: decodeImage(config),
       responseFormat: decodeFormat(config),
+      logprobs:
+        config.responseLogprobs === true
+          ? { top: typeof config.logprobs === "number" ? config.logprobs : 0 }
+          : undefined,
     }) as Partial<ChatRequest>),
     stop: body.generationConfig?.stopSequences ?? [],
     choices: body.generationConfig?.candidateCount ?? 1,

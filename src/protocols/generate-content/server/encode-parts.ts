@@ -1,8 +1,9 @@
-import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../../core/chat.ts";
+import type { BegunPart, ChatEvent, Citation, FinishReason, TokenLogprob } from "../../../core/chat.ts";
 import { isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import { type Carried, sealCarrier } from "../../carrier.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
+import { writeLogprobs } from "../logprobs.ts";
 import { writeSignature } from "../signatures.ts";
 
 /** Takes the parts of candidates as they are ready. */
@@ -14,6 +15,7 @@ export interface PartSink {
 export interface CandidateEnd {
   readonly reason: FinishReason;
   readonly citations: readonly Citation[];
+  readonly logprobs: readonly TokenLogprob[];
 }
 
 /** Source: `FinishReason` of the generateContent reference; one that calls functions ends as any other. */
@@ -54,6 +56,7 @@ class Writer implements PartWriter {
   readonly #citations = new Map<number, Citation[]>();
   /** Those whose calls could not all be said: a function is called with an object. */
   readonly #lost = new Set<number>();
+  readonly #logprobs = new Map<number, TokenLogprob[]>();
 
   constructor(sink: PartSink, context: AnswerContext) {
     this.#sink = sink;
@@ -79,6 +82,9 @@ class Writer implements PartWriter {
       case "citation":
         this.#citations.getOrInsertComputed(choice, () => []).push(event.citation);
         return;
+      case "logprobs":
+        this.#logprobs.getOrInsertComputed(choice, () => []).push(...event.tokens);
+        return;
       case "part_end":
         if (open !== undefined) this.#end(choice, open);
         this.#open.delete(choice);
@@ -91,6 +97,7 @@ class Writer implements PartWriter {
           // A call that a bound on output has cut is none that anybody could run.
           reason: this.#lost.has(choice) && event.reason !== "length" ? "error" : event.reason,
           citations: this.#citations.get(choice) ?? [],
+          logprobs: this.#logprobs.get(choice) ?? [],
         });
     }
   }
@@ -150,11 +157,12 @@ class Writer implements PartWriter {
 }
 
 /** The members of a candidate that tell its end; `undefined` where the model broke off. */
-export function endMembers({ reason, citations }: CandidateEnd): JsonObject | undefined {
+export function endMembers({ reason, citations, logprobs }: CandidateEnd): JsonObject | undefined {
   if (reason === "error") return undefined;
   const chunks = citations.map(({ url: uri, title }) => ({ web: { uri, ...present({ title }) } }));
   return {
     finishReason: REASONS[reason],
+    ...(logprobs.length === 0 ? {} : { logprobsResult: writeLogprobs(logprobs) }),
     ...(chunks.length === 0 ? {} : { groundingMetadata: { groundingChunks: chunks } }),
   };
 }

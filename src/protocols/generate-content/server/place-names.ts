@@ -32,6 +32,7 @@ export const PLACE_NAMES: PlaceNames = {
   fileData: "inlineData",
   hidden: "thinkingConfig.includeThoughts",
   imageLink: "fileData.fileUri",
+  logprobs: "generationConfig.responseLogprobs",
   jsonObject: "generationConfig.responseMimeType application/json",
   jsonSchema: "generationConfig.responseJsonSchema",
   signature: "thoughtSignature",

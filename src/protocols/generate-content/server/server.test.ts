@@ -157,7 +157,7 @@ describe("a request", () => {
     cachedContent: { cachedContent: "cachedContents/1" },
     "tools[0].codeExecution": { tools: [{ codeExecution: {} }] },
     "generationConfig.responseModalities": { generationConfig: { responseModalities: ["AUDIO"] } },
-    "generation_config.response_logprobs": { generation_config: { response_logprobs: true } },
+    "generation_config.response_format": { generation_config: { response_format: { x: 1 } } },
     "contents[1].parts[0].functionResponse": {
       contents: [user("a"), { role: "user", parts: [{ functionResponse: { name: "f", response: {} } }] }],
     },

@@ -40,6 +40,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
   if (chat.choices !== ONE_ANSWER) throw losses.refusal({ place: "choices", why: "one_answer" });
   if (chat.outputModalities?.includes("image") === true)
     throw losses.refusal({ place: "outputModalities", why: "no_images" });
+  if (chat.logprobs !== undefined) throw losses.refusal({ place: "logprobs", why: "no_logprobs" });
   const { model } = target;
   const turns = encodeTurns(chat.turns, model.systemTurns === true, losses);
   const maxTokens = chat.maxOutputTokens ?? target.outputBound ?? model.maxOutput ?? BOUND_OF_UNKNOWN;

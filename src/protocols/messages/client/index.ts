@@ -10,7 +10,7 @@ import { readWritten } from "../request.ts";
 export const messagesClient: ClientEnd = {
   protocol: messages,
   limits: (model) => ({
-    untaken: [...UNTAKEN, "allowedTools"],
+    untaken: [...UNTAKEN, "allowedTools", "logprobs"],
     mostChoices: ONE_ANSWER,
     efforts: [...(model.thinking?.canBeOff === false ? [] : (["none"] as const)), ...effortsOf(model)],
   }),

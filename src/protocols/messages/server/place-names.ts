@@ -27,6 +27,7 @@ const PLACE_NAMES: PlaceNames = {
   fileData: "a source of type base64",
   hidden: "thinking.display",
   imageLink: "source.url",
+  logprobs: "logprobs",
   jsonObject: "output_config.format",
   jsonSchema: "output_config.format json_schema",
   signature: "signature",

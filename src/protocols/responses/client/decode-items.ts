@@ -6,6 +6,7 @@ import {
   objectsIn,
   present,
 } from "../../../core/json/json-value.ts";
+import { readLogprobs } from "../../logprobs.ts";
 import { openPartWriter, type PartWriter } from "../../part-writer.ts";
 
 /** Tells the items of one answer, one after another, as parts. */
@@ -26,11 +27,12 @@ interface CitedText {
 }
 
 /** What an item says in more than one piece. */
-type Kind = "text" | "refusal" | "thinking" | "call";
+type Kind = "text" | "refusal" | "thinking" | "call" | "logprobs";
 
 class Items {
   hasCalled = false;
   hasRefused = false;
+  readonly #say: (event: ChatEvent) => void;
   readonly #issuer: Issuer;
   readonly #parts: PartWriter;
   /** Of the item that is open: its pieces that something has been told of, and its texts by their place. */
@@ -42,6 +44,7 @@ class Items {
   #length = 0;
 
   constructor(say: (event: ChatEvent) => void, issuer: Issuer) {
+    this.#say = say;
     this.#issuer = issuer;
     this.#parts = openPartWriter(0, say);
   }
@@ -56,7 +59,8 @@ class Items {
       case "response.output_text.delta":
         return this.#addText(place, filledText(delta));
       case "response.output_text.done":
-        return this.#rest("text", place, event.text);
+        this.#rest("text", place, event.text);
+        return this.#tellLogprobs(place, event.logprobs);
       case "response.output_text.annotation.added":
         return this.#annotate(place, event.annotation);
       case "response.refusal.delta":
@@ -145,6 +149,13 @@ class Items {
     this.#parts.add(text);
   }
 
+  /** They are told with the end of a text, which has all of them. */
+  #tellLogprobs(place: unknown, list: unknown): void {
+    if (!Array.isArray(list) || list.length === 0 || !this.#isFirst("logprobs", place)) return;
+    const tokens = readLogprobs(list);
+    if (tokens.length > 0) this.#say({ type: "logprobs", choice: 0, tokens });
+  }
+
   #addRefusal(place: unknown, text = ""): void {
     if (text === "") return;
     this.hasRefused = true;
@@ -172,6 +183,7 @@ class Items {
     if (part.type === "refusal") return this.#rest("refusal", place, part.refusal);
     if (part.type !== "output_text") return;
     this.#rest("text", place, part.text);
+    this.#tellLogprobs(place, part.logprobs);
     const told = this.#texts.get(place)?.annotations ?? 0;
     for (const annotation of objectsIn(part.annotations).slice(told)) this.#annotate(place, annotation);
   }

@@ -42,6 +42,8 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
     text: filled(
       present({ format: responseFormat && encodeFormat(responseFormat, losses), verbosity: verbosity }),
     ),
+    top_logprobs: chat.logprobs?.top || undefined,
+    include: chat.logprobs && ["message.output_text.logprobs"],
     prompt_cache_key: chat.cacheKey,
     safety_identifier: user === "" ? undefined : user,
   });

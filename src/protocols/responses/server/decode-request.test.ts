@@ -136,7 +136,7 @@ describe("the rest of a request", () => {
       truncation: "auto",
       max_tool_calls: 3,
       service_tier: "flex",
-      include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
+      include: ["reasoning.encrypted_content", "my.own"],
       client_metadata: { a: "b" },
       frequency_penalty: 0,
       surprise: 1,
@@ -146,9 +146,11 @@ describe("the rest of a request", () => {
       "max_tool_calls was left out: this model's provider has no such field",
       "surprise was left out: it is not a field of Responses",
       "service_tier became default: another one has no price here",
-      "include message.output_text.logprobs was left out: this model's provider does not give it",
+      "include my.own was left out: this model's provider does not give it",
     ]);
-    expect(refusal({ top_logprobs: 3 }).param).toBe("top_logprobs");
+    expect(decode({ top_logprobs: 3 }).chat.logprobs).toEqual({ top: 3 });
+    expect(decode({ include: ["message.output_text.logprobs"] }).chat.logprobs).toEqual({ top: 0 });
+    expect(decode({ top_logprobs: 0 }).chat.logprobs).toBeUndefined();
     expect(refusal({ reasoning: { mode: "pro" } }).param).toBe("reasoning.mode");
   });
 

@@ -57,6 +57,7 @@ export function decodeRequest({
       topP: numberIn(body.top_p),
       thinking: decodeWish(body),
       responseFormat: decodeFormat(body),
+      logprobs: readLogprobs(body),
       verbosity: filledText(verbosity),
       cacheKey: named(body.prompt_cache_key),
       user: named(body.user) ?? named(body.safety_identifier),
@@ -72,6 +73,13 @@ export function decodeRequest({
     warnings: [...warnings],
     echo: { ...echo },
   };
+}
+
+/** They are asked for by a number of others, or by name. */
+function readLogprobs({ top_logprobs: top, include }: Readonly<JsonObject>): ChatRequest["logprobs"] {
+  const isNamed = Array.isArray(include) && include.includes("message.output_text.logprobs");
+  const others = numberIn(top) ?? 0;
+  return others > 0 || isNamed ? { top: others } : undefined;
 }
 
 function itemsIn(input: unknown): readonly JsonObject[] {

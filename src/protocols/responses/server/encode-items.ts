@@ -1,6 +1,7 @@
 import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../../core/chat.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import { type Carried, sealCarrier } from "../../carrier.ts";
+import { writeLogprobs } from "../../logprobs.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
 import { type BuiltInCall, type CalledAs, type Echo, readEcho } from "./echo.ts";
@@ -100,6 +101,9 @@ class Items implements ItemWriter {
         break;
       case "signature":
         if (part !== undefined) part.signature = event.signature;
+        break;
+      case "logprobs":
+        if (this.#open?.kind === "message") this.#open.weigh(writeLogprobs(event.tokens));
         break;
       case "citation":
         this.#cite(event.index, event.citation);

@@ -8,10 +8,10 @@ import { RESPONSES_FIELDS, type ResponsesRequestBody } from "../schema.ts";
 
 /** What clients ask to be given beside the answer that has no place here or is there by itself. */
 const INCLUDED =
-  /^(reasoning\.encrypted_content|(web_search|file_search|code_interpreter|computer)_call.*|message\.input_image\.image_url)$/;
+  /^(reasoning\.encrypted_content|(web_search|file_search|code_interpreter|computer)_call.*|message\.(input_image\.image_url|output_text\.logprobs))$/;
 
 /** Values that ask for nothing, of fields that have no place. */
-const SILENT: Readonly<Record<string, unknown>> = { truncation: "disabled", top_logprobs: 0 };
+const SILENT: Readonly<Record<string, unknown>> = { truncation: "disabled" };
 
 /** Goes over the fields that have no place: those that change the answer or its price are refused. */
 export function leaveRest(body: ResponsesRequestBody, warn: Warn): void {
@@ -19,8 +19,6 @@ export function leaveRest(body: ResponsesRequestBody, warn: Warn): void {
     const field = fieldOf(RESPONSES, name);
     if (field === undefined) warn(unknownField(name, RESPONSES_FIELDS.format, RESPONSES_FIELDS.meant(name)));
     else if (field.place !== undefined || value === SILENT[name]) continue;
-    else if (name === "top_logprobs")
-      throw wrong(name, "cannot be had from this model's provider: leave it out");
     else warn(`${name} was left out: this model's provider has no such field`);
   }
   if (body.reasoning?.mode === "pro")

@@ -19,6 +19,8 @@ export interface MessageItem extends Closing {
   add(kind: ContentKind, text: string): void;
   /** A citation of the text that came last. */
   cite(annotation: JsonObject): void;
+  /** How likely tokens of that text were; told with its end. */
+  weigh(tokens: readonly JsonObject[]): void;
 }
 
 /** Thinking, as the one part of a summary. */
@@ -49,6 +51,7 @@ export interface ItemPlace {
 interface Content {
   readonly kind: ContentKind;
   readonly annotations: JsonObject[];
+  readonly logprobs: JsonObject[];
   text: string;
   readonly form: DeltaForm;
 }
@@ -91,6 +94,11 @@ class Message implements MessageItem {
     this.#sink.write("response.output_text.annotation.added", at);
   }
 
+  weigh(tokens: readonly JsonObject[]): void {
+    const content = this.#contents.at(-1);
+    if (content?.kind === "output_text") content.logprobs.push(...tokens);
+  }
+
   close(end: ItemEnd): JsonObject {
     this.#endContent();
     const { id, output_index } = this.#place;
@@ -109,7 +117,7 @@ class Message implements MessageItem {
       kind === "output_text"
         ? deltaForm("response.output_text.delta", at, TEXT_TAIL)
         : deltaForm("response.refusal.delta", at);
-    const content: Content = { kind, annotations: [], text: "", form };
+    const content: Content = { kind, annotations: [], logprobs: [], text: "", form };
     this.#contents.push(content);
     this.#sink.write("response.content_part.added", { ...at, part: contentPart(content) });
     return content;
@@ -118,10 +126,10 @@ class Message implements MessageItem {
   #endContent(): void {
     const content = this.#contents.at(-1);
     if (content === undefined) return;
-    const { kind, text } = content;
+    const { kind, text, logprobs } = content;
     const at = this.#at();
     if (kind === "refusal") this.#sink.write("response.refusal.done", { ...at, refusal: text });
-    else this.#sink.write("response.output_text.done", { ...at, text, logprobs: [] });
+    else this.#sink.write("response.output_text.done", { ...at, text, logprobs });
     this.#sink.write("response.content_part.done", { ...at, part: contentPart(content) });
   }
 
@@ -136,9 +144,9 @@ function messageItem(id: string, status: string, content: readonly JsonObject[])
   return { id, type: "message", status, role: "assistant", content };
 }
 
-function contentPart({ kind, annotations, text }: Content): JsonObject {
+function contentPart({ kind, annotations, logprobs, text }: Content): JsonObject {
   if (kind === "refusal") return { type: kind, refusal: text };
-  return { type: kind, annotations: [...annotations], logprobs: [], text };
+  return { type: kind, annotations: [...annotations], logprobs: [...logprobs], text };
 }
 
 /** Begins thinking that is shown. */

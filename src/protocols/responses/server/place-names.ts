@@ -33,6 +33,7 @@ const PLACE_NAMES: PlaceNames = {
   fileData: "file_data",
   hidden: "reasoning.summary",
   imageLink: "image_url",
+  logprobs: "top_logprobs",
   jsonObject: "text.format json_object",
   jsonSchema: "text.format json_schema",
   signature: "encrypted_content",
@@ -48,6 +49,7 @@ export function namesIn(body: Readonly<JsonObject>): PlaceNames {
     ...PLACE_NAMES,
     ...(typeof effort === "string" ? { thinking: "reasoning.effort" } : {}),
     ...(typeof body.user === "string" ? { user: "user" } : {}),
+    ...(body.top_logprobs === undefined ? { logprobs: "include message.output_text.logprobs" } : {}),
     ...(body.max_output_tokens === undefined ? { maxOutputTokens: "the bound on output" } : {}),
   };
 }

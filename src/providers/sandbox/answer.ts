@@ -36,7 +36,13 @@ export interface Choice {
 
 /** A part of an answer. Each has the signature that a model gives with such a part. */
 export type Piece = { readonly signature: string } & (
-  | { readonly type: "thinking"; readonly text: string; readonly shown: boolean }
+  | {
+      readonly type: "thinking";
+      readonly text: string;
+      readonly shown: boolean;
+      /** A signature that needs no text beside it. */
+      readonly token: string;
+    }
   | { readonly type: "text"; readonly text: string }
   | Call
   | {
@@ -114,7 +120,7 @@ function composeChoice(ask: Ask, orders: TextOrders, seal: Seal, index: number):
     const thoughts = ["The sandbox thinks of nothing in particular.", ...sentences].join(" ");
     const { text, whole } = fitText(thoughts, room);
     const shown = ask.thinking === "shown";
-    add({ type: "thinking", text, shown, signature: seal.sign(shown ? text : "") });
+    add({ type: "thinking", text, shown, signature: seal.sign(shown ? text : ""), token: token("thinking") });
     if (!whole) return { pieces, finish: "length" };
   }
   const calls = chooseTools(ask, chance).map(({ name, schema, isText = false }, i): Piece => {

@@ -25,6 +25,7 @@ import { generateFormat } from "./formats/generate-answer.ts";
 import { createSandboxMedia } from "./media/media.ts";
 import { textOf } from "./members.ts";
 import { messagesFormat } from "./formats/messages-answer.ts";
+import { responsesFormat } from "./formats/responses-answer.ts";
 import { failAsOrdered, ORDERS_HEADER, readOrders } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
@@ -53,11 +54,12 @@ const OWN_ANSWERS: Pick<
   thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
 };
 
-/** The formats that it speaks; what is asked for in another one is put into these. */
-const FORMATS: Readonly<Partial<Record<ProtocolId, SandboxFormat>>> = {
+/** The formats that it speaks: all. */
+const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
   compat_chat_completions: chatFormat,
   compat_messages: messagesFormat,
   compat_generate_content: generateFormat,
+  compat_responses: responsesFormat,
 };
 
 /**
@@ -86,7 +88,7 @@ export interface Sandbox {
 }
 
 /**
- * The sandbox: a server within this process that speaks the three formats as their vendors' servers do, with one entry in
+ * The sandbox: a server within this process that speaks the four formats as their vendors' servers do, with one entry in
  * the place of each provider of language models; and one that makes images and videos.
  */
 export function createSandbox({ clock, hash, modelOf, definitions }: SandboxParts): Sandbox {
@@ -115,10 +117,7 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
     entryOf(id),
     {
       id: SANDBOX,
-      protocols: protocols.flatMap((definition) => {
-        const format = FORMATS[definition.id];
-        return format === undefined ? [] : [spoken(definition, format)];
-      }),
+      protocols: protocols.map((definition) => spoken(definition, FORMATS[definition.id])),
       ...(embeddings === undefined ? {} : { embeddings: spokenEmbeddings(embeddings) }),
       secrets: [],
       clientHeaders: [ORDERS_HEADER],
@@ -180,7 +179,7 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
 const STREAM = "text/event-stream";
 
 /** The ends of the addresses at which it counts and does not answer. */
-const COUNTING = /\/count_tokens$|:countTokens$/;
+const COUNTING = /\/(count_tokens|input_tokens)$|:countTokens$/;
 
 /** What it would charge for the input, also of one that is too long to be answered. */
 function countOf(

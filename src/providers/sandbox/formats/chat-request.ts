@@ -61,7 +61,7 @@ function readTools(body: JsonObject): readonly AskedTool[] {
 }
 
 /** A tool that takes text, as one that takes it as its only member. Of grammars only regular expressions are kept to. */
-function customTool({ name, format }: JsonObject): AskedTool {
+export function customTool({ name, format }: JsonObject): AskedTool {
   const { syntax, definition } = objectOf(objectOf(format).grammar);
   const input = { type: "string", ...(syntax === "regex" ? { pattern: definition } : {}) };
   return {

@@ -17,13 +17,14 @@ const PER_REQUEST = 3;
 /** Members that hold a medium or say where it is, and how its size is found. */
 const SIZES: Readonly<Record<string, (value: string) => ImageSize | undefined>> = {
   url: imageSizeOf,
+  image_url: imageSizeOf,
   fileUri: imageSizeOf,
   data: rawImageSizeOf,
   file_data: () => undefined,
 };
 
 /** Members that hold signatures, or name things: a model reads none of them. */
-const UNREAD = fieldNames(`signature thoughtSignature thought_signature
+const UNREAD = fieldNames(`signature thoughtSignature thought_signature encrypted_content
   type role id tool_use_id tool_call_id mimeType media_type detail`);
 
 /**

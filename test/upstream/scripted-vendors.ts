@@ -11,6 +11,7 @@ import type { SeenRequest } from "./seen-request.ts";
 import { strictGenerateContent } from "./strict-gemini.ts";
 import { strictMessages } from "./strict-messages-format.ts";
 import { STRICT } from "./strict-profiles.ts";
+import { strictResponses } from "./strict-responses.ts";
 import { strictChatCompletions, type StrictCheck } from "./strict.ts";
 
 /** A call of a tool by a model. */
@@ -259,6 +260,7 @@ interface Vendor {
 }
 
 const KEYS = { keys: [UPSTREAM_KEY] };
+const RESPONSES_STRICT = strictResponses(KEYS);
 
 const VENDORS = {
   openai: {
@@ -290,7 +292,7 @@ export async function startScriptedVendors(script: Script): Promise<ScriptedVend
     const double = await startUpstreamDouble();
     double.handle((request) => {
       const isResponses = request.target.endsWith("/responses");
-      const refusal = counted(request) ?? (isResponses ? undefined : strict(request));
+      const refusal = counted(request) ?? (isResponses ? RESPONSES_STRICT : strict)(request);
       if (refusal === undefined) {
         received.push({ vendor, body: request.json() });
         return play(isResponses ? RESPONSES : format, vendor, script, request);

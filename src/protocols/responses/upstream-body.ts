@@ -45,8 +45,12 @@ export function upstreamBody(
   const changes = openChanges(targetSentences(target.model.id, names));
   const rest = new Map(Object.entries(json.value));
   changes.set(["model"], target.upstreamId);
-  if (target.native) askForNoStore(request, changes);
-  else leaveUnknownParts(request, changes);
+  // One account at the provider serves many: what it stored could be read by whoever holds its id.
+  changes.set(["store"], false);
+  const include = leaveUnknownParts(request, changes);
+  // Servers of open weights seal nothing, and some refuse to be asked for it.
+  if (target.native && !include.includes(SEALED_REASONING))
+    changes.set(["include"], [...include, SEALED_REASONING]);
   for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
   for (const name of ["prompt_cache_key", "user", "safety_identifier"] as const)
     if (body[name] !== undefined) changes.set([name], ownName(carrier, body[name]));
@@ -114,13 +118,6 @@ export function compactBody(request: ResponsesRequest, target: RelayTarget): Ups
 
 /** Its fields, but for those that have a price of their own. */
 const COMPACTED: ReadonlySet<string> = new Set(["model", "input", "instructions", "prompt_cache_key"]);
-
-/** One account at the provider serves many: what it stored could be read by whoever holds its id. */
-function askForNoStore({ body }: ResponsesRequest, changes: Changes): void {
-  changes.set(["store"], false);
-  const include = leaveUnknownParts({ body }, changes);
-  if (!include.includes(SEALED_REASONING)) changes.set(["include"], [...include, SEALED_REASONING]);
-}
 
 /** What is asked for beside the answer, without what no provider knows: it would refuse the whole request for it. */
 function leaveUnknownParts({ body }: Pick<ResponsesRequest, "body">, changes: Changes): readonly string[] {

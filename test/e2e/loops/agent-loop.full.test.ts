@@ -51,6 +51,7 @@ beforeAll(async () => {
 providers:
   responses-alone:
     protocol: responses
+    dialect: native
     base_url: "${vendors.environment.OPENAI_BASE_URL}"
     api_key: "${vendors.environment.OPENAI_API_KEY}"
     models: [{ id: ${RESPONSES_ALONE}, upstream_id: gpt, prices: { input: 1, output: 2 } }]

@@ -33,6 +33,9 @@ export function refusedByUs(body: Json): OwnRefusal | undefined {
   return undefined;
 }
 
+/** The least that the provider lets anybody ask for. */
+const LEAST_OUTPUT = 16;
+
 /** Names of the caller's users and caches, which no other account may share. */
 const HASHED = ["prompt_cache_key", "user", "safety_identifier"];
 
@@ -51,6 +54,8 @@ export function requestPair(body: Json, upstreamId: string, seed?: number): Requ
   const tier = body.service_tier ?? "auto";
   const isDear = tier !== "auto" && tier !== "default";
   if (isDear) top.service_tier = '"default"';
+  const isLow = body.max_output_tokens < LEAST_OUTPUT;
+  if (isLow) top.max_output_tokens = String(LEAST_OUTPUT);
   const append = Object.entries(top).filter(([name]) => !(name in body));
   const silent = SILENTLY_LEFT_OUT.filter((name) => name in body);
   if (body.stream !== true && "stream_options" in body) silent.push("stream_options");
@@ -58,7 +63,7 @@ export function requestPair(body: Json, upstreamId: string, seed?: number): Requ
     replace: top,
     append: append.map(([name, value]) => `"${name}":${value}`),
     leftOut: [...LEFT_OUT.filter((name) => name in body), ...silent],
-    told: [...(isDear ? ["service_tier"] : []), ...deep.told],
+    told: [...(isDear ? ["service_tier"] : []), ...(isLow ? ["max_output_tokens"] : []), ...deep.told],
   });
   const pair = make(body, changes);
   const told = pair.told.filter((name) => !silent.includes(name));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { openThread, type Thread } from "../runtime/worker.ts";
 import type { KeptStore } from "./tables.ts";
 
@@ -18,8 +19,9 @@ interface Asked {
   reject(error: Error): void;
 }
 
-/** A store in a file of this machine, and what starts its thread. */
+/** A store in a file of this machine. */
 export interface ThreadStore extends KeptStore {
+  /** Starts the thread where there is something to read; else it starts with the first answer that is kept. */
   startThread(): void;
 }
 
@@ -72,8 +74,11 @@ export function openThreadStore(file: string): ThreadStore {
     owners: (...terms) => ask("owners", ...terms),
     remove: (...terms) => ask("remove", ...terms),
     trim: (...terms) => ask("trim", ...terms),
-    sweep: (...terms) => ask("sweep", ...terms),
-    startThread: () => void (thread ??= open()),
+    // A thread takes memory, and there is nothing to delete where nothing was ever kept.
+    sweep: async (...terms) => (thread !== undefined || existsSync(file) ? ask("sweep", ...terms) : false),
+    startThread() {
+      if (existsSync(file)) thread ??= open();
+    },
     async close() {
       if (thread === undefined) return;
       // Whatever was asked before is done by then.

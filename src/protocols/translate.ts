@@ -210,7 +210,8 @@ function offered(chat: ChatRequest, target: RelayTarget, client: ClientEnd, loss
   if (allowedTools === undefined || !untaken.includes("allowedTools"))
     return { ...searched, ...present({ allowedTools }) };
   losses.note({ place: "allowedTools", why: "narrowed" });
-  return { ...searched, tools: rest.tools.filter(({ name }) => allowedTools.includes(name)) };
+  const allowed = new Set(allowedTools);
+  return { ...searched, tools: rest.tools.filter(({ name }) => allowed.has(name)) };
 }
 
 /** The search that can be had there; `undefined` without a price of its own, or a way to ask for it. */

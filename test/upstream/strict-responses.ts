@@ -113,7 +113,7 @@ const boundIsHighEnough: Rule = ({ max_output_tokens: bound }) =>
 /** One account serves many callers, so that nothing of theirs may be kept, and reasoning must come back sealed. */
 const nothingIsStored: Rule = ({ store, include, previous_response_id: before }) => {
   if (before !== undefined && before !== null)
-    return refusal(`Previous response with id '${String(before)}' not found.`, {
+    return refusal(`Previous response with id '${JSON.stringify(before)}' not found.`, {
       param: "previous_response_id",
       code: "previous_response_not_found",
     });
@@ -130,7 +130,10 @@ const nothingIsStored: Rule = ({ store, include, previous_response_id: before })
 const toolsAreWhole: Rule = ({ tools, tool_choice: choice }) => {
   const list = objectsOf(tools);
   for (const [i, { type, name }] of list.entries())
-    if ((type === "function" || type === "custom") && !/^[a-zA-Z0-9_-]{1,128}$/.test(String(name ?? "")))
+    if (
+      (type === "function" || type === "custom") &&
+      !/^[a-zA-Z0-9_-]{1,128}$/.test(typeof name === "string" ? name : "")
+    )
       return refusal(`Missing required parameter: 'tools[${i}].name'.`, {
         param: `tools[${i}].name`,
         code: "missing_required_parameter",

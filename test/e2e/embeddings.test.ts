@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { OpenAIEmbeddings } from "@langchain/openai";
 import OpenAI from "openai";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
@@ -61,6 +62,21 @@ for (const { id, length, price } of MODELS) {
     expect(floats.headers.get("x-switchyard-provider")).toBe("sandbox");
   });
 }
+
+test("LangChain gets the vectors of its documents in their order, in several requests, at a length of its wish", async () => {
+  for (const [model, dimensions] of [
+    ["openai/text-embedding-3-small", 256],
+    ["google/gemini-embedding-001", 768],
+  ] as const) {
+    const configuration = { baseURL: `${gateway.url}/api/v1` };
+    const settings = { model, dimensions, apiKey: gateway.key, configuration, batchSize: 2, maxRetries: 0 };
+    const embeddings = new OpenAIEmbeddings(settings);
+    const texts = ["A lighthouse by day.", "Prices of copper rose", "A lighthouse by night."];
+    const vectors = await embeddings.embedDocuments(texts);
+    expect(vectors.map(({ length }) => length)).toEqual(texts.map(() => dimensions));
+    for (const [i, text] of texts.entries()) expect(await embeddings.embedQuery(text)).toEqual(vectors[i]!);
+  }
+});
 
 test("a text that is a list of OpenAI's tokens has a vector, too", async () => {
   const { status, json } = await embed({ model: "openai/text-embedding-3-small", input: [[1, 2, 3], [4]] });

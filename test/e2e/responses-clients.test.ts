@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createOpenAI } from "@ai-sdk/openai";
+import { type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { tool as chainTool } from "@langchain/core/tools";
+import { ChatOpenAI } from "@langchain/openai";
 import { Agent, OpenAIProvider, Runner, tool as agentTool } from "@openai/agents";
 import { generateText, isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
@@ -122,6 +125,52 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
       for await (const _event of result);
       await result.completed;
       expect(result.finalOutput).toBe("Rome is warm.");
+      expectAllBack();
+    });
+  });
+
+  describe("LangChain", () => {
+    const weather = chainTool(({ city }) => `3 in ${city}`, {
+      name: "weather",
+      description: "w",
+      schema: CITY,
+    });
+    // A wish for summaries is what makes it go to Responses by itself; it wants chat completions otherwise, and keeps no
+    // thinking of these.
+    const asking = (toResponses: boolean) =>
+      new ChatOpenAI({
+        model,
+        apiKey: gateway.key,
+        configuration: { baseURL: `${gateway.url}/api/v1` },
+        ...(toResponses ? { reasoning: { effort: "low", summary: "auto" } } : {}),
+        maxRetries: 0,
+      }).bindTools([weather]);
+    type Asked = (
+      model: ReturnType<typeof asking>,
+      history: BaseMessage[],
+    ) => Promise<AIMessageChunk | undefined>;
+    const plain: Asked = (chat, history) => chat.invoke(history);
+    const streamed: Asked = async (chat, history) => {
+      let whole: AIMessageChunk | undefined;
+      for await (const chunk of await chat.stream(history)) whole = whole?.concat(chunk) ?? chunk;
+      return whole;
+    };
+
+    test.each([
+      ["with a summary of reasoning, plain", true, plain],
+      ["with a summary of reasoning, streamed", true, streamed],
+      ["as it is, plain", false, plain],
+      ["as it is, streamed", false, streamed],
+    ] as const)("%s", async (_form, toResponses, ask) => {
+      const history: BaseMessage[] = [new HumanMessage("Where is it warm?")];
+      let answer = await ask(asking(toResponses), history);
+      while ((answer?.tool_calls ?? []).length > 0) {
+        const results = (answer?.tool_calls ?? []).map((call) => weather.invoke(call));
+        history.push(answer!, ...(await Promise.all(results)));
+        answer = await ask(asking(toResponses), history);
+      }
+      expect(answer?.text).toBe("Rome is warm.");
+      expect(answer?.usage_metadata).toMatchObject({ input_tokens: 500, output_tokens: 4 });
       expectAllBack();
     });
   });

@@ -5,6 +5,7 @@ import { compileSchema, faultSentence } from "./core/schema.ts";
 import type { Environment } from "./environment.ts";
 import type { Exceptions } from "./gateway/fetch/target.ts";
 import { OutboundSettings, readOutbound } from "./gateway/fetch/settings.ts";
+import { readRoutingSection, RoutingSection, type RoutingSettings } from "./gateway/routing/settings.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { readResponseSection, ResponseSection, type ResponseSettings } from "./kept/settings.ts";
 import { LimitSection, type LimitSettings, readLimitSection } from "./limits/settings.ts";
@@ -47,6 +48,7 @@ const SettingsSchema = Type.Object(
     default_aliases: Type.Optional(Type.Boolean()),
     memory: Type.Optional(MemorySection),
     responses: Type.Optional(ResponseSection),
+    routing: Type.Optional(RoutingSection),
   },
   closed,
 );
@@ -68,6 +70,7 @@ export interface Settings extends ConfiguredProviders {
   readonly memory: MemorySettings;
   /** How long answers of Responses are kept. */
   readonly responses: ResponseSettings;
+  readonly routing: RoutingSettings;
 }
 
 /** Reads the file, if it is there. Throws a sentence that names file and key; an unknown key is an error. */
@@ -87,6 +90,7 @@ export function readSettings(
     defaultAliases: data.default_aliases ?? true,
     memory: readMemorySection(data.memory ?? {}, machineMemory()),
     responses: readResponseSection(data.responses ?? {}),
+    routing: readRoutingSection(`${file}: routing`, data.routing ?? {}),
   };
 }
 

@@ -8,6 +8,7 @@ import { RELAYS } from "./protocols/index.ts";
 import { COMPATIBLE_EMBEDDINGS, type EmbeddingDialect } from "./protocols/embeddings/dialect.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
+import { CredentialsSection, withCredentials } from "./provider-credentials.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
 import { wayTo } from "./providers/spoken.ts";
@@ -48,6 +49,7 @@ export const ProviderSection = Type.Object(
     api_key_env: Type.Optional(
       Type.String({ minLength: 1, description: "The environment variable that holds it" }),
     ),
+    credentials: Type.Optional(CredentialsSection),
     unknown_fields: Type.Optional(Type.Enum(["remove", "pass"])),
     stream_usage_option: Type.Optional(Type.Boolean()),
     padding: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true })),
@@ -123,7 +125,8 @@ export function readProviders(
       definition === undefined
         ? configured(at, id, settings, { environment, definitions })
         : extended(at, definition, settings, providers.get(id));
-    providers.set(id, provider);
+    const own = definition?.keyVariable ?? settings.api_key_env;
+    providers.set(id, withCredentials(at, provider, settings.credentials ?? [], { own, environment }));
     models.push(...modelsOf(at, provider, settings));
   }
   return { providers, mediaProviders, models };
@@ -203,7 +206,7 @@ function extended(
   const other = Object.keys(settings).find((name) => !EXTENSIONS.has(name));
   if (other !== undefined) {
     throw new Error(
-      `${path} is built in and takes models, quirks and protocols only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
+      `${path} is built in and takes models, quirks, protocols and credentials only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
     );
   }
   if (provider === undefined)
@@ -221,7 +224,7 @@ function extended(
   };
 }
 
-const EXTENSIONS: ReadonlySet<string> = new Set(["models", "quirks", "protocols"]);
+const EXTENSIONS: ReadonlySet<string> = new Set(["models", "quirks", "protocols", "credentials"]);
 
 /** How a provider speaks a format. Throws, naming the setting at `at`, for one that it does not speak. */
 function spokenBy({ protocols }: Provider, id: ProtocolId, at: string): Provider["protocols"][number] {

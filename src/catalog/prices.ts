@@ -30,11 +30,11 @@ const REQUIRED: Readonly<Record<Category, readonly (readonly PriceBucket[])[]>> 
 
 /**
  * Reads prices as written (USD per million tokens, USD per unit) into rules; `version` names the rules by content.
- * Throws a sentence that names what is wrong, and what a model of `category` cannot do without.
+ * Throws a sentence that names what is wrong, and what a model of `category`, where one is given, cannot do without.
  */
 export function readPrices(
   data: PricesData,
-  category: Category,
+  category?: Category,
 ): { readonly prices: Prices; readonly version: string } {
   const prices: Partial<Record<PriceBucket, readonly PriceRule[]>> = {};
   for (const bucket of TOKEN_BUCKETS) {
@@ -45,7 +45,7 @@ export function readPrices(
     const rules = data[bucket];
     if (rules !== undefined) prices[bucket] = readRules(bucket, rules, readUnitPrice);
   }
-  checkSold(prices, category);
+  if (category !== undefined) checkSold(prices, category);
   return { prices, version: contentHash(jsonOfAmounts(prices)).slice(0, 16) };
 }
 

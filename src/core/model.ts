@@ -32,6 +32,23 @@ export interface Route {
   readonly upstreamId: string;
   /** The formats in which the provider serves this model; absent: all that it speaks. */
   readonly protocols?: readonly ProtocolId[];
+  /** Its share of the requests where routes are chosen by weight; absent: 1. */
+  readonly weight?: number;
+  /** What the provider charges the operator; absent: not known. It never changes what a client is charged. */
+  readonly cost?: Prices;
+}
+
+/** Ways to choose among a model's routes: as they are listed, by their weights, by least cost, by least latency. */
+export const ROUTE_ORDERS = ["order", "weight", "cost", "latency"] as const;
+export type RouteOrder = (typeof ROUTE_ORDERS)[number];
+
+/** How requests for a model find their route. */
+export interface Routing {
+  readonly by: RouteOrder;
+  /** Requests that begin alike go the same way for some minutes, so that the provider's prompt cache is used. */
+  readonly sticky: boolean;
+  /** Ids of models that serve where this one's providers fail, in order. */
+  readonly fallback: readonly string[];
 }
 
 /**
@@ -161,6 +178,8 @@ export interface Model {
   /** Names `prices` by content. */
   readonly priceVersion: string;
   readonly routes: readonly Route[];
+  /** Absent: in the order of `routes`, and no other model serves in its place. */
+  readonly routing?: Routing;
   /** Limits of the server that chat completions go to now; absent where it has none or they are not known. */
   readonly chatLimits?: ChatLimits;
   readonly parameterSchema: Readonly<Record<string, unknown>>;

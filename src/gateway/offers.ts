@@ -3,6 +3,7 @@ import type { NameRules } from "../catalog/name-rules.ts";
 import type { Model } from "../core/model.ts";
 import { sandboxRoutes } from "../providers/registry.ts";
 import type { Offer } from "./offer.ts";
+import { routed, type RoutingSettings } from "./routing/settings.ts";
 import type { SandboxRule } from "./sandbox-rule.ts";
 import { isServed, type LiveProviders, servedNow } from "./served.ts";
 
@@ -14,6 +15,7 @@ export interface OfferSettings extends LiveProviders {
   readonly aliases: ReadonlyMap<string, string>;
   /** Whether the aliases of the catalogue's rules are in force, too. */
   readonly defaultAliases: boolean;
+  readonly routing: RoutingSettings;
 }
 
 /** What is offered by the settings in force. */
@@ -46,7 +48,7 @@ export function createOffers<Settings extends OfferSettings>(
 
   const build = (settings: Settings): CurrentOffer<Settings> => {
     const inSandbox = rule?.serves() === true ? sandbox : NOBODY;
-    const known = [...files, ...settings.models];
+    const known = routed([...files, ...settings.models], settings.routing);
     const enabled = known
       .map((model) => served(model, settings, inSandbox))
       .filter((model) => model !== undefined);

@@ -12,12 +12,24 @@ export interface Provider {
   readonly protocols: readonly SpokenProtocol[];
   /** How it is asked for embeddings; absent where it has none. */
   readonly embeddings?: SpokenEmbeddings;
-  /** Texts that must never be shown to anybody: the credential itself. */
+  /** All credentials, where there are several; the first is the one that `protocols` and `embeddings` have. */
+  readonly credentials?: readonly Credential[];
+  /** Texts that must never be shown to anybody: the credentials themselves. */
   readonly secrets: readonly string[];
   /** Headers of the client that go along to it; to all others none do. In lower case. */
   readonly clientHeaders?: readonly string[];
   /** Headers by which every answer of it says where it comes from. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
+}
+
+/** One of a provider's credentials: what the provider speaks, signed with it, and what the vendor allows it. */
+export interface Credential extends Pick<Provider, "protocols" | "embeddings"> {
+  /** Names it to the operator: its variable. */
+  readonly name: string;
+  /** The most calls that this process makes with it in a minute; absent: not limited. */
+  readonly requestsPerMinute?: number;
+  /** The most calls that this process makes with it at a time; absent: not limited. */
+  readonly concurrency?: number;
 }
 
 /** One wire format of a provider: where it is spoken, how a call is signed there, and how it differs from the reference. */

@@ -1,0 +1,183 @@
+import { type Static, Type } from "typebox";
+import { readPrices } from "../../catalog/prices.ts";
+import { PricesSchema } from "../../catalog/schema.ts";
+import {
+  type Model,
+  PROTOCOLS,
+  type ProtocolId,
+  ROUTE_ORDERS,
+  type Route,
+  type RouteOrder,
+} from "../../core/model.ts";
+
+const closed = { additionalProperties: false };
+
+/** Failures after which a provider may have done the work: they are retried only where the operator says so. */
+export const UNSAFE_RETRIES = ["reset", "502", "504", "bad_answer"] as const;
+export type UnsafeRetry = (typeof UNSAFE_RETRIES)[number];
+
+const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, ""));
+
+const RouteSection = Type.Object(
+  {
+    provider: Type.String({ minLength: 1 }),
+    upstream_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "The provider's name of the model; absent: as the model has it",
+      }),
+    ),
+    protocols: Type.Optional(Type.Array(Type.Enum(SPOKEN), { minItems: 1, uniqueItems: true })),
+    weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
+    cost: Type.Optional(PricesSchema),
+  },
+  closed,
+);
+
+const ModelSection = Type.Object(
+  {
+    by: Type.Optional(Type.Enum([...ROUTE_ORDERS])),
+    sticky: Type.Optional(Type.Boolean()),
+    routes: Type.Optional(Type.Array(RouteSection, { minItems: 1, maxItems: 20 })),
+    fallback: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, description: "The id of a model" }), {
+        maxItems: 5,
+        uniqueItems: true,
+      }),
+    ),
+  },
+  closed,
+);
+
+/** The section `routing` of the settings file. */
+export const RoutingSection = Type.Object(
+  {
+    attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
+    retry_budget: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    unsafe_retries: Type.Optional(Type.Array(Type.Enum([...UNSAFE_RETRIES]), { uniqueItems: true })),
+    breaker_failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    breaker_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 3_600 })),
+    probe_seconds: Type.Optional(Type.Number({ minimum: 1, maximum: 86_400 })),
+    models: Type.Optional(Type.Record(Type.String(), ModelSection)),
+  },
+  closed,
+);
+
+/** How requests find their way to providers, and what becomes of those that fail. */
+export interface RoutingSettings {
+  /** Calls for one request at most. */
+  readonly attempts: number;
+  /** Retries for each request of late, over all requests of this process. */
+  readonly retryBudget: number;
+  readonly unsafeRetries: ReadonlySet<UnsafeRetry>;
+  /** So many failures in a row open a credential's breaker, */
+  readonly breakerFailures: number;
+  /** for so long at first. */
+  readonly breakerMs: number;
+  /** A provider without traffic for so long is asked whether it is there; absent: never. */
+  readonly probeMs: number | undefined;
+  readonly models: ReadonlyMap<string, ModelRouting>;
+}
+
+/** What the operator says of the ways to one model. */
+export interface ModelRouting {
+  readonly by: RouteOrder;
+  /** Absent: where the model has a price for cached input. */
+  readonly sticky: boolean | undefined;
+  readonly fallback: readonly string[];
+  /** In place of the model's own routes. */
+  readonly routes: readonly RouteSetting[] | undefined;
+}
+
+/** A route as the file has it: without the provider's name of the model it takes that of the model's own route there. */
+export type RouteSetting = Omit<Route, "upstreamId"> & { readonly upstreamId?: string };
+
+export const DEFAULT_ROUTING: RoutingSettings = {
+  attempts: 3,
+  retryBudget: 0.1,
+  unsafeRetries: new Set(),
+  breakerFailures: 5,
+  breakerMs: 10_000,
+  probeMs: undefined,
+  models: new Map(),
+};
+
+/** Reads the section. Throws a sentence that begins with `path` where it is wrong. */
+export function readRoutingSection(path: string, data: Static<typeof RoutingSection>): RoutingSettings {
+  const ms = (seconds: number | undefined): number | undefined =>
+    seconds === undefined ? undefined : Math.round(seconds * 1_000);
+  return {
+    attempts: data.attempts ?? DEFAULT_ROUTING.attempts,
+    retryBudget: data.retry_budget ?? DEFAULT_ROUTING.retryBudget,
+    unsafeRetries: new Set(data.unsafe_retries),
+    breakerFailures: data.breaker_failures ?? DEFAULT_ROUTING.breakerFailures,
+    breakerMs: ms(data.breaker_seconds) ?? DEFAULT_ROUTING.breakerMs,
+    probeMs: ms(data.probe_seconds),
+    models: new Map(
+      Object.entries(data.models ?? {}).map(([id, section]) => [
+        id,
+        readModelSection(`${path}.models.${id}`, section),
+      ]),
+    ),
+  };
+}
+
+function readModelSection(path: string, data: Static<typeof ModelSection>): ModelRouting {
+  return {
+    by: data.by ?? "order",
+    sticky: data.sticky,
+    fallback: data.fallback ?? [],
+    routes: data.routes?.map((route, i) => readRouteSection(`${path}.routes[${i}]`, route)),
+  };
+}
+
+function readRouteSection(path: string, data: Static<typeof RouteSection>): RouteSetting {
+  const { provider, upstream_id: upstreamId, protocols, weight, cost } = data;
+  try {
+    return {
+      provider,
+      ...(upstreamId === undefined ? {} : { upstreamId }),
+      ...(protocols === undefined
+        ? {}
+        : { protocols: protocols.map((name) => `compat_${name}` as ProtocolId) }),
+      ...(weight === undefined ? {} : { weight }),
+      ...(cost === undefined ? {} : { cost: readPrices(cost).prices }),
+    };
+  } catch (error) {
+    throw new Error(`${path}.cost: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/**
+ * The models with the routes, the order and the fallbacks that the operator gives them. Throws a sentence for a model
+ * that there is not, and for a route that lacks the provider's name of its model.
+ */
+export function routed(models: readonly Model[], settings: RoutingSettings): readonly Model[] {
+  if (settings.models.size === 0) return models;
+  const ids = new Set(models.map(({ id }) => id));
+  for (const [id, { fallback }] of settings.models) {
+    const unknown = [id, ...fallback].find((named) => !ids.has(named));
+    if (unknown !== undefined) throw new Error(`routing.models.${id} names ${unknown}, which is no model.`);
+    if (fallback.includes(id)) throw new Error(`routing.models.${id}.fallback names the model itself.`);
+  }
+  return models.map((model) => {
+    const setting = settings.models.get(model.id);
+    return setting === undefined ? model : withRouting(model, setting);
+  });
+}
+
+function withRouting(model: Model, { by, sticky, fallback, routes }: ModelRouting): Model {
+  const routing = { by, sticky: sticky ?? model.prices.cache_read !== undefined, fallback };
+  return routes === undefined
+    ? { ...model, routing }
+    : { ...model, routing, routes: routes.map((route) => namedRoute(model, route)) };
+}
+
+function namedRoute({ id, routes }: Model, route: RouteSetting): Route {
+  const upstreamId =
+    route.upstreamId ?? routes.find(({ provider }) => provider === route.provider)?.upstreamId;
+  if (upstreamId !== undefined) return { ...route, upstreamId };
+  throw new Error(
+    `routing.models.${id}: the route to ${route.provider} needs upstream_id, the provider's name of the model.`,
+  );
+}

@@ -358,7 +358,7 @@ providers:
     {
       name: "with the address of a built-in provider",
       yaml: PROVIDER.replace("local:", "openai:"),
-      says: "providers.openai is built in and takes models, quirks and protocols only, not base_url: set OPENAI_API_KEY and OPENAI_BASE_URL",
+      says: "providers.openai is built in and takes models, quirks, protocols and credentials only, not base_url: set OPENAI_API_KEY and OPENAI_BASE_URL",
     },
     {
       name: "with models of a built-in provider that has no key",

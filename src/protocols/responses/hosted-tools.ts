@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { Model } from "../../core/model.ts";
 import type { ResponsesRequestBody, ResponsesTool } from "./schema.ts";
 
@@ -6,7 +7,7 @@ const CLIENT_TOOLS: ReadonlySet<string> = new Set([
   "function",
   "custom",
   "namespace",
-  "shell",
+  "tool_search",
   "apply_patch",
   "local_shell",
 ]);
@@ -21,10 +22,14 @@ export function isSearch({ type }: Pick<ResponsesTool, "type">): boolean {
   return SEARCHES.test(type);
 }
 
-/** Whether a tool runs at the provider, which charges for it. */
+/** Whether a tool runs at the provider, which charges for it. A search among tools costs nothing but their tokens. */
 export function isHosted(tool: ResponsesTool): boolean {
-  if (tool.type === "tool_search") return (tool as { readonly execution?: unknown }).execution !== "client";
-  return !CLIENT_TOOLS.has(tool.type);
+  return tool.type === "shell" ? !isLocalShell(tool) : !CLIENT_TOOLS.has(tool.type);
+}
+
+/** Whether the commands of a shell run at the caller's: its environment may be a container of the provider's. */
+export function isLocalShell({ environment }: Readonly<JsonObject>): boolean {
+  return !isJsonObject(environment) || environment.type === "local";
 }
 
 /** Whether the model may be offered a tool: one that runs at the provider needs a price. */

@@ -124,3 +124,74 @@ test("what is asked for beside the answer is left out where nobody knows it, and
   expect(upstream({ input: "hi", include: ["my.own"] }, away).sent.include).toEqual([]);
   expect(upstream({ input: "hi", include: known }, away).sent.include).toEqual(known);
 });
+
+const FUNCTION = { type: "function", name: "f", parameters: {} };
+
+test("no tool that runs at the provider goes up without a price, whatever it is called and wherever it stands", () => {
+  const hosted = [
+    { type: "web_search" },
+    { type: "web_search_preview_2025_03_11" },
+    { type: "file_search", vector_store_ids: ["vs_1"] },
+    { type: "code_interpreter", container: { type: "auto" } },
+    { type: "computer_use_preview" },
+    { type: "mcp", server_label: "s", server_url: "https://example.com" },
+    { type: "image_generation" },
+    { type: "programmatic_tool_calling" },
+    { type: "shell", environment: { type: "container_auto" } },
+    { type: "a_tool_of_tomorrow" },
+  ];
+  const local = [
+    FUNCTION,
+    { type: "shell" },
+    { type: "shell", environment: { type: "local" } },
+    { type: "tool_search" },
+  ];
+  for (const tool of hosted) {
+    const { sent, warnings } = upstream({ input: "hi", tools: [...local, tool] }, openAi);
+    expect(sent.tools).toEqual(local);
+    expect(warnings).toEqual([
+      `tools[4] was left out: ${tool.type} runs at the provider and has no price here`,
+    ]);
+    expect(() => upstream({ input: "hi", tools: [tool] }, openAi)).toThrow(`tools[0].type is ${tool.type}`);
+    const choice = { type: tool.type };
+    expect(() => upstream({ input: "hi", tools: [FUNCTION, tool], tool_choice: choice }, openAi)).toThrow(
+      `tools[1].type is ${tool.type}`,
+    );
+  }
+});
+
+test("a search that is chosen by another of its names is chosen all the same", () => {
+  const asked = { input: "hi", tools: [FUNCTION, { type: "web_search" }] };
+  expect(() => upstream({ ...asked, tool_choice: { type: "web_search_preview" } })).toThrow("tools[1].type");
+});
+
+test("hosted tools are not the only ones where an item brings others", () => {
+  const offer = { type: "additional_tools", role: "developer", tools: [{ type: "custom", name: "exec" }] };
+  const { sent } = upstream({ input: [offer, user], tools: [{ type: "web_search" }] }, openAi);
+  expect(sent).not.toHaveProperty("tools");
+  expect(sent.input).toEqual([offer, user]);
+});
+
+test("of tools that may be called those that were left out are none", () => {
+  const tools = [FUNCTION, { type: "web_search" }];
+  const choice = (...chosen: object[]) => ({ type: "allowed_tools", mode: "auto", tools: chosen });
+  const [f, search] = [{ type: "function", name: "f" }, { type: "web_search" }];
+  const { sent } = upstream({ input: "hi", tools, tool_choice: choice(f, search) }, openAi);
+  expect(sent.tool_choice).toEqual(choice(f));
+  expect(() => upstream({ input: "hi", tools, tool_choice: choice(search) }, openAi)).toThrow(
+    "tool_choice.tools has no other",
+  );
+});
+
+test("reasoning goes back to OpenAI by its seal, and to a server that shows it by its words", () => {
+  const words = [{ type: "reasoning_text", text: "Hm." }];
+  const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAA" };
+  const away: RelayTarget = { ...TARGET, native: false };
+  const sentTo = (target: RelayTarget, item: object): object[] =>
+    upstream({ input: [user, item, user] }, target).sent.input.slice(1, -1);
+  expect(sentTo(openAi, { ...sealed, content: words })).toEqual([sealed]);
+  const { encrypted_content: _seal, ...open } = { ...sealed, content: words };
+  expect(sentTo(openAi, open)).toEqual([]);
+  expect(sentTo(away, open)).toEqual([open]);
+  expect(sentTo(away, { ...sealed, content: words })).toEqual([open]);
+});

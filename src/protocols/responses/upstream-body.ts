@@ -7,10 +7,15 @@ import { printable, printableName } from "../printable.ts";
 import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { isOpenAi, leastOutput } from "./demand.ts";
-import { isHosted, isServed } from "./hosted-tools.ts";
+import { isHosted, isSearch, isServed } from "./hosted-tools.ts";
 import { ownName } from "./own-name.ts";
 import type { ResponsesRequest } from "./request.ts";
-import { RESPONSES_FIELDS, type ResponsesItem, type ResponsesTool } from "./schema.ts";
+import {
+  RESPONSES_FIELDS,
+  type ResponsesItem,
+  type ResponsesRequestBody,
+  type ResponsesTool,
+} from "./schema.ts";
 
 /** Asks for what the model wants back with its reasoning, as nothing is stored. */
 const SEALED_REASONING = "reasoning.encrypted_content";
@@ -61,10 +66,7 @@ export function upstreamBody(
   checkFields(rest, target, RESPONSES_FIELDS, changes);
   leaveUnserved(request, target, changes);
   const { input } = body;
-  if (typeof input !== "string") {
-    if (!isOpenAi(target.model)) leavePhases(input, changes);
-    changeItems(input, carrier, changes);
-  }
+  if (typeof input !== "string") changeItems(input, { target, carrier }, changes);
   boundOutput(request, target, changes);
   flattenFormat(request, changes);
   changes.remove(["prompt_cache_options", "comparison_response_id"]);
@@ -99,7 +101,7 @@ export function countBody(request: ResponsesRequest, target: RelayTarget): Upstr
   changes.set(["model"], target.upstreamId);
   for (const name of Object.keys(json.value)) if (!COUNTED.has(name)) changes.remove([name]);
   leaveUnserved(request, target, changes);
-  if (typeof body.input !== "string") changeItems(body.input, carrier, changes);
+  if (typeof body.input !== "string") changeItems(body.input, { target, carrier }, changes);
   flattenFormat(request, changes);
   return { body: changes.splice(json), warnings: changes.warnings };
 }
@@ -112,7 +114,7 @@ export function compactBody(request: ResponsesRequest, target: RelayTarget): Ups
   for (const name of Object.keys(json.value)) if (!COMPACTED.has(name)) changes.remove([name]);
   if (body.prompt_cache_key !== undefined)
     changes.set(["prompt_cache_key"], ownName(carrier, body.prompt_cache_key));
-  if (typeof body.input !== "string") changeItems(body.input, carrier, changes);
+  if (typeof body.input !== "string") changeItems(body.input, { target, carrier }, changes);
   return { body: changes.splice(json), warnings: changes.warnings };
 }
 
@@ -183,12 +185,16 @@ function boundOutput(
 
 /** Takes out tools that run at the provider and have no price. Throws where nothing else could be called. */
 function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, changes: Changes): void {
-  const { tools = [], tool_choice: choice } = body;
+  const { tools = [], tool_choice: choice, input } = body;
   const unserved = tools.flatMap((tool, i) => (isServed(tool, model) ? [] : [{ tool, i }]));
   const [first] = unserved;
   if (first === undefined) return;
-  const forced = isJsonObject(choice) && unserved.some(({ tool }) => tool.type === choice.type);
-  if (forced || unserved.length === tools.length)
+  // A search has several names.
+  const isLeft = (type: unknown): boolean =>
+    unserved.some(({ tool }) => tool.type === type || (isSearch(tool) && isSearch({ type: String(type) })));
+  const served = tools.filter((tool) => isServed(tool, model));
+  const isAlone = served.length === 0 && !bringsTools(input);
+  if (isAlone || (isJsonObject(choice) && isLeft(choice.type)))
     throw wrong(
       `tools[${first.i}].type`,
       `is ${printable(first.tool.type)}, which runs at the provider and has no price here: leave it out`,
@@ -197,10 +203,33 @@ function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, chang
     changes.warn(
       `tools[${i}] was left out: ${printable(tool.type)} runs at the provider and has no price here`,
     );
-  changes.set(
-    ["tools"],
-    tools.filter((tool) => isServed(tool, model)),
-  );
+  if (served.length === 0) changes.remove(["tools"]);
+  else changes.set(["tools"], served);
+  if (isJsonObject(choice) && choice.type === "allowed_tools") leaveChoices(choice, isLeft, changes);
+}
+
+/** Whether items of the input offer tools, too. */
+function bringsTools(input: ResponsesRequestBody["input"]): boolean {
+  return typeof input !== "string" && input.some(({ type }) => OFFERS.has(type ?? ""));
+}
+
+/** Items that offer tools. */
+const OFFERS: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
+
+/** Takes tools that were left out from those that may be called. Throws where no other may be. */
+function leaveChoices(choice: JsonObject, isLeft: (type: unknown) => boolean, changes: Changes): void {
+  const chosen = objectsIn(choice.tools);
+  const kept = chosen.filter(({ type }) => !isLeft(type));
+  if (kept.length === chosen.length) return;
+  if (kept.length === 0)
+    throw wrong("tool_choice.tools", "has no other than tools that run at the provider without a price here");
+  changes.set(["tool_choice"], { ...choice, tools: kept });
+}
+
+/** For whom items are, and whose. */
+interface ItemTerms {
+  readonly target: RelayTarget;
+  readonly carrier: CarrierKey | undefined;
 }
 
 /**
@@ -209,38 +238,33 @@ function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, chang
  */
 function changeItems(
   items: readonly ResponsesItem[],
-  carrier: CarrierKey | undefined,
+  { target, carrier }: ItemTerms,
   changes: Changes,
 ): void {
   const left = new Set<number>();
   const told = new Map<number, JsonObject>();
+  const tell = (i: number, item: JsonObject): void => {
+    told.set(i, item);
+    changes.set(["input", i], item);
+  };
   let isBound = false;
+  if (!isOpenAi(target.model)) leavePhases(items, changes);
   items.forEach((item, i) => {
     const { type, encrypted_content: sealed, id } = item;
     if (type === "reasoning") {
-      isBound = typeof sealed !== "string" || isCarrier(sealed);
+      const readable = readableReasoning(item, target);
+      isBound = readable === undefined;
       if (isBound) {
         left.add(i);
         if (typeof sealed === "string") changes.warn(`input[${i}] was left out: another model's reasoning`);
-      } else if (!Array.isArray((item as Readonly<JsonObject>).summary)) {
-        // The provider refuses reasoning without one, and clients drop an empty one.
-        const whole = { ...item, summary: [] };
-        told.set(i, whole);
-        changes.set(["input", i], whole);
-      }
+      } else if (readable !== undefined && readable !== item) tell(i, readable);
       return;
     }
     if (!isOfAnswer(item)) isBound = false;
-    if (type === "compaction" && typeof sealed === "string" && isCarrier(sealed)) {
-      const message = compactedMessage(sealed, carrier, `input[${i}]`);
-      told.set(i, message);
-      return changes.set(["input", i], message);
-    }
+    if (type === "compaction" && typeof sealed === "string" && isCarrier(sealed))
+      return tell(i, compactedMessage(sealed, carrier, `input[${i}]`));
     const offered = withoutHosted(item, `input[${i}]`, changes);
-    if (offered !== undefined) {
-      told.set(i, offered);
-      return changes.set(["input", i], offered);
-    }
+    if (offered !== undefined) return tell(i, offered);
     const isForeign = typeof id === "string" && (FOREIGN_IDS.test(id) || !ITEM_IDS.test(id));
     if (id !== undefined && (isForeign || isBound)) changes.remove(["input", i, "id"]);
   });
@@ -256,6 +280,23 @@ function changeItems(
   changes.set(["input"], kept);
 }
 
+/**
+ * A reasoning item as the target takes it, the same where it takes it as it is; `undefined` for one that it cannot read.
+ * Whoever seals reasoning wants the seal and no words; servers of open weights show it, and want the words back.
+ */
+function readableReasoning(item: ResponsesItem, { model, native }: RelayTarget): JsonObject | undefined {
+  const { encrypted_content: sealed, content, ...rest }: Readonly<JsonObject> = item;
+  const words = objectsIn(content);
+  // The provider refuses reasoning without a summary, and clients drop an empty one.
+  const summary = Array.isArray(rest.summary) ? rest.summary : [];
+  if (!native && words.length > 0)
+    return sealed === undefined && rest.summary === summary ? item : { ...rest, summary, content: words };
+  if (typeof sealed !== "string" || isCarrier(sealed)) return undefined;
+  const isWordy = isOpenAi(model) && words.length > 0;
+  if (!isWordy) return rest.summary === summary ? item : { ...item, summary };
+  return { ...rest, summary, encrypted_content: sealed };
+}
+
 /** Whether a message comments or answers is OpenAI's own word: no other vendor's model has it. */
 function leavePhases(items: readonly ResponsesItem[], changes: Changes): void {
   for (const [i, item] of items.entries()) if ("phase" in item) changes.remove(["input", i, "phase"]);
@@ -266,7 +307,7 @@ function leavePhases(items: readonly ResponsesItem[], changes: Changes): void {
  * there are none.
  */
 function withoutHosted(item: ResponsesItem, path: string, changes: Changes): JsonObject | undefined {
-  if (item.type !== "additional_tools" && item.type !== "tool_search_output") return undefined;
+  if (!OFFERS.has(item.type ?? "")) return undefined;
   const { id: _id, ...rest } = item;
   const tools = objectsIn((rest as Readonly<JsonObject>).tools);
   const isOwn = (tool: Readonly<JsonObject>): boolean =>

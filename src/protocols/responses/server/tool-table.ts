@@ -11,6 +11,7 @@ import { contentHash } from "../../../runtime/hash.ts";
 import { printable } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
+import { isLocalShell, isSearch } from "../hosted-tools.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
 import type { CalledAs } from "./echo.ts";
 
@@ -72,7 +73,7 @@ function makeTable(lists: readonly ToolList[], warn: Warn): ToolTable {
   const read = (tool: JsonObject, path: string, namespace?: string): void => {
     const type = typeof tool.type === "string" ? tool.type : "function";
     if (type === "namespace") return readNamespace(tool, path, read);
-    if (/^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(type)) webSearch = tool;
+    if (isSearch({ type })) webSearch = tool;
     else if (isBuiltIn(tool, type)) add(builtIn(tool, type, path));
     else if (type === "function" || type === "custom") add(defined(tool, type, path, namespace));
     // With a search of the provider's all tools are loaded.
@@ -125,10 +126,9 @@ function readNamespace(
 }
 
 /** A shell that is not the caller's own is the provider's, and so is a search among its own tools. */
-function isBuiltIn({ environment, execution }: JsonObject, type: string): boolean {
+function isBuiltIn(tool: JsonObject, type: string): boolean {
   if (!Object.hasOwn(BUILT_IN, type)) return false;
-  if (type === "tool_search") return execution === "client";
-  return !isJsonObject(environment) || environment.type === "local";
+  return type === "tool_search" ? tool.execution === "client" : isLocalShell(tool);
 }
 
 function builtIn(tool: JsonObject, type: string, path: string): Entry {

@@ -75,6 +75,32 @@ describe("what was thought before calls", () => {
     ]);
   });
 
+  test("is the signature of a text alone, which comes back on the last words that have none", () => {
+    const said = (...deltas: string[]) => part(0, { begun: { type: "text" }, deltas });
+    const mark = part(1, { begun: { type: "thinking", issuer: "google" }, signature: "S" });
+    const calls = heard(...said("So: "), ...mark, ...said("It is", " done."), ...mark);
+    const known = Object.fromEntries(calls.map(({ key, thinking: signed }) => [key, signed]));
+    expect(calls.length).toBe(1);
+    expect(heard(...said("a"), ...mark, ...part(2, { begun, deltas: ["{}"] })).length).toBe(1);
+    expect(heard(...thinking, ...mark)).toEqual([]);
+    const words = { type: "text", text: "It is done." } as const;
+    const backOf = (...parts: readonly Part[]) => {
+      const chat = chatOf(...parts);
+      expect(callsWithoutThinking(chat).length).toBe(1);
+      return partsOf(withThinking(chat, known));
+    };
+    const unsigned = { type: "thinking", text: "Hm.", issuer: "google" } as const;
+    expect(backOf(unsigned, words)).toEqual([
+      unsigned,
+      words,
+      { type: "thinking", issuer: "google", text: "", signature: "S" },
+    ]);
+    expect(backOf({ ...words, text: "It is done!" })).toEqual([{ ...words, text: "It is done!" }]);
+    expect(callsWithoutThinking(chatOf({ ...words, signature: "X" }))).toEqual([]);
+    const user: Turn = { role: "user", parts: [words] };
+    expect(callsWithoutThinking({ ...chatOf(), turns: [user] })).toEqual([]);
+  });
+
   test("is nothing where nothing was thought", () => {
     expect(heard(...part(0, { begun, deltas: ["{}"] }))).toEqual([]);
     expect(heard(...thinking)).toEqual([]);
@@ -104,8 +130,4 @@ describe("a turn that has a thought", () => {
       expect(callsWithoutThinking(chatOf(...parts))).toEqual([]);
       expect(partsOf(withThinking(chatOf(...parts), known))).toEqual([...parts]);
     });
-
-  test("is not asked for where nothing was called", () => {
-    expect(callsWithoutThinking(chatOf({ type: "text", text: "a" }))).toEqual([]);
-  });
 });

@@ -4,17 +4,19 @@ import { contentHash } from "../runtime/hash.ts";
 import { parseExact } from "./exact-json.ts";
 
 // Clients of other formats drop what a model thought before it called a tool, and some models answer worse without it
-// or refuse the next request. What was thought before a call is found again by the call.
+// or refuse the next request. What was thought before a call is found again by the call, and what a text was signed with
+// by the text.
 
 /** What a model thought right before a call, and what it signed the call itself with. */
 export interface CallThinking {
+  /** Of a text: what it was signed with, as thinking without words. */
   readonly before: readonly ThinkingPart[];
   readonly signature?: string;
 }
 
 type ThinkingPart = Extract<Part, { readonly type: "thinking" | "redacted_thinking" }>;
 
-/** A call and its thinking, under the name that a later request has for it. */
+/** A call or a text and its thinking, under the name that a later request has for it. */
 export interface ThoughtCall {
   readonly key: string;
   readonly thinking: CallThinking;
@@ -29,17 +31,39 @@ export function callKey({ id, name, input }: Pick<ToolCallPart, "id" | "name" | 
   return contentHash(JSON.stringify([id, name, value === undefined ? input : value]));
 }
 
-/** The keys of calls in earlier answers that have come back without a thought, in their order. */
-export function callsWithoutThinking({ turns }: ChatRequest): readonly string[] {
-  return turns.flatMap((turn) => (lacksThinking(turn) ? callsOf(turn).map(callKey) : []));
+/** Names a text that an answer ended with. */
+function textKey(text: string): string {
+  return contentHash(JSON.stringify([text]));
 }
 
-/** The request with the thinking of the calls that it is known of, in answers that came back without any. */
+/** The keys of calls in earlier answers that have come back without a thought, and of last words without a signature. */
+export function callsWithoutThinking({ turns }: ChatRequest): readonly string[] {
+  return turns.flatMap((turn) => {
+    const words = unsignedWords(turn);
+    return [
+      ...(lacksThinking(turn) ? callsOf(turn).map(callKey) : []),
+      ...(words === undefined ? [] : [textKey(words.text)]),
+    ];
+  });
+}
+
+/** The request with the thinking of the calls and the signatures of the last words that are known, where it has none. */
 export function withThinking(chat: ChatRequest, known: Readonly<Record<string, CallThinking>>): ChatRequest {
-  return {
-    ...chat,
-    turns: chat.turns.map((turn) => (lacksThinking(turn) ? thinkingTurn(turn, known) : turn)),
-  };
+  const turnOf = (turn: Turn): Turn =>
+    signedTurn(lacksThinking(turn) ? thinkingTurn(turn, known) : turn, known);
+  return { ...chat, turns: chat.turns.map(turnOf) };
+}
+
+function signedTurn(turn: Turn, known: Readonly<Record<string, CallThinking>>): Turn {
+  const words = unsignedWords(turn);
+  const signatures = words && known[textKey(words.text)]?.before;
+  return signatures === undefined ? turn : { ...turn, parts: [...turn.parts, ...signatures] };
+}
+
+/** The text that an earlier answer ended with, where it has come back without a signature. */
+function unsignedWords({ role, parts }: Turn): Extract<Part, { readonly type: "text" }> | undefined {
+  const last = parts.at(-1);
+  return role === "assistant" && last?.type === "text" && last.signature === undefined ? last : undefined;
 }
 
 /** What was thought before the first call stands first in the answer, as vendors that sign it have it. */
@@ -75,10 +99,10 @@ function callsOf({ parts }: Turn): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === "tool_call");
 }
 
-/** Listens to the first choice of an answer, and knows at its end what was thought before each call. */
+/** Listens to the first choice of an answer, and knows at its end what was thought before each call and signed. */
 export interface ThinkingListener {
   hear(event: ChatEvent): void;
-  /** The calls that anything was thought before. */
+  /** The calls that anything was thought before, and the texts that were signed. */
   readonly calls: readonly ThoughtCall[];
 }
 
@@ -91,10 +115,14 @@ class Listener implements ThinkingListener {
   readonly #calls: ThoughtCall[] = [];
   #before: ThinkingPart[] = [];
   #open: OpenPart | undefined;
+  /** The text that has just ended. */
+  #text = "";
+  /** The signature that the answer ends with, of the text before it. */
+  #signed: ThoughtCall | undefined;
 
   hear(event: ChatEvent): void {
     if (event.type === "start" || event.choice !== 0) return;
-    if (event.type === "part_start") this.#open = begunOf(event.part);
+    if (event.type === "part_start") this.#begin(event.part);
     if (this.#open === undefined || event.type === "part_start") return;
     if (event.type === "delta") this.#open.text += event.text;
     else if (event.type === "signature") this.#open.signature = event.signature;
@@ -102,14 +130,25 @@ class Listener implements ThinkingListener {
   }
 
   get calls(): readonly ThoughtCall[] {
-    return this.#calls;
+    return this.#signed === undefined ? this.#calls : [...this.#calls, this.#signed];
+  }
+
+  #begin(part: BegunPart): void {
+    this.#open = begunOf(part);
+    this.#signed = undefined;
+    if (part.type !== "thinking") this.#text = "";
   }
 
   #end({ begun, text, signature }: OpenPart): void {
     this.#open = undefined;
     if (begun.type === "redacted_thinking") this.#before.push(begun);
-    else if (begun.type === "thinking") this.#before.push({ ...begun, text, ...present({ signature }) });
-    else {
+    else if (begun.type === "text") this.#text = text;
+    else if (begun.type === "thinking") {
+      const thought = { ...begun, text, ...present({ signature }) };
+      this.#before.push(thought);
+      if (text === "" && signature !== undefined && this.#text !== "")
+        this.#signed = { key: textKey(this.#text), thinking: { before: [thought] } };
+    } else {
       const thinking = { before: this.#before, ...present({ signature }) };
       this.#before = [];
       if (thinking.before.length === 0 && signature === undefined) return;
@@ -119,7 +158,7 @@ class Listener implements ThinkingListener {
 }
 
 interface OpenPart {
-  readonly begun: ThinkingPart | OpenCall;
+  readonly begun: ThinkingPart | OpenCall | { readonly type: "text" };
   text: string;
   signature?: string;
 }
@@ -136,6 +175,7 @@ function begunOf(part: BegunPart): OpenPart | undefined {
       return { begun: { ...part, text: "" }, text: "" };
     case "redacted_thinking":
     case "tool_call":
+    case "text":
       return { begun: part, text: "" };
     default:
       return undefined;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import Anthropic from "@anthropic-ai/sdk";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { type ScriptedVendors, signatureOf, startScriptedVendors } from "../upstream/scripted-vendors.ts";
 
@@ -7,12 +8,13 @@ import { type ScriptedVendors, signatureOf, startScriptedVendors } from "../upst
 let gateway: TestGateway;
 let vendors: ScriptedVendors;
 let word = "";
+let text = "It is done.";
 
 beforeAll(async () => {
-  vendors = await startScriptedVendors((_, results) =>
-    results === 0
+  vendors = await startScriptedVendors((tools, results) =>
+    results === 0 && tools.length > 0
       ? { thinking: `What is ${word}?`, calls: [{ tool: "look_up", input: { word } }] }
-      : { text: "It is done." },
+      : { text },
   );
   gateway = await startGateway({ environment: vendors.environment });
 });
@@ -123,5 +125,26 @@ describe("a thought that the client drops", () => {
     const { json: key } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "other" });
     const { body } = await askTwice(CLAUDE, { key: key.key });
     expect(blocksOf(body).map(({ type }) => type)).toEqual(["tool_use"]);
+  });
+});
+
+describe("what Gemini signed its last words with", () => {
+  const asked = { role: "user", content: "Is it done?" };
+  const ask = async (messages: readonly Json[], stream: boolean): Promise<Json[]> => {
+    const client = new Anthropic({ baseURL: `${gateway.url}/api`, apiKey: gateway.key, maxRetries: 0 });
+    const body: Json = { model: GEMINI, max_tokens: 8_000, messages };
+    const message = await (stream
+      ? client.messages.stream(body).finalMessage()
+      : client.messages.create(body));
+    return message.content;
+  };
+
+  test.each([true, false])("has no block, and goes back with them; streamed: %p", async (stream) => {
+    text = `It is, ${stream ? "in pieces" : "at once"}.`;
+    const content = await ask([asked], stream);
+    expect(content).toMatchObject([{ type: "text", text }]);
+    await ask([asked, { role: "assistant", content }, asked], stream);
+    const turn = vendors.received.at(-1)?.body.contents[1];
+    expect(turn).toEqual({ role: "model", parts: [{ text, thoughtSignature: signatureOf(0) }] });
   });
 });

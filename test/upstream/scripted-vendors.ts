@@ -114,6 +114,11 @@ const GEMINI: Format = {
         ...(i === 0 ? { thoughtSignature: signatureOf(round) } : {}),
       })),
     ];
+    // Last words are signed too, of a stream in an empty part behind them.
+    const thoughtSignature = signatureOf(round);
+    if (calls.length === 0 && text !== undefined)
+      if (streamed) parts.push({ text: "", thoughtSignature });
+      else parts[parts.length - 1] = { text, thoughtSignature };
     if (!streamed) return geminiPlain({ parts });
     // The vendor writes the line ends of Unicode as escapes, and its own SDK reads no stream that has them plain.
     const answer = geminiStream({ parts });

@@ -52,8 +52,10 @@ export interface BlockWriter {
 
 /**
  * Turns what a running answer says into blocks. What its issuer has signed stands in a thinking block as a text that only
- * we open: the signature of a call in one without words before it, and of a text in one behind it. An image has no block,
- * and nor have the pages that a text rests on, which clients take from the format's own vendor alone.
+ * we open: the signature of a call in one without words before it, and of a text in one behind it. A text that comes last
+ * has none behind it, as Claude Code prints no answer whose last block is another: what signed it is remembered
+ * (`recalled-thinking.ts`). An image has no block, and nor have the pages that a text rests on, which clients take from the
+ * format's own vendor alone.
  */
 export function openBlockWriter(sink: BlockSink, context: AnswerContext): BlockWriter {
   return new Writer(sink, context);
@@ -64,6 +66,9 @@ class Writer implements BlockWriter {
   readonly #context: AnswerContext;
   readonly #isHidden: boolean;
   #part: OpenPart | undefined;
+  #isAfterText = false;
+  /** What signed the text before, until a block follows it. */
+  #textSignature: string | undefined;
   #calls = 0;
   #hasRefused = false;
   #lacksInput = false;
@@ -138,7 +143,22 @@ class Writer implements BlockWriter {
 
   #begin(part: OpenPart, block: JsonObject): void {
     part.isSaid = true;
+    this.#open(block);
+  }
+
+  #open(block: JsonObject): void {
+    const signature = this.#textSignature;
+    this.#textSignature = undefined;
+    if (signature !== undefined) this.#addSigned(signature);
+    this.#isAfterText = block.type === "text";
     this.#sink.begin(block);
+  }
+
+  /** A block of thinking that has no words. */
+  #addSigned(signature: string): void {
+    this.#open({ type: "thinking", thinking: "", signature: "" });
+    this.#sink.add("signature", signature);
+    this.#sink.end();
   }
 
   #beginCall(part: OpenPart): void {
@@ -161,7 +181,7 @@ class Writer implements BlockWriter {
         this.#endThinking(part, begun.issuer);
         break;
       case "redacted_thinking":
-        this.#sink.begin({ type: "redacted_thinking", data: this.#redacted(begun) });
+        this.#open({ type: "redacted_thinking", data: this.#redacted(begun) });
         this.#sink.end();
         break;
       case "tool_call": {
@@ -182,7 +202,6 @@ class Writer implements BlockWriter {
   #endThinking(part: OpenPart, issuer: string | undefined): void {
     const { signature, text } = part;
     if (!part.isSaid && signature === "" && text === "") return;
-    if (!part.isSaid) this.#begin(part, { type: "thinking", thinking: "", signature: "" });
     const isPlain = issuer === "anthropic" && signature !== "";
     // What is shown comes back in its block.
     const carried: Carried = {
@@ -191,15 +210,20 @@ class Writer implements BlockWriter {
       ...(issuer === undefined ? {} : { issuer }),
       ...(signature === "" ? {} : { signature }),
     };
-    this.#sink.add("signature", isPlain ? signature : this.#seal(carried));
+    const held = isPlain ? signature : this.#seal(carried);
+    if (!part.isSaid) {
+      const isOfText = text === "" && this.#isAfterText && this.#textSignature === undefined;
+      if (isOfText) this.#textSignature = held;
+      else this.#addSigned(held);
+      return;
+    }
+    this.#sink.add("signature", held);
     this.#sink.end();
   }
 
   /** A signature of what is no thinking; of such parts only Google's models sign any. */
   #sign(signature: string, of: "next" | "last"): void {
-    this.#sink.begin({ type: "thinking", thinking: "", signature: "" });
-    this.#sink.add("signature", this.#seal({ kind: "signature", issuer: "google", signature, of }));
-    this.#sink.end();
+    this.#addSigned(this.#seal({ kind: "signature", issuer: "google", signature, of }));
   }
 
   #redacted({ data, issuer }: Extract<BegunPart, { readonly type: "redacted_thinking" }>): string {

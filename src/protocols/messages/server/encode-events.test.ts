@@ -188,6 +188,20 @@ describe("what is signed", () => {
     ]);
   });
 
+  test("an answer that ends with a text has no block behind it, signed or not: Claude Code prints its last block", () => {
+    const signature = thinking("google", "U0lH");
+    const typesOf = (...parts: Said[]) =>
+      blocksOf([...answer(...parts), finish("stop")]).map(({ type }) => type);
+    expect(typesOf(thinking("google", undefined, "b"), text("a"), signature)).toEqual(["thinking", "text"]);
+    expect(typesOf(text("a"), signature, text("c"))).toEqual(["text", "thinking", "text"]);
+    expect(typesOf(text("a"), signature, signature, toolCall("b", "{}"))).toEqual([
+      "text",
+      "thinking",
+      "thinking",
+      "tool_use",
+    ]);
+  });
+
   test("that of a call which had begun by then stands behind it", () => {
     const blocks = blocksOf([
       ...answer({ ...toolCall("b", '{"x":', "1}"), signature: "U0lH" }),

@@ -22,6 +22,7 @@ import {
   words,
 } from "../../../../test/protocols/made-answers.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
+import { openThinkingListener, withThinking } from "../../recalled-thinking.ts";
 
 // What holds for every answer that can be told: a stream read back is the plain answer, no cut looks whole, and what was
 // said comes back with the next request.
@@ -132,14 +133,18 @@ describe("whatever an answer says", () => {
     );
   });
 
-  test("it comes back with the next request, signatures and order and all", () => {
+  test("it comes back with the next request and what is remembered, signatures and order and all", () => {
     const round = fc
       .uniqueArray(anyPart, { minLength: 1, maxLength: 7 })
       .map((parts) => parts.filter((one) => !isSilent(one)))
       .filter((parts) => parts.length > 0);
     fc.assert(
       fc.property(round, (parts) => {
-        const content = blocksOf([start, ...parts.flatMap((one, i) => part(i, one)), finish("stop")]);
+        const said = [start, ...parts.flatMap((one, i) => part(i, one)), finish("stop")];
+        const content = blocksOf(said);
+        const listener = openThinkingListener();
+        for (const event of said) listener.hear(event);
+        const known = Object.fromEntries(listener.calls.map(({ key, thinking }) => [key, thinking]));
         const messages = [
           { role: "user", content: "hi" },
           { role: "assistant", content },
@@ -147,7 +152,7 @@ describe("whatever an answer says", () => {
         ];
         const { chat, warnings } = decoded({ messages });
         expect(warnings).toEqual([]);
-        expect(chat.turns[1]?.parts as Json).toEqual(parts.map(partOf));
+        expect(withThinking(chat, known).turns[1]?.parts as Json).toEqual(parts.map(partOf));
       }),
       RUNS,
     );

@@ -15,7 +15,7 @@ import type { RelayProtocol, RelayTarget, TokenCounter } from "./protocol.ts";
 import { compaction } from "./responses/compaction.ts";
 import { responsesClient } from "./responses/client/index.ts";
 import { responsesCounter } from "./responses/count.ts";
-import { responses } from "./responses/index.ts";
+import { responsesRelay } from "./responses-relay.ts";
 import { compactionServer } from "./responses/server/compaction-end.ts";
 import { responsesServer } from "./responses/server/index.ts";
 import { type ClientEnd, type ServerEnd, translate } from "./translate.ts";
@@ -41,7 +41,7 @@ export const RELAYS: Readonly<Record<ProtocolId, RelayProtocol>> = {
   compat_chat_completions: chatCompletions,
   compat_messages: messages,
   compat_generate_content: generateContent,
-  compat_responses: responses,
+  compat_responses: responsesRelay,
 };
 
 /** By the formats of client and provider, in this order. */

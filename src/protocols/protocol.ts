@@ -173,6 +173,8 @@ export interface RelayTarget {
   readonly streamUsageOption: boolean;
   /** It makes conversations of Responses shorter itself. */
   readonly compacts?: true;
+  /** Of tools in Responses that run at the caller's it takes functions alone. */
+  readonly functionsOnly?: true;
   /** How its chat completions differ from the reference; nothing is known where it is absent. */
   readonly chat?: ChatDialect;
   /** Output bound to set when the caller set none; absent when the model's own is fine. */

@@ -95,6 +95,8 @@ export interface Dialect {
   readonly chat?: ChatDialect;
   /** Of Responses: it makes conversations shorter by a call of its own. */
   readonly compacts?: true;
+  /** Of Responses: of tools that run at the caller's it takes functions alone. */
+  readonly functionsOnly?: true;
 }
 
 /** A provider as the source names it: alive once its credential is in the environment. */

@@ -94,3 +94,19 @@ test.skipIf(!recordingsAvailable())("every recorded request that OpenAI took is 
     });
   expect(refused).toEqual([]);
 });
+
+test("who knows functions alone refuses other tools of the caller's, and their items", () => {
+  const narrow = strictResponses({ functionsOnly: true });
+  const statusOf = (fields: object): number | undefined => {
+    const bodyText = JSON.stringify({ ...base, ...fields });
+    const header = (): string => "Bearer any";
+    return narrow({ header, json: () => JSON.parse(bodyText), bodyText } as unknown as SeenRequest)?.status;
+  };
+  expect(statusOf({ tools: [{ type: "function", name: "f" }], input: [user, thought, call, output] })).toBe(
+    undefined,
+  );
+  expect(statusOf({ tools: [{ type: "custom", name: "f" }] })).toBe(422);
+  expect(statusOf({ tool_choice: { type: "allowed_tools" } })).toBe(422);
+  expect(statusOf({ input: [{ ...call, namespace: "n" }, output] })).toBe(422);
+  expect(statusOf({ input: [{ type: "additional_tools", tools: [] }, user] })).toBe(422);
+});

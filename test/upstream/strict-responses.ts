@@ -9,6 +9,8 @@ import type { StrictCheck } from "./strict.ts";
 /** How a provider of Responses differs from any other. */
 interface StrictResponsesProfile {
   readonly keys?: readonly string[];
+  /** Of the caller's tools it knows functions alone, and of items those that go with them. */
+  readonly functionsOnly?: true;
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
@@ -60,16 +62,19 @@ const ANSWERED_PARTS = words("output_text refusal");
 type Rule = (body: Fields) => Refusal | undefined;
 
 /** A check of requests of Responses, as strict as OpenAI itself is. A gateway must ask it to store nothing. */
-export function strictResponses({ keys }: StrictResponsesProfile = {}): StrictCheck {
+export function strictResponses(profile: StrictResponsesProfile = {}): StrictCheck {
   return (request) => {
-    const refused = refusedBy(request, keys);
+    const refused = refusedBy(request, profile);
     if (refused === undefined) return undefined;
     const { status, ...error } = refused;
     return jsonAnswer(status, { error });
   };
 }
 
-function refusedBy(request: SeenRequest, keys: readonly string[] | undefined): Refusal | undefined {
+function refusedBy(
+  request: SeenRequest,
+  { keys, functionsOnly }: StrictResponsesProfile,
+): Refusal | undefined {
   const key = /^Bearer (\S+)$/.exec(request.header("authorization") ?? "")?.[1];
   if (key === undefined || keys?.includes(key) === false)
     return refusal(`Incorrect API key provided: ${key ?? ""}.`, { status: 401, code: "invalid_api_key" });
@@ -82,7 +87,7 @@ function refusedBy(request: SeenRequest, keys: readonly string[] | undefined): R
   if (!isFields(body)) return refusal("The body of the request must be a JSON object.");
   const twice = duplicateKey(request.bodyText);
   if (twice !== undefined) return refusal(`Duplicate key '${twice}' in the body of the request.`);
-  for (const rule of RULES) {
+  for (const rule of functionsOnly === true ? [...RULES, toolsAreFunctions] : RULES) {
     const refused = rule(body);
     if (refused !== undefined) return refused;
   }
@@ -142,6 +147,21 @@ const toolsAreWhole: Rule = ({ tools, tool_choice: choice }) => {
     return refusal("Tool choice 'required' must be specified with 'tools' parameter.", {
       param: "tool_choice",
     });
+  return undefined;
+};
+
+const PLAIN_TOOLS = words("function web_search");
+const PLAIN_ITEMS = words("message reasoning function_call function_call_output web_search_call");
+
+/** As servers say it that read tools and items as one of a closed list. */
+const toolsAreFunctions: Rule = ({ tools, tool_choice: choice, input }) => {
+  const unknown = (param: string): Refusal =>
+    refusal(`${param} did not match any variant of the untagged enum.`, { status: 422, param });
+  for (const [i, { type }] of objectsOf(tools).entries())
+    if (!PLAIN_TOOLS.has(String(type))) return unknown(`tools[${i}]`);
+  if (isFields(choice) && !PLAIN_TOOLS.has(String(choice["type"]))) return unknown("tool_choice");
+  for (const [i, item] of objectsOf(input).entries())
+    if (!PLAIN_ITEMS.has(typeOf(item)) || item["namespace"] !== undefined) return unknown(`input[${i}]`);
   return undefined;
 };
 

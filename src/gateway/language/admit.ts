@@ -159,6 +159,7 @@ export function targetOf(
     streamUsageOption: dialect.streamUsageOption,
     ...(dialect.chat === undefined ? {} : { chat: dialect.chat }),
     ...(dialect.compacts === undefined ? {} : { compacts: dialect.compacts }),
+    ...(dialect.functionsOnly === undefined ? {} : { functionsOnly: dialect.functionsOnly }),
   };
 }
 

@@ -2,7 +2,7 @@ import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
 import { COMPATIBLE_EMBEDDINGS } from "../../protocols/embeddings/dialect.ts";
 import type { ProviderDefinition } from "../provider.ts";
-import { RESPONSES } from "../responses.ts";
+import { RESPONSES_OF_FUNCTIONS } from "../responses.ts";
 
 /**
  * OpenRouter: https://openrouter.ai/docs/api-reference/chat-completion. Reasoning of any vendor comes and goes in
@@ -40,7 +40,7 @@ export const openrouter: ProviderDefinition = {
       boundsReasoning: false,
     }),
     // https://openrouter.ai/docs/api-reference/responses-api/overview
-    RESPONSES,
+    RESPONSES_OF_FUNCTIONS,
   ],
   // https://openrouter.ai/docs/api-reference/embeddings
   embeddings: { ...COMPATIBLE_EMBEDDINGS, user: true },

@@ -1,7 +1,7 @@
 import { COMPATIBLE_CHAT } from "../../protocols/chat-dialect.ts";
 import { compatibleChat } from "../compatible.ts";
 import type { ProviderDefinition } from "../provider.ts";
-import { RESPONSES } from "../responses.ts";
+import { RESPONSES_OF_FUNCTIONS } from "../responses.ts";
 
 /**
  * xAI: https://docs.x.ai/docs/api-reference. Its reasoning models count reasoning beside the completion.
@@ -18,6 +18,6 @@ export const xai: ProviderDefinition = {
       boundsReasoning: false,
     }),
     // https://docs.x.ai/docs/guides/responses
-    RESPONSES,
+    RESPONSES_OF_FUNCTIONS,
   ],
 };

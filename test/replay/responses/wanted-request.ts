@@ -4,12 +4,13 @@ import { type Changes, hostilePair, plainPair, type RequestPair } from "../reque
 import type { Json } from "../wire-json.ts";
 
 /** Tools that run at the caller's; of all others only searches have a price in these tests. */
-const RUN_BY_CALLER = /^(function|custom|namespace|shell|apply_patch|local_shell)$/;
+const RUN_BY_CALLER = /^(function|custom|namespace|tool_search|apply_patch|local_shell)$/;
 const SEARCH = /^web_search/;
 
 /** Whether the model may be offered a tool. */
-function isServed({ type, execution }: Json): boolean {
-  return RUN_BY_CALLER.test(type) || SEARCH.test(type) || (type === "tool_search" && execution === "client");
+function isServed({ type, environment }: Json): boolean {
+  if (type === "shell") return (environment?.type ?? "local") === "local";
+  return RUN_BY_CALLER.test(type) || SEARCH.test(type);
 }
 
 const REFUSED: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type { ClientEnd } from "../../translate.ts";
 import { responses } from "../index.ts";
 import { readWritten } from "../request.ts";
+import { takesAllTools } from "../target.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 import { encodeRequest, limits } from "./encode-request.ts";
 
@@ -10,8 +11,7 @@ export const responsesClient: ClientEnd = {
   limits,
   hasNoStops: true,
   canSearch: () => true,
-  // Servers of other vendors' models refuse types of tools that they do not know.
-  takesCustomTools: ({ native, model }) => native && model.id.startsWith("openai/"),
+  takesCustomTools: takesAllTools,
   encodeRequest,
   readWritten: (body, address, carrier) => readWritten({ ...body, ...address }, carrier),
   decodeAnswer,

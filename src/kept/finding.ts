@@ -9,7 +9,7 @@ import {
   wholeAnswer,
 } from "../protocols/responses/kept.ts";
 import { brokenChain, longChain, noSuchItem, noSuchResponse } from "../protocols/responses/not-kept.ts";
-import type { Sealing } from "./sealing.ts";
+import type { KeptPart, Sealing } from "./sealing.ts";
 import type { KeptStore, Link } from "./tables.ts";
 
 /** How many answers a conversation may have that goes on from one another. */
@@ -30,23 +30,22 @@ export interface Finding {
 }
 
 /** Reads `store`, whose texts `sealing` opens. */
-export function createFinding(store: KeptStore, { open }: Sealing): Finding {
+export function createFinding(store: KeptStore, sealing: Sealing): Finding {
+  const textsOf = createTexts(store, sealing);
   const roundsOf = async (
     account: string,
     links: readonly Link[],
     sinceMs: number,
   ): Promise<readonly Round[]> => {
-    if (links.length === 0) return [];
     const ids = links.map(({ id }) => id).toReversed();
-    const texts = new Map((await store.texts(account, ids, sinceMs)).map((row) => [row.id, row]));
-    const rows = ids.flatMap((id) => texts.get(id) ?? []);
-    return Promise.all(
-      rows.map(async ({ id, input, output }) => ({
-        id,
-        input: await open(account, id, "input", input),
-        output: await open(account, id, "output", output),
-      })),
-    );
+    const [inputs, outputs] = await Promise.all([
+      textsOf(account, "input", ids, sinceMs),
+      textsOf(account, "output", ids, sinceMs),
+    ]);
+    return ids.flatMap((id) => {
+      const [input, output] = [inputs.get(id), outputs.get(id)];
+      return input === undefined || output === undefined ? [] : [{ id, input, output }];
+    });
   };
 
   /** All items up to and with an answer. */
@@ -66,7 +65,7 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
       .join(",");
   };
 
-  const itemsNamed = findItems(store, open);
+  const itemsNamed = findItems(store, textsOf);
 
   return {
     async find(account, { previous, items }, sinceMs) {
@@ -82,55 +81,74 @@ export function createFinding(store: KeptStore, { open }: Sealing): Finding {
     rounds: async (account, id, sinceMs) =>
       roundsOf(account, await store.chain(account, id, sinceMs, MOST_LINKS), sinceMs),
     async response(account, id, sinceMs) {
-      const [row] = await store.texts(account, [id], sinceMs);
-      if (row === undefined) return undefined;
-      const [output, frame] = await Promise.all([
-        open(account, id, "output", row.output),
-        open(account, id, "frame", row.frame),
+      const [outputs, frames] = await Promise.all([
+        textsOf(account, "output", [id], sinceMs),
+        textsOf(account, "frame", [id], sinceMs),
       ]);
-      return wholeAnswer({ output, frame });
+      const [output, frame] = [outputs.get(id), frames.get(id)];
+      return output === undefined || frame === undefined ? undefined : wholeAnswer({ output, frame });
     },
   };
 }
 
+/** One part of answers, opened, by their ids. */
+type Texts = (
+  account: string,
+  part: KeptPart,
+  ids: readonly string[],
+  sinceMs: number,
+) => Promise<ReadonlyMap<string, string>>;
+
+function createTexts(store: KeptStore, { open }: Sealing): Texts {
+  return async (account, part, ids, sinceMs) => {
+    if (ids.length === 0) return new Map();
+    const rows = await store.texts(account, part, ids, sinceMs);
+    const opened = rows.map(async ({ id, text }) => [id, await open(account, id, part, text)] as const);
+    return new Map(await Promise.all(opened));
+  };
+}
+
+/** Answers whose outputs are read at a time: what they hold beside the items that are named is let go of again. */
+const READ_AT_ONCE = 16;
+
 /** Finds items by their ids, each as a JSON text. Rejects with a 404 for one that is not there. */
 function findItems(
   store: KeptStore,
-  open: Sealing["open"],
+  textsOf: Texts,
 ): (account: string, items: readonly string[], sinceMs: number) => Promise<FoundState["items"]> {
-  /** Items of answers' inputs, which are known by ids of ours; each answer is opened once. */
-  const inputItems = async (
-    account: string,
-    items: readonly string[],
-    sinceMs: number,
-  ): Promise<FoundState["items"]> => {
-    const named = items.flatMap((id) => {
-      const place = inputItemNamed(id);
+  return async (account, items, sinceMs) => {
+    if (items.length === 0) return {};
+    const found = new Map<string, string>();
+    let size = 0;
+    const add = (id: string, text: string | undefined): void => {
+      if (text === undefined) return;
+      found.set(id, text);
+      size += text.length;
+      if (size > MOST_CHARACTERS) throw tooLarge("input");
+    };
+    const owners = new Map(Object.entries(await store.owners(account, items, sinceMs)));
+    const named = Map.groupBy(owners.keys(), (id) => owners.get(id) ?? "");
+    const answers = [...named.keys()];
+    for (let at = 0; at < answers.length; at += READ_AT_ONCE) {
+      const some = answers.slice(at, at + READ_AT_ONCE);
+      for (const [answer, output] of await textsOf(account, "output", some, sinceMs)) {
+        const byId = itemsById(output);
+        for (const id of named.get(answer) ?? []) add(id, byId[id]);
+      }
+    }
+    // Items of answers' inputs are known by ids of ours; an input may be as large as a request.
+    const asked = [...new Set(items)].flatMap((id) => {
+      const place = found.has(id) ? undefined : inputItemNamed(id);
       return place === undefined ? [] : [{ id, ...place }];
     });
-    const ids = [...new Set(named.map(({ response }) => response))];
-    const rows = ids.length === 0 ? [] : await store.texts(account, ids, sinceMs);
-    const found: Record<string, string> = {};
-    for (const { id: response, input } of rows) {
-      const texts = itemsIn(await open(account, response, "input", input));
-      for (const { id, place } of named.filter((one) => one.response === response))
-        if (texts[place] !== undefined) found[id] = texts[place];
-    }
-    return found;
-  };
-
-  return async (account: string, items: readonly string[], sinceMs: number): Promise<FoundState["items"]> => {
-    if (items.length === 0) return {};
-    const owners = await store.owners(account, items, sinceMs);
-    const ids = [...new Set(Object.values(owners))];
-    const rows = ids.length === 0 ? [] : await store.texts(account, ids, sinceMs);
-    const outputs = rows.map(async ({ id, output }) => itemsById(await open(account, id, "output", output)));
-    const known: Record<string, string> = Object.assign({}, ...(await Promise.all(outputs)));
-    const others = items.filter((id) => known[id] === undefined);
-    const found = { ...known, ...(await inputItems(account, others, sinceMs)) };
-    const missing = items.find((id) => found[id] === undefined);
+    for (const [answer, places] of Map.groupBy(asked, ({ response }) => response))
+      for (const [, input] of await textsOf(account, "input", [answer], sinceMs)) {
+        const texts = itemsIn(input);
+        for (const { id, place } of places) add(id, texts[place]);
+      }
+    const missing = items.find((id) => !found.has(id));
     if (missing !== undefined) throw noSuchItem(missing);
-    return Object.fromEntries(items.map((id) => [id, found[id] ?? ""]));
+    return Object.fromEntries(found);
   };
 }
 

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { KeptDatabase } from "../db/kept-tables.ts";
+import type { KeptPart } from "./sealing.ts";
 
 /** An answer to be kept; its texts are sealed, as bytes. */
 export interface SealedAnswer {
@@ -21,12 +22,10 @@ export interface Link {
   readonly bytes: number;
 }
 
-/** The sealed texts of an answer. */
-export interface SealedTexts {
+/** The sealed text of one part of an answer. */
+export interface SealedText {
   readonly id: string;
-  readonly input: string;
-  readonly output: string;
-  readonly frame: string;
+  readonly text: string;
 }
 
 /** Where answers are kept. Those made at `sinceMs` or before are not seen. Everything passes between threads. */
@@ -34,8 +33,13 @@ export interface KeptStore {
   keep(answer: SealedAnswer): Promise<void>;
   /** The answer and those before it, the newest first, `most` at the most. */
   chain(account: string, id: string, sinceMs: number, most: number): Promise<readonly Link[]>;
-  /** Those of the answers that are there, in any order. */
-  texts(account: string, ids: readonly string[], sinceMs: number): Promise<readonly SealedTexts[]>;
+  /** One part of those of the answers that are there, in any order. */
+  texts(
+    account: string,
+    part: KeptPart,
+    ids: readonly string[],
+    sinceMs: number,
+  ): Promise<readonly SealedText[]>;
   /** The answers that have the items, by the items' ids. */
   owners(
     account: string,
@@ -61,10 +65,10 @@ export function keptStoreOver(database: KeptDatabase): KeptStore {
 
     chain: (account, id, sinceMs, most) => chainIn(database, { account, id, sinceMs, most }),
 
-    texts: (account, ids, sinceMs) =>
+    texts: (account, part, ids, sinceMs) =>
       database
         .selectFrom("kept_responses")
-        .select(["id", "input", "output", "frame"])
+        .select(["id", `${part} as text`])
         .where("account_id", "=", account)
         .where("id", "in", ids)
         .where("created_at_ms", ">", BigInt(sinceMs))

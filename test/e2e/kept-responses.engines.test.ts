@@ -216,6 +216,25 @@ describeOnEngineOfSuite("answers that are kept,", (engine) => {
     expect(double.requests.length).toBe(before);
   });
 
+  test("are named by ids alone: what every object has is the id of none", async () => {
+    for (const id of ["constructor", "__proto__", "toString", "", "msg_0_constructor"]) {
+      const [status] = await refusalOf({ input: [{ type: "item_reference", id }] });
+      expect([id, status]).toEqual([id, 404]);
+      expect((await refusalOf({ previous_response_id: id || "x" }))[0]).toBe(400);
+    }
+  });
+
+  test("may be named many at once, of many answers and in any order", async () => {
+    const answers: Json[] = [];
+    for (let i = 0; i < 20; i += 1) answers.push(await askKept(gateway, { model: "test/gpt", input: "One" }));
+    const said = answers.map(({ output }) => output[1]);
+    const named = [...said, ...said.toReversed()].map(({ id }) => ({ type: "item_reference", id }));
+    const input = [{ type: "item_reference", id: `msg_0_${answers[3].id}` }, ...named];
+    await askKept(gateway, { model: "test/gpt", input: [...input, { role: "user", content: "Two" }] });
+    expect(sent().input.slice(1, -1)).toEqual([...said, ...said.toReversed()]);
+    expect(sent().input[0]).toMatchObject({ role: "user", content: "One" });
+  });
+
   test("are a hundred in a row at the most, and a ring of them ends", async () => {
     let last = await askKept(gateway, { model: "test/gpt", input: "One" });
     for (let i = 1; i < 100; i += 1)

@@ -53,8 +53,8 @@ interface Format {
   tools(body: Json): readonly string[];
   results(body: Json): number;
   isStreamed(request: SeenRequest): boolean;
-  /** `round` names calls and signatures. */
-  say(said: Scripted, round: number, streamed: boolean): Answer;
+  /** `round` names calls and signatures; `body` is what was asked. */
+  say(said: Scripted, round: number, streamed: boolean, body: Json): Answer;
 }
 
 const CHAT: Format = {
@@ -71,7 +71,7 @@ const CHAT: Format = {
             toolCalls: calls.map(({ tool, input }, i) => ({
               id: callId(round, i),
               name: tool,
-              arguments: pieces(JSON.stringify(input)),
+              arguments: pieces(JSON.stringify(asObject(input))),
             })),
           }),
     };
@@ -90,7 +90,12 @@ const MESSAGES: Format = {
     const blocks: NonNullable<MessageForm["blocks"]> = [
       ...(thinking === undefined ? [] : [{ type: "thinking", thinking, signature: signatureOf(round) }]),
       ...(text === undefined ? [] : [{ type: "text", text }]),
-      ...calls.map(({ tool, input }, i) => ({ type: "tool_use", id: callId(round, i), name: tool, input })),
+      ...calls.map(({ tool, input }, i) => ({
+        type: "tool_use",
+        id: callId(round, i),
+        name: tool,
+        input: asObject(input),
+      })),
     ];
     return streamed ? messageStreamAnswer({ blocks }) : messageAnswer({ blocks });
   },
@@ -110,7 +115,7 @@ const GEMINI: Format = {
       ...(thinking === undefined ? [] : [{ text: thinking, thought: true }]),
       ...(text === undefined ? [] : [{ text }]),
       ...calls.map(({ tool, input }, i) => ({
-        functionCall: { id: callId(round, i), name: tool, args: input },
+        functionCall: { id: callId(round, i), name: tool, args: asObject(input) },
         ...(i === 0 ? { thoughtSignature: signatureOf(round) } : {}),
       })),
     ];
@@ -131,7 +136,8 @@ const RESPONSES: Format = {
     toolsIn([...tools, ...itemsOf(input).flatMap(({ tools: more = [] }) => more)]),
   results: ({ input }) => itemsOf(input).filter(({ type = "" }) => type.endsWith("_call_output")).length,
   isStreamed: CHAT.isStreamed,
-  say({ thinking, text, calls = [] }, round, streamed) {
+  say({ thinking, text, calls = [] }, round, streamed, { tools = [], input: asked }) {
+    const namespaces = [...tools, ...itemsOf(asked).flatMap(({ tools: more = [] }) => more)];
     const items: Json[] = [
       ...(thinking === undefined
         ? []
@@ -157,7 +163,13 @@ const RESPONSES: Format = {
       ...calls.map(({ tool, input }, i) => {
         const called = { status: "completed", call_id: callId(round, i), name: tool };
         return typeof input === "string"
-          ? { id: `ctc_${round}_${i}`, type: "custom_tool_call", ...called, namespace: "functions", input }
+          ? {
+              id: `ctc_${round}_${i}`,
+              type: "custom_tool_call",
+              ...called,
+              ...namespaceOf(tool, namespaces),
+              input,
+            }
           : { id: `fc_${round}_${i}`, type: "function_call", ...called, arguments: JSON.stringify(input) };
       }),
     ];
@@ -188,6 +200,17 @@ function itemsOf(input: Json): Json[] {
 /** The names of tools, those within a namespace among them. */
 function toolsIn(tools: readonly Json[]): string[] {
   return tools.flatMap(({ type, name, tools: inner }) => (type === "namespace" ? toolsIn(inner) : [name]));
+}
+
+/** The namespace that a tool stands in, if any. */
+function namespaceOf(tool: string, tools: readonly Json[]): Json {
+  const found = tools.find(({ tools: inner = [] }) => inner.some(({ name }: Json) => name === tool));
+  return found === undefined ? {} : { namespace: found.name };
+}
+
+/** The text for a custom tool, as models call the function that stands for one. */
+function asObject(input: Json): Json {
+  return typeof input === "string" ? { input } : input;
 }
 
 function itemEvents(item: Json, index: number): Json[] {
@@ -324,7 +347,7 @@ function play(format: Format, vendor: VendorName, script: Script, request: SeenR
   // OpenAI shows no thinking in chat completions.
   const isHidden = vendor === "openai" && format === CHAT;
   const shown = thinking === undefined || isHidden ? said : { thinking, ...said };
-  return format.say(shown, results, format.isStreamed(request));
+  return format.say(shown, results, format.isStreamed(request), body);
 }
 
 function counted({ target }: SeenRequest): Answer | undefined {

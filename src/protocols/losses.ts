@@ -91,6 +91,8 @@ const SENTENCES = {
     `the effort ${effort} became ${nearest}: ${model} has no other`,
 
   unsigned_thinking: ({ it }) => `${it} without a signature were left out: the provider takes none such`,
+  led_nowhere: ({ it }) =>
+    `${it} that no text and no call follow were left out: the provider takes none such`,
   thinking_untaken: ({ it }) => `${it} were left out: this model's provider does not take them back`,
   others_thinking: ({ it }) =>
     `${it} of another vendor's model were left out: only their own model can read them`,

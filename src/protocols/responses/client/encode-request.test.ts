@@ -85,6 +85,23 @@ describe("a conversation", () => {
     expect(output.call_id).toBe(made.call_id);
   });
 
+  test("leaves out what a model thought until it was cut off: the provider refuses what led to nothing", () => {
+    const thought: Part = { type: "thinking", text: "Hm.", signature: "S", issuer: "openai" };
+    const text: Part = { type: "text", text: "So." };
+    const sentOf = (parts: Part[]) =>
+      sentToResponses(chatOf([turn("user", "Go."), { role: "assistant", parts }, turn("user", "Go on.")]));
+    for (const parts of [[thought], [thought, thought], [thought, { ...text, text: "" }]]) {
+      const { up, warnings } = sentOf(parts);
+      expect(up.input.map(({ role }: Json) => role)).toEqual(["user", "user"]);
+      expect(warnings).toEqual([
+        "reasoning_details that no text and no call follow were left out: the provider takes none such",
+      ]);
+    }
+    const { up, warnings } = sentOf([thought, text, thought]);
+    expect(up.input.map(({ type }: Json) => type)).toEqual(["message", "reasoning", "message", "message"]);
+    expect(warnings).toHaveLength(1);
+  });
+
   test("leaves out what others' models thought, and what nobody has sealed", () => {
     const parts: Part[] = [
       { type: "thinking", text: "Hm.", signature: "theirs", issuer: "anthropic" },

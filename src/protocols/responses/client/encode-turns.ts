@@ -99,6 +99,7 @@ function userPart(part: Part, target: RelayTarget, losses: Losses): readonly Jso
 function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], writing: Writing): void {
   const { target, losses, items, moved } = writing;
   if (moved.length > 0) addUser([], writing);
+  const begin = items.length;
   const calls = answeredCalls(parts, results, losses);
   const ids = calls.map(({ call }) => takeId(call.id, writing.ids));
   let called = 0;
@@ -110,6 +111,11 @@ function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], w
       const item = encodeReasoning(part, target, losses);
       if (item !== undefined) items.push(item);
     }
+  }
+  // A model that was cut off while it thought: what it thought led to nothing, and the provider refuses that.
+  while (items.length > begin && items.at(-1)?.["type"] === "reasoning") {
+    items.pop();
+    losses.note({ place: "thinkingParts", why: "led_nowhere" });
   }
   for (const [i, { call, result }] of calls.entries())
     items.push({

@@ -43,3 +43,31 @@ export function answeredCalls(
   }
   return pairs;
 }
+
+/** The n-th call of one id, and the n-th result for it, under an id that no other call of the answer has. */
+export function withOwnIds(
+  answer: readonly Part[],
+  given: readonly ToolResultPart[],
+): readonly [answer: readonly Part[], given: readonly ToolResultPart[]] {
+  const ids = answer.flatMap((part) => (part.type === "tool_call" ? [part.id] : []));
+  const taken = new Set(ids);
+  if (taken.size === ids.length) return [answer, given];
+  const own = new Map<string, string[]>();
+  for (const id of ids) {
+    const named = own.getOrInsertComputed(id, () => []);
+    let made = id;
+    for (let n = 2; named.length > 0 && taken.has(made); n += 1) made = `${id}_${n}`;
+    taken.add(made);
+    named.push(made);
+  }
+  /** Hands out the ids in the order in which those of one spelling come. */
+  const openNames = (): ((id: string) => string) => {
+    const left = new Map([...own].map(([id, named]) => [id, [...named]]));
+    return (id) => left.get(id)?.shift() ?? id;
+  };
+  const [callName, resultName] = [openNames(), openNames()];
+  return [
+    answer.map((part) => (part.type === "tool_call" ? { ...part, id: callName(part.id) } : part)),
+    given.map((result) => ({ ...result, callId: resultName(result.callId) })),
+  ];
+}

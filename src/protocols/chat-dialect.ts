@@ -45,6 +45,8 @@ export interface ChatDialect {
   readonly mostStops: number;
   /** Whether it takes `cache_control` on texts: a vendor that caches by itself is sent none in a translation. */
   readonly cacheMarks: boolean;
+  /** Whether `file_data` may be a link; a file behind one is refused in a translation where it may not. */
+  readonly fileLinks: boolean;
   /** Types of parts that are its own, beside those of the reference. */
   readonly ownParts: readonly string[];
   readonly customTools: boolean;
@@ -83,6 +85,7 @@ export const OPEN_CHAT: ChatDialect = {
   manyChoices: true,
   mostStops: MOST_CHAT_STOPS,
   cacheMarks: false,
+  fileLinks: true,
   ownParts: [],
   customTools: true,
   toolIds: "any",
@@ -95,6 +98,7 @@ export const REFERENCE_CHAT: ChatDialect = {
   foreignDetails: false,
   messageImages: false,
   imageSignatures: false,
+  fileLinks: false,
   mostStops: 4,
   toolIds: "forty",
 };

@@ -109,6 +109,8 @@ const SENTENCES = {
     `${it} has a system message amid the conversation: it was sent in its place as the user's`,
   images_last: ({ it }) =>
     `${it}: the images of the last answer were left out, as no turn of the user follows`,
+  call_first: ({ it }) =>
+    `${it} begin with a call: the model is told that what was said before it is not there`,
   no_result: ({ it }, { name }: { readonly name: string }) =>
     `${it} have no result of a call of ${printable(name)}: the model is told that there is none`,
   second_result: ({ it }) => `${it} have a second result of one call: it was left out`,
@@ -133,8 +135,12 @@ const SENTENCES = {
   file_type: ({ it }, { mediaType }: { readonly mediaType: string }) =>
     `${it} holds a file of type ${quoted(mediaType)}: send a PDF or a text`,
   not_utf8: ({ it }) => `${it} holds a text file that is not UTF-8 in base64`,
-  not_fetched: ({ it }) =>
-    `${it} must be an https, gs or data address: this model's provider fetches no other`,
+  not_fetched: ({ it }, { schemes }: { readonly schemes: string }) =>
+    `${it} must be an ${schemes} or data address: this model's provider fetches no other`,
+  file_link: ({ it }) =>
+    `${it} is a link to a file, and this model's provider fetches none: send the file's data`,
+  others_file: ({ it }) =>
+    `${it} names a file of another vendor's store: send the file's data, or a link to it`,
   no_such_file: ({ it, names }) =>
     `${it} names a file that this model's provider does not have: send it as ${names.fileData}, or name it as files/<id>`,
   misplaced: ({ it }, { type }: { readonly type: string }) =>

@@ -1,6 +1,7 @@
 import type { DocumentPart, Part, Source } from "../core/chat.ts";
 import { filledText } from "../core/json/json-value.ts";
 import { writeDataUrl } from "./data-url.ts";
+import type { Losses } from "./losses.ts";
 import { plainMediaType } from "./media-type.ts";
 
 // What the formats of OpenAI's have in common where they tell a model media: data URLs, words for sound, names of files.
@@ -14,6 +15,27 @@ export function isMedia(part: Part): part is MediaPart {
 }
 
 const MEDIA: ReadonlySet<string> = new Set(["image", "document", "audio", "video"]);
+
+/** How the ids of files begin in the stores of vendors. */
+const FILES = { openai: "file-", anthropic: "file_", google: "files/" } as const;
+
+/**
+ * Refuses a medium that a provider of a format other than Google's cannot reach: behind a link that nobody fetches, or in
+ * the store of a vendor other than the one whose format it is.
+ */
+export function refuseUnreachable(
+  { source, at }: Pick<MediaPart, "source" | "at">,
+  own: keyof typeof FILES,
+  losses: Losses,
+): void {
+  if (source.kind === "url" && !/^(?:https?|data):/i.test(source.url))
+    throw losses.refusal({ place: "turns", at, why: "not_fetched", schemes: "http, https" });
+  if (source.kind !== "file") return;
+  const isOthers = Object.entries(FILES).some(
+    ([vendor, beginning]) => vendor !== own && source.id.startsWith(beginning),
+  );
+  if (isOthers) throw losses.refusal({ place: "turns", at, why: "others_file" });
+}
 
 /** The link to a medium, or its data as one; `usual` is what data without a type of their own are. */
 export function urlOf(source: Source, usual: string, signature?: string): string {

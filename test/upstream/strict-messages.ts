@@ -62,7 +62,7 @@ const dataUrlsArePlain: FieldRule = (body, profile) => {
   return odd === undefined ? undefined : refusal("Invalid base64 image_url.", { code: "invalid_base64" });
 };
 
-const mediaCanBeRead: FieldRule = (body) => {
+const mediaCanBeRead: FieldRule = (body, { fileLinks = false }) => {
   for (const [index, { content }] of messagesOf(body).entries()) {
     const parts = Array.isArray(content) ? content.filter((part) => isFields(part)) : [];
     const wrong = parts.findIndex(({ image_url: link, file, input_audio: audio }) => {
@@ -70,7 +70,7 @@ const mediaCanBeRead: FieldRule = (body) => {
       if (leadsInside(url)) return true;
       const data = [
         ...(url.startsWith("data:") ? [url.split(";base64,")[1]] : []),
-        ...(isFields(file) && "file_data" in file ? [String(file["file_data"]).split(",").at(-1)] : []),
+        ...(isFields(file) && "file_data" in file ? dataOf(String(file["file_data"]), fileLinks) : []),
         ...(isFields(audio) ? [audio["data"]] : []),
       ];
       return data.some((value) => !isBase64(value));
@@ -80,6 +80,11 @@ const mediaCanBeRead: FieldRule = (body) => {
   }
   return undefined;
 };
+
+/** The data of a file; none behind a link, where links to files are taken. */
+function dataOf(file: string, links: boolean): readonly (string | undefined)[] {
+  return links && file.startsWith("https:") ? [] : [file.split(",").at(-1)];
+}
 
 const contentIsNotNull: FieldRule = (body, profile) => {
   const hasNull = messagesOf(body).some((message) => message["content"] === null);

@@ -41,6 +41,8 @@ export interface StrictProfile {
   readonly oneChoiceOnly?: boolean;
   /** Whether data URLs of images must have a plain media type. */
   readonly plainDataUrls?: boolean;
+  /** Whether a file may be a link. */
+  readonly fileLinks?: boolean;
   /** What a tool call id must look like. */
   readonly toolCallId?: RegExp;
   /** Whether every tool call must be answered and every tool message have a call. */
@@ -226,6 +228,7 @@ export const STRICT = {
   },
   openrouter: {
     vendor: "openrouter",
+    fileLinks: true,
     pairsToolCalls: false,
     errorBody: ({ status, message }) => ({ error: { message, code: status } }),
     wording: { noKey: () => ({ message: "No cookie auth credentials found" }) },

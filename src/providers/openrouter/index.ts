@@ -35,6 +35,8 @@ export const openrouter: ProviderDefinition = {
       messageImages: true,
       // It hands marks on to the vendors that have them: https://openrouter.ai/docs/features/prompt-caching
       cacheMarks: true,
+      // https://openrouter.ai/docs/features/multimodal/pdfs
+      fileLinks: true,
       thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
       // It hands the bound on to vendors that leave reasoning out of it.
       boundsReasoning: false,

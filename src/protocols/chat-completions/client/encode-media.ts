@@ -2,13 +2,26 @@ import type { DocumentPart, Source } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { audioFormat, fileNameOf, type MediaPart, textOfDocument, urlOf } from "../../told-media.ts";
+import {
+  audioFormat,
+  fileNameOf,
+  type MediaPart,
+  refuseUnreachable,
+  textOfDocument,
+  urlOf,
+} from "../../told-media.ts";
 
-/** A medium as a part of a user's message. Throws a 400 for sound or pictures that the model does not take. */
-export function encodeMedia(part: MediaPart, { model }: RelayTarget, losses: Losses): JsonObject {
+/**
+ * A medium as a part of a user's message. Throws a 400 for what its provider cannot reach, and for sound or
+ * pictures that the model does not take.
+ */
+export function encodeMedia(part: MediaPart, { model, chat }: RelayTarget, losses: Losses): JsonObject {
   const { source, type, at } = part;
+  refuseUnreachable(part, "openai", losses);
   switch (type) {
     case "document":
+      if (source.kind === "url" && chat?.fileLinks === false)
+        throw losses.refusal({ place: "turns", at, why: "file_link" });
       return encodeDocument(part);
     case "image": {
       if (source.kind === "file") return { type: "file", file: { file_id: source.id } };

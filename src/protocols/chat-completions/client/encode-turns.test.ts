@@ -7,6 +7,7 @@ import {
   type Vendor,
 } from "../../../../test/protocols/chat-client.ts";
 import { answered, called, chatOf, turn } from "../../../../test/protocols/messages-client.ts";
+import type { Json } from "../../../../test/protocols/chat-events.ts";
 import type { Part, Turn } from "../../../core/chat.ts";
 
 const PNG: Part = { type: "image", source: { kind: "data", mediaType: "image/png", data: "iVBORw0KGgo=" } };
@@ -152,6 +153,21 @@ test("a router is sent the marks of the prompt cache, of five minutes each", () 
   expect(warnings).toEqual([]);
 });
 
+test("calls of one id in one answer are apart there, each with its own result", () => {
+  const { messages } = messagesAt(
+    "openai",
+    turn("user", "Go."),
+    turn("assistant", called("a"), called("b"), called("a")),
+    turn("tool", answered("a", "first"), answered("b", "other"), answered("a", "second")),
+  );
+  expect(messages[1].tool_calls.map(({ id }: Json) => id)).toEqual(["a", "b", "a_2"]);
+  expect(messages.slice(2).map(({ tool_call_id: id, content }: Json) => [id, content])).toEqual([
+    ["a", "first"],
+    ["b", "other"],
+    ["a_2", "second"],
+  ]);
+});
+
 describe("media", () => {
   test("an image of the user's reaches the model, with how closely it is to look", () => {
     const { messages } = messagesAt("openai", turn("user", "See.", { ...PNG, detail: "low" }));
@@ -199,6 +215,34 @@ describe("media", () => {
     expect(messages[0].content).toEqual([
       { type: "file", file: { filename: "document.pdf", file_data: "data:application/pdf;base64,JVBERi0x" } },
       { type: "text", text: "a.md\n\nhä" },
+    ]);
+  });
+
+  test("what its provider cannot reach is a 400 that names the caller's place", () => {
+    const at = "contents[0].parts[0].fileData";
+    const url = (link: string) => ({ kind: "url", url: link }) as const;
+    const parts: readonly (readonly [Part, RegExp])[] = [
+      [{ type: "image", source: url("gs://bucket/a.png"), at }, /http, https or data/],
+      [{ type: "document", source: url("https://x.test/a.pdf"), at }, /link to a file/],
+      [{ type: "document", source: { kind: "file", id: "files/a" }, at }, /another vendor's store/],
+      [{ type: "image", source: { kind: "file", id: "file_011" }, at }, /another vendor's store/],
+    ];
+    for (const [part, says] of parts) {
+      const [param, message] = refusalAtChat("openai", chatOf([turn("user", part)]));
+      expect(param).toBe(at);
+      expect(message).toStartWith(at);
+      expect(message).toMatch(says);
+    }
+  });
+
+  test("a file behind a link goes to a router that fetches it, one of the vendor's own store to the vendor", () => {
+    const link: Part = { type: "document", source: { kind: "url", url: "https://x.test/a.pdf" } };
+    expect(messagesAt("openrouter", turn("user", link)).messages[0].content).toEqual([
+      { type: "file", file: { filename: "document.pdf", file_data: "https://x.test/a.pdf" } },
+    ]);
+    const stored: Part = { type: "document", source: { kind: "file", id: "file-abc" } };
+    expect(messagesAt("openai", turn("user", stored)).messages[0].content).toEqual([
+      { type: "file", file: { file_id: "file-abc" } },
     ]);
   });
 

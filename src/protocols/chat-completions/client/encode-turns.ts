@@ -8,7 +8,7 @@ import {
   type ListFacts,
 } from "../../../core/json/kept.ts";
 import type { Model } from "../../../core/model.ts";
-import { answeredCalls, NO_RESULT, resultsAfter } from "../../call-results.ts";
+import { answeredCalls, NO_RESULT, resultsAfter, withOwnIds } from "../../call-results.ts";
 import { type ChatDialect, OPEN_CHAT } from "../../chat-dialect.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
@@ -172,8 +172,10 @@ function userPart(part: Part, target: RelayTarget, losses: Losses): readonly Jso
 /** An earlier answer and the results of its calls. */
 function addAnswer(parts: readonly Part[], results: readonly ToolResultPart[], writing: Writing): void {
   if (writing.moved.length > 0) addUser([], writing);
-  addSaid(parts, writing);
-  addResults(parts, results, writing);
+  // Vendors refuse two calls of one id in an answer.
+  const [said, given] = withOwnIds(parts, results);
+  addSaid(said, writing);
+  addResults(said, given, writing);
 }
 
 /** What an earlier answer said. One of which nothing can be sent is left out. */

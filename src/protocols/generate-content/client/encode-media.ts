@@ -33,8 +33,10 @@ export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
   }
   const isUrl = source.kind === "url";
   const fileUri = isUrl ? source.url : source.id;
-  if (!/^(?:https|gs):\/\//i.test(fileUri) && (isUrl || !/^files\/[\w-]+$/.test(fileUri)))
-    throw losses.refusal({ place: "turns", at, why: isUrl ? "not_fetched" : "no_such_file" });
+  if (!/^(?:https|gs):\/\//i.test(fileUri)) {
+    if (isUrl) throw losses.refusal({ place: "turns", at, why: "not_fetched", schemes: "https, gs" });
+    if (!/^files\/[\w-]+$/.test(fileUri)) throw losses.refusal({ place: "turns", at, why: "no_such_file" });
+  }
   const told = isUrl ? typeOfLink(source) : named;
   return { fileData: { mimeType: told ?? typeByEnding(fileUri) ?? usual, fileUri } };
 }

@@ -169,6 +169,13 @@ describe("media", () => {
   });
 });
 
+test("a conversation that begins with a call has something before it, and that is told", () => {
+  const { body, warnings } = sent([assistant(call("a", "f")), tool(result("a", "1")), user(text("Go on."))]);
+  expect(body.contents.map(({ role }: never) => role)).toEqual(["user", "model", "user", "user"]);
+  expect(body.contents[0].parts).toEqual([{ text: "(What was said before this is not here.)" }]);
+  expect(warnings[0]).toMatch(/^messages begin with a call/);
+});
+
 describe("an earlier answer", () => {
   const cases: readonly [string, readonly Part[], readonly object[]][] = [
     [

@@ -9,6 +9,9 @@ import { encodeMedia, isMedia } from "./encode-media.ts";
 import { NO_SIGNATURE } from "../signatures.ts";
 import { encodeResults } from "./encode-results.ts";
 
+/** What stands before a call that a conversation begins with: the format takes none that answers nobody. */
+const CUT_OFF = "(What was said before this is not here.)";
+
 /** A turn as it is sent. */
 interface Content {
   readonly role: "user" | "model";
@@ -40,6 +43,10 @@ export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses:
       const id = turn.parts.find((part) => part.type === "tool_result")?.callId ?? "";
       throw losses.refusal({ place: "callId", why: "no_call", id });
     }
+  }
+  if (contents[0]?.parts.some((part) => "functionCall" in part) === true) {
+    losses.note({ place: "turns", why: "call_first" });
+    contents.unshift({ role: "user", parts: [{ text: CUT_OFF }] });
   }
   signCalls(contents, losses);
   if (target.model.outputModalities.includes("image")) signImages(contents, losses);

@@ -9,6 +9,7 @@ import type {
 import { isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
 import type { CarrierKey } from "../../carrier.ts";
 import { parseExact } from "../../exact-json.ts";
+import { typeByEnding } from "../../media-type.ts";
 import type { Warn } from "../../warnings.ts";
 import { type GenerateContentRequest, refusal } from "../request.ts";
 import type { Part as WirePart } from "../schema.ts";
@@ -228,7 +229,8 @@ function decodeInput(
     const source = url.startsWith("files/")
       ? ({ kind: "file", id: url } as const)
       : ({ kind: "url", url, ...present({ mediaType: mimeType }) } as const);
-    return [mediumOf(mimeType ?? "", source, `${path}.fileData`)];
+    // A link may leave its type to the ending of its name.
+    return [mediumOf(mimeType ?? typeByEnding(url) ?? "", source, `${path}.fileData`)];
   }
   const [name = "part"] = Object.keys(part);
   warn(`${path}.${name} was left out: this model's provider has no place for it`);

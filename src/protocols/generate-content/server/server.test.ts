@@ -62,6 +62,12 @@ describe("turns", () => {
     expect(more).toEqual({ role: "user", parts: [{ type: "text", text: "go on" }] });
   });
 
+  test("have a link without a type as what the ending of its name says", () => {
+    const fileData = { fileUri: "https://x.test/a.png?size=2" };
+    const [turn] = decode({ contents: [{ role: "user", parts: [{ fileData }] }] }).chat.turns;
+    expect(turn?.parts).toMatchObject([{ type: "image", source: { kind: "url", url: fileData.fileUri } }]);
+  });
+
   test("keep the digits of arguments", () => {
     const body =
       '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890}}}]}]}';

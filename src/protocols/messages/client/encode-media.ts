@@ -2,6 +2,7 @@ import type { DocumentPart, ImagePart } from "../../../core/chat.ts";
 import { filledText, type JsonObject } from "../../../core/json/json-value.ts";
 import type { Losses } from "../../losses.ts";
 import { plainMediaType } from "../../media-type.ts";
+import { refuseUnreachable } from "../../told-media.ts";
 
 /** How the first bytes of a file begin in base64, by its media type. */
 const BEGINNINGS: readonly (readonly [beginning: RegExp, mediaType: string])[] = [
@@ -20,6 +21,7 @@ const TEXT = /^(text\/[a-z0-9.+-]+|application\/(json|xml|yaml|x-yaml|javascript
 /** An image, a PDF or a text as a block. Throws a 400 for one that the format does not take. */
 export function mediaBlock(part: ImagePart | DocumentPart, losses: Losses): JsonObject {
   const { source, cache, at } = part;
+  refuseUnreachable(part, "anthropic", losses);
   const block = (type: "image" | "document", held: JsonObject): JsonObject => {
     const title = type === "document" && part.type === type ? filledText(part.name) : undefined;
     return { type, source: held, title, cache_control: cache };

@@ -319,6 +319,16 @@ describe("media become blocks", () => {
   const refused: readonly (readonly [string, Part, RegExp])[] = [
     ["audio", { type: "audio", source: { kind: "data", mediaType: "audio/wav", data: "AA" } }, /audio/],
     ["video", { type: "video", source: { kind: "url", url: "https://x.test/a.mp4" } }, /a video/],
+    [
+      "a link of another scheme",
+      { type: "image", source: { kind: "url", url: "gs://b/a.png" } },
+      /http, https or data/,
+    ],
+    [
+      "a file of another store",
+      { type: "document", source: { kind: "file", id: "file-1" } },
+      /another vendor's store/,
+    ],
     ["an image of another kind", data("image/bmp", "Qk0="), /"image\/bmp"/],
     ["a file of another kind", file("application/zip", "UEs="), /"application\/zip"/],
     ["a text that is none", file("text/plain", "//8="), /UTF-8/],

@@ -1,11 +1,22 @@
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { audioFormat, fileNameOf, type MediaPart, textOfDocument, urlOf } from "../../told-media.ts";
+import {
+  audioFormat,
+  fileNameOf,
+  type MediaPart,
+  refuseUnreachable,
+  textOfDocument,
+  urlOf,
+} from "../../told-media.ts";
 
-/** A medium as a part of a message or an output. Throws a 400 for sound or pictures that the model does not take. */
+/**
+ * A medium as a part of a message or an output. Throws a 400 for what its provider cannot reach, and for sound or pictures
+ * that the model does not take.
+ */
 export function encodeMedia(part: MediaPart, { model }: RelayTarget, losses: Losses): JsonObject {
   const { source, type, at } = part;
+  refuseUnreachable(part, "openai", losses);
   switch (type) {
     case "image": {
       const { detail = "auto" } = part;

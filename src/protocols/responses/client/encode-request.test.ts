@@ -156,6 +156,15 @@ describe("media", () => {
     expect([next.role, next.content[0].type]).toEqual(["user", "input_image"]);
   });
 
+  test("what the provider cannot reach is a 400 that names the caller's place", () => {
+    const at = "contents[0].parts[0].fileData";
+    const sources = [{ kind: "url", url: "gs://b/a.png" } as const, { kind: "file", id: "files/a" } as const];
+    for (const source of sources) {
+      const parts: Part[] = [{ type: "image", source, at }];
+      expect(refusalAtResponses(chatOf([{ role: "user", parts }]))[0]).toBe(at);
+    }
+  });
+
   test("sound goes to a model that takes it, films to none", () => {
     const sound: Part = { type: "audio", source: data("audio/mpeg"), at: "messages[0].content[0]" };
     const { up } = sentToResponses(chatOf([{ role: "user", parts: [sound] }]), {

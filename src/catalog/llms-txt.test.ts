@@ -85,6 +85,7 @@ describe("every language model's page is whole", () => {
         "permission_error",
         "method_not_allowed",
         "conflict_error",
+        "unsupported_encoding",
       ]);
     });
   }

@@ -70,7 +70,11 @@ describe("every page of an image or video model is whole", () => {
       for (const state of TASK_STATES) expect(page).toContain(`| \`${state}\` |`);
       for (const note of model.notes) expect(page).toContain(`- ${note}`);
       expect(page).toContain(`${path}/$id/cancel`);
-      const never = ["method_not_allowed", ...(model.category === "video" ? ["rate_limit_error"] : [])];
+      const never = [
+        "method_not_allowed",
+        "unsupported_encoding",
+        ...(model.category === "video" ? ["rate_limit_error"] : []),
+      ];
       expect(Object.keys(ERRORS).filter((kind) => !page.includes(`| \`${kind}\` |`))).toEqual(never);
     });
   }

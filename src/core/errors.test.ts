@@ -11,6 +11,7 @@ const STATUSES: Readonly<Record<ErrorKind, number>> = {
   not_found_error: 404,
   method_not_allowed: 405,
   conflict_error: 409,
+  unsupported_encoding: 415,
   rate_limit_error: 429,
   internal_error: 500,
   upstream_error: 502,
@@ -22,7 +23,8 @@ for (const [kind, status] of Object.entries(STATUSES)) {
   test(`${kind} is ${status}`, () => {
     const error = new GatewayError(kind as ErrorKind, "m", { param: "p", cause: "c" });
     expect([error.status, error.param, error.cause, error.message]).toEqual([status, "p", "c", "m"]);
-    expect(error.type).toBe(kind === "method_not_allowed" ? "invalid_request_error" : kind);
+    const isRequest = kind === "method_not_allowed" || kind === "unsupported_encoding";
+    expect(error.type).toBe(isRequest ? "invalid_request_error" : kind);
   });
 }
 

@@ -9,6 +9,7 @@ export const ERRORS = {
   not_found_error: { status: 404 },
   method_not_allowed: { status: 405 },
   conflict_error: { status: 409 },
+  unsupported_encoding: { status: 415 },
   rate_limit_error: { status: 429 },
   internal_error: { status: 500 },
   upstream_error: { status: 502 },
@@ -18,9 +19,9 @@ export const ERRORS = {
 
 export type ErrorKind = keyof typeof ERRORS;
 
-/** The `error.type` of each kind: a 405 is an `invalid_request_error`, all others are their own. */
+/** The `error.type` of each kind: a 405 and a 415 are an `invalid_request_error`, all others are their own. */
 function typeOf(kind: ErrorKind): string {
-  return kind === "method_not_allowed" ? "invalid_request_error" : kind;
+  return kind === "method_not_allowed" || kind === "unsupported_encoding" ? "invalid_request_error" : kind;
 }
 
 /** Every `error.type` that there is. */

@@ -433,7 +433,6 @@ describe("bodies of the admin interface", () => {
       name: "another charset",
       init: post('{"name":"a"}', { "content-type": "application/json; charset=utf-16" }),
     },
-    { name: "compression", init: post('{"name":"a"}', { "content-encoding": "gzip" }) },
   ];
   for (const { name, init, param = null } of cases) {
     test(`${name} is a 400`, async () => {
@@ -442,6 +441,13 @@ describe("bodies of the admin interface", () => {
       expect([response.status, error.type, error.param]).toEqual([400, "invalid_request_error", param]);
     });
   }
+
+  for (const encoding of ["gzip", "zstd", "br", "identity, gzip"])
+    test(`a body in ${encoding} is a 415`, async () => {
+      const init = post('{"name":"a"}', { "content-encoding": encoding });
+      const response = await open().send("/admin/v1/accounts", init);
+      expect([response.status, (await errorOf(response)).type]).toEqual([415, "invalid_request_error"]);
+    });
 
   for (const query of ["limit=0", "limit=-1", "limit=1001", "limit=1e9", "limit=1.5", "limit=x", "limit="]) {
     test(`?${query} is a 400`, async () => {

@@ -94,7 +94,7 @@ function checkHeaders(headers: Headers): void {
   }
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new GatewayError(
-      "invalid_request_error",
+      "unsupported_encoding",
       "Compressed request bodies are not taken: send it without content-encoding.",
     );
   }

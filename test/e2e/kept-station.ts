@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../../src/core/time/clock.ts";
 import { toText } from "../upstream/bytes.ts";
 import type { TestPlace } from "../gateway/engines.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
-import { jsonAnswer, sseAnswer } from "../upstream/answer.ts";
+import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { messageAnswer, messageStreamAnswer } from "../upstream/messages-bytes.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
@@ -39,22 +39,24 @@ const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
 /** A double of both providers. Each answer has ids of its own. */
 export async function startKeptDouble(): Promise<{
   readonly double: UpstreamDouble;
-  /** Begins anew, with what the model says from now on; at first `Answer 1.` and so on. */
-  says(script: KeptScript): void;
+  /** Begins anew, with what the model says from now on, its answers `changed`; at first `Answer 1.` and so on. */
+  says(script: KeptScript, changed?: (answer: Answer) => Answer): void;
 }> {
   const double = await startUpstreamDouble();
   let asked = 0;
   let script: KeptScript = (round) => ({ text: `Answer ${round}.` });
-  const says = (next: KeptScript): void => {
+  const says = (next: KeptScript, changed = (answer: Answer): Answer => answer): void => {
     double.reset();
     asked = 0;
     script = next;
     double.handle((request) => {
       asked += 1;
       const said = script(asked);
-      return request.target.endsWith("/responses")
-        ? responsesAnswer(request, asked, said)
-        : claudeAnswer(request, asked, said);
+      return changed(
+        request.target.endsWith("/responses")
+          ? responsesAnswer(request, asked, said)
+          : claudeAnswer(request, asked, said),
+      );
     });
   };
   says(script);

@@ -148,6 +148,44 @@ describe("tools", () => {
   });
 });
 
+describe("a custom tool's text, its JSON cut in two at every character,", () => {
+  const patch = '*** \\ "é" 😀\t\n';
+  const { context } = KIMI.sent({ input: "Mend it.", tools: [{ type: "custom", name: "apply_patch" }] });
+  const told = (pieces: readonly string[]): Json[] =>
+    KIMI.streamed(
+      [
+        chunk({ role: "assistant", content: null }),
+        fragment(0, { id: "c", type: "function", function: { name: "apply_patch", arguments: "" } }),
+        ...pieces.map((piece) => fragment(0, { function: { arguments: piece } })),
+        chunk({}, "tool_calls"),
+        "[DONE]",
+      ],
+      { context },
+    );
+  const json = JSON.stringify({ input: patch });
+  const escaped = json.replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  // What a model may write in the place of such an object, and what is taken of it.
+  const rows: readonly (readonly [written: string, text: string])[] = [
+    [json, patch],
+    [escaped, patch],
+    [JSON.stringify({ patch }), patch],
+    [JSON.stringify({ patch, other: "x" }), JSON.stringify({ patch, other: "x" })],
+  ];
+  for (const [written, text] of rows)
+    test(`is the same: ${written}`, () => {
+      for (let at = 0; at <= written.length; at += 1) {
+        const events = told([written.slice(0, at), written.slice(at)].filter((piece) => piece !== ""));
+        expect(events.at(-1).response.output).toMatchObject([{ type: "custom_tool_call", input: text }]);
+        const deltas = events.filter(({ type }) => type === "response.custom_tool_call_input.delta");
+        expect(deltas.map(({ delta }) => delta).join("")).toBe(text);
+        expect(events.find(({ type }) => type === "response.custom_tool_call_input.done").input).toBe(text);
+      }
+    });
+});
+
 describe("turns", () => {
   test("R10: calls in a row are one answer of Kimi's, with an output each behind it", () => {
     const input = [user(), call("a"), call("b"), output("a"), output("b")];

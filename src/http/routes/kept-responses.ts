@@ -46,7 +46,17 @@ export const keptResponseRoutes: readonly Route[] = [
     path: "/api/v1/responses/:id",
     summary: "A response that is kept",
     answers: { 200: { description: "The response as it was answered", schema: ResponsesAnswerSchema } },
-    handle: async (context) => respondWhole(context, await keptAnswer(askedIn(context))),
+    async handle(context) {
+      if (context.query.get("stream") === "true")
+        throw new GatewayError(
+          "invalid_request_error",
+          "stream is not served here: the response has ended.",
+          {
+            param: "stream",
+          },
+        );
+      return respondWhole(context, await keptAnswer(askedIn(context)));
+    },
   },
   {
     ...shared,

@@ -11,6 +11,7 @@ const STATUS: Readonly<Record<number, string>> = {
   404: "NOT_FOUND",
   405: "INVALID_ARGUMENT",
   409: "ABORTED",
+  415: "INVALID_ARGUMENT",
   429: "RESOURCE_EXHAUSTED",
   500: "INTERNAL",
   502: "UNAVAILABLE",

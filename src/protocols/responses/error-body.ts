@@ -13,7 +13,7 @@ export const ErrorSchema = Type.Object({
 });
 
 /** Clients stop, and say that the context is full, at the vendor's own word for it. */
-const CODES: Readonly<Record<string, string>> = { input_too_large: "context_length_exceeded" };
+export const CODES: Readonly<Record<string, string>> = { input_too_large: "context_length_exceeded" };
 
 /** An error as clients of Responses read it. */
 export function encodeError({ message, type, param, code }: GatewayError): JsonObject {

@@ -2,11 +2,12 @@ import type { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json/json-value.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { exactNumber } from "../exact-json.ts";
+import { CODES } from "./error-body.ts";
 
 /** What went wrong in a stream, in the words that clients branch on. */
 export function failureObject({ kind, code, message, param }: GatewayError): JsonObject {
   const known = kind === "rate_limit_error" ? "rate_limit_exceeded" : "server_error";
-  return { type: known, code: code ?? known, message, param: param ?? null };
+  return { type: known, code: code ?? CODES[kind] ?? known, message, param: param ?? null };
 }
 
 /**

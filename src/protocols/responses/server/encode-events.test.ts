@@ -278,6 +278,12 @@ describe("the response", () => {
     ]);
   });
 
+  test("a context that is full is told by the word at which agents stop", () => {
+    const broken = new GatewayError("input_too_large", "It is too long.");
+    const [, , error, failed] = eventsIn(responseStream([], { broken }));
+    expect([error.code, failed.response.error.code]).toEqual(Array(2).fill("context_length_exceeded"));
+  });
+
   test("a stream that broke before it began is a whole one too", () => {
     expect(typesOf(eventsIn(responseStream([], { broken: BROKEN })))).toEqual([
       "response.created",

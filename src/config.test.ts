@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { startGateway } from "../test/gateway/gateway.ts";
 import { readSettings } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";
 import { PROVIDERS } from "./providers/registry.ts";
 import { DEFAULT_TASK_SETTINGS } from "./tasks/settings.ts";
 
@@ -171,6 +172,23 @@ describe("switchyard.yaml", () => {
       plainMs: 3_000,
       streamMs: 600_000,
     });
+  });
+
+  test("has time limits for each kind of model, which are those of language models where it does not say otherwise", () => {
+    const section =
+      "{ connect_seconds: 3, plain_seconds: 4, image: { plain_seconds: 5 }, video: { write_seconds: 6 } }";
+    const { timeouts } = settings(`timeouts: ${section}`);
+    const call = { connectMs: 3_000, writeMs: 60_000, plainMs: 4_000 };
+    expect(timeouts).toMatchObject({
+      ...call,
+      embedding: call,
+      image: { ...call, plainMs: 5_000 },
+      video: { ...call, writeMs: 6_000, plainMs: 300_000 },
+    });
+    expect(settings("").timeouts).toEqual(DEFAULT_TIMEOUTS);
+    expect(sentenceOf(() => settings("timeouts: { image: { idle_seconds: 1 } }"))).toContain(
+      "timeouts.image.idle_seconds",
+    );
   });
 
   test("adds models to a built-in provider, beside the quirks that are set", () => {

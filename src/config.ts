@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import type { Exceptions } from "./gateway/fetch/target.ts";
 import { OutboundSettings, readOutbound } from "./gateway/fetch/settings.ts";
 import { readRoutingSection, RoutingSection, type RoutingSettings } from "./gateway/routing/settings.ts";
-import { DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
+import { type CallTimeouts, DEFAULT_TIMEOUTS, type Timeouts } from "./gateway/timeouts.ts";
 import { readResponseSection, ResponseSection, type ResponseSettings } from "./kept/settings.ts";
 import { LimitSection, type LimitSettings, readLimitSection } from "./limits/settings.ts";
 import type { ProviderDefinition } from "./providers/provider.ts";
@@ -22,6 +22,9 @@ const ALIAS = /^(?:[^\s*]+\*?|\*)$/;
 
 const Seconds = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 }));
 
+const CALL_TIMEOUTS = { connect_seconds: Seconds, write_seconds: Seconds, plain_seconds: Seconds };
+const CallTimeoutSection = Type.Object(CALL_TIMEOUTS, closed);
+
 const SettingsSchema = Type.Object(
   {
     // Without a pattern of names: a record does not check what is under another name.
@@ -29,12 +32,15 @@ const SettingsSchema = Type.Object(
     timeouts: Type.Optional(
       Type.Object(
         {
+          ...CALL_TIMEOUTS,
           first_byte_seconds: Seconds,
-          plain_seconds: Seconds,
           idle_seconds: Seconds,
           content_idle_seconds: Seconds,
           stream_seconds: Seconds,
           process_lease_seconds: Seconds,
+          embedding: Type.Optional(CallTimeoutSection),
+          image: Type.Optional(CallTimeoutSection),
+          video: Type.Optional(CallTimeoutSection),
         },
         closed,
       ),
@@ -126,15 +132,31 @@ function readFile(file: string): SettingsData {
 }
 
 function readTimeouts(data: NonNullable<SettingsData["timeouts"]>): Timeouts {
-  const ms = (seconds: number | undefined, otherwise: number): number =>
-    seconds === undefined ? otherwise : Math.round(seconds * 1000);
+  const { image, video } = DEFAULT_TIMEOUTS;
+  const call = readCallTimeouts(data, DEFAULT_TIMEOUTS);
+  const { connectMs, writeMs } = call;
   return {
     ...DEFAULT_TIMEOUTS,
-    firstByteMs: ms(data.first_byte_seconds, DEFAULT_TIMEOUTS.firstByteMs),
-    plainMs: ms(data.plain_seconds, DEFAULT_TIMEOUTS.plainMs),
-    idleMs: ms(data.idle_seconds, DEFAULT_TIMEOUTS.idleMs),
-    contentIdleMs: ms(data.content_idle_seconds, DEFAULT_TIMEOUTS.contentIdleMs),
-    streamMs: ms(data.stream_seconds, DEFAULT_TIMEOUTS.streamMs),
-    processLeaseMs: ms(data.process_lease_seconds, DEFAULT_TIMEOUTS.processLeaseMs),
+    ...call,
+    firstByteMs: msOf(data.first_byte_seconds) ?? DEFAULT_TIMEOUTS.firstByteMs,
+    idleMs: msOf(data.idle_seconds) ?? DEFAULT_TIMEOUTS.idleMs,
+    contentIdleMs: msOf(data.content_idle_seconds) ?? DEFAULT_TIMEOUTS.contentIdleMs,
+    streamMs: msOf(data.stream_seconds) ?? DEFAULT_TIMEOUTS.streamMs,
+    processLeaseMs: msOf(data.process_lease_seconds) ?? DEFAULT_TIMEOUTS.processLeaseMs,
+    embedding: readCallTimeouts(data.embedding ?? {}, call),
+    image: readCallTimeouts(data.image ?? {}, { ...image, connectMs, writeMs }),
+    video: readCallTimeouts(data.video ?? {}, { ...video, connectMs, writeMs }),
   };
+}
+
+function readCallTimeouts(data: Static<typeof CallTimeoutSection>, otherwise: CallTimeouts): CallTimeouts {
+  return {
+    connectMs: msOf(data.connect_seconds) ?? otherwise.connectMs,
+    writeMs: msOf(data.write_seconds) ?? otherwise.writeMs,
+    plainMs: msOf(data.plain_seconds) ?? otherwise.plainMs,
+  };
+}
+
+function msOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 1000);
 }

@@ -59,7 +59,8 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
   const memory = createByteBudget(() => settings().memoryBytes);
   const grids = createGridCutter();
   const offer = () => offers.current().offer;
-  const doJob = createMediaJob({ ...parts, offer, fetch, memory, cutGrid: grids.cut });
+  const timeouts = () => offers.current().settings.timeouts;
+  const doJob = createMediaJob({ ...parts, offer, fetch, timeouts, memory, cutGrid: grids.cut });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const requests = createRequestCache(memory, parts.clock);
   const shared = { ...parts, bootId, database, writer, cipher, endings, requests };

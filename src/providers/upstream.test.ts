@@ -89,7 +89,7 @@ describe("a call to a provider", () => {
     double.admit(() => answerAtOnce(jsonAnswer(413, { error: "large" })));
     expect((await send()).status).toBe(413);
     double.admit(() => resetUpload(1_000_000));
-    expect(callFault(await send().catch((error: unknown) => error))).toBe("unknown");
+    expect(callFault(await send().catch((error: unknown) => error))).toBe("not_sent");
     const controller = new AbortController();
     const gate = createGate();
     double.admit(() => neverRead(gate));

@@ -3,10 +3,10 @@ import { declaredLength } from "../core/declared-length.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Handover } from "../core/handover.ts";
 import type { Hold } from "../core/money/hold.ts";
-import { inPieces } from "../runtime/pieces.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
 import { type CountPermit, spendPermit } from "./count-permit.ts";
 import type { SpokenProtocol } from "./provider.ts";
+import { mayBeOutOfReach, noteAnswer, NotSent, type SendLimits, sendInPieces } from "./sending.ts";
 
 /** One call to a provider. */
 export interface UpstreamCall {
@@ -24,6 +24,8 @@ export interface UpstreamCall {
   readonly onSent?: () => void;
   readonly stream: boolean;
   readonly signal: AbortSignal;
+  /** Absent: the signal alone ends the sending. */
+  readonly limits?: SendLimits | undefined;
 }
 
 /** A provider's answer, its body not yet read. */
@@ -54,7 +56,7 @@ type MakeRoom = (bytes: number) => Promise<void> | void;
  */
 export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCall): Promise<UpstreamAnswer> {
   spendPermit(paidBy, call);
-  const { provider, signal } = call;
+  const { provider, signal, limits } = call;
   const url = addressOf(provider.baseUrl, call.path);
   let response: Response;
   try {
@@ -63,6 +65,7 @@ export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCal
     if (signal.aborted) throw signal.reason;
     throw cause instanceof GatewayError ? cause : unreachable(cause);
   }
+  if (limits !== undefined) noteAnswer(provider, limits);
   return new OpenAnswer(response, signal, provider.transport !== undefined);
 }
 
@@ -101,14 +104,18 @@ const LARGE_BYTES = 256 * 1024;
 function send(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { provider, method = "POST", signal, onSent = () => {}, body: handed }: UpstreamCall,
+  { provider, method = "POST", signal, limits, onSent = () => {}, body: handed }: UpstreamCall,
 ): Promise<Response> {
   const body = handed?.take();
   if (provider.transport !== undefined) return provider.transport(url, { method, headers, signal, body });
+  const isDoubted = limits !== undefined && mayBeOutOfReach(provider, limits);
   const length = body === undefined ? 0 : lengthOf(body);
-  if (body === undefined || length <= LARGE_BYTES) return fetchOnce(url, { method, headers, signal, body });
+  if (body === undefined || (length <= LARGE_BYTES && !isDoubted))
+    return fetchOnce(url, { method, headers, signal, body });
   const sized = { ...headers, "content-length": String(length) };
-  return fetchOnce(url, { method, headers: sized, signal, body: inPieces(joinBytes(body), onSent) });
+  return sendInPieces({ bytes: joinBytes(body), limits, signal, onSent }, (pieces, until) =>
+    fetchOnce(url, { method, headers: sized, signal: until, body: pieces }),
+  );
 }
 
 /** Where a call goes. A provider that names another server than its own is not given the credential for it. */
@@ -125,7 +132,7 @@ function addressOf(baseUrl: string, path: string): string {
 
 /** What is known of a call that was not answered. */
 export type CallFault =
-  /** Nobody took it: the same can be sent again. */
+  /** Nobody took it, since no one had all of it: the same can be sent again. */
   | "not_sent"
   /** The server could not show that it is the provider: nothing was sent, and only the operator can mend it. */
   | "untrusted"
@@ -140,10 +147,13 @@ export function callFault(error: unknown): CallFault {
   if (error.message === TOO_LARGE) return "too_large";
   if (error.operatorFault) return "untrusted";
   const { cause } = error;
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  if (typeof code !== "string") return "unknown";
-  if (NOT_SENT.has(code)) return "not_sent";
-  return UNTRUSTED.test(code) ? "untrusted" : "unknown";
+  const code = codeOf(cause instanceof NotSent ? cause.cause : cause);
+  if (UNTRUSTED.test(code)) return "untrusted";
+  return cause instanceof NotSent || NOT_SENT.has(code) ? "not_sent" : "unknown";
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** Errors of the runtime that come before a request can go out: no address, nobody there, no connection. */

@@ -14,15 +14,13 @@ export interface OutboundRequest {
  * it nothing is sent in chunks, and 200 MiB of a file over TLS take 4 MiB of memory (as a `Blob` they take 400).
  */
 export interface StreamedRequest extends Omit<OutboundRequest, "body"> {
-  readonly body: ReadableStream<Uint8Array>;
+  /** Gives the body from its beginning: once more where nothing of it was read. */
+  readonly body: () => ReadableStream<Uint8Array>;
 }
 
 /** The runtime's HTTP client. Only the guarded calls may use it. */
 export function fetchOnce(url: string, request: OutboundRequest | StreamedRequest): Promise<Response> {
-  // A stream can be read only once.
-  return request.body instanceof ReadableStream
-    ? send(url, request)
-    : withDescriptor(() => send(url, request));
+  return withDescriptor(() => send(url, request));
 }
 
 /**
@@ -44,7 +42,7 @@ function send(url: string, request: OutboundRequest | StreamedRequest): Promise<
   return fetch(url, {
     method: request.method,
     headers: request.headers,
-    body: body instanceof ReadableStream || body === undefined ? body : joined(body),
+    body: body === undefined ? body : typeof body === "function" ? body() : joined(body),
     signal: request.signal,
     redirect: "manual",
     // The runtime's own limit ends a silent upstream at 300 s; the caller sets ours.

@@ -93,7 +93,7 @@ export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
         const answer = await fetchOnce(url, {
           method: "PUT",
           headers: { "content-type": mediaType, "content-length": String(content.size) },
-          body: content.stream(),
+          body: () => content.stream(),
           signal: late.signal,
         });
         const text = await answer.text();

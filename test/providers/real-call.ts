@@ -21,7 +21,7 @@ export function realCall(provider: MediaProvider, upstreamId: string, loaded?: L
       },
       memory: createByteBudget(() => 1).open(),
       texts: createLongTexts(),
-      clock: createFakeClock(),
+      limits: { clock: createFakeClock(), connectMs: 5_000, writeMs: 60_000 },
       onAnswer: () => {},
     },
     { reference: "img_0.1", limitMs: 60_000, signal: new AbortController().signal },

@@ -40,7 +40,9 @@ export interface EmbedOutput {
  * Serves one request for embeddings: admit, limit, hold, call, meter, settle. The answer comes back only after its charge
  * is durable. Throws a `GatewayError` for everything else.
  */
-export async function embed(services: RelayServices, input: EmbedInput): Promise<EmbedOutput> {
+export async function embed(relay: RelayServices, input: EmbedInput): Promise<EmbedOutput> {
+  const { timeouts } = relay;
+  const services = { ...relay, timeouts: { ...timeouts, ...timeouts.embedding } };
   services.failpoint("request.authenticated");
   const { caller, record, memory, signal } = input;
   const offer = services.offer();

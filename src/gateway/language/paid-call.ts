@@ -146,6 +146,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   async send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer> {
     const { services, admission, hold, record, memory } = this.#parts;
     const { provider, spoken, upstreamId } = admission;
+    const { clock, timeouts } = services;
+    const { connectMs, writeMs } = timeouts;
     const { signal } = this.#controller;
     signal.throwIfAborted();
     const sent_at_ms = services.clock.nowMs();
@@ -161,6 +163,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       onSent: () => memory.hold(0),
       stream,
       signal,
+      limits: { clock, connectMs, writeMs },
     });
     services.failpoint("upstream.after_headers");
     this.#attempts[at] = { ...attempt, status: answer.status };

@@ -168,6 +168,7 @@ function afterThrow(job: Job, error: unknown): Attempted {
     case "rate_limit_error":
       return { kind: "busy", error };
     case "timeout_error":
+      if (callFault(error) === "not_sent") return { kind: "busy", error };
       tell(job, "warn", "the provider did not answer in time", error);
       return job.adapter.find === undefined ? over({ state: "silent" }, true) : { kind: "in_doubt" };
     default:

@@ -50,7 +50,7 @@ function open(clientHeaders: Readonly<Record<string, string>> = {}, account?: By
       load: async (input, kind) => ({ mediaType: `${kind}/${input}`, bytes: new Uint8Array(1) }),
       memory,
       texts: createLongTexts(),
-      clock,
+      limits: { clock, connectMs: 5_000, writeMs: 60_000 },
       onAnswer: (status) => void statuses.push(status),
     },
     { reference: "img_1.2", limitMs: 30_000, signal: stopping.signal },

@@ -7,6 +7,7 @@ import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.t
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
 import { callUpstream, type UpstreamAnswer } from "../../../providers/upstream.ts";
+import type { SendLimits } from "../../../providers/sending.ts";
 import type { LongTexts } from "./long-texts.ts";
 
 /** An answer that describes media, or carries them in its JSON. */
@@ -28,7 +29,7 @@ export interface MediaCallParts {
   readonly memory: ByteAccount;
   /** Where the base64 of answers stays. */
   readonly texts: Pick<LongTexts, "readJson">;
-  readonly clock: Clock;
+  readonly limits: SendLimits;
   /** Receives the status of every answer, as soon as its head has come. */
   readonly onAnswer: (status: number) => void;
 }
@@ -65,12 +66,12 @@ async function send(
   terms: CallTerms,
   { method, path, headers = {}, json }: MediaHttpRequest,
 ): Promise<MediaHttpAnswer> {
-  const { paidBy, provider, memory, clock, onAnswer } = parts;
+  const { paidBy, provider, memory, limits, onAnswer } = parts;
   const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
   const held = body?.length ?? 0;
   await memory.take(held, terms.signal);
   try {
-    return await withinLimit(clock, terms, async (signal, time) => {
+    return await withinLimit(limits.clock, terms, async (signal, time) => {
       const answer = await callUpstream(paidBy, {
         provider,
         method,
@@ -79,6 +80,7 @@ async function send(
         ...(body === undefined ? {} : { body: handOver([body]) }),
         stream: false,
         signal,
+        limits,
       });
       onAnswer(answer.status);
       return readAnswer(parts, answer, signal, time);

@@ -16,6 +16,7 @@ import type { MediaProvider } from "../../../providers/provider.ts";
 import { PROVIDERS } from "../../../providers/registry.ts";
 import { homeOf, jobNote } from "./job-home.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
+import { DEFAULT_TIMEOUTS } from "../../timeouts.ts";
 import { createMediaJob } from "./job.ts";
 
 const SINGAPORE = "https://dashscope-intl.aliyuncs.com/api/v1";
@@ -108,6 +109,7 @@ test("a video that runs when the address of its provider is changed is made to i
     fetch: (_url, _options, take) =>
       take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),
     memory: createByteBudget(() => 1),
+    timeouts: () => DEFAULT_TIMEOUTS,
     cutGrid: createGridCutter().cut,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },

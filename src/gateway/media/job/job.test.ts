@@ -27,10 +27,12 @@ import { type ByteBudget, createByteBudget } from "../../../core/bytes/byte-budg
 import { wait } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
+import { NotSent } from "../../../providers/sending.ts";
 import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../../providers/media.ts";
 import { NO_USAGE } from "../../../core/money/usage.ts";
 import type { TaskOutcome } from "../../../tasks/run/job.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
+import { DEFAULT_TIMEOUTS } from "../../timeouts.ts";
 import { createMediaJob } from "./job.ts";
 
 const IMAGE_MODEL = mediaModel("image", { prices: { image: 0.035 } });
@@ -47,6 +49,9 @@ const upstream = (code?: string): GatewayError =>
   new GatewayError("upstream_error", "The provider could not be reached.", {
     cause: Object.assign(new Error("no"), code === undefined ? {} : { code }),
   });
+const unconnected = new GatewayError("timeout_error", "The provider could not be connected to in time.", {
+  cause: new NotSent(),
+});
 const silent = new GatewayError("timeout_error", "The provider did not answer in time.");
 
 interface Scene {
@@ -97,6 +102,7 @@ function scene(
       return take({ pieces: Readable.from([bytes]), length: bytes.length });
     },
     memory,
+    timeouts: () => DEFAULT_TIMEOUTS,
     cutGrid: createGridCutter().cut,
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
@@ -172,7 +178,7 @@ describe("a task that nobody has begun", () => {
     },
     {
       name: "is sent again while its provider takes no work, and none of it counts",
-      script: { create: [refused("busy"), refused("busy"), upstream("ECONNREFUSED"), done()] },
+      script: { create: [refused("busy"), unconnected, upstream("ECONNREFUSED"), done()] },
       want: "1 for 350000000",
       calls: ["create 1", "create 2", "create 3", "create 4"],
       steps: [...[1, 2, 3].flatMap(() => ["attempt", "refusal"]), "attempt"],

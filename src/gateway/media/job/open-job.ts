@@ -5,7 +5,7 @@ import type { Failpoint } from "../../../core/failpoint.ts";
 import { describeError, type Log, type LogFields } from "../../../core/log/log.ts";
 import type { Model } from "../../../core/model.ts";
 import type { Random } from "../../../core/random.ts";
-import { mayBeBegun } from "../../../core/task.ts";
+import { mayBeBegun, type TaskKind } from "../../../core/task.ts";
 import { upstreamIdFor } from "../../../core/media/upstream-id.ts";
 import type { Attempt } from "../../../ledger/commands.ts";
 import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
@@ -18,6 +18,7 @@ import { bindAdapter, type BoundAdapter } from "./bind-adapter.ts";
 import { openMediaCall } from "./call.ts";
 import { loadInput } from "./input.ts";
 import { homeOf } from "./job-home.ts";
+import type { Timeouts } from "../../timeouts.ts";
 import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
@@ -29,6 +30,8 @@ export interface MediaJobParts {
   readonly offer: () => Offer;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
+  /** The time limits of this moment. */
+  readonly timeouts: () => Pick<Timeouts, TaskKind>;
   /** What all runs of this process may hold whole in memory. */
   readonly memory: ByteBudget;
   readonly cutGrid: GridCutter["cut"];
@@ -79,8 +82,8 @@ export type JobEnd =
   /** Whether the provider has the job is unknown. */
   | { readonly state: "lost_track" };
 
-/** Time limits of one request to a provider: an attempt, which may do all of the work; any other. */
-const LIMIT_MS = { attempt: 300_000, poll: 30_000 } as const;
+/** Time limit of a request to a provider that is no attempt, in milliseconds. */
+const POLL_MS = 30_000;
 
 /**
  * How long a stopping run still waits for the name of a job, or for a result that comes in the attempt's own answer:
@@ -149,7 +152,7 @@ export function callForAttempt(job: Job): MediaCall {
     adapter.poll === undefined ? ["shutdown"] : ["shutdown", "client_gone", "deadline"],
   );
   return openCall(job, {
-    limitMs: LIMIT_MS.attempt,
+    limitMs: parts.timeouts()[job.run.kind].plainMs,
     signal,
     inputs: job.inputs,
     onAnswer: (status) => void (job.attempts[at] = { ...sent, status }),
@@ -158,7 +161,7 @@ export function callForAttempt(job: Job): MediaCall {
 
 /** Opens any other call about the last attempt. */
 export function callForPoll(job: Job, terms: { limitMs?: number; signal?: AbortSignal } = {}): MediaCall {
-  const { limitMs = LIMIT_MS.poll, signal = job.run.signal } = terms;
+  const { limitMs = POLL_MS, signal = job.run.signal } = terms;
   return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer: () => {} });
 }
 
@@ -172,6 +175,7 @@ interface CallTerms {
 function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): MediaCall {
   const { parts, run, payload, provider, upstreamId, memory, texts, progress } = job;
   const { clock, fetch } = parts;
+  const { connectMs, writeMs } = parts.timeouts()[run.kind];
   return openMediaCall(
     {
       paidBy: run.hold,
@@ -182,7 +186,7 @@ function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): M
       load: (input, kind, stop) => loadInput(input, kind, { fetch, memory: inputs, signal: stop }),
       memory,
       texts,
-      clock,
+      limits: { clock, connectMs, writeMs },
       onAnswer(status) {
         job.firstByteAtMs ??= clock.nowMs();
         onAnswer(status);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import type { GatewayError } from "../core/errors.ts";
 import type { AnswerContext } from "./protocol.ts";
-import { errorWithin, readErrorObject, readRefusal } from "./refusal.ts";
+import { errorWithin, readErrorObject, readRefusal, type RefusalCause } from "./refusal.ts";
 
 const SECRET = "very-secret-credential-0815";
 
@@ -11,7 +12,7 @@ const CONTEXT: AnswerContext = {
   requestId: "req_1",
   choices: 1,
   secrets: [SECRET],
-  nowSec: 1,
+  nowSec: Date.UTC(2026, 10, 21, 12) / 1_000,
   expectedInput: 1,
 };
 
@@ -339,6 +340,8 @@ describe("Retry-After is between 1 and 60 seconds", () => {
     ["0", 1],
     ["-5", 1],
     ["Wed, 21 Oct 2015 07:28:00 GMT", 1],
+    ["Sat, 21 Nov 2026 12:00:07 GMT", 7],
+    ["Mon, 21 Dec 2026 12:00:00 GMT", 60],
     ["soon", 1],
     ["", 1],
     [null, 1],
@@ -393,4 +396,99 @@ describe("an error within a good answer", () => {
       expect(errorWithin(good)).toBeUndefined();
     }
   });
+});
+
+describe("the cause says what was meant, for whoever may try again", () => {
+  const said = (error: GatewayError): unknown => {
+    const { status, fault, retryAfterSec } = error.cause as RefusalCause;
+    return { status, fault, retryAfterSec };
+  };
+  const refusals: readonly (readonly [string, number, unknown, string | null, object])[] = [
+    ["a key", 401, "", null, { status: 401, fault: "credential" }],
+    [
+      "a key, as a 400",
+      400,
+      { error: { message: "API key not valid. Pass another." } },
+      null,
+      { status: 400, fault: "credential" },
+    ],
+    [
+      "a quota, as a 429",
+      429,
+      { error: { code: "insufficient_quota" } },
+      null,
+      { status: 429, fault: "credential" },
+    ],
+    ["a model", 404, "", null, { status: 404, fault: "model" }],
+    ["a model, as a 403", 403, { error: { code: "model_not_found" } }, null, { status: 403, fault: "model" }],
+    [
+      "a model, as a 400",
+      400,
+      { error: { message: "Model Not Exist" } },
+      null,
+      { status: 400, fault: "model" },
+    ],
+    ["a pause", 503, "", "7", { status: 503, retryAfterSec: 7 }],
+    ["no pause", 429, "", "soon", { status: 429 }],
+    [
+      "a status within a 200",
+      200,
+      { error: { code: 401, type: "x" } },
+      null,
+      { status: 401, fault: "credential" },
+    ],
+  ];
+  for (const [name, status, body, header, meant] of refusals)
+    test(name, () =>
+      expect(said(refuse(status, body, header))).toEqual({
+        fault: undefined,
+        retryAfterSec: undefined,
+        ...meant,
+      }),
+    );
+
+  test("a code of an error without a status", () => {
+    const meant = (type: string): unknown =>
+      (readErrorObject({ type }, CONTEXT).cause as RefusalCause).status;
+    expect(["rate_limit_error", "Throttling.RateQuota", "overloaded_error", "api_error"].map(meant)).toEqual([
+      429, 429, 0, 0,
+    ]);
+  });
+});
+
+describe("the cause says whether signatures of earlier answers are refused", () => {
+  const about = (status: number, error: object): boolean =>
+    (refuse(status, { error }).cause as RefusalCause).aboutSignatures;
+  const sentences = [
+    ["Anthropic, signature", "messages.1.content.0: Invalid `signature` in `thinking` block"],
+    ["Anthropic, redacted", "messages.3.content.0: Invalid `data` in `redacted_thinking` block"],
+    ["Anthropic, without its path", "Invalid `signature` in `thinking` block"],
+    ["Anthropic, none", "messages.1.content.0.thinking.signature: Field required"],
+    ["Gemini, another's", "Corrupted thought signature."],
+    [
+      "Gemini, none",
+      "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.",
+    ],
+    [
+      "Vertex, none",
+      "Unable to submit request because function call `default_api:look` in the 2. content block is missing a `thought_signature`. Learn more.",
+    ],
+  ] as const;
+  for (const [name, message] of sentences)
+    test(name, () => {
+      expect(about(400, { message, type: "invalid_request_error" })).toBe(true);
+      expect(about(500, { message })).toBe(false);
+      expect(about(400, { message: `Bad text: "${message}"` })).toBe(false);
+    });
+
+  test("OpenAI, by its code", () => {
+    const error = {
+      message: "The encrypted content could not be verified.",
+      code: "invalid_encrypted_content",
+    };
+    expect([about(400, error), about(422, error)]).toEqual([true, false]);
+  });
+
+  test("not by another field that is required", () =>
+    expect(about(400, { message: "messages.1.content.0.text: Field required" })).toBe(false));
 });

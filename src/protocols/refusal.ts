@@ -46,12 +46,38 @@ export function errorWithin(body: JsonObject): unknown {
   return undefined;
 }
 
+/** The cause of the error for a refusal: what the provider said, for the log and for whoever may try again. */
+export class RefusalCause extends Error {
+  /** What the provider meant; 0 where it said neither a status nor a code that has one. */
+  readonly status: number;
+  /** What only the operator can mend. */
+  readonly fault: "credential" | "model" | undefined;
+  /** The pause that it asks for, from 1 to 60 seconds. */
+  readonly retryAfterSec: number | undefined;
+  /** Whether it refuses what earlier answers of the conversation were signed or sealed with. */
+  readonly aboutSignatures: boolean;
+
+  constructor({ status, codes, message }: Said, meaning: Meaning, retryAfterSec: number | undefined) {
+    // Without the message: it may quote the prompt, and the cause goes to the log.
+    super(`upstream ${status}: ${codes.join(" ")}`);
+    this.status = status === 0 && codes.some(isIn(LIMITED)) ? 429 : status;
+    this.fault = meaning === "credential" || meaning === "model" ? meaning : undefined;
+    this.retryAfterSec = retryAfterSec;
+    this.aboutSignatures =
+      status === 400 && (codes.includes("invalid_encrypted_content") || SIGNATURES.test(message));
+  }
+}
+
+/** Sentences about signatures, of Anthropic (two), Gemini (two) and Vertex, each from its start or behind a path. */
+const SIGNATURES =
+  /^([\w.[\]]{1,80}: )?(invalid `(signature|data)` in `(redacted_)?thinking` block|corrupted thought signature|function call is missing a thought_signature|unable to submit request because function call `[^`]{1,128}` in the \d+\. content block is missing a `thought_signature`)|^[\w.[\]]{1,80}\.signature: field required/i;
+
 function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
   const meaning = meaningOf(said);
-  // Without the message: it may quote the prompt, and the cause goes to the log.
-  const cause = new Error(`upstream ${said.status}: ${said.codes.join(" ")}`);
+  const cause = new RefusalCause(said, meaning, secondsOf(retryAfter ?? said.waitSec, context.nowSec));
   switch (meaning) {
-    case "operator":
+    case "credential":
+    case "model":
       return new GatewayError("upstream_error", OURS.upstream_error, { cause, operatorFault: true });
     case "invalid_request_error":
     case "input_too_large":
@@ -64,7 +90,7 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
     case "overloaded_error":
       return new GatewayError(meaning, OURS[meaning], {
         cause,
-        retryAfterSec: clampRetryAfter(retryAfter ?? said.waitSec),
+        retryAfterSec: cause.retryAfterSec ?? 1,
       });
     default:
       return new GatewayError(meaning, OURS[meaning], { cause });
@@ -81,8 +107,8 @@ const OURS = {
   upstream_error: "The provider failed to answer this request.",
 } as const;
 
-/** What a refusal means; `operator` is a fault of our account or settings, which only the operator can mend. */
-type Meaning = keyof typeof OURS | "operator";
+/** What a refusal means. `credential` (our account's too) and `model` are faults that only the operator can mend. */
+type Meaning = keyof typeof OURS | "credential" | "model";
 
 /** What tells a meaning. */
 interface Signs {
@@ -113,21 +139,30 @@ const SIGNS: readonly Signs[] = [
     },
   },
   {
-    meaning: "operator",
-    statuses: [401, 402, 403, 404, 405, 407],
+    meaning: "model",
+    statuses: [404],
+    codes: words(`model.accessdenied model_not_found modelnotfound model_not_supported model_decommissioned
+      deploymentnotfound invalid_model not_found_error not_found resource_not_found_error 1211`),
+    sentences: {
+      at: [400, 0],
+      // Mistral; DeepSeek; Bedrock.
+      pattern: /^(invalid model: |model not exist\.?$|the provided model identifier is invalid)/i,
+    },
+  },
+  {
+    meaning: "credential",
+    statuses: [401, 402, 403, 405, 407],
     codes:
       words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
       account_deactivated organization_restricted arrearage exceeded_current_quota_error insufficient_balance
       invalid_api_key invalidapikey api_key_invalid invalid_authentication_error authentication_error
-      unauthenticated permission_error permission_denied access_terminated_error accessdenied model.accessdenied
-      model_not_found modelnotfound model_not_supported model_decommissioned deploymentnotfound invalid_model not_found_error not_found
-      resource_not_found_error 1000 1001 1002 1003 1004 1112 1113 1211 1220 base_resp:1004 base_resp:1008
-      base_resp:2049`),
+      unauthenticated permission_error permission_denied access_terminated_error accessdenied 1000 1001 1002 1003
+      1004 1112 1113 1220 base_resp:1004 base_resp:1008 base_resp:2049`),
     sentences: {
       at: [400, 0],
-      // xAI, OpenAI, Cohere; Google; Mistral; DeepSeek; Bedrock; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
+      // xAI, OpenAI, Cohere; Google; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
       pattern:
-        /^(incorrect api key provided|api key (not valid|expired|not found)|invalid model: |model not exist\.?$|the provided model identifier is invalid|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
+        /^(incorrect api key provided|api key (not valid|expired|not found)|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
     },
   },
   {
@@ -148,11 +183,20 @@ const SIGNS: readonly Signs[] = [
   { meaning: "timeout_error", statuses: [504, 524] },
 ];
 
-/** Codes of an error that came without a status. */
-const OVERLOADED =
+/** Codes of an error that came without a status: of a limit on the rate, */
+const LIMITED =
   words(`rate_limit_error rate_limit_exceeded ratelimitreached rate_limit_reached_error rate_limit
-  resource_exhausted overloaded overloaded_error engine_overloaded_error server_overloaded too_many_requests
-  unavailable service_unavailable throttling 1302 1303 1305 base_resp:1002 base_resp:1041`);
+  resource_exhausted too_many_requests throttling 1302 1303 1305 base_resp:1002 base_resp:1041`);
+
+/** and of a server that has too much to do. */
+const OVERLOADED = words(`overloaded overloaded_error engine_overloaded_error server_overloaded unavailable
+  service_unavailable`);
+
+/** DashScope has what is limited behind the code: `Throttling.RateQuota`. */
+const isIn =
+  (known: ReadonlySet<string>) =>
+  (code: string): boolean =>
+    known.has(code.split(".")[0] as string);
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.match(/\S+/g));
@@ -166,7 +210,7 @@ function meaningOf({ status, codes, message }: Said): Meaning {
     ) ??
     SIGNS.find(({ statuses }) => statuses.includes(status));
   if (known !== undefined) return known.meaning;
-  const isOverloaded = status === 0 && codes.some((code) => OVERLOADED.has(code.split(".")[0] as string));
+  const isOverloaded = status === 0 && (codes.some(isIn(LIMITED)) || codes.some(isIn(OVERLOADED)));
   return isOverloaded ? "overloaded_error" : "upstream_error";
 }
 
@@ -248,7 +292,9 @@ function isFieldPath(param: unknown, secrets: readonly string[]): param is strin
   return /^[\w.[\]-]{1,120}$/.test(param) && !KEY_LIKE.test(param);
 }
 
-function clampRetryAfter(value: string | number | undefined): number {
-  const seconds = value === undefined ? Number.NaN : Number(value);
-  return Number.isFinite(seconds) ? Math.min(60, Math.max(1, Math.ceil(seconds))) : 1;
+/** A wish for a pause, as seconds or as a date: a second at least, a minute at most; `undefined` where it is neither. */
+function secondsOf(value: string | undefined, nowSec: number): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = Number.isNaN(Number(value)) ? Date.parse(value) / 1_000 - nowSec : Number(value);
+  return !Number.isFinite(seconds) ? undefined : Math.min(60, Math.max(1, Math.ceil(seconds)));
 }

@@ -8,3 +8,8 @@ export interface Random {
 export const systemRandom: Random = {
   bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
 };
+
+/** A number from 0 up to and without 1. */
+export function fraction(random: Random): number {
+  return random.bytes(4).reduce((sum, byte) => (sum + byte) / 256, 0);
+}

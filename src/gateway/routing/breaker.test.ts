@@ -1,0 +1,107 @@
+import { describe, expect, test } from "bun:test";
+import { type CallEnd, createBreaker } from "./breaker.ts";
+
+/** A breaker with a clock of its own. `jitter` is the byte that all randomness is made of. */
+function breakerOf({ failures = 3, ms = 10_000, jitter = 0 } = {}) {
+  const breaker = createBreaker();
+  const terms = {
+    settings: { breakerFailures: failures, breakerMs: ms },
+    random: { bytes: (count: number) => new Uint8Array(count).fill(jitter) },
+  };
+  let nowMs = 1_000_000;
+  const end = (began: number, how: CallEnd): void => breaker.end(began, how, nowMs, terms);
+  return {
+    breaker,
+    end,
+    pass: (ms: number): void => void (nowMs += ms),
+    waitMs: (): number => breaker.waitMs(nowMs),
+    /** A call that ends at once. */
+    call: (how: CallEnd): void => end(breaker.begin(), how),
+  };
+}
+
+describe("a breaker", () => {
+  test("opens after so many failures in a row, and a success begins the count anew", () => {
+    const { breaker, call, waitMs } = breakerOf();
+    for (const how of ["failed", "failed", "ok", "failed", "neutral", "failed"] as const) call(how);
+    expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([false, 2, 0]);
+    call("failed");
+    expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([true, 3, 10_000]);
+  });
+
+  test("opens at once for a credential that is not accepted", () => {
+    const { call, waitMs } = breakerOf();
+    call("refused");
+    expect(waitMs()).toBe(10_000);
+  });
+
+  test("lets one call through when its time is over, and closes when that succeeds", () => {
+    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+    call("failed");
+    pass(9_999);
+    expect(waitMs()).toBe(1);
+    pass(1);
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 0]);
+    const probe = breaker.begin();
+    expect(waitMs()).toBe(1_000);
+    pass(30_000);
+    expect(waitMs()).toBe(1_000);
+    end(probe, "ok");
+    expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([false, 0, 0]);
+  });
+
+  test("lets another call through when the one before has told nothing", () => {
+    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+    call("failed");
+    pass(10_000);
+    end(breaker.begin(), "neutral");
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 0]);
+  });
+
+  const opened = (ms: number): number[] => {
+    const { call, pass, waitMs } = breakerOf({ failures: 1, ms });
+    return Array.from({ length: 5 }, () => {
+      call("failed");
+      const waited = waitMs();
+      pass(waited);
+      return waited;
+    });
+  };
+
+  test("that fails again is open for twice as long, up to a minute, or as long as the operator says", () => {
+    expect(opened(10_000)).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(opened(50_000)).toEqual([50_000, 60_000, 60_000, 60_000, 60_000]);
+    expect(opened(90_000)).toEqual([90_000, 90_000, 90_000, 90_000, 90_000]);
+  });
+
+  test("that closed is open for the first time again", () => {
+    const { call, pass, waitMs } = breakerOf({ failures: 1 });
+    call("failed");
+    pass(10_000);
+    call("failed");
+    pass(20_000);
+    call("ok");
+    call("failed");
+    expect(waitMs()).toBe(10_000);
+  });
+
+  test("is open for up to a tenth longer", () => {
+    const { call, waitMs } = breakerOf({ jitter: 255 });
+    call("refused");
+    expect(waitMs()).toBe(11_000);
+  });
+
+  test("does not listen to calls that began before it opened", () => {
+    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+    const [slow, slower] = [breaker.begin(), breaker.begin()];
+    call("failed");
+    end(slow, "ok");
+    expect(waitMs()).toBe(10_000);
+    pass(10_000);
+    const probe = breaker.begin();
+    end(slower, "failed");
+    expect(waitMs()).toBe(1_000);
+    end(probe, "ok");
+    expect(waitMs()).toBe(0);
+  });
+});

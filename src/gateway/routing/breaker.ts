@@ -1,0 +1,80 @@
+import type { Random } from "../../core/random.ts";
+import { createPause } from "./pause.ts";
+import type { RoutingSettings } from "./settings.ts";
+
+/**
+ * Keeps calls from a credential that fails. It is open after some failures in a row, or one refusal. When that time is
+ * over it is half-open: one call is let through, which closes it or opens it again.
+ */
+export interface Breaker {
+  /** In a row. */
+  readonly failures: number;
+  /** Or half-open. */
+  readonly isOpen: boolean;
+  /** When it is half-open; in the past once it was. */
+  readonly untilMs: number;
+  /** How long until a call may be made; 0 is now. */
+  waitMs(nowMs: number): number;
+  /** A call begins, where `waitMs` is 0. What this gives has to be told when the call ends. */
+  begin(): number;
+  /** A call has ended. One that began before the breaker opened changes nothing. */
+  end(began: number, end: CallEnd, nowMs: number, terms: BreakerTerms): void;
+}
+
+/** How a call ended. `refused`: the credential is not accepted. `neutral`: it says nothing of the credential. */
+export type CallEnd = "ok" | "neutral" | "failed" | "refused";
+
+/** When a breaker opens, and for how long. */
+export interface BreakerTerms {
+  readonly settings: Pick<RoutingSettings, "breakerFailures" | "breakerMs">;
+  readonly random: Random;
+}
+
+/** A breaker that opens again is open for twice as long, up to this or to the operator's setting. */
+const MOST_OPEN_MS = 60_000;
+
+/** Nobody knows when the call ends that tries an open breaker: ask again after this long. */
+const PROBING_MS = 1_000;
+
+/** A closed breaker. */
+export function createBreaker(): Breaker {
+  const pause = createPause();
+  let failures = 0;
+  let isOpen = false;
+  let isProbing = false;
+  return {
+    get failures() {
+      return failures;
+    },
+    get isOpen() {
+      return isOpen;
+    },
+    get untilMs() {
+      return pause.untilMs;
+    },
+    waitMs(nowMs) {
+      if (!isOpen) return 0;
+      const waitMs = Math.max(0, pause.untilMs - nowMs);
+      return waitMs === 0 && isProbing ? PROBING_MS : waitMs;
+    },
+    begin() {
+      if (isOpen) isProbing = true;
+      return pause.count;
+    },
+    end(began, end, nowMs, { settings: { breakerFailures, breakerMs }, random }) {
+      if (began !== pause.count) return;
+      isProbing = false;
+      if (end === "neutral") return;
+      if (end === "ok") {
+        failures = 0;
+        isOpen = false;
+        pause.reset();
+        return;
+      }
+      failures += 1;
+      if (!isOpen && end === "failed" && failures < breakerFailures) return;
+      isOpen = true;
+      pause.begin(nowMs, { firstMs: breakerMs, mostMs: Math.max(MOST_OPEN_MS, breakerMs) }, random);
+    },
+  };
+}

@@ -1,0 +1,344 @@
+import type { Random } from "../../core/random.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { type CallBounds, createCallUse } from "./bounds.ts";
+import { type CallEnd, createBreaker } from "./breaker.ts";
+import { createPause, type PauseLengths } from "./pause.ts";
+import type { RoutingSettings } from "./settings.ts";
+
+/** `cooling`: the provider asked for a pause, or does not know the model. `open`: the credential's breaker is. */
+export type State = "healthy" | "cooling" | "open";
+
+/** What a call is made on, by name. */
+export interface WayKey {
+  readonly model: string;
+  readonly provider: string;
+  /** `Credential.name`; "" where the provider has but one. */
+  readonly credential: string;
+}
+
+/** How a call ended, for the account of whom. */
+export type CallResult =
+  | { readonly kind: "ok"; readonly firstByteMs?: number }
+  /** It says nothing of the way: the client left, or sent what cannot be served. */
+  | { readonly kind: "neutral" }
+  | FailedCall;
+
+export interface FailedCall {
+  readonly kind: "failed";
+  readonly blame: "credential" | "route";
+  /** A word of a short list, for the operator. */
+  readonly reason: string;
+  readonly status?: number;
+  /** The pause that the provider asked for, as far as it is heeded. */
+  readonly retryAfterMs?: number;
+  /** The credential is not accepted. */
+  readonly opens?: true;
+  /** The provider limits the rate: that is no failure, but a pause is due. */
+  readonly cools?: true;
+}
+
+/** A call's place. */
+export interface Place {
+  /** An answer has begun well, so many milliseconds after the call. The place stays taken until its end. */
+  answered(firstByteMs: number): void;
+  /** The call has ended. Only the first call has an effect. */
+  end(result: CallResult): void;
+}
+
+/** No call can be made now. */
+export interface Refused {
+  readonly waitMs: number;
+}
+
+/** How a way stands, for choosing among several. */
+export interface Standing {
+  readonly state: State;
+  /** How long until a call may be tried, bounds aside; 0 is now, and of a half-open breaker too. */
+  readonly waitMs: number;
+  /** Until the first byte, of late; `undefined` without a recent answer. */
+  readonly latencyMs: number | undefined;
+  /** Calls with the credential. */
+  readonly underWay: number;
+  /** Larger for a credential that was used later; 0 for one that never was. */
+  readonly lastUse: number;
+}
+
+/** A way as the operator sees it. */
+export interface WaySnapshot extends WayKey {
+  readonly state: State;
+  /** The end of that state, by the machine's clock; `null` where it is healthy or not known. */
+  readonly untilMs: number | null;
+  /** Of the credential, in a row. */
+  readonly failures: number;
+  readonly latencyMs: number | null;
+  /** Since the start of the process. */
+  readonly calls: number;
+  readonly failed: number;
+  readonly lastFailure: LastFailure | null;
+}
+
+interface LastFailure {
+  readonly reason: string;
+  readonly status: number | null;
+  readonly atMs: number;
+}
+
+/** How routes and credentials fare: of this process, learned from its calls. */
+export interface Health {
+  /** Takes a place for one call, or tells how long to wait. */
+  admit(way: WayKey, bounds: CallBounds): Place | Refused;
+  look(way: WayKey): Standing;
+  /** All ways of the current offer. */
+  snapshot(): WaySnapshot[];
+  /** Forgets what the current offer has no more. */
+  retain(): void;
+}
+
+export interface HealthParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Those in force: they are read at each use. */
+  settings(): Pick<RoutingSettings, "breakerFailures" | "breakerMs">;
+  /** All ways of the current offer. */
+  ways(): Iterable<WayKey>;
+}
+
+/** Where the provider limits the rate and names no pause. */
+const LIMITED: PauseLengths = { firstMs: 1_000, mostMs: 60_000 };
+
+/** Where a provider does not know a model. */
+const UNKNOWN_MODEL: PauseLengths = { firstMs: 60_000, mostMs: 600_000 };
+
+/** The part of the last sample in the mean latency: after ten calls nine tenths are new. */
+const NEW_PART = 0.2;
+
+/** Older samples of latency do not count. */
+const RECENT_MS = 5 * 60_000;
+
+/** A model at a provider. */
+class RouteHealth {
+  readonly pause = createPause();
+  #latencyMs = 0;
+  #sampledAtMs = -Infinity;
+
+  latencyMs(nowMs: number): number | undefined {
+    return nowMs - this.#sampledAtMs <= RECENT_MS ? this.#latencyMs : undefined;
+  }
+
+  sample(nowMs: number, ms: number): void {
+    const known = this.latencyMs(nowMs);
+    this.#latencyMs = known === undefined ? ms : known + (ms - known) * NEW_PART;
+    this.#sampledAtMs = nowMs;
+  }
+}
+
+/** A credential of a provider. */
+class CredentialHealth {
+  readonly breaker = createBreaker();
+  readonly use = createCallUse();
+  lastUse = 0;
+  readonly ways = new Map<string, WayHealth>();
+}
+
+/** A model by a credential. Vendors limit the rate of each model apart, so a pause is the model's alone. */
+class WayHealth {
+  readonly credential: CredentialHealth;
+  readonly route: RouteHealth;
+  readonly pause = createPause();
+  calls = 0;
+  failed = 0;
+  lastFailure: LastFailure | null = null;
+
+  constructor(credential: CredentialHealth, route: RouteHealth) {
+    this.credential = credential;
+    this.route = route;
+  }
+
+  pausedUntilMs(): number {
+    return Math.max(this.pause.untilMs, this.route.pause.untilMs);
+  }
+
+  waitMs(nowMs: number): number {
+    return Math.max(this.credential.breaker.waitMs(nowMs), this.pausedUntilMs() - nowMs, 0);
+  }
+
+  state(nowMs: number): State {
+    if (this.credential.breaker.isOpen) return "open";
+    return this.pausedUntilMs() > nowMs ? "cooling" : "healthy";
+  }
+}
+
+/** By names within a provider: two providers may read the same variable. */
+class ProviderHealth {
+  readonly credentials = new Map<string, CredentialHealth>();
+  readonly routes = new Map<string, RouteHealth>();
+}
+
+/** The health of this process, of which nothing is known yet. */
+export function createHealth(parts: HealthParts): Health {
+  return new ProcessHealth(parts);
+}
+
+class ProcessHealth implements Health {
+  readonly #parts: HealthParts;
+  readonly #providers = new Map<string, ProviderHealth>();
+  #uses = 0;
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts;
+  }
+
+  admit(key: WayKey, bounds: CallBounds): Place | Refused {
+    const nowMs = this.#parts.clock.steadyMs();
+    const way = this.#way(key);
+    const { credential } = way;
+    const waitMs = Math.max(way.waitMs(nowMs), credential.use.waitMs(nowMs, bounds));
+    if (waitMs > 0) return { waitMs };
+    credential.use.begin(nowMs, bounds);
+    credential.lastUse = this.#uses += 1;
+    way.calls += 1;
+    return new OpenPlace(this.#parts, way);
+  }
+
+  look(key: WayKey): Standing {
+    const nowMs = this.#parts.clock.steadyMs();
+    const way = this.#way(key);
+    const { use, lastUse } = way.credential;
+    return {
+      state: way.state(nowMs),
+      waitMs: way.waitMs(nowMs),
+      latencyMs: way.route.latencyMs(nowMs),
+      underWay: use.underWay,
+      lastUse,
+    };
+  }
+
+  snapshot(): WaySnapshot[] {
+    const { clock, ways } = this.#parts;
+    const nowMs = clock.steadyMs();
+    const aheadMs = nowMs - clock.nowMs();
+    return [...ways()].map(({ model, provider, credential: name }) => {
+      const way = this.#way({ model, provider, credential: name });
+      const { breaker } = way.credential;
+      const untilMs = Math.max(breaker.isOpen ? breaker.untilMs : 0, way.pausedUntilMs());
+      const latencyMs = way.route.latencyMs(nowMs);
+      return {
+        model,
+        provider,
+        credential: name,
+        state: way.state(nowMs),
+        untilMs: untilMs > nowMs ? untilMs - aheadMs : null,
+        failures: breaker.failures,
+        latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
+        calls: way.calls,
+        failed: way.failed,
+        lastFailure: way.lastFailure,
+      };
+    });
+  }
+
+  retain(): void {
+    const ways = Map.groupBy(this.#parts.ways(), ({ provider }) => provider);
+    for (const [name, { credentials, routes }] of this.#providers) {
+      const kept = ways.get(name);
+      if (kept === undefined) {
+        this.#providers.delete(name);
+        continue;
+      }
+      const models = new Set(kept.map(({ model }) => model));
+      keepOnly(routes, models);
+      keepOnly(credentials, new Set(kept.map(({ credential }) => credential)));
+      for (const credential of credentials.values()) keepOnly(credential.ways, models);
+    }
+  }
+
+  #way({ model, provider, credential: name }: WayKey): WayHealth {
+    const known = this.#providers.get(provider);
+    const way = known?.credentials.get(name)?.ways.get(model);
+    if (way !== undefined) return way;
+    const { credentials, routes } = known ?? newEntry(this.#providers, provider, new ProviderHealth());
+    const credential = credentials.get(name) ?? newEntry(credentials, name, new CredentialHealth());
+    const route = routes.get(model) ?? newEntry(routes, model, new RouteHealth());
+    return newEntry(credential.ways, model, new WayHealth(credential, route));
+  }
+}
+
+function newEntry<T>(map: Map<string, T>, name: string, value: T): T {
+  map.set(name, value);
+  return value;
+}
+
+function keepOnly(map: Map<string, unknown>, names: ReadonlySet<string>): void {
+  for (const name of map.keys()) if (!names.has(name)) map.delete(name);
+}
+
+/** A class, since one is made for each call: its functions are not. */
+class OpenPlace implements Place {
+  readonly #parts: HealthParts;
+  readonly #way: WayHealth;
+  /** What began before a pause neither makes the next one longer nor shows that the last one helped. */
+  readonly #began: number;
+  readonly #wayBegan: number;
+  readonly #routeBegan: number;
+  #hasAnswer = false;
+  #hasEnded = false;
+
+  constructor(parts: HealthParts, way: WayHealth) {
+    this.#parts = parts;
+    this.#way = way;
+    this.#began = way.credential.breaker.begin();
+    this.#wayBegan = way.pause.count;
+    this.#routeBegan = way.route.pause.count;
+  }
+
+  answered(firstByteMs: number): void {
+    if (this.#hasAnswer || this.#hasEnded) return;
+    this.#hasAnswer = true;
+    this.#learn({ kind: "ok", firstByteMs });
+  }
+
+  end(result: CallResult): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#way.credential.use.end();
+    if (!this.#hasAnswer || result.kind === "failed") this.#learn(result);
+  }
+
+  #learn(result: CallResult): void {
+    const { clock, random, settings } = this.#parts;
+    const nowMs = clock.steadyMs();
+    const { breaker } = this.#way.credential;
+    breaker.end(this.#began, endOf(result), nowMs, { settings: settings(), random });
+    if (result.kind === "ok") this.#succeeded(nowMs, result.firstByteMs);
+    if (result.kind === "failed") this.#failed(nowMs, result);
+  }
+
+  #succeeded(nowMs: number, firstByteMs: number | undefined): void {
+    const { pause, route } = this.#way;
+    if (firstByteMs !== undefined) route.sample(nowMs, firstByteMs);
+    if (this.#wayBegan === pause.count) pause.reset();
+    if (this.#routeBegan === route.pause.count) route.pause.reset();
+  }
+
+  #failed(nowMs: number, { blame, reason, status, retryAfterMs, cools }: FailedCall): void {
+    const way = this.#way;
+    const { clock, random } = this.#parts;
+    way.failed += 1;
+    way.lastFailure = { reason, status: status ?? null, atMs: clock.nowMs() };
+    if (blame === "route") {
+      const { pause } = way.route;
+      if (this.#routeBegan === pause.count) pause.begin(nowMs, UNKNOWN_MODEL, random);
+    } else if (retryAfterMs !== undefined) {
+      way.pause.atLeast(nowMs, retryAfterMs);
+    } else if (cools === true && this.#wayBegan === way.pause.count) {
+      way.pause.begin(nowMs, LIMITED, random);
+    }
+  }
+}
+
+/** What a call's end says of its credential. */
+function endOf(result: CallResult): CallEnd {
+  if (result.kind !== "failed") return result.kind;
+  if (result.blame === "route" || result.cools === true) return "neutral";
+  return result.opens === true ? "refused" : "failed";
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import type { Model } from "../../core/model.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { offeredWays } from "./offered-ways.ts";
+
+test("the ways are each model's routes by each credential of a live provider, each once", () => {
+  const model = (id: string, providers: readonly string[], more: Partial<Model> = {}) =>
+    ({ id, routes: providers.map((provider, i) => ({ provider, upstreamId: `m${i}` })), ...more }) as Model;
+  const models = [
+    model("a/m", ["one", "two", "two", "gone"]),
+    model("a/picture", ["one"], { media: {} as Model["media"] & object }),
+    model("a/vector", ["one"]),
+  ];
+  const credentials = ["K1", "K2"].map((name) => ({ name, protocols: [] }));
+  const providers = new Map<string, Provider>([
+    ["one", { id: "one", protocols: [], secrets: [] }],
+    ["two", { id: "two", protocols: [], secrets: [], credentials }],
+  ]);
+  const ways = offeredWays({ catalog: { models } as never, providers });
+  expect(ways.map((way) => Object.values(way).join(" "))).toEqual([
+    "a/m one ",
+    "a/m two K1",
+    "a/m two K2",
+    "a/vector one ",
+  ]);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { readPrices } from "../../catalog/prices.ts";
+import type { Routing } from "../../core/model.ts";
+import { createRouting } from "./routing.ts";
+import { DEFAULT_ROUTING } from "./settings.ts";
+
+const WAYS = ["dear", "cheap"].map((provider) => ({
+  key: { model: "a/m", provider, credential: "" },
+  route: {
+    provider,
+    upstreamId: "m",
+    cost: readPrices({ input: provider === "dear" ? 9 : 1, output: 1 }).prices,
+  },
+}));
+
+function routingOf() {
+  const { prices } = readPrices({ input: 2, output: 2 });
+  const model = (routing?: Routing) => ({ prices, priceVersion: "v", ...(routing && { routing }) });
+  const routing = createRouting({
+    clock: createFakeClock(),
+    random: { bytes: (count) => new Uint8Array(count) },
+    settings: () => DEFAULT_ROUTING,
+    ways: () => WAYS.map(({ key }) => key),
+  });
+  return { routing, model };
+}
+
+test("ways are ordered by the model's setting, and by the caller's wish before that", () => {
+  const { routing, model } = routingOf();
+  const byCost = model({ by: "cost", sticky: false, fallback: [] });
+  const first = (...args: Parameters<typeof routing.order>) => routing.order(...args)[0]?.key.provider;
+  expect(first(WAYS, model(), 1)).toBe("dear");
+  expect(first(WAYS, byCost, 1)).toBe("cheap");
+  expect(first(WAYS, byCost, 1, "order")).toBe("dear");
+});
+
+test("a model that is set so keeps to the way that served", () => {
+  const { routing, model } = routingOf();
+  routing.served(1, { model: "a/m", provider: "cheap", credential: "" });
+  const sticky = { by: "order", fallback: [], sticky: true } as const;
+  const first = (setting?: Routing) => routing.order(WAYS, model(setting), 1)[0]?.key.provider;
+  expect([first(), first({ ...sticky, sticky: false }), first(sticky)]).toEqual(["dear", "dear", "cheap"]);
+});
+
+test("what calls tell decides the order", () => {
+  const { routing, model } = routingOf();
+  const place = routing.health.admit({ model: "a/m", provider: "dear", credential: "" }, {});
+  if ("end" in place) place.end({ kind: "failed", blame: "credential", reason: "x", opens: true });
+  expect(routing.order(WAYS, model(), undefined).map(({ key }) => key.provider)).toEqual(["cheap", "dear"]);
+  expect(routing.health.snapshot().map(({ state }) => state)).toEqual(["open", "healthy"]);
+});

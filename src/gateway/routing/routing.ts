@@ -1,0 +1,59 @@
+import type { Model, RouteOrder } from "../../core/model.ts";
+import type { Random } from "../../core/random.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { createHealth, type Health, type WayKey } from "./health.ts";
+import { createWayOrder, type Way } from "./order.ts";
+import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
+import type { RoutingSettings } from "./settings.ts";
+
+/** How requests of this process find their way to providers. */
+export interface Routing {
+  readonly health: Health;
+  readonly budget: RetryBudget;
+  readonly random: Random;
+  settings(): RoutingSettings;
+  /**
+   * The ways to a model in the order in which to try them: by the model's own setting, or as the caller asks. Requests
+   * with the same `stickyKey` go the same way, where the model is set so.
+   */
+  order<Each extends Way>(
+    ways: readonly Each[],
+    model: Pick<Model, "routing" | "prices" | "priceVersion">,
+    stickyKey: number | undefined,
+    by?: RouteOrder,
+  ): readonly Each[];
+  /** A request with the key was served by the way. */
+  served(stickyKey: number, way: WayKey): void;
+}
+
+/** What routing is made of. */
+export interface RoutingParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Those in force: they are read at each use, so that a change holds at once. */
+  readonly settings: () => RoutingSettings;
+  /** All ways of the current offer. */
+  readonly ways: () => Iterable<WayKey>;
+}
+
+/** Routing that knows nothing of its providers yet. */
+export function createRouting(parts: RoutingParts): Routing {
+  const { random, settings } = parts;
+  const health = createHealth(parts);
+  const order = createWayOrder({ ...parts, health });
+  return {
+    health,
+    budget: createRetryBudget(settings),
+    random,
+    settings,
+    order(ways, model, stickyKey, by) {
+      const { routing = AS_LISTED } = model;
+      const asked = by === undefined ? routing : { ...routing, by };
+      return order.of(ways, { routing: asked, model, stickyKey });
+    },
+    served: (stickyKey, way) => order.served(stickyKey, way),
+  };
+}
+
+/** Of a model without a setting of its own. */
+const AS_LISTED = { by: "order", sticky: false } as const;

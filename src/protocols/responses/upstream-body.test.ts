@@ -91,7 +91,8 @@ test("a schema that is nested as in chat completions goes up as Responses has it
 
 test("reasoning that comes back without its empty summary gets one", () => {
   const sealed = { type: "reasoning", id: "rs_1", encrypted_content: "gAAAA" };
-  expect(sentFor([sealed, user])).toEqual([{ ...sealed, summary: [] }, user]);
+  const said = { role: "assistant", content: "Yes." };
+  expect(sentFor([sealed, said, user])).toEqual([{ ...sealed, summary: [] }, said, user]);
 });
 
 test("a bound on output that OpenAI takes no longer is raised, told, and held for", () => {
@@ -187,11 +188,48 @@ test("reasoning goes back to OpenAI by its seal, and to a server that shows it b
   const words = [{ type: "reasoning_text", text: "Hm." }];
   const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAA" };
   const away: RelayTarget = { ...TARGET, native: false };
+  const said = { role: "assistant", content: "Yes." };
   const sentTo = (target: RelayTarget, item: object): object[] =>
-    upstream({ input: [user, item, user] }, target).sent.input.slice(1, -1);
+    upstream({ input: [user, item, said, user] }, target).sent.input.slice(1, -2);
   expect(sentTo(openAi, { ...sealed, content: words })).toEqual([sealed]);
   const { encrypted_content: _seal, ...open } = { ...sealed, content: words };
   expect(sentTo(openAi, open)).toEqual([]);
   expect(sentTo(away, open)).toEqual([open]);
   expect(sentTo(away, { ...sealed, content: words })).toEqual([open]);
+});
+
+test("R6: what one vendor has sealed is left out for another, and the caller is told", () => {
+  const xai: RelayTarget = { ...TARGET, functionsOnly: true, model: { ...TARGET.model, id: "xai/m" } };
+  const seals = [
+    { target: openAi, own: "gAAAAAB-_x", others: "m/Nx6+" },
+    { target: xai, own: "m/Nx6+", others: "gAAAAAB-_x" },
+  ];
+  const said = { id: "msg_1", type: "message", role: "assistant", content: "Yes." };
+  for (const { target, own, others } of seals) {
+    const thought = (sealed: string) => ({
+      type: "reasoning",
+      id: "rs_1",
+      summary: [],
+      encrypted_content: sealed,
+    });
+    const kept = upstream({ input: [user, thought(own), said, user] }, target);
+    expect([kept.sent.input, kept.warnings]).toEqual([[user, thought(own), said, user], []]);
+    const left = upstream({ input: [user, thought(others), said, user] }, target);
+    const { id: _id, ...bare } = said;
+    expect(left.sent.input).toEqual([user, bare, user]);
+    expect(left.warnings).toEqual(["input[1] was left out: another model's reasoning"]);
+  }
+});
+
+test("a thought of an answer that was cut off does not go up alone", () => {
+  const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAA" };
+  const call = { type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: "{}" };
+  const output = { type: "function_call_output", call_id: "c", output: "x" };
+  for (const rest of [[user], [], [thought, user]]) {
+    const { sent, warnings } = upstream({ input: [user, thought, ...rest] }, openAi);
+    expect(sent.input).toEqual([user, ...rest.filter((item) => item === user)]);
+    expect(warnings[0]).toBe("input[1] was left out: it led to nothing");
+  }
+  const whole = [user, thought, thought, call, output];
+  expect(upstream({ input: whole }, openAi).sent.input).toEqual(whole);
 });

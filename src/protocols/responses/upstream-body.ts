@@ -8,6 +8,7 @@ import type { PlaceNames, RelayTarget, UpstreamBody } from "../protocol.ts";
 import { wrong } from "../request-json.ts";
 import { isOpenAi, leastOutput } from "./demand.ts";
 import { isHosted, isSearch, isServed } from "./hosted-tools.ts";
+import { itemType } from "./kept.ts";
 import { ownName } from "./own-name.ts";
 import type { ResponsesRequest } from "./request.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type ResponsesRequestBody,
   type ResponsesTool,
 } from "./schema.ts";
+import { takesAllTools } from "./target.ts";
 
 /** Asks for what the model wants back with its reasoning, as nothing is stored. */
 const SEALED_REASONING = "reasoning.encrypted_content";
@@ -254,9 +256,11 @@ function changeItems(
     if (type === "reasoning") {
       const readable = readableReasoning(item, target);
       isBound = readable === undefined;
-      if (isBound) {
+      const isLonely = !isBound && takesAllTools(target) && isLastThought(items, i);
+      if (isBound || isLonely) {
         left.add(i);
-        if (typeof sealed === "string") changes.warn(`input[${i}] was left out: another model's reasoning`);
+        const why = isLonely ? "it led to nothing" : "another model's reasoning";
+        if (typeof sealed === "string") changes.warn(`input[${i}] was left out: ${why}`);
       } else if (readable !== undefined && readable !== item) tell(i, readable);
       return;
     }
@@ -284,17 +288,32 @@ function changeItems(
  * A reasoning item as the target takes it, the same where it takes it as it is; `undefined` for one that it cannot read.
  * Whoever seals reasoning wants the seal and no words; servers of open weights show it, and want the words back.
  */
-function readableReasoning(item: ResponsesItem, { model, native }: RelayTarget): JsonObject | undefined {
+function readableReasoning(item: ResponsesItem, target: RelayTarget): JsonObject | undefined {
+  const { model, native } = target;
   const { encrypted_content: sealed, content, ...rest }: Readonly<JsonObject> = item;
   const words = objectsIn(content);
   // The provider refuses reasoning without a summary, and clients drop an empty one.
   const summary = Array.isArray(rest.summary) ? rest.summary : [];
   if (!native && words.length > 0)
     return sealed === undefined && rest.summary === summary ? item : { ...rest, summary, content: words };
-  if (typeof sealed !== "string" || isCarrier(sealed)) return undefined;
+  if (typeof sealed !== "string" || isCarrier(sealed) || isSealedByOthers(sealed, target)) return undefined;
   const isWordy = isOpenAi(model) && words.length > 0;
   if (!isWordy) return rest.summary === summary ? item : { ...item, summary };
   return { ...rest, summary, encrypted_content: sealed };
+}
+
+/** OpenAI seals in base64 for URLs, and always begins like this; other vendors do neither. */
+function isSealedByOthers(sealed: string, { model, functionsOnly }: RelayTarget): boolean {
+  return isOpenAi(model) ? /[+/]/.test(sealed) : functionsOnly === true && sealed.startsWith("gAAAA");
+}
+
+/** Whether somebody else speaks behind a thought, or nobody: of an answer that was cut off. OpenAI refuses such a one. */
+function isLastThought(items: readonly ResponsesItem[], place: number): boolean {
+  let at = place + 1;
+  while (items[at]?.type === "reasoning") at += 1;
+  const next = items[at];
+  if (next === undefined || next.type?.endsWith("_output") === true) return true;
+  return itemType(next) === "message" && next.role !== "assistant";
 }
 
 /** Whether a message comments or answers is OpenAI's own word: no other vendor's model has it. */

@@ -8,6 +8,7 @@ import {
   contentOf,
   fillFirst,
   FIRST_ROWS,
+  MIGRATIONS_OF,
   migrateWith,
   statementsOf,
   useEmptyStore,
@@ -107,7 +108,7 @@ function testMigrations(engine: TestEngine): void {
     await migrate(store.database, engine.name);
     const limits = { requests_per_minute: null, tokens_per_minute: null, concurrency: null };
     expect(await store.database.selectFrom("keys").selectAll().execute()).toEqual(
-      before.map((row) => Object.assign(row, limits, { allotted: 0n })),
+      before.map((row) => Object.assign(row, limits, { allotted: 0n, routes: 0n })),
     );
     for (const column of Object.keys(limits)) {
       await sql.raw(`update keys set ${column} = 1`).execute(store.database);
@@ -149,6 +150,32 @@ function testMigrations(engine: TestEngine): void {
     expect(await holds()).toEqual(before.map((row) => Object.assign(row, { task_id: null })));
     expect(await store.database.selectFrom("tasks").selectAll().execute()).toEqual([]);
     await auditBooks(store.database);
+  });
+
+  test("bring a store of the version before along, which goes on beside this one: no cost is known, and no key may ask for a route", async () => {
+    const { "0010-routes": _, ...before } = MIGRATIONS_OF[engine.name];
+    await migrateWith(store.database, engine.name, before);
+    const write = (n: number) =>
+      [
+        `insert into keys (id, account_id, name, hash, hint, models, budget, requests_per_minute, tokens_per_minute,
+            concurrency, expires_at_ms, created_at_ms)
+          values ('k${n}', 'a', 'n', 'hash${n}', 'sk-', null, null, null, null, null, null, 3)`,
+        `insert into requests (id, account_id, key_id, hold_id, model, provider, outcome, charge, price_version, usage,
+            flags, attempts, admitted_at_ms, held_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms)
+          values ('r${n}', 'a', 'k${n}', 'h${n}', 'm', 'p', 'completed', 0, 'v', '{}', null, '[]', 1, 1, null, 2, 2)`,
+      ].map((statement) => sql.raw(statement).execute(store.database));
+    await sql.raw(FIRST_ROWS[0] ?? "").execute(store.database);
+    await Promise.all(write(1));
+    await migrate(store.database, engine.name);
+    await Promise.all(write(2));
+    const keys = store.database.selectFrom("keys").select(["id", "routes"]).orderBy("id");
+    expect(await keys.execute()).toEqual(["k1", "k2"].map((id) => ({ id, routes: 0n })));
+    const requests = store.database.selectFrom("requests").select(["id", "cost"]).orderBy("id");
+    expect(await requests.execute()).toEqual(["r1", "r2"].map((id) => ({ id, cost: null })));
+    const refusal: unknown = await sql`update keys set routes = 2`
+      .execute(store.database)
+      .catch((error: unknown) => error);
+    expect(String(refusal).toLowerCase()).toContain("check constraint");
   });
 
   test("leave a task only the ways that it can go", async () => {
@@ -195,7 +222,7 @@ function testMigrations(engine: TestEngine): void {
 
   test("refuse a store of a newer version, and say so", async () => {
     await migrate(store.database, engine.name);
-    await sql`insert into kysely_migration (name, timestamp) values ('0009-later', '2100-01-01T00:00:00.000Z')`.execute(
+    await sql`insert into kysely_migration (name, timestamp) values ('0011-later', '2100-01-01T00:00:00.000Z')`.execute(
       store.database,
     );
     const refused = await migrate(store.database, engine.name).then(
@@ -207,7 +234,7 @@ function testMigrations(engine: TestEngine): void {
       postgres: "The database of DATABASE_URL cannot be used",
     };
     expect(refused).toBe(
-      `${cannot[engine.name]}: It was made by a newer version of Switchyard, which knows the migration 0009-later. Start that version.`,
+      `${cannot[engine.name]}: It was made by a newer version of Switchyard, which knows the migration 0011-later. Start that version.`,
     );
   });
 }
@@ -247,6 +274,7 @@ function request(
     first_byte_at_ms: null,
     ended_at_ms: ended,
     settled_at_ms: ended,
+    cost: null,
     ...rest,
   };
 }

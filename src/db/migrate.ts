@@ -10,6 +10,7 @@ import { journal } from "./migrations/0005-journal.ts";
 import { journalGaps } from "./migrations/0007-journal-gaps.ts";
 import { allotments } from "./migrations/0008-allotments.ts";
 import { keptResponses } from "./migrations/0009-kept-responses.ts";
+import { routes } from "./migrations/0010-routes.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -22,6 +23,7 @@ const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly strin
   "0007-journal-gaps": journalGaps,
   "0008-allotments": allotments,
   "0009-kept-responses": (words) => (words.keepsApart ? [] : keptResponses(words)),
+  "0010-routes": routes,
 };
 
 /**

@@ -62,6 +62,8 @@ export interface KeysTable {
   requests_per_minute: bigint | null;
   tokens_per_minute: bigint | null;
   concurrency: bigint | null;
+  /** 1 where its requests may ask for a route. */
+  routes: Generated<bigint>;
 }
 
 /** Every list of prices by which a hold was made. */
@@ -112,7 +114,10 @@ export interface LedgerTable {
   created_at_ms: bigint;
 }
 
-/** One row for each request that had a hold, written in the transaction that ends the hold. */
+/**
+ * One row for each request that had a hold, written in the transaction that ends the hold. Its model and prices are
+ * those of the model that served, which may be another than the hold was made for.
+ */
 export interface RequestsTable {
   seq: Generated<bigint>;
   id: string;
@@ -135,6 +140,8 @@ export interface RequestsTable {
   first_byte_at_ms: bigint | null;
   ended_at_ms: bigint;
   settled_at_ms: bigint;
+  /** What the operator owes providers; null where that is not known. */
+  cost: bigint | null;
 }
 
 /** Work that outlives its request. Its state and its hold change in the same transaction. */

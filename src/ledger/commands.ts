@@ -2,10 +2,17 @@ import type { MicroCredits } from "../core/money/credits.ts";
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { UsageFlag } from "../core/money/usage.ts";
 import type { AuditMark } from "./rows.ts";
-import type { HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
+import type { HoldCredit, HoldRefusal, RequestTimeline, ServedModel } from "./hold-commands.ts";
 import type { TaskAnswers, TaskCommand } from "./task-commands.ts";
 
-export type { Attempt, ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline } from "./hold-commands.ts";
+export type {
+  Attempt,
+  ElasticOutput,
+  HoldCredit,
+  HoldRefusal,
+  RequestTimeline,
+  ServedModel,
+} from "./hold-commands.ts";
 
 /**
  * Every change to accounts, keys and money. Plain data: it can be queued, grouped, sent to a thread and sent again. A
@@ -71,6 +78,10 @@ interface HoldEnd {
   readonly outcome: string;
   /** Facts of the request; unknown where its process died. */
   readonly timeline?: RequestTimeline;
+  /** Absent where the hold's own model served, or none did. */
+  readonly served?: ServedModel | undefined;
+  /** What the operator owes providers for the request; absent where that is not known. */
+  readonly cost?: MicroCredits | undefined;
   readonly nowMs: number;
 }
 

@@ -68,10 +68,11 @@ export function createEnds(writer: Writer, clock: Clock): Ends {
       try {
         return await writer.submit(command);
       } catch (error) {
-        const { hold, account, key, nowMs } = command;
+        const { hold, account, key, served, cost, nowMs } = command;
+        const unwritten = { hold, account, key, outcome: "unwritten", served, cost, nowMs } as const;
         // A settlement after a void charges nothing and books the usage.
         void later()
-          .then(() => insistOn({ kind: "void", hold, account, key, outcome: "unwritten", nowMs }))
+          .then(() => insistOn({ kind: "void", ...unwritten }))
           .then(() => insistOn(command));
         throw error;
       }

@@ -37,6 +37,14 @@ export interface ElasticOutput {
 /** Why no credit was set aside: the account or the key has too little left, or the key may not be used any more. */
 export type HoldRefusal = "insufficient_credits" | "budget_exceeded" | "key_not_live";
 
+/** The model that served a request in place of the one that its hold was made for, with its prices. */
+export interface ServedModel {
+  readonly model: string;
+  readonly priceVersion: string;
+  /** The rules of `priceVersion` as JSON, stored once. */
+  readonly priceRules: string;
+}
+
 /** The times of a request in milliseconds, and its calls to providers. */
 export interface RequestTimeline {
   readonly provider: string;

@@ -141,6 +141,25 @@ test("holds that the store refused are given back, for it may have taken them: o
   expect(givenBack()).toHaveLength(8);
 });
 
+test("an end tells the model that served in another's place, the rules of its prices, and what it cost", async () => {
+  const prices = { input: [{ when: {}, price: 2n }] };
+  const served = { model: { id: "m2" } as Model, snapshot: { version: "v2", prices, pricedAtMs: 0 } };
+  const told = {
+    served: { model: "m2", priceVersion: "v2", priceRules: '{"input":[{"when":{},"price":"2"}]}' },
+    cost: 4n,
+  };
+  const one = await open();
+  await one.ledger.settle(one.hold, { ...SETTLEMENT, served, cost: 4n });
+  expect(one.seen.at(-1)).toMatchObject({ kind: "settle", ...told });
+  await one.ledger.void(one.hold, { outcome: "refused", timeline, served, cost: 4n });
+  expect(one.seen.at(-1)).toMatchObject({ kind: "void", ...told });
+  // A charge that is not written names them as well.
+  one.state.refusing = true;
+  await one.ledger.settle(one.hold, { ...SETTLEMENT, delivered: false, served, cost: 4n }).catch(() => {});
+  await one.clock.advance(1_000);
+  expect(one.seen.at(-1)).toMatchObject({ kind: "void", outcome: "unwritten", ...told });
+});
+
 test("ids of one run's holds share 128 random bits and count up in order", async () => {
   const { ledger, hold } = await open();
   const next = (await ledger.hold(REQUEST)) as Hold;

@@ -7,7 +7,14 @@ import type { Model } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/money/price.ts";
 import type { Random } from "../core/random.ts";
 import type { TokenUsage, UsageFlag } from "../core/money/usage.ts";
-import type { ElasticOutput, HoldCredit, HoldRefusal, RequestTimeline, Settle } from "./commands.ts";
+import type {
+  ElasticOutput,
+  HoldCredit,
+  HoldRefusal,
+  RequestTimeline,
+  ServedModel,
+  Settle,
+} from "./commands.ts";
 import { createEnds } from "./ends.ts";
 import type { OpenHolds } from "./open-holds.ts";
 import { createRulesText, usageText } from "./written-text.ts";
@@ -30,7 +37,14 @@ export interface HoldRequest {
 export interface RequestEnd {
   readonly outcome: string;
   readonly timeline: RequestTimeline;
+  /** The model that served in place of the one that the hold was made for; the charge goes by its prices. */
+  readonly served?: Served | undefined;
+  /** What the operator owes providers for the request; absent where that is not known. */
+  readonly cost?: MicroCredits | undefined;
 }
+
+/** A model, and the prices that it serves by. */
+export type Served = Pick<HoldRequest, "model" | "snapshot">;
 
 /** Usage of a request, and how it ended. */
 export interface Settlement extends RequestEnd {
@@ -103,6 +117,12 @@ export function createLedger({
     };
   };
 
+  const servedModel = ({ model, snapshot }: Served): ServedModel => ({
+    model: model.id,
+    priceVersion: snapshot.version,
+    priceRules: rulesText(snapshot),
+  });
+
   return {
     async hold(request) {
       const command = holdCommand(request, nextHoldId());
@@ -121,7 +141,7 @@ export function createLedger({
       } as Hold;
     },
 
-    async settle(hold, { delivered, used, usage, flags, outcome, timeline }) {
+    async settle(hold, { delivered, used, usage, flags, outcome, timeline, served, cost }) {
       failpoint("settle.before_submit");
       const settlement: Settle = {
         kind: "settle",
@@ -133,6 +153,8 @@ export function createLedger({
         flags,
         outcome,
         timeline,
+        served: served && servedModel(served),
+        cost,
         nowMs: clock.nowMs(),
       };
       const answer = await (delivered ? end(settlement) : charge(settlement));
@@ -141,7 +163,7 @@ export function createLedger({
       return answer.charged;
     },
 
-    async void(hold, { outcome, timeline }) {
+    async void(hold, { outcome, timeline, served, cost }) {
       const answer = await end({
         kind: "void",
         hold: hold.id,
@@ -149,6 +171,8 @@ export function createLedger({
         key: hold.keyId,
         outcome,
         timeline,
+        served: served && servedModel(served),
+        cost,
         nowMs: clock.nowMs(),
       });
       if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);

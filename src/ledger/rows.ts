@@ -153,6 +153,8 @@ export const REQUESTS = describe("requests", "id", {
   firstByteAtMs: number("first_byte_at_ms"),
   endedAtMs: number("ended_at_ms"),
   settledAtMs: number("settled_at_ms"),
+  /** After all others: rows in a journal of the version before end without it. */
+  cost: bigint("cost"),
 });
 
 export const TASKS = describe("tasks", "id", {

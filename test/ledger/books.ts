@@ -301,6 +301,10 @@ const AUDIT = `
       or r.charge <> coalesce(h.settled, 0) or r.id <> h.request_id or r.outcome <> h.end_reason
       or r.account_id <> h.account_id or r.key_id <> h.key_id
   union all
+  select 'a request has the prices of its hold, or of another model that served', r.id
+    from requests r join holds h on h.id = r.hold_id left join price_versions p on p.version = r.price_version
+    where p.version is null or (r.model = h.model and r.price_version <> h.price_version)
+  union all
   select 'a task and its hold end together', t.id from tasks t left join holds h on h.id = t.hold_id
     where h.id is null or h.task_id <> t.id or h.task_id is null
       or h.account_id <> t.account_id or h.key_id <> t.key_id or h.request_id <> t.request_id or h.model <> t.model

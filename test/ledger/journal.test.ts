@@ -221,6 +221,58 @@ test("goes on in the other file once its records are durable, over and over", as
   await two.keeper.close();
 }, 600_000);
 
+/** What the version before wrote for one request, whose row had no cost. */
+const BEFORE =
+  '[[[["v","m","{}",1]],[["a","-3","0"]],[["k","3","0"]],' +
+  '[["h","a","k","req-h","b1","m","10","10","v",1,2,null,"settled","3","completed",2]],[],' +
+  '[["h:settle","a","k","revenue","-3","997","settle","req-h","completed",2]],' +
+  '[["req-h","a","k","h","m",null,"completed","3","v","{}",null,"[]",1,1,null,2,2]],[],[]],[]]';
+
+test("a record of the version before comes into the tables; a plain request still has the same", async () => {
+  await chargedInJournal(settle("h", 3n));
+  expect(
+    journalAt(`${file}.journal`)
+      .read()
+      ?.records.map(({ text }) => text),
+  ).toEqual([BEFORE]);
+  const two = await start();
+  expect(requestRow("h")).toMatchObject({ model: "m", price_version: "v", charge: 3n, cost: null });
+  await two.keeper.close();
+});
+
+test("a charge by the prices of another model comes into the tables with these and its cost, after a kill as well", async () => {
+  const served = { model: "m2", priceVersion: "v2", priceRules: '{"input":"2"}' };
+  await chargedInJournal(settle("h", 3n, { served, cost: 2n }));
+  const two = await start();
+  expect(requestRow("h")).toMatchObject({ model: "m2", price_version: "v2", charge: 3n, cost: 2n });
+  expect(database.prepare("select version, model, rules from price_versions order by version").all()).toEqual(
+    [
+      { version: "v", model: "m", rules: "{}" },
+      { version: "v2", model: "m2", rules: served.priceRules },
+    ],
+  );
+  expect(balance()).toBe(997n);
+  await assertBooks((sql) => database.prepare(sql).all());
+  const { checks } = await checkSnapshot(kyselyOver(database), "sqlite", { full: true, nowMs: 0 });
+  expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+  await two.keeper.close();
+});
+
+/** A process that is killed once the journal has the end of the hold `h` of 10; the tables do not. */
+async function chargedInJournal(end: Settle): Promise<void> {
+  let isStuck = false;
+  const { keeper, kill } = await start(() => (isStuck ? "refused" : "done"));
+  await keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);
+  isStuck = true;
+  await keeper.hold(hold("h", 10n));
+  expect(await keeper.execute([end])).toEqual([{ answer: { ok: true, charged: 3n } }]);
+  kill();
+  expect(database.prepare("select id from requests").all()).toEqual([]);
+}
+
+const requestRow = (of: string): unknown =>
+  database.prepare("select * from requests where hold_id = ?").get(of);
+
 test("a database that was copied without its journal is told to be incomplete; one that was closed is not", async () => {
   const one = await start();
   await one.keeper.execute([createAccount("a"), issueKey("k"), grant("g", 1_000n)]);

@@ -81,6 +81,7 @@ describeOnEngines("the end of a hold", (engine) => {
       first_byte_at_ms: 13n,
       ended_at_ms: 14n,
       settled_at_ms: 15n,
+      cost: null,
     });
     expect(await books.row("holds", "id", books.id("h"))).toMatchObject({
       state: "settled",
@@ -118,6 +119,58 @@ describeOnEngines("the end of a hold", (engine) => {
       settled: null,
       end_reason: "upstream_error",
     });
+  });
+
+  test("settled by another model: the request has that model, its prices and the cost, and the hold keeps its own", async () => {
+    const served = { model: "m2", priceVersion: books.id("v2"), priceRules: '{"input":"2"}' };
+    for (const [name, used] of [
+      ["h", 25n],
+      ["again", 0n],
+    ] as const) {
+      await books.run(books.hold(name, 60n));
+      expect(await books.run(books.settle(name, used, { served, cost: 7n }))).toEqual({
+        ok: true,
+        charged: used,
+      });
+      expect(await books.row("requests", "hold_id", books.id(name))).toMatchObject({
+        model: "m2",
+        price_version: served.priceVersion,
+        charge: used,
+        cost: 7n,
+      });
+      expect(await books.row("holds", "id", books.id(name))).toMatchObject({
+        model: "m",
+        price_version: "v",
+      });
+    }
+    expect(await books.row("price_versions", "version", served.priceVersion)).toMatchObject({
+      model: "m2",
+      rules: served.priceRules,
+    });
+    await books.audit();
+  });
+
+  test("settled by another model for more than the hold: the excess is taken from the free balance", async () => {
+    const served = { model: "m2", priceVersion: books.id("v2"), priceRules: "{}" };
+    expect(await books.run(books.settle("h", 90n, { served }))).toEqual({ ok: true, charged: 90n });
+    expect(await books.row("requests", "hold_id", books.id("h"))).toMatchObject({
+      model: "m2",
+      flags: '["above_hold"]',
+      cost: null,
+    });
+    await books.audit();
+  });
+
+  test("voided after another model was asked: the request has that model and what it cost", async () => {
+    const served = { model: "m2", priceVersion: books.id("v2"), priceRules: "{}" };
+    await books.run(books.voided("h", { served, cost: 0n }));
+    expect(await books.row("requests", "hold_id", books.id("h"))).toMatchObject({
+      model: "m2",
+      price_version: served.priceVersion,
+      charge: 0n,
+      cost: 0n,
+    });
+    await books.audit();
   });
 
   const excess = [

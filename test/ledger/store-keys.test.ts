@@ -43,6 +43,7 @@ describeOnEngines("a key", (engine) => {
       requests_per_minute: 60n,
       tokens_per_minute: null,
       concurrency: 3n,
+      routes: 0n,
     });
   });
 

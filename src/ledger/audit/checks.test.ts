@@ -66,6 +66,24 @@ const faults: readonly Fault[] = [
     onlyFull: false,
   },
   {
+    name: "a request by other prices than its hold, and by no other model",
+    statement: "update requests set price_version = 'v2' where id like '%req-settled'",
+    id: "prices",
+    onlyFull: false,
+  },
+  {
+    name: "a request by prices whose rules are not stored",
+    statement: "update requests set model = 'm3', price_version = 'v3' where id like '%req-settled'",
+    id: "prices",
+    onlyFull: false,
+  },
+  {
+    name: "a request that cost less than nothing",
+    statement: "update requests set cost = -1 where id like '%req-fallback'",
+    id: "prices",
+    onlyFull: false,
+  },
+  {
     name: "a task whose client is told another charge than the ledger has",
     statement: "update tasks set charge = charge + 1 where state = 'completed'",
     id: "I4",
@@ -185,6 +203,12 @@ async function fill({ books, begin }: OpenedBooks): Promise<void> {
     books.grant("g", 1_000n),
     books.hold("settled", 100n),
     books.settle("settled", 60n),
+    books.hold("fallback", 100n),
+    books.settle("fallback", 60n, {
+      served: { model: "m2", priceVersion: "v2", priceRules: "{}" },
+      outcome: "cancelled",
+      cost: 50n,
+    }),
     books.hold("voided", 10n),
     books.voided("voided"),
     books.hold("abandoned", 10n),

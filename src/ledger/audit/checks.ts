@@ -102,6 +102,12 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
       "the request's charge or its loss is not the ledger's",
     ),
     check(
+      "prices",
+      await priceFaults(tx, marks),
+      "every request has the prices of its hold, or those of another model that served, and their rules are stored",
+      "the request's prices are not its hold's, or their rules are not stored, or its cost is below nothing",
+    ),
+    check(
       "spent",
       keys.filter((row) => row.spent !== row.marked + row.charged).map((row) => row.id),
       "what every key has spent is the sum of its charges",
@@ -160,7 +166,7 @@ const newEntries = (marks: Marks): RawBuilder<unknown> => sql`
 
 /** The requests after each account's mark. */
 const newRequests = (marks: Marks): RawBuilder<unknown> => sql`
-  (select r.id, r.seq, r.account_id, r.hold_id, r.charge, r.outcome
+  (select r.id, r.seq, r.account_id, r.hold_id, r.charge, r.outcome, r.model, r.price_version, r.cost
    from accounts a left join ${marks} m on m.subject_id = a.id
    cross join requests r where r.account_id = a.id and r.seq > coalesce(m.request_seq, 0))`;
 
@@ -262,6 +268,18 @@ async function requestFaults(tx: Database, marks: Marks): Promise<readonly strin
         then h.expected_cost else 0 end)
       or (h.state = 'voided' and (r.charge <> 0 or l.cause is not null))
       or (h.state = 'settled' and (l.cause is null or r.charge <> h.settled or r.charge <> -l.amount))
+    limit 1000`.execute(tx);
+  return rows.map((row) => row.id);
+}
+
+/** New requests whose prices are not those that they were charged by. Models with equal prices share a version. */
+async function priceFaults(tx: Database, marks: Marks): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select r.id
+    from ${newRequests(marks)} r
+    join holds h on h.id = r.hold_id
+    left join price_versions p on p.version = r.price_version
+    where p.version is null or (r.model = h.model and r.price_version <> h.price_version) or r.cost < 0
     limit 1000`.execute(tx);
   return rows.map((row) => row.id);
 }

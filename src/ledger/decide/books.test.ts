@@ -278,6 +278,7 @@ test("a request that ends without a timeline has a row of what is known", () => 
       firstByteAtMs: null,
       endedAtMs: 2,
       settledAtMs: 2,
+      cost: null,
     },
   ]);
 });

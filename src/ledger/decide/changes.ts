@@ -76,7 +76,7 @@ export interface Decided<C extends MoneyCommand> {
 export interface Effect {
   readonly account?: AccountChange;
   readonly key?: KeyChange;
-  readonly prices?: PriceVersionRow;
+  readonly prices?: PriceVersionRow | undefined;
   readonly hold?: HoldRow;
   readonly entries?: readonly EntryRow[];
   readonly request?: RequestRow;

@@ -1,5 +1,5 @@
 import type { MicroCredits } from "../../core/money/credits.ts";
-import type { AccountRow, EntryRow, HoldRow, KeyRow, RequestRow } from "../rows.ts";
+import type { AccountRow, EntryRow, HoldRow, KeyRow, PriceVersionRow, RequestRow } from "../rows.ts";
 import type { Decided, Effect } from "./changes.ts";
 import { type BooksState, lateCause } from "./state.ts";
 import {
@@ -15,7 +15,7 @@ import {
 type Wanted = Omit<HoldCredit, "kind">;
 
 /** How a hold ends, by its request or by its task. */
-type End = Pick<Void, "outcome" | "timeline" | "nowMs">;
+type End = Pick<Void, "outcome" | "timeline" | "served" | "cost" | "nowMs">;
 
 /** Usage by then. */
 type Use = End & Pick<Settle, "used" | "usage" | "flags">;
@@ -148,6 +148,7 @@ export function chargeHold(
     effect: {
       account: { id: made.account, balance: -charged, held: -made.amount },
       key: { id: made.key, spent: charged, held: -made.amount },
+      prices: servedPrices(use),
       hold: endedHold(made, use, charged),
       entries,
       request: requestOf(made, use, charged, {
@@ -195,6 +196,7 @@ export function freeHold(made: HoldRow, end: End): Effect {
   return {
     account: { id: made.account, balance: 0n, held: -made.amount },
     key: { id: made.key, spent: 0n, held: -made.amount },
+    prices: servedPrices(end),
     hold: endedHold(made, end, null),
     ...(lost === 0n ? {} : { entries: [lossEntry(made, `${made.id}:loss`, lost, end)] }),
     request: requestOf(made, end, 0n, { usage: null, flags: null }),
@@ -217,6 +219,13 @@ function endedHold(made: HoldRow, end: End, settled: MicroCredits | null): HoldR
     endReason: end.outcome,
     endedAtMs: end.nowMs,
   };
+}
+
+/** The prices of a model that served in another's place: those of the hold are stored with it. */
+function servedPrices({ served, nowMs }: End): PriceVersionRow | undefined {
+  if (served === undefined) return undefined;
+  const { model, priceVersion, priceRules } = served;
+  return { version: priceVersion, model, rules: priceRules, createdAtMs: nowMs };
 }
 
 function chargeEntry(state: BooksState, made: HoldRow, end: End, charged: MicroCredits): EntryRow {
@@ -262,11 +271,11 @@ function requestOf(
     account: made.account,
     key: made.key,
     hold: made.id,
-    model: made.model,
+    model: (end.served ?? made).model,
     provider: timeline.provider ?? null,
     outcome: end.outcome,
     charge,
-    priceVersion: made.priceVersion,
+    priceVersion: (end.served ?? made).priceVersion,
     ...counted,
     attempts: JSON.stringify(timeline.attempts ?? []),
     admittedAtMs: timeline.admittedAtMs ?? made.createdAtMs,
@@ -274,6 +283,7 @@ function requestOf(
     firstByteAtMs: timeline.firstByteAtMs ?? null,
     endedAtMs: timeline.endedAtMs ?? end.nowMs,
     settledAtMs: end.nowMs,
+    cost: end.cost ?? null,
   };
 }
 

@@ -44,6 +44,42 @@ describeOnPostgres("processes that share the books", () => {
     await audit();
   });
 
+  test("write the prices of a model that served in another's place once, and its cost with each request", async () => {
+    const written: string[][] = [];
+    const one = await startReserving("one", {
+      over: (own) => ({
+        ...own,
+        save(saving, removed) {
+          written.push([...saving.changes.prices.keys()]);
+          return own.save(saving, removed);
+        },
+      }),
+    });
+    const served = { model: "m2", priceVersion: "v2", priceRules: '{"input":"2"}' };
+    for (const [name, cost] of [
+      ["h1", 7n],
+      ["h2", undefined],
+    ] as const) {
+      await one.hold(name, 100n);
+      expect(await one.writer.submit(settle(name, 30n, { served, cost }))).toEqual({
+        ok: true,
+        charged: 30n,
+      });
+    }
+    expect(written).toEqual([["v", "v2"], []]);
+    const requests = admin().selectFrom("requests").select(["hold_id", "model", "price_version", "cost"]);
+    expect(await requests.orderBy("seq").execute()).toEqual([
+      { hold_id: "h1", model: "m2", price_version: "v2", cost: 7n },
+      { hold_id: "h2", model: "m2", price_version: "v2", cost: null },
+    ]);
+    const prices = admin().selectFrom("price_versions").select(["version", "model", "rules"]);
+    expect(await prices.orderBy("version").execute()).toEqual([
+      { version: "v", model: "m", rules: "{}" },
+      { version: "v2", model: "m2", rules: served.priceRules },
+    ]);
+    await audit();
+  });
+
   test("charge above a hold what is free of the whole account", async () => {
     const one = await startReserving("one");
     await one.hold("h", 100n);

@@ -8,7 +8,7 @@ import type { SharedEvents, SharedTables } from "./allotment-tables.ts";
 import { isConnectionFault, isStoreFault } from "./connection.ts";
 import type { HoldNotes } from "./hold-notes.ts";
 import { close, type Kept, move, releaseDead, settleDoubt } from "./keeping.ts";
-import { amountOf, decideEnds, type End, heldOf, type Reserve } from "./reserves.ts";
+import { amountOf, decideEnds, type End, heldOf, type PricesOf, type Reserve } from "./reserves.ts";
 import { createTaker, holdNow, type InTurn } from "./taking.ts";
 
 /** The books as one of several processes keeps them: it holds from allotments in memory, and else over the tables. */
@@ -261,8 +261,8 @@ async function save(
   ends: ReadonlyMap<Reserve, readonly End[]>,
   outcomes: Map<Command, Outcome>,
 ): Promise<boolean> {
-  const pricesOf = (version: string): PriceVersionRow | undefined =>
-    kept.stored.has(version) ? undefined : kept.prices.get(version);
+  const pricesOf: PricesOf = (version, given = kept.prices.get(version)) =>
+    kept.stored.has(version) ? undefined : given;
   const ended = decideEnds(ends, pricesOf);
   kept.isInDoubt = true;
   // Memory has all of them: that one is not found is no answer.

@@ -107,11 +107,11 @@ export interface Ended {
   apply(): void;
 }
 
+/** The prices of a version, as `given` or as they are known; `undefined` where they need not be written. */
+export type PricesOf = (version: string, given?: PriceVersionRow) => PriceVersionRow | undefined;
+
 /** Decides ends of open holds, each settled at no more than it holds. */
-export function decideEnds(
-  commands: ReadonlyMap<Reserve, readonly End[]>,
-  pricesOf: (version: string) => PriceVersionRow | undefined,
-): Ended {
+export function decideEnds(commands: ReadonlyMap<Reserve, readonly End[]>, pricesOf: PricesOf): Ended {
   const all = noChanges();
   const allotments: AllotmentChange[] = [];
   const outcomes = new Map<End, Outcome>();
@@ -144,7 +144,7 @@ export function decideEnds(
 export function movedToTables(
   reserves: readonly Reserve[],
   { which, andRest }: { readonly which: (hold: HoldRow) => boolean; readonly andRest: boolean },
-  pricesOf: (version: string) => PriceVersionRow | undefined,
+  pricesOf: PricesOf,
 ): Ended {
   const all = noChanges();
   const moved = reserves.map((reserve) => {
@@ -157,7 +157,7 @@ export function movedToTables(
     addKey(all, { id: reserve.key, spent: 0n, held: amount });
     for (const hold of holds) {
       all.newHolds.set(hold.id, hold);
-      addPrices(all, hold, pricesOf);
+      addPrices(all, pricesOf(hold.priceVersion));
     }
   }
   return {
@@ -195,26 +195,18 @@ export function abandoned(holds: readonly Intent[], nowMs: number): MemoryChange
   return { changes: all, allotments: [] };
 }
 
-function addRows(
-  all: Changes,
-  { endedHolds, entries, requests }: Changes,
-  pricesOf: (version: string) => PriceVersionRow | undefined,
-): void {
+function addRows(all: Changes, { prices, endedHolds, entries, requests }: Changes, pricesOf: PricesOf): void {
   for (const hold of endedHolds.values()) {
     all.newHolds.set(hold.id, hold);
-    addPrices(all, hold, pricesOf);
+    addPrices(all, pricesOf(hold.priceVersion));
   }
+  for (const given of prices.values()) addPrices(all, pricesOf(given.version, given));
   all.entries.push(...entries);
   all.requests.push(...requests);
 }
 
-function addPrices(
-  { prices }: Changes,
-  { priceVersion }: HoldRow,
-  pricesOf: (version: string) => PriceVersionRow | undefined,
-): void {
-  const known = pricesOf(priceVersion);
-  if (known !== undefined) prices.set(priceVersion, known);
+function addPrices({ prices }: Changes, known: PriceVersionRow | undefined): void {
+  if (known !== undefined) prices.set(known.version, known);
 }
 
 function addAccount({ accounts }: Changes, { id, balance, held }: AccountChange): void {

@@ -33,7 +33,7 @@ export interface WrittenChanges {
 /** What became of a batch: the rows that each record's statement returned, or why nothing of it was written. */
 export type Written = { readonly rows: readonly (readonly SqliteRow[])[] } | Failure;
 
-/** Values of rows, in the order of the columns that a write takes. */
+/** Values of rows, in the order of the columns that a write takes, all of them. */
 export type WrittenRow = readonly (string | number | bigint | null)[];
 
 /** A write and the columns that it takes. */
@@ -97,6 +97,8 @@ function rowsOf(writes: readonly ColumnsOfWrite[], changes: Changes): WrittenRow
         areStorable &&= isStorable(value);
         values.push(typeof value === "bigint" ? String(value) : value);
       }
+      // A column that a later version adds at the end takes no room where it is empty.
+      while (values.at(-1) === null) values.pop();
       written.push(values);
     }
     count += written.length;
@@ -116,18 +118,21 @@ function hasGrant({ entries }: Changes): boolean {
   return entries.some(({ kind }) => kind === "grant");
 }
 
-/** The rows of each write of `WRITES`, and the tasks that ended. */
+/** The rows of each write of `WRITES`, and the tasks that ended. A row may lack columns at its end that are empty. */
 export function readChanges(text: string): {
   readonly rows: readonly (readonly WrittenRow[])[];
   readonly endedTasks: readonly string[];
 } {
   const [rows, endedTasks] = JSON.parse(text) as [(string | number | bigint | null)[][][], string[]];
   rows.forEach((ofWrite, i) => {
-    for (const row of ofWrite)
+    const length = WRITES[i]?.members.length ?? 0;
+    for (const row of ofWrite) {
+      while (row.length < length) row.push(null);
       for (const place of AMOUNTS[i] ?? []) {
         const amount = row[place];
         if (typeof amount === "string") row[place] = BigInt(amount);
       }
+    }
   });
   return { rows, endedTasks };
 }

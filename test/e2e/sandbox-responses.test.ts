@@ -91,7 +91,7 @@ describe("what OpenAI refuses is refused in its words", () => {
       "No tool call found for function call output with call_id call_a.",
     ],
     "reasoning that somebody else sealed": [
-      { input: [user, { type: "reasoning", summary: [], encrypted_content: "gAAAAAforged" }] },
+      { input: [user, { type: "reasoning", summary: [], encrypted_content: "gAAAAAforged" }, call, output] },
       "The encrypted content could not be verified.",
     ],
     "JSON that nobody has named": [

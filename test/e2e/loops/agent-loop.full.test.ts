@@ -75,7 +75,9 @@ describe.each([true, false])("streamed: %p", (streamed) => {
       });
     }
     test(`${caller.name}, a provider that speaks Responses alone`, async () => {
+      const refused = vendors.refusals.length;
       expect(await loop(caller, RESPONSES_ALONE, streamed)).toBe("It is done.");
+      expect(vendors.refusals.slice(refused)).toEqual([]);
       expectItems(vendors.received.at(-1)?.body);
     });
   }

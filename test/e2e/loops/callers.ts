@@ -1,6 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
+import { ContentFilterFinishReasonError, LengthFinishReasonError } from "openai/error";
 import type { Json, TestGateway } from "../../gateway/gateway.ts";
 
 /** A call as its caller read it. */
@@ -35,6 +36,8 @@ export interface Asked {
   readonly history: readonly Json[];
   readonly tools: readonly string[];
   readonly streamed: boolean;
+  /** By the SDK's other way: a stream event by event instead of by its helper, a plain answer by a helper. */
+  readonly isOtherWay?: boolean;
 }
 
 const PARAMETERS: Json = {
@@ -46,7 +49,7 @@ const PARAMETERS: Json = {
 const CHAT: Caller = {
   name: "chat completions",
   begin: (prompt) => [{ role: "user", content: prompt }],
-  async ask({ url, key }, { model, history: messages, tools, streamed }) {
+  async ask({ url, key }, { model, history: messages, tools, streamed, isOtherWay = false }) {
     const client = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: key, maxRetries: 0 });
     const body: Json = {
       model,
@@ -54,9 +57,12 @@ const CHAT: Caller = {
       tools: tools.map((name) => ({ type: "function", function: { name, parameters: PARAMETERS } })),
       reasoning_effort: "medium",
     };
+    const { tools: _lax, ...untyped } = body;
     const completion: Json = streamed
-      ? await client.chat.completions.stream(body).finalChatCompletion()
-      : await client.chat.completions.create(body);
+      ? await (isOtherWay
+          ? foldedChat(await client.chat.completions.create({ ...body, stream: true }))
+          : client.chat.completions.stream(body).finalChatCompletion())
+      : await (isOtherWay ? parsedChat(client, untyped) : client.chat.completions.create(body));
     const { message } = completion.choices[0];
     return {
       text: (message.content ?? "") + (message.refusal ?? ""),
@@ -79,7 +85,7 @@ const CHAT: Caller = {
 const MESSAGES: Caller = {
   name: "messages",
   begin: (prompt) => [{ role: "user", content: prompt }],
-  async ask({ url, key }, { model, history: messages, tools, streamed }) {
+  async ask({ url, key }, { model, history: messages, tools, streamed, isOtherWay = false }) {
     const client = new Anthropic({ baseURL: `${url}/api`, apiKey: key, maxRetries: 0 });
     const body: Json = {
       model,
@@ -89,7 +95,9 @@ const MESSAGES: Caller = {
       thinking: { type: "enabled", budget_tokens: 4_000 },
     };
     const message: Json = streamed
-      ? await client.messages.stream(body).finalMessage()
+      ? await (isOtherWay
+          ? foldedMessage(await client.messages.create({ ...body, stream: true }))
+          : client.messages.stream(body).finalMessage())
       : await client.messages.create(body);
     const of = (type: string): Json[] => message.content.filter((block: Json) => block.type === type);
     const joined = (type: string): string =>
@@ -114,7 +122,7 @@ const MESSAGES: Caller = {
 const GENERATE: Caller = {
   name: "generateContent",
   begin: (prompt) => [{ role: "user", parts: [{ text: prompt }] }],
-  async ask({ url, key }, { model, history: contents, tools, streamed }) {
+  async ask({ url, key }, { model, history: contents, tools, streamed, isOtherWay = false }) {
     const client = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/api`, apiVersion: "v1" } });
     const request: Json = {
       model,
@@ -124,12 +132,17 @@ const GENERATE: Caller = {
         thinkingConfig: { includeThoughts: true },
       },
     };
+    const chat = client.chats.create({
+      model,
+      config: request.config,
+      history: contents.slice(0, -1) as Json,
+    });
+    const said: Json = { message: contents.at(-1).parts };
+    const answers = streamed
+      ? await (isOtherWay ? chat.sendMessageStream(said) : client.models.generateContentStream(request))
+      : [await (isOtherWay ? chat.sendMessage(said) : client.models.generateContent(request))];
     const parts: Json[] = [];
-    if (streamed)
-      for await (const chunk of await client.models.generateContentStream(request))
-        parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
-    else
-      parts.push(...((await client.models.generateContent(request)).candidates?.[0]?.content?.parts ?? []));
+    for await (const answer of answers) parts.push(...(answer.candidates?.[0]?.content?.parts ?? []));
     const joined = (thoughts: boolean): string =>
       parts
         .filter(({ thought = false }) => thought === thoughts)
@@ -157,7 +170,7 @@ const GENERATE: Caller = {
 const RESPONSES: Caller = {
   name: "Responses",
   begin: (prompt) => [{ role: "user", content: prompt }],
-  async ask({ url, key }, { model, history: input, tools, streamed }) {
+  async ask({ url, key }, { model, history: input, tools, streamed, isOtherWay = false }) {
     const client = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: key, maxRetries: 0 });
     const body: Json = {
       model,
@@ -167,8 +180,10 @@ const RESPONSES: Caller = {
       reasoning: { effort: "medium", summary: "auto" },
     };
     const response: Json = streamed
-      ? await client.responses.stream(body).finalResponse()
-      : await client.responses.create(body);
+      ? await (isOtherWay
+          ? foldedResponse(await client.responses.create({ ...body, stream: true }))
+          : client.responses.stream(body).finalResponse())
+      : await (isOtherWay ? client.responses.parse(body) : client.responses.create(body));
     const texts = (items: readonly Json[], member: string, between = ""): string =>
       items
         .map((item) => (item[member] ?? []).map(({ text, refusal }: Json) => text ?? refusal).join(between))
@@ -190,5 +205,73 @@ const RESPONSES: Caller = {
   results: (calls, outputs) =>
     calls.map(({ id }, i) => ({ type: "function_call_output", call_id: id, output: outputs[i] })),
 };
+
+/**
+ * What the helper makes of an answer. It takes no tools that are not strict, and refuses answers that have not come to
+ * their own end, for which the answer itself is asked.
+ */
+async function parsedChat(client: OpenAI, body: Json): Promise<Json> {
+  try {
+    return await client.chat.completions.parse(body);
+  } catch (error) {
+    const refused: Json = {
+      [LengthFinishReasonError.name]: "length",
+      [ContentFilterFinishReasonError.name]: "content_filter",
+    };
+    const completion: Json = await client.chat.completions.create(body);
+    if (refused[(error as Error).constructor.name] !== completion.choices[0].finish_reason) throw error;
+    return completion;
+  }
+}
+
+/** What a loop over the chunks makes of them. */
+async function foldedChat(chunks: Json): Promise<Json> {
+  const message: Json = {};
+  const add = (to: Json, from: Json, names: readonly string[]): void => {
+    for (const name of names) if (typeof from[name] === "string") to[name] = (to[name] ?? "") + from[name];
+  };
+  for await (const { choices } of chunks)
+    for (const { delta } of choices) {
+      add(message, delta, ["content", "refusal", "reasoning_content"]);
+      if (delta.function_call)
+        add((message.function_call ??= {}), delta.function_call, ["name", "arguments"]);
+      for (const { index, id, function: called } of delta.tool_calls ?? []) {
+        const call = ((message.tool_calls ??= [])[index] ??= { id, function: {} });
+        add(call.function, called, ["name", "arguments"]);
+      }
+    }
+  return { choices: [{ message }] };
+}
+
+/** What a loop over the events makes of them. */
+async function foldedMessage(events: Json): Promise<Json> {
+  const content: Json[] = [];
+  let ended = false;
+  for await (const event of events) {
+    const block = content[event.index];
+    if (event.type === "content_block_start") content[event.index] = { ...event.content_block, json: "" };
+    else if (event.type === "message_stop") ended = true;
+    else if (event.type === "content_block_stop") {
+      if (block.json !== "") block.input = JSON.parse(block.json);
+    } else if (event.delta?.type === "input_json_delta") block.json += event.delta.partial_json;
+    else if (event.delta?.type === "text_delta") block.text += event.delta.text;
+    else if (event.delta?.type === "thinking_delta") block.thinking += event.delta.thinking;
+  }
+  if (!ended) throw new Error("The stream ended without its last event.");
+  return { content };
+}
+
+/** What a loop over the events makes of them; the response at the end must say the same as they did. */
+async function foldedResponse(events: Json): Promise<Json> {
+  const output: Json[] = [];
+  let response: Json;
+  for await (const event of events) {
+    if (event.type === "response.output_item.done") output[event.output_index] = event.item;
+    else if (event.type === "error") throw new Error(event.message);
+    else if (/^response\.(completed|incomplete|failed)$/.test(event.type)) response = event.response;
+  }
+  if (!["completed", "incomplete"].includes(response?.status)) throw new Error("It failed.");
+  return { ...response, output };
+}
 
 export const CALLERS: readonly Caller[] = [CHAT, MESSAGES, GENERATE, RESPONSES];

@@ -18,7 +18,14 @@ export interface Gist {
 }
 
 /** Why a recording says nothing that another format could be compared by. */
-export type Silent = "no answer" | "refused" | "cut" | "several answers" | "media" | "tools of the provider";
+export type Silent =
+  | "no answer"
+  | "refused"
+  | "cut"
+  | "several answers"
+  | "media"
+  | "tools of the provider"
+  | "tools of the caller alone";
 
 /** The gist of a recorded answer of a format. */
 export function gistOf(wire: string, recording: Recording): Gist | Silent {
@@ -76,8 +83,8 @@ function gistOfResponse(body: Json): Gist | Silent {
   const response = typeof body === "string" ? endOf(body) : body;
   if (response === undefined || !["completed", "incomplete"].includes(response.status)) return "cut";
   const items: Json[] = response.output;
-  if (items.some(({ type }) => !["message", "reasoning", "function_call"].includes(type)))
-    return "tools of the provider";
+  if (items.some(({ type }) => type === "custom_tool_call" || type === "apply_patch_call"))
+    return "tools of the caller alone";
   const texts = (type: string, member: string, between = ""): string =>
     items
       .filter((item) => item.type === type)

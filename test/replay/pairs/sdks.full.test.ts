@@ -14,8 +14,8 @@ import { type Gist, gistOf } from "./gist.ts";
 import { at, differences } from "./meaning.ts";
 import { recordingsOf, WIRES } from "./wires.ts";
 
-// Every recorded answer of a provider, asked for in each of the four formats and read by that format's official SDK: it
-// has every word, thought and call.
+// Every recorded answer of a provider, asked for in each of the four formats and read by that format's official SDK, in
+// its raw way and by its helper: it has every word, thought and call.
 
 const available = recordingsAvailable();
 if (!available) console.log(`Recorded answers skipped: there are none at ${recordingsFolder()}.`);
@@ -71,9 +71,11 @@ describe.skipIf(!available)("recorded answers, by the SDK of each format", () =>
             leftOut[gist] = (leftOut[gist] ?? 0) + 1;
             continue;
           }
-          const miss = await readBy(caller, wire.name, recording, gist);
-          if (miss === undefined) read += 1;
-          else misses.push([recording.path, miss]);
+          for (const isOtherWay of [false, true]) {
+            const miss = await readBy(caller, wire.name, recording, { gist, isOtherWay });
+            if (miss === undefined) read += 1;
+            else misses.push([recording.path, isOtherWay, miss]);
+          }
         }
         rows.push(`  ${wire.name}, ${caller.name}: ${read} read, left out ${JSON.stringify(leftOut)}`);
         expect(misses).toEqual([]);
@@ -82,12 +84,23 @@ describe.skipIf(!available)("recorded answers, by the SDK of each format", () =>
   }
 
   /** What the SDK has read otherwise than it was said. */
-  async function readBy(caller: Caller, wire: string, recording: Recording, gist: Gist): Promise<Json> {
+  async function readBy(
+    caller: Caller,
+    wire: string,
+    recording: Recording,
+    { gist, isOtherWay }: { readonly gist: Gist; readonly isOtherWay: boolean },
+  ): Promise<Json> {
     double.reset();
     double.handle(() => answerFrom(recording));
     const streamed = typeof recording.response.body === "string";
     const tools = [...new Set(gist.calls.map(({ name }) => name))];
-    const asked = { model: `test/${PROTOCOLS[wire]}`, history: caller.begin("Say it."), tools, streamed };
+    const asked = {
+      model: `test/${PROTOCOLS[wire]}`,
+      history: caller.begin("Say it."),
+      tools,
+      streamed,
+      isOtherWay,
+    };
     try {
       const { text, thinking, calls } = await caller.ask(gateway, asked);
       const declined =
